@@ -1,0 +1,28 @@
+// How much of a round a worker may be given: what every allocator has to respect.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace steelyard::balancing {
+
+struct Bound {
+  std::uint64_t least = 0;
+  std::uint64_t most = UINT64_MAX;
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
+
+// The largest round that allocators accept: sums over a million workers then stay exact in 64 bits, and one
+// of them in a double.
+inline constexpr std::uint64_t most_positions = std::uint64_t{1} << 40;
+
+// Throws Failure (configuration) with the numbers if no integers within the bounds sum to `total`.
+void check_feasible(std::span<const Bound> bounds, std::uint64_t total);
+
+// The bounds that hold for a round of `total`: everybody who may have a sample gets one, since a worker
+// without work is never measured again. Where a round is too short for all minima they shrink to 1, and if
+// need be to 0. Throws as check_feasible() does.
+std::vector<Bound> fitted(std::vector<Bound> bounds, std::uint64_t total);
+
+}  // namespace steelyard::balancing

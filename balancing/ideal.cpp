@@ -1,0 +1,111 @@
+#include "balancing/ideal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "balancing/allocate/min_max.h"
+#include "core/stats.h"
+
+namespace steelyard::balancing {
+namespace {
+
+// Enough for a steady median, few enough to follow a network that changes.
+constexpr std::size_t recent_rounds = 64;
+constexpr std::size_t most_marks = 4096;
+
+double longest_compute(const RoundTimes& round) {
+  double longest = 0;
+  for (const WorkerTime& worker : round.workers) longest = std::max(longest, worker.seconds);
+  return longest;
+}
+
+// A round tells something if it took time and somebody worked in it.
+bool usable(const RoundTimes& round) {
+  const auto worked = [](const WorkerTime& w) {
+    return w.share > 0 && w.seconds > 0 && std::isfinite(w.seconds);
+  };
+  return round.seconds > 0 && std::isfinite(round.seconds) &&
+         std::any_of(round.workers.begin(), round.workers.end(), worked);
+}
+
+}  // namespace
+
+double IdealMeter::Sums::percent_since(const Sums& before) const {
+  const double time = measured - before.measured;
+  return time > 0 ? 100 * (ideal - before.ideal) / time : 0;
+}
+
+void IdealMeter::add(const RoundTimes& round) {
+  const bool in_order = rounds_ == 0 || round.round > last_round_;
+  if (!usable(round) || !in_order) return;
+  std::set<std::uint32_t> present;
+  for (const WorkerTime& worker : round.workers) {
+    present.insert(worker.slot);
+    curves_[worker.slot].add({static_cast<double>(worker.share), worker.seconds});
+  }
+  // Whoever left is forgotten: the slot may return with another machine in it.
+  std::erase_if(curves_, [&](const auto& entry) { return !present.contains(entry.first); });
+  remember_exchange(round);
+  mark(round.round);
+  before_last_ = sums_;  // the mark of a round, too, is what was there before it
+  sums_.ideal += best_compute(round) + median(exchanges_);
+  sums_.measured += round.seconds;
+  last_round_ = round.round;
+  ++rounds_;
+}
+
+double IdealMeter::best_compute(const RoundTimes& round) const {
+  // A worker that has never computed anything has no curve: it is left out, as it was in the round.
+  std::vector<Affine> curves;
+  std::vector<Bound> bounds;
+  std::uint64_t positions = 0;
+  for (const WorkerTime& worker : round.workers) {
+    const AffineWindow& window = curves_.at(worker.slot);
+    if (window.empty()) continue;
+    curves.push_back(window.curve());
+    // A share taken over in mid-round may lie outside the bounds of the plan; what was done was possible.
+    bounds.push_back({std::min(worker.least, worker.share), std::max(worker.most, worker.share)});
+    positions += worker.share;
+  }
+  const std::vector<std::uint64_t> shares = min_max(curves, fitted(std::move(bounds), positions), positions);
+  // Who gets nothing takes no time, whatever its fixed cost.
+  double longest = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] > 0) longest = std::max(longest, curves[i](static_cast<double>(shares[i])));
+  }
+  return longest;
+}
+
+void IdealMeter::remember_exchange(const RoundTimes& round) {
+  // Never negative, even if a worker's clock and the scheduler's disagree about a short round.
+  const double exchange = std::max(0.0, round.seconds - longest_compute(round));
+  if (exchanges_.size() < recent_rounds) {
+    exchanges_.push_back(exchange);
+  } else {
+    exchanges_[rounds_ % recent_rounds] = exchange;
+  }
+}
+
+void IdealMeter::mark(std::uint64_t round) {
+  if (rounds_ % stride_ != 0) return;
+  marks_.push_back({round, sums_});
+  if (marks_.size() < most_marks) return;
+  // Every other mark goes: half the resolution, the same memory, for as long a run as it may be.
+  for (std::size_t i = 0; 2 * i < marks_.size(); ++i) marks_[i] = marks_[2 * i];
+  marks_.resize((marks_.size() + 1) / 2);
+  stride_ *= 2;
+}
+
+double IdealMeter::percent() const { return sums_.percent_since({}); }
+
+double IdealMeter::percent_of_last() const { return sums_.percent_since(before_last_); }
+
+double IdealMeter::percent_from(std::uint64_t round) const {
+  const auto mark = std::lower_bound(marks_.begin(), marks_.end(), round,
+                                     [](const Mark& m, std::uint64_t wanted) { return m.round < wanted; });
+  if (mark != marks_.end()) return sums_.percent_since(mark->before);
+  return rounds_ > 0 && round <= last_round_ ? percent_of_last() : 0;
+}
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,64 @@
+// The judgement of the house: a policy sees how long the workers took and says how the next round is divided.
+//
+// A policy is pure: no clock, file, thread or environment; the same calls in the same order give the same
+// plans. It is owned and called by one thread. Because it can be cloned, "what if worker 3 left?" is a copy
+// that is run forward.
+//
+// Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of the machine in
+// [0, 1].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace steelyard::balancing {
+
+// A living worker, as it is when a plan is made.
+struct WorkerView {
+  std::uint32_t slot = 0;
+  std::string kind = "cpu";                    // "cpu" or "gpu"
+  std::uint64_t least = 1, most = UINT64_MAX;  // bounds of its share
+  double cpu = -1;                             // share available now, -1 if unknown
+  double memory = -1;                          // available now, -1 if unknown
+};
+
+// One finished share: how many samples in how much compute time, without waiting and without exchange.
+struct Sample {
+  std::uint32_t slot = 0;
+  std::uint64_t round = 0;
+  std::uint64_t samples = 0;
+  double seconds = 0;
+  double cpu = -1;  // as reported with this sample
+  double memory = -1;
+};
+
+// The round to be divided. The last round of an epoch is shorter, and workers come and go between requests.
+struct Request {
+  std::uint64_t round = 0;
+  std::uint64_t positions = 0;
+  std::vector<WorkerView> workers;  // the living, ordered by slot; at least one
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  // Samples that cannot be (no time, no samples, not finite) are ignored.
+  virtual void observe(const Sample& sample) = 0;
+
+  // One share per worker, in the order of request.workers. They sum to request.positions, exactly; a share is
+  // 0 only if there are fewer positions than workers or the worker's bounds say so. Throws Failure
+  // (configuration) if the workers together cannot take so many.
+  virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
+
+  [[nodiscard]] virtual std::unique_ptr<Policy> clone() const = 0;
+
+  // What a checkpoint keeps. After restore(save()) all later plans are identical. restore() throws Failure
+  // (io) on a text that this policy did not write, and then changes nothing.
+  [[nodiscard]] virtual std::string save() const = 0;
+  virtual void restore(const std::string& text) = 0;
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,25 @@
+#include "balancing/policy/equal.h"
+
+#include "balancing/allocate/largest_remainder.h"
+#include "balancing/policy/share_bounds.h"
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "equal.1";
+
+}  // namespace
+
+std::vector<std::uint64_t> Equal::plan(const Request& request) {
+  return largest_remainder(std::vector<double>(request.workers.size(), 1.0), request.positions,
+                           share_bounds(request));
+}
+
+// There is no state, but a checkpoint still says whose it is: a job resumed with another policy should hear
+// of it.
+std::string Equal::save() const { return StateWriter(title).str(); }
+
+void Equal::restore(const std::string& text) { StateReader(text, title).end(); }
+
+}  // namespace steelyard::balancing

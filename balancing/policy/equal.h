@@ -1,0 +1,17 @@
+// The baseline: everybody gets the same, as far as the bounds allow. Ordinary synchronous SGD.
+#pragma once
+
+#include "balancing/policy.h"
+
+namespace steelyard::balancing {
+
+class Equal final : public Policy {
+ public:
+  void observe(const Sample&) override {}
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Equal>(); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+};
+
+}  // namespace steelyard::balancing

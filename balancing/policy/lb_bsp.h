@@ -1,0 +1,66 @@
+// LB-BSP for CPU clusters (Chen, Weng, Wang, Li, Li: SoCC 2020, arXiv 1806.02508): shares in proportion to
+// the speed that each worker is predicted to have in the coming round,
+//
+//   t_i = x_i / v_i,   minimise max t_i   =>   x_i = X v_i / sum_j v_j,
+//
+// rounded by largest remainder under the bounds. v_i is predicted from measured speeds (samples / seconds)
+// and from the CPU share and memory that the worker reports before the round; the paper's predictor is NARX.
+//
+// What the sources leave open, decided here:
+//  - a worker never measured counts as fast as the mean of the measured ones; the first plan is an equal
+//  split;
+//  - dead band: as long as the old split is still valid and its predicted times differ by less than 3 % of
+//  their mean,
+//    it stays; but after 16 such rounds the split is solved again, so that a small lasting difference is not
+//    frozen;
+//  - a worker that is missing in a request is forgotten, and measured anew should its slot return;
+//  - GPUs are treated as CPUs are; their times are not through the origin, so they converge over some rounds.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "balancing/allocate/bounds.h"
+#include "balancing/policy.h"
+#include "balancing/predict/predictor.h"
+
+namespace steelyard::balancing {
+
+struct LbBspOptions {
+  std::string predictor = "narx";  // a name of predict/predictors.h
+  double dead_band = 0.03;  // relative spread of predicted times below which nothing moves; 0: always solve
+};
+
+class LbBsp final : public Policy {
+ public:
+  explicit LbBsp(LbBspOptions options = {});
+
+  void observe(const Sample& sample) override;
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override;
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  static constexpr std::uint64_t longest_rest = 16;  // rounds in which the dead band may keep a split
+
+  struct Split {
+    std::uint64_t rested = 0;  // rounds since it was solved
+    std::vector<std::uint32_t> slots;
+    std::vector<std::uint64_t> shares;
+  };
+
+  // Of the worker in this slot; made if it has none yet.
+  Predictor& predictor(std::uint32_t slot);
+  void forget_absent(const Request& request);
+  [[nodiscard]] std::vector<double> speeds(const Request& request) const;
+  [[nodiscard]] bool may_stay(const Request& request, const std::vector<Bound>& bounds,
+                              const std::vector<double>& speeds) const;
+
+  LbBspOptions options_;
+  std::map<std::uint32_t, std::unique_ptr<Predictor>>
+      predictors_;  // by slot; only of workers that were measured
+  Split split_;     // the last plan
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,68 @@
+// NARX, the speed predictor of LB-BSP on CPU clusters (Chen et al., SoCC 2020): a small neural network over
+// past values and over present and past leading signals,
+//
+//   v(k) = F(v(k-1), ..., v(k-p);  c(k), ..., c(k-p);  m(k), ..., m(k-p)),
+//
+// with c the CPU share and m the memory. The worker knows c(k) and m(k) before it gets its share, so a
+// co-tenant that has just arrived is seen before it has cost a round.
+//
+// The published sources give neither sizes nor training. Ours: p = 2, 8 tanh units, trained on line; each
+// value is followed by a few Adam steps on batches drawn from the last 128 rounds. Inputs are normalised by
+// mean and deviation of these rounds; a signal that is unknown, or has not moved in them, is not listened to.
+// Until 32 values are there, and whenever the network's recent errors are larger than the moving average's,
+// the moving average (alpha 0.2) answers. Every answer lies within [0.25, 4] times the last value.
+//
+// An observation costs about 12 microseconds, a prediction less than 1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "balancing/predict/ema.h"
+#include "balancing/predict/predictor.h"
+#include "balancing/predict/tanh_network.h"
+
+namespace steelyard::balancing {
+
+class Narx final : public Predictor {
+ public:
+  explicit Narx(std::uint64_t seed);
+
+  void observe(double value, double cpu, double memory) override;
+  [[nodiscard]] double predict(double cpu_now, double memory_now) const override;
+  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Narx>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  static constexpr std::size_t lags = 2, inputs = 3 * lags + 2, hidden = 8;
+  enum Channel : std::size_t { speed, cpu, memory, channels };
+
+  using Moment = std::array<double, channels>;  // what was measured in one round
+  using Input = std::array<double, inputs>;
+  struct Scale {
+    double mean = 0;
+    double per_unit = 0;  // 1 / deviation; 0 for a channel that says nothing
+    [[nodiscard]] double normalised(double value) const;
+  };
+
+  // After every observation: first the scales of the history as it is now, then some training in these
+  // scales.
+  void measure_scales();
+  void train();
+  [[nodiscard]] Input input(std::size_t index, double cpu_now, double memory_now) const;
+  // What the network says about the round behind history_[index - 1].
+  [[nodiscard]] double network_answer(double cpu_now, double memory_now) const;
+
+  std::uint64_t seed_;
+  std::uint64_t seen_ = 0;              // values observed
+  std::vector<Moment> history_;         // the last ones, oldest first
+  std::array<Scale, channels> scales_;  // of the history
+  TanhNetwork network_;
+  Ema average_;
+  double network_error_ = 0, average_error_ = 0;  // recent mean squares
+};
+
+}  // namespace steelyard::balancing

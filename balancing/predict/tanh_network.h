@@ -1,0 +1,47 @@
+// The small network inside NARX: one hidden layer of tanh units, a linear output, trained by Adam on squared
+// error.
+//
+//   y = w2 . tanh(W1 x + b1) + b2
+//
+// Adam is Kingma and Ba, ICLR 2015, algorithm 1 (beta1 0.9, beta2 0.999, epsilon 1e-8), with the decoupled
+// weight decay of Loshchilov and Hutter, ICLR 2019. All parameters are one flat vector, so the network is a
+// plain value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+
+class TanhNetwork {
+ public:
+  struct Training {
+    double rate = 0.01;
+    double decay =
+        0;  // of every parameter per step, times the rate: what the data do not ask for is forgotten
+  };
+
+  // The hidden layer starts at random, from the seed; the output at 0, so an untrained network answers 0.
+  TanhNetwork(std::size_t inputs, std::size_t hidden, std::uint64_t seed);
+
+  [[nodiscard]] double operator()(std::span<const double> input) const;
+
+  // One Adam step on the mean of (y - target)^2 / 2; `inputs` holds one row of inputs per target.
+  void learn(std::span<const double> inputs, std::span<const double> targets, Training training);
+
+  // Part of its owner's state, hence without a title of its own.
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);  // Failure (io) if it is of another size
+
+ private:
+  std::size_t inputs_, hidden_;
+  std::vector<double> parameters_;         // W1 by columns, b1, w2, b2
+  std::vector<double> moment1_, moment2_;  // Adam's, one per parameter
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace steelyard::balancing

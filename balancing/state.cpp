@@ -1,0 +1,104 @@
+#include "balancing/state.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace steelyard::balancing {
+
+StateWriter& StateWriter::word(std::string_view value) {
+  CHECK(!value.empty() && value.find(' ') == std::string_view::npos, "a word of a saved state has a space");
+  text_.append(value).push_back(' ');
+  return *this;
+}
+
+StateWriter& StateWriter::count(std::uint64_t value) { return word(std::to_string(value)); }
+
+StateWriter& StateWriter::real(double value) {
+  // Without a format, to_chars writes the shortest text that reads back as the same bits.
+  std::array<char, 32> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  CHECK(error == std::errc(), "32 characters hold any double");
+  return word({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+StateWriter& StateWriter::reals(const std::vector<double>& values) {
+  count(values.size());
+  for (const double value : values) real(value);
+  return *this;
+}
+
+StateWriter& StateWriter::text(std::string_view value) {
+  text_.append(std::to_string(value.size())).append(":").append(value).push_back(' ');
+  return *this;
+}
+
+StateReader::StateReader(std::string_view text, std::string_view title) : left_(text), title_(title) {
+  if (word() != title) refuse("it begins with another title");
+}
+
+// A word without a space behind it was cut off: even the last one has its space.
+std::string_view StateReader::word() {
+  const std::size_t length = left_.find(' ');
+  if (length == std::string_view::npos) refuse("it ends too early");
+  const std::string_view found = left_.substr(0, length);
+  left_.remove_prefix(length + 1);
+  return found;
+}
+
+std::uint64_t StateReader::count(std::uint64_t most) {
+  const std::string_view digits = word();
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || value > most) {
+    refuse(std::string(digits).append(" is no count up to ") + std::to_string(most));
+  }
+  return value;
+}
+
+double StateReader::real() {
+  const std::string_view digits = word();
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) {
+    refuse(std::string(digits).append(" is no finite number"));
+  }
+  return value;
+}
+
+// The number is checked against `most` before anything is allocated.
+std::vector<double> StateReader::reals(std::size_t most) {
+  std::vector<double> values(count(most));
+  for (double& value : values) value = real();
+  return values;
+}
+
+std::string StateReader::text() {
+  const std::size_t colon = left_.find(':');
+  if (colon == std::string_view::npos) refuse("it ends too early");
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(left_.data(), left_.data() + colon, size);
+  left_.remove_prefix(colon + 1);
+  // The byte behind the text is its closing space, hence "not smaller than" and not "greater than".
+  if (error != std::errc() || size >= left_.size()) refuse("a text in it has a wrong length");
+  std::string found(left_.substr(0, size));
+  left_.remove_prefix(size + 1);
+  return found;
+}
+
+void StateReader::require(bool holds, const std::string& otherwise) const {
+  if (!holds) refuse(otherwise);
+}
+
+void StateReader::end() { require(left_.empty(), "something follows its end"); }
+
+void StateReader::refuse(const std::string& what) const {
+  throw Failure(ExitCode::io,
+                "saved state of '" + std::string(title_) + "': " + what +
+                    "; resume from an older checkpoint, or with the policy that wrote this one");
+}
+
+}  // namespace steelyard::balancing

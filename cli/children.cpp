@@ -1,0 +1,124 @@
+#include "cli/children.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+// In the child, between fork and exec: nothing here may allocate or throw.
+[[noreturn]] void become(pid_t parent, int log, char* const* arguments) {
+  setpgid(0, 0);  // Ctrl-C is the parent's to handle
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);  // it died before we could ask for the signal
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (log >= 0) {
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+  }
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  execv("/proc/self/exe", arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+void Children::start(const std::string& name, const std::vector<std::string>& arguments,
+                     const std::string& log) {
+  int file = -1;
+  if (!log.empty()) {
+    file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0) {
+      throw Failure(ExitCode::io,
+                    "cannot write " + log + ": " + std::strerror(errno) + "; choose another --run-dir");
+    }
+  }
+  std::vector<std::string> owned{"steelyard"};
+  owned.insert(owned.end(), arguments.begin(), arguments.end());
+  std::vector<char*> raw;
+  for (std::string& argument : owned) raw.push_back(argument.data());
+  raw.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process == 0) become(parent, file, raw.data());
+  if (file >= 0) close(file);
+  if (process < 0)
+    throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
+  children_.push_back({name, process, log, std::nullopt});
+}
+
+Children::~Children() {
+  signal_all(SIGKILL);
+  wait_all(std::chrono::seconds(5));
+}
+
+std::vector<Child> Children::ended() {
+  std::vector<Child> news;
+  for (Child& child : children_) {
+    int status = 0;
+    if (child.status || waitpid(child.process, &status, WNOHANG) != child.process) continue;
+    child.status = status;
+    news.push_back(child);
+  }
+  return news;
+}
+
+void Children::signal(const std::string& name, int signal) {
+  for (const Child& child : children_) {
+    if (child.name == name && !child.status) kill(child.process, signal);
+  }
+}
+
+void Children::signal_all(int signal) {
+  for (const Child& child : children_) {
+    if (!child.status) kill(child.process, signal);
+  }
+}
+
+bool Children::wait_all(Duration patience) {
+  const Time end = steady_now() + patience;
+  while (running() > 0 && steady_now() < end) {
+    if (ended().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return running() == 0;
+}
+
+std::size_t Children::running() const {
+  return static_cast<std::size_t>(std::ranges::count_if(children_, [](const Child& c) { return !c.status; }));
+}
+
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) {
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
+           ")";
+  }
+  return "ended with code " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string last_lines(const std::string& path, std::size_t count) {
+  std::ifstream file(path);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back("  " + line + "\n");
+    if (lines.size() > count) lines.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+}  // namespace steelyard

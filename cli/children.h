@@ -1,0 +1,49 @@
+// Processes that belong to this one: started, watched, and never left behind. If this process dies, however
+// it dies, the kernel ends them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+
+namespace steelyard {
+
+struct Child {
+  std::string name;
+  pid_t process = 0;
+  std::string log;            // where its output goes; empty: where ours goes
+  std::optional<int> status;  // as wait() gives it; nothing while it runs
+};
+
+class Children {
+ public:
+  Children() = default;
+  ~Children();  // ends whoever still runs, at once
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  // Runs this very program with these arguments. Throws Failure (io).
+  void start(const std::string& name, const std::vector<std::string>& arguments, const std::string& log);
+
+  // Who has ended since the last call.
+  std::vector<Child> ended();
+  void signal(const std::string& name, int signal);  // a child that runs
+  void signal_all(int signal);
+  // Until all have ended, or the patience is over; whether they have.
+  bool wait_all(Duration patience);
+  [[nodiscard]] std::size_t running() const;
+
+ private:
+  std::vector<Child> children_;
+};
+
+// "was killed by signal 9 (Killed)", "ended with code 78".
+std::string describe_status(int status);
+// The last lines of a file, for an error message.
+std::string last_lines(const std::string& path, std::size_t count);
+
+}  // namespace steelyard

@@ -1,0 +1,159 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/job_file.h"
+#include "core/error.h"
+#include "core/level.h"
+#include "nn/cuda_devices.h"
+#include "wire/codec.h"
+
+namespace steelyard {
+namespace {
+
+constexpr const char* overview = R"(Trains neural networks on machines that are not equal.
+
+Examples:
+  steelyard train examples/jobs/fashion_mnist.toml
+  steelyard train examples/jobs/fashion_mnist.toml --set cluster.policy=equal --set train.epochs=2
+  steelyard help job                   every key of a job file
+
+The roles by hand, in any order, on one machine or several:
+  steelyard scheduler JOB.toml --listen 127.0.0.1:7070
+  steelyard server --scheduler 127.0.0.1:7070
+  steelyard worker --scheduler 127.0.0.1:7070 --slow 2)";
+
+constexpr const char* exit_codes = R"(Exit codes:
+  0 finished   1 training failed   2 wrong usage   69 a peer could not be reached   74 file or disk
+  75 ended on request, resume later   76 another release or another job   78 wrong configuration)";
+
+void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides) {
+  app.add_option("job", file, "the job file (TOML); `steelyard help job` describes it")->required();
+  app.add_option("--set", overrides, "replace a key of the job file, as in train.lr=0.05; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_train(CLI::App& parent, TrainCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("train", "run a job with a whole cluster of processes on this machine");
+  add_job(app, it.job_file, it.overrides);
+  app.add_option("--run-dir,--run_dir", it.run_directory,
+                 "where results go (default: runs/NAME-N, a new one each time)");
+  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
+  app.add_option("--resume-from,--resume_from", it.resume_from, "go on from this checkpoint directory");
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+  app.footer(
+      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExample: steelyard train "
+      "examples/jobs/quick.toml --run-dir /tmp/quick");
+}
+
+void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("scheduler", "one role by hand: decides who does what; owns job and results");
+  add_job(app, it.job_file, it.overrides);
+  app.add_option("--listen", it.listen, "where servers and workers connect to (port * for any)")
+      ->default_str("127.0.0.1:7070")
+      ->envname("STEELYARD_LISTEN");
+  app.add_option("--run-dir,--run_dir", it.run_directory, "where results go (default: runs/NAME-N)");
+  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
+  app.add_option("--resume-from,--resume_from", it.resume_from, "go on from this checkpoint directory");
+  app.add_flag("--run-dir-ready", it.run_directory_ready)->group("");  // for `train`, which has made it
+  app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+}
+
+void add_server(CLI::App& parent, ServerCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("server", "one role by hand: holds a part of the model and sums gradients");
+  app.add_option("--scheduler", it.scheduler, "the scheduler's endpoint")
+      ->required()
+      ->envname("STEELYARD_SCHEDULER");
+  app.add_option("--listen", it.listen, "where workers connect to")
+      ->default_str("127.0.0.1:*")
+      ->envname("STEELYARD_LISTEN");
+  app.add_option("--advertise", it.advertise,
+                 "the host name or address under which workers reach this server");
+  app.add_option("--name", it.name, "what to call it (default: made from host and process)")
+      ->envname("STEELYARD_NAME");
+  app.add_option("--job", it.job_file, "take part in this job only");
+  app.add_option("--shards", it.shards, "threads that each hold a part of the model")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
+  app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
+}
+
+void add_worker(CLI::App& parent, WorkerCommand& it) {
+  CLI::App& app = *parent.add_subcommand("worker", "one role by hand: computes gradients");
+  app.add_option("--scheduler", it.scheduler, "the scheduler's endpoint")
+      ->required()
+      ->envname("STEELYARD_SCHEDULER");
+  app.add_option("--name", it.name,
+                 "what to call it; each worker needs its own (default: made from host and process)")
+      ->envname("STEELYARD_NAME");
+  app.add_option("--device", it.device, "what computes: cpu")->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--job", it.job_file, "take part in this job only");
+  app.add_option("--data", it.data_options,
+                 "replace a data option of the job, as in dir=/data/fashion; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--slow", it.slow, "compute so many times slower, to try out unequal machines")
+      ->check(CLI::Range(1.0, 1e6));
+  app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)");
+  app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
+}
+
+std::string help_topic(const CLI::App& app, const std::string& topic) {
+  if (topic == "job") return describe_keys();
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == topic) return command->help();
+  }
+  return app.help();
+}
+
+}  // namespace
+
+std::string version_text() {
+  std::string text = "steelyard 0.1.0, protocol " + std::to_string(protocol_version) + ", kernels for " +
+                     name(cpu_level()) + (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
+  if (nn::built_with_cuda() && nn::cuda_devices().empty()) text += " none";
+  for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;
+  return text + "\n";
+}
+
+Command read_command_line(int argc, const char* const* argv) {
+  CLI::App app(overview, "steelyard");
+  app.footer(exit_codes);
+  app.require_subcommand(0, 1);
+  bool version = false;
+  app.add_flag("--version", version, "release, protocol, and what this machine can compute with");
+
+  TrainCommand train;
+  SchedulerCommand scheduler;
+  ServerCommand server;
+  WorkerCommand worker;
+  std::string topic;
+  add_train(app, train);
+  add_scheduler(app, scheduler);
+  add_server(app, server);
+  add_worker(app, worker);
+  CLI::App& help = *app.add_subcommand("help", "what a command or a job file takes");
+  help.add_option("topic", topic, "a command, or: job");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    return TextCommand{chosen.empty() ? app.help() : chosen.front()->help()};
+  } catch (const CLI::ParseError& error) {
+    throw Failure(ExitCode::usage, std::string(error.what()) + "; `steelyard --help` tells what there is");
+  }
+  if (version) return TextCommand{version_text()};
+  if (app.got_subcommand("train")) return train;
+  if (app.got_subcommand("scheduler")) return scheduler;
+  if (app.got_subcommand("server")) return server;
+  if (app.got_subcommand("worker")) return worker;
+  return TextCommand{help_topic(app, topic)};
+}
+
+}  // namespace steelyard

@@ -1,0 +1,296 @@
+#include "cli/job_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "cli/job_keys.h"
+#include "cli/job_source.h"
+#include "cli/near_match.h"
+#include "cli/toml_text.h"
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t longest_file = 1 << 20;  // bytes
+
+// As a person would have to write it.
+std::string in_section(const std::string& section) {
+  return section == "worker" ? "[[worker]]" : "[" + section + "]";
+}
+
+std::vector<std::string> names_in(const std::string& section) {
+  std::vector<std::string> names;
+  for (const JobKey& key : job_keys()) {
+    if (section == key.section) names.emplace_back(key.name);
+  }
+  return names;
+}
+
+const JobKey* find_key(const std::string& section, std::string_view name) {
+  for (const JobKey& key : job_keys()) {
+    if (section == key.section && name == key.name) return &key;
+  }
+  return nullptr;
+}
+
+// Reads one file, section by section, into a draft.
+class JobReader {
+ public:
+  explicit JobReader(const JobSource& source) : source_(source) {}
+
+  JobFile read() {
+    check_sections();
+    for (const JobSection& section : job_sections()) {
+      const toml::table* table = source_.root()[section.name].as_table();
+      if (table != nullptr) read_section(section.name, section.name, *table);
+    }
+    read_policies();
+    read_workers();
+    finish();
+    return std::move(draft_.file);
+  }
+
+ private:
+  void check_sections();
+  void read_section(const std::string& section, const std::string& path, const toml::table& table);
+  void read_value(const JobKey& key, const std::string& path, const toml::node& node);
+  void read_option(const std::string& section, const std::string& path, const std::string& name,
+                   const toml::node& node);
+  void read_policies();
+  void read_workers();
+  void finish();
+
+  [[nodiscard]] bool is_given(const char* section, const char* key) const {
+    return bool(source_.root()[section][key]);
+  }
+  // A rule that joins two keys was broken; the first is where to look.
+  void demand(bool holds, const std::string& section, const std::string& key, const std::string& what) const {
+    const toml::node* node = source_.root()[section][key].node();
+    if (!holds)
+      source_.refuse(section + "." + key, node != nullptr ? node->source() : toml::source_region{}, what);
+  }
+
+  const JobSource& source_;
+  JobDraft draft_;
+};
+
+// Before anything is read, so that a slip in a section's name is not answered by "no worker".
+void JobReader::check_sections() {
+  std::vector<std::string> known{"policy"};
+  for (const JobSection& section : job_sections()) known.emplace_back(section.name);
+  for (auto&& [name, node] : source_.root()) {
+    const std::string text(name.str());
+    if (std::ranges::find(known, text) == known.end()) {
+      std::string advice = did_you_mean(text, known) + " (there are: " + joined(known) + ")";
+      // A key above the first section is the likeliest slip.
+      for (const JobSection& section : job_sections()) {
+        if (find_key(section.name, text) != nullptr) {
+          advice = "; put it under " + in_section(section.name);
+          break;
+        }
+      }
+      source_.refuse(
+          text, name.source(),
+          (node.is_table() ? "unknown section [" + text + "]" : "unknown key \"" + text + "\"") + advice);
+    }
+    if (text == "worker" ? !node.is_array_of_tables() : !node.is_table()) {
+      source_.refuse(
+          text, name.source(),
+          quoted(text) + " must be a section: write " + in_section(text) + " on a line of its own");
+    }
+  }
+}
+
+// `path` leads to the section as --set would: "train", "worker.fast".
+void JobReader::read_section(const std::string& section, const std::string& path, const toml::table& table) {
+  for (auto&& [name, node] : table) {
+    const std::string text(name.str());
+    if (const JobKey* key = find_key(section, text)) {
+      read_value(*key, path + "." + text, node);
+    } else if (section == "model" || section == "data") {
+      read_option(section, path + "." + text, text, node);
+    } else {
+      const std::vector<std::string> known = names_in(section);
+      source_.refuse(path + "." + text, name.source(),
+                     "unknown key \"" + text + "\" in " + in_section(section) + did_you_mean(text, known) +
+                         " (there are: " + joined(known) + ")");
+    }
+  }
+}
+
+// Type first, then range: the message is the same, for it shows the value and says what may stand there.
+void JobReader::read_value(const JobKey& key, const std::string& path, const toml::node& node) {
+  const JobLimits& limits = key.limits;
+  const auto refuse = [&] {
+    source_.refuse(path, node.source(),
+                   std::string(key.name) + " = " + shown(node) + " in " + in_section(key.section) +
+                       ": give " + allowed(key));
+  };
+  const JobField field = key.field(draft_);
+  if (auto* const* text = std::get_if<std::string*>(&field)) {
+    const auto value = node.value_exact<std::string>();
+    const bool good =
+        value && (limits.choices.empty() ? is_plain_name(*value)
+                                         : std::ranges::find(limits.choices, *value) != limits.choices.end());
+    if (!good) refuse();
+    **text = *value;
+    return;
+  }
+  const bool whole = !std::holds_alternative<double*>(field);
+  if (!node.is_integer() && (whole || !node.is_floating_point())) refuse();
+  const double value = *node.value<double>();
+  if (!std::isfinite(value) || value < limits.least || value > limits.most ||
+      (limits.above && value == limits.least) || (limits.below && value == limits.most)) {
+    refuse();
+  }
+  if (auto* const* number = std::get_if<double*>(&field)) **number = value;
+  if (auto* const* number = std::get_if<std::uint32_t*>(&field)) **number = static_cast<std::uint32_t>(value);
+  // Not by way of a double: a seed has 63 bits.
+  if (auto* const* number = std::get_if<std::uint64_t*>(&field))
+    **number = static_cast<std::uint64_t>(**node.as_integer());
+}
+
+// What a model, data set or policy knows is checked by itself; here an option only has to be a plain value
+// that the resolved text can give back.
+void JobReader::read_option(const std::string& section, const std::string& path, const std::string& name,
+                            const toml::node& node) {
+  const bool number = node.is_number() && std::isfinite(*node.value<double>());
+  const bool good = section == "model" ? number : number || node.is_string() || node.is_boolean();
+  if (!good || !is_plain_name(name) || name.find('.') != std::string::npos) {
+    source_.refuse(path, node.source(),
+                   name + " = " + shown(node) + " in " + in_section(section) +
+                       ": an option has a plain name and " +
+                       (section == "model" ? "is a number" : "is a text, a number, true or false"));
+  }
+  if (section == "model") {
+    draft_.file.job.model_options[name] = *node.value<double>();
+    return;
+  }
+  std::string text;
+  if (node.is_string()) text = **node.as_string();
+  if (node.is_boolean()) text = **node.as_boolean() ? "true" : "false";
+  if (node.is_integer()) text = std::to_string(**node.as_integer());
+  if (node.is_floating_point()) text = number_text(**node.as_floating_point());
+  auto& options = section == "data" ? draft_.file.job.data_options : draft_.file.job.policy_options;
+  options[name] = text;
+}
+
+// Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked at,
+// those of the chosen one count.
+void JobReader::read_policies() {
+  const toml::table* policies = source_.root()["policy"].as_table();
+  if (policies == nullptr) return;
+  std::map<std::string, std::string> chosen;
+  for (auto&& [name, node] : *policies) {
+    const std::string section = "policy." + std::string(name.str());
+    const toml::table* options = node.as_table();
+    if (options == nullptr) {
+      source_.refuse(section, name.source(),
+                     quoted(name.str()) + " in [policy] must be a section: write [policy.<policy>] above it");
+    }
+    draft_.file.job.policy_options.clear();
+    for (auto&& [option, value] : *options) {
+      read_option(section, section + "." + std::string(option.str()), std::string(option.str()), value);
+    }
+    if (name.str() == draft_.file.job.policy) chosen = draft_.file.job.policy_options;
+  }
+  draft_.file.job.policy_options = chosen;
+}
+
+// Names are given before they are compared: a worker may be called like the default of another.
+void JobReader::read_workers() {
+  const toml::array* workers = source_.root()["worker"].as_array();
+  if (workers == nullptr) {
+    source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");
+  }
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < workers->size(); ++i) {
+    const toml::table& table = *workers->get(i)->as_table();
+    draft_.worker = {};
+    draft_.worker.name = "worker-" + std::to_string(i);
+    read_section("worker", "worker." + table["name"].value_or(draft_.worker.name), table);
+    if (!names.insert(draft_.worker.name).second) {
+      source_.refuse(
+          "worker", table.source(),
+          "two workers are called " + quoted(draft_.worker.name) + ": give each its own name in [[worker]]");
+    }
+    draft_.file.worker_specs.push_back(draft_.worker);
+  }
+}
+
+// What follows from several keys, once all of them are known.
+void JobReader::finish() {
+  Job& job = draft_.file.job;
+  using Kind = nn::Optimizer::Kind;
+  job.optimizer.kind = draft_.optimizer == "sgd"        ? Kind::sgd
+                       : draft_.optimizer == "momentum" ? Kind::momentum
+                                                        : Kind::nesterov;
+  using Course = nn::Schedule::Kind;
+  job.schedule.kind = draft_.schedule == "constant" ? Course::constant
+                      : draft_.schedule == "step"   ? Course::step
+                                                    : Course::cosine;
+  if (!is_given("train", "epochs") && (job.rounds > 0 || job.seconds > 0)) job.epochs = 0;
+  demand(job.epochs > 0 || job.rounds > 0 || job.seconds > 0, "train", "epochs",
+         "training would never end: give [train] epochs, rounds or seconds above 0");
+  demand(
+      job.epochs > 0 || job.rounds > 0 || (job.schedule.warmup == 0 && job.schedule.kind == Course::constant),
+      "train", job.schedule.warmup > 0 ? "warmup" : "schedule",
+      "a warm-up or a changing learning rate needs the length of the training: give [train] epochs or "
+      "rounds beside seconds");
+  demand(job.dead_after > 2 * job.heartbeat, "cluster", "dead_after",
+         "dead_after = " + number_text(job.dead_after) +
+             " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
+  if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+  job.shards = draft_.file.servers * draft_.shards_per_server;
+  job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
+  draft_.file.resolved = resolved_text(draft_);
+}
+
+}  // namespace
+
+JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides) {
+  const JobSource source(text, name, overrides);
+  return JobReader(source).read();
+}
+
+JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(longest_file + 1, '\0');
+  // One byte more than may be there, to see whether there is more.
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // A directory opens, and then cannot be read.
+  if (!in.is_open() || in.bad()) {
+    throw Failure(ExitCode::configuration,
+                  path +
+                      ": cannot be read: check the name, or begin with a copy of examples/jobs/quick.toml "
+                      "(steelyard help job lists all keys)");
+  }
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > longest_file)
+    throw Failure(ExitCode::configuration, path + ": is no job file: it has more than 1 MB");
+  return parse_job(text, path, overrides);
+}
+
+void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
+  if (train < job.global_batch) {
+    throw Failure(ExitCode::configuration,
+                  "batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
+                      "\" has only " + std::to_string(train) + " training samples: give no more than that");
+  }
+  job.train_samples = train;
+  job.test_samples = test;
+  if (job.rounds == 0) return;
+  // The last round of an epoch takes what is left.
+  const std::uint64_t per_epoch = (train + job.global_batch - 1) / job.global_batch;
+  const double rest =
+      static_cast<double>(job.rounds % per_epoch * job.global_batch) / static_cast<double>(train);
+  const double length = static_cast<double>(job.rounds / per_epoch) + std::min(1.0, rest);
+  job.schedule.epochs = job.epochs == 0 ? length : std::min(length, static_cast<double>(job.epochs));
+}
+
+}  // namespace steelyard

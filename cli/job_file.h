@@ -1,0 +1,54 @@
+// The job file: what a person writes to say what is trained, how, and on which machines. TOML in, settings
+// out.
+//
+// What every process must agree on becomes the Job; how each worker is started stays here. `steelyard help
+// job` lists all keys (describe_keys); the table behind it, cli/job_keys.cpp, is the only place that knows
+// them. Names of models, data sets and policies are checked by those who have them.
+//
+// The schedule of the learning rate needs the length of the training. Given in epochs, that is it; given in
+// rounds, it follows once the number of samples is known (set_samples); where only a time limit is given,
+// nothing but a constant rate without warm-up has a meaning, and the rest is refused. Where nothing is said
+// about the end, training takes ten epochs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/job.h"
+
+namespace steelyard {
+
+// How one worker is started.
+struct WorkerSpec {
+  std::string name;            // default: worker-0, worker-1, ...
+  double slow = 1;             // its computation takes this many times as long
+  std::string device = "cpu";  // or "gpu"
+  std::uint64_t most = 0;      // positions that fit its memory in one piece; 0: no limit
+  unsigned threads = 1;        // of its computation
+};
+
+struct JobFile {
+  Job job;                    // without layout and numbers of samples
+  std::uint32_t servers = 2;  // job.shards = servers * shards per server
+  std::vector<WorkerSpec> worker_specs;
+  std::string resolved;  // all of it as TOML, with every default; read again it gives the same
+};
+
+// Reads a file. `overrides` are the values of --set, "train.lr=0.05", "policy.lb-bsp.alpha=0.2" or
+// "worker.worker-1.slow=4"; they win over the file. Throws Failure (configuration) that names file, line and
+// column, what is there and what may be there.
+JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {});
+// The same for a text; `name` is what messages call it.
+JobFile parse_job(std::string_view text, const std::string& name,
+                  const std::vector<std::string>& overrides = {});
+
+// Fills in what only the data can tell: sizes, and the length of the schedule. Throws Failure (configuration)
+// for a data set that is smaller than one round.
+void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
+
+// All keys with their defaults, allowed values and meaning, for people.
+std::string describe_keys();
+
+}  // namespace steelyard

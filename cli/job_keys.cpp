@@ -1,0 +1,132 @@
+#include "cli/job_keys.h"
+
+#include <algorithm>
+
+#include "cli/toml_text.h"
+
+namespace steelyard {
+namespace {
+
+constexpr double billion = 1e9;
+
+JobLimits at_least(double least, double most = std::numeric_limits<double>::infinity()) {
+  return {least, most, false, false, {}};
+}
+JobLimits above(double least, double most = std::numeric_limits<double>::infinity()) {
+  return {least, most, true, false, {}};
+}
+JobLimits share_below_one() { return {0, 1, false, true, {}}; }
+JobLimits any_name() { return {}; }
+JobLimits one_of(std::vector<std::string> choices) { return {0, 0, false, false, std::move(choices)}; }
+
+// So that a row of the table says where its value lives and nothing else.
+#define FIELD(place) [](JobDraft& draft) -> JobField { return &draft.place; }
+
+std::vector<JobKey> make_keys() {
+  return {
+      {"job", "name", FIELD(file.job.name), any_name(), "run directories are called after it"},
+      {"job", "seed", FIELD(file.job.seed), at_least(0), "of first weights, order of samples and dropout"},
+
+      {"model", "name", FIELD(file.job.model), any_name(), "lenet5, mlp, softmax, svm, or one of your own"},
+
+      {"data", "name", FIELD(file.job.data), any_name(), "fashion-mnist, idx, synthetic, or one of your own"},
+
+      {"train", "batch", FIELD(file.job.global_batch), at_least(1, billion),
+       "samples in a round, over all workers"},
+      {"train", "epochs", FIELD(file.job.epochs), at_least(0, billion),
+       "stop after so many; 0: no reason to stop. Left out: 10, or 0 if rounds or seconds are given"},
+      {"train", "rounds", FIELD(file.job.rounds), at_least(0), "stop after so many; 0: no reason to stop"},
+      {"train", "seconds", FIELD(file.job.seconds), at_least(0, billion),
+       "stop after so much training time; 0: no reason to stop"},
+      {"train", "target_accuracy", FIELD(file.job.target_accuracy), at_least(0, 1),
+       "stop when so large a share of the test samples is right; 0: no reason to stop"},
+      {"train", "optimizer", FIELD(optimizer), one_of({"sgd", "momentum", "nesterov"}),
+       "how weights are changed"},
+      {"train", "momentum", FIELD(file.job.optimizer.momentum), share_below_one(),
+       "of momentum and nesterov"},
+      {"train", "weight_decay", FIELD(file.job.optimizer.weight_decay), at_least(0), "0: none"},
+      {"train", "lr", FIELD(file.job.schedule.base), above(0), "learning rate after the warm-up"},
+      {"train", "schedule", FIELD(schedule), one_of({"constant", "step", "cosine"}),
+       "how the learning rate goes on"},
+      {"train", "warmup", FIELD(file.job.schedule.warmup), share_below_one(),
+       "share of the training in which the rate rises from 0 to lr"},
+      {"train", "step_epochs", FIELD(file.job.schedule.step_epochs), above(0),
+       "step: epochs between two cuts"},
+      {"train", "step_factor", FIELD(file.job.schedule.step_factor), above(0), "step: each cut is by this"},
+      {"train", "final_lr", FIELD(file.job.schedule.final), at_least(0), "cosine: the rate at the end"},
+      {"train", "clip_norm", FIELD(file.job.clip_norm), at_least(0),
+       "longer gradients are scaled down to this norm; 0: never"},
+      {"train", "evaluate_every", FIELD(file.job.evaluate_every), at_least(0, billion), "epochs; 0: never"},
+      {"train", "checkpoint_every", FIELD(file.job.checkpoint_every), at_least(0, billion),
+       "epochs; 0: only at the end"},
+
+      {"cluster", "servers", FIELD(file.servers), at_least(1, 1024), "server processes"},
+      {"cluster", "shards_per_server", FIELD(shards_per_server), at_least(1, 64),
+       "parts of the model in each of them"},
+      {"cluster", "sync", FIELD(file.job.sync), one_of({"bsp"}), "when a round is over"},
+      {"cluster", "policy", FIELD(file.job.policy), any_name(),
+       "who divides the batch (steelyard help policies)"},
+      {"cluster", "heartbeat", FIELD(file.job.heartbeat), above(0, 3600), "seconds between signs of life"},
+      {"cluster", "dead_after", FIELD(file.job.dead_after), above(0, 86400),
+       "seconds of silence after which a process is lost; more than two heartbeats"},
+
+      {"worker", "name", FIELD(worker.name), any_name(), "left out: worker-0, worker-1, ..."},
+      {"worker", "slow", FIELD(worker.slow), at_least(1, 1000),
+       "slows its computation down by this factor, to try unequal machines on one"},
+      {"worker", "device", FIELD(worker.device), one_of({"cpu", "gpu"}), "what it computes on"},
+      {"worker", "most", FIELD(worker.most), at_least(0), "samples that fit its memory at once; 0: no limit"},
+      {"worker", "threads", FIELD(worker.threads), at_least(1, 1024), "of its computation"},
+  };
+}
+
+#undef FIELD
+
+std::string range_text(const JobLimits& l) {
+  const std::string least = number_text(l.least), most = number_text(l.most);
+  if (l.most == std::numeric_limits<double>::infinity()) return (l.above ? "above " : "of at least ") + least;
+  if (!l.above && !l.below) return "from " + least + " to " + most;
+  return (l.above ? "above " : "of at least ") + least + (l.below ? " and below " : " and at most ") + most;
+}
+
+}  // namespace
+
+std::span<const JobSection> job_sections() {
+  static const JobSection sections[] = {
+      {"job", "what it is called", nullptr},
+      {"model", "what is trained", "numbers that this model knows, such as dropout = 0.5"},
+      {"data", "on what", "texts and numbers that this data set knows, such as dir = \"/data\""},
+      {"train", "how, and until when", nullptr},
+      {"cluster", "by what kind of cluster", nullptr},
+      {"worker", "by whom: one [[worker]] for each, at least one", nullptr},
+  };
+  return sections;
+}
+
+std::span<const JobKey> job_keys() {
+  static const std::vector<JobKey> keys = make_keys();
+  return keys;
+}
+
+std::string allowed(const JobKey& key) {
+  JobDraft draft;
+  const JobField field = key.field(draft);
+  if (std::holds_alternative<double*>(field)) return "a number " + range_text(key.limits);
+  if (!std::holds_alternative<std::string*>(field)) return "a whole number " + range_text(key.limits);
+  if (key.limits.choices.empty()) {
+    return "a name of at most 64 letters, digits, '.', '_' and '-' that begins with a letter, digit or '_'";
+  }
+  std::string text;
+  for (const std::string& choice : key.limits.choices) text += (text.empty() ? "" : ", ") + quoted(choice);
+  return key.limits.choices.size() == 1 ? text + " (there is no other yet)" : "one of " + text;
+}
+
+bool is_plain_name(std::string_view name) {
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  };
+  return !name.empty() && name.size() <= 64 && name[0] != '.' && name[0] != '-' &&
+         std::ranges::all_of(name, is_good);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,27 @@
+// From the names in a job to what they stand for: model, data, layout. Everybody who computes does this, and
+// the scheduler, so that a mistake is found before anything is started.
+#pragma once
+
+#include "cli/run.h"
+#include "wire/job.h"
+
+namespace steelyard {
+
+struct Prepared {
+  nn::Model model;
+  DataSets data;
+};
+
+// Opens the data and builds the model that the job names.
+Prepared prepare(const Job& job, const Extensions& extensions);
+
+// Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
+void complete(Job& job, const Prepared& prepared);
+
+// The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
+std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);
+
+// Throws Failure (protocol) unless this program's model and data are the job's.
+void require_same(const Job& job, const Prepared& prepared);
+
+}  // namespace steelyard

@@ -1,0 +1,56 @@
+// Recorder: what people see of a run. It takes what the scheduler tells its recorder, and makes of it
+// rounds.jsonl, the progress line, and at the end the summary and the verdict.
+//
+// Lives on the scheduler's thread, so it never waits: a disk that is full costs lines of rounds.jsonl and one
+// warning, not the training. One line of rounds.jsonl, times in milliseconds:
+//
+//   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
+//    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"se":0.01,"percent_of_ideal":97.2,
+//    "loss":1.84,"accuracy":0.31}
+//
+// Lists are in the order of the workers' slots. A number that is not finite is null, and so is what an
+// evaluation does not have (lr, percent_of_ideal).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/job_file.h"
+#include "cli/line_file.h"
+#include "cli/progress_bar.h"
+#include "cli/run_directory.h"
+#include "cli/run_totals.h"
+#include "wire/messages.h"
+
+namespace steelyard {
+
+class Recorder {
+ public:
+  // `file` and `bar` must outlive it. Throws Failure (io) if rounds.jsonl cannot be opened.
+  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar);
+
+  void handle(const ToRecorder& message, Time now);
+
+  // Of what has been told so far; after Ended, of the run.
+  [[nodiscard]] Verdict verdict() const;
+  [[nodiscard]] std::string summary() const;
+
+ private:
+  void record(const RoundRecord& record, Time now);
+  void show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now);
+  void end(const Ended& ended, Time now);
+  void warn_of_trouble();
+  [[nodiscard]] double share_done(const RoundRecord& record) const;
+
+  const JobFile& file_;
+  const RunDirectory run_;
+  ProgressBar& bar_;
+  LineFile lines_;
+  RunTotals totals_;
+  bool warned_ = false;
+  double first_done_ = -1;  // where this run began, in share of the training; -1: not yet known
+  Time first_time_;
+  Ended ended_{Outcome::running, {}, {}};
+};
+
+}  // namespace steelyard

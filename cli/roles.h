@@ -1,0 +1,25 @@
+// The three roles as processes: each wires one machine (a server: one per shard) to a ZeroMQ link and hosts
+// it.
+//
+// Threads: scheduler - scheduler, keeper, signals; server - one a shard, signals; worker - worker, computing,
+// feeding, signals; and libzmq's own two in each.
+#pragma once
+
+#include "cli/command_line.h"
+#include "cli/run.h"
+#include "cli/run_directory.h"
+#include "wire/messages.h"
+
+namespace steelyard {
+
+// Each returns the process's exit code. Throws Failure for what prevents it from starting.
+int run_scheduler(const SchedulerCommand& command, const Extensions& extensions);
+int run_server(const ServerCommand& command, const Extensions& extensions);
+int run_worker(const WorkerCommand& command, const Extensions& extensions);
+
+// Shared by the roles.
+NodeId new_node(Role role);                  // with a fresh random number
+std::string default_name(const char* role);  // host and process
+void raise_descriptor_limit();
+
+}  // namespace steelyard

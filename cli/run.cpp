@@ -1,0 +1,38 @@
+#include "cli/run.h"
+
+#include <clocale>
+#include <cstdio>
+#include <exception>
+
+#include "cli/command_line.h"
+#include "cli/roles.h"
+#include "cli/train.h"
+#include "core/error.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+
+int run(int argc, char** argv, const Extensions& extensions) {
+  std::setlocale(LC_ALL, "C");
+  try {
+    return std::visit(Overloaded{
+                          [&](const TrainCommand& it) { return run_train(it, extensions); },
+                          [&](const SchedulerCommand& it) { return run_scheduler(it, extensions); },
+                          [&](const ServerCommand& it) { return run_server(it, extensions); },
+                          [&](const WorkerCommand& it) { return run_worker(it, extensions); },
+                          [](const TextCommand& it) {
+                            std::fputs(it.text.c_str(), stdout);
+                            return static_cast<int>(ExitCode::ok);
+                          },
+                      },
+                      read_command_line(argc, argv));
+  } catch (const Failure& failure) {
+    std::fprintf(stderr, "steelyard: %s\n", failure.what());
+    return static_cast<int>(failure.code());
+  } catch (const std::exception& trouble) {
+    std::fprintf(stderr, "steelyard: %s\n", trouble.what());
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+}  // namespace steelyard

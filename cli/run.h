@@ -1,0 +1,24 @@
+// steelyard::run: the whole program, with a user's own models and data sets beside the built-in ones.
+//
+//   int main(int argc, char** argv) {
+//     return steelyard::run(argc, argv, {.models = {{"mine", my_model}}, .data_sets = {{"ours", our_data}}});
+//   }
+//
+// The program is then `train`, `scheduler`, `server` and `worker`, as `steelyard` itself is. All processes of
+// a job that compute must be of the same program; servers may be any.
+#pragma once
+
+#include "nn/models.h"
+#include "worker/compute/data_sets.h"
+
+namespace steelyard {
+
+struct Extensions {
+  nn::ModelTable models;
+  DataTable data_sets;
+};
+
+// Returns the exit code (core/error.h). Catches everything; never throws.
+int run(int argc, char** argv, const Extensions& extensions = {});
+
+}  // namespace steelyard

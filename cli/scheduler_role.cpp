@@ -1,0 +1,131 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "balancing/policies.h"
+#include "cli/endpoint.h"
+#include "cli/prepare_job.h"
+#include "cli/recorder.h"
+#include "cli/roles.h"
+#include "cli/signals.h"
+#include "core/error.h"
+#include "scheduler/scheduler.h"
+#include "server/keeper.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+
+namespace steelyard {
+namespace {
+
+RunDirectory run_directory(const SchedulerCommand& command, const Job& job) {
+  if (command.run_directory_ready || command.resume) return RunDirectory::open(command.run_directory);
+  if (!command.run_directory.empty()) return RunDirectory::create(command.run_directory);
+  return RunDirectory::next("runs", job.name);
+}
+
+// What the shards begin with: fresh parameters, or a checkpoint, in a new term.
+Snapshot beginning(const SchedulerCommand& command, const Job& job, const nn::Model& model,
+                   const RunDirectory& run) {
+  Snapshot snapshot;
+  if (command.resume || !command.resume_from.empty()) {
+    std::vector<std::string> warnings;
+    const std::string path =
+        command.resume_from.empty() ? newest_checkpoint(run.checkpoints(), &warnings) : command.resume_from;
+    for (const std::string& warning : warnings) std::fprintf(stderr, "steelyard: %s\n", warning.c_str());
+    snapshot = read_checkpoint(path);
+    if (snapshot.layout.tensors != job.layout.tensors) {
+      throw Failure(ExitCode::configuration, "the checkpoint " + path + " is of another model than '" +
+                                                 job.model + "': resume with the job that wrote it");
+    }
+    ++snapshot.progress.term;
+    std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", path.c_str(),
+                 static_cast<unsigned long long>(snapshot.progress.epoch),
+                 static_cast<unsigned long long>(snapshot.progress.version));
+  } else {
+    snapshot.parameters.resize(job.layout.size());
+    model.initialize(snapshot.parameters, job.seed);
+  }
+  snapshot.layout = job.layout;
+  snapshot.seed = job.seed;
+  snapshot.fingerprint = fingerprint(job);
+  return snapshot;
+}
+
+ProgressStyle style(bool quiet) {
+  return progress_style(!quiet && isatty(STDERR_FILENO) == 1, terminal_width(STDERR_FILENO),
+                        std::getenv("TERM"), std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"));
+}
+
+// The keeper lives in this process, but speaks like everybody else.
+std::string own_endpoint(std::string bound) {
+  const std::string wildcard = "tcp://0.0.0.0:";
+  if (bound.starts_with(wildcard)) bound.replace(0, wildcard.size(), "tcp://127.0.0.1:");
+  return bound;
+}
+
+// A policy's state is soft: another policy simply begins anew.
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
+  auto policy = balancing::make_policy(job.policy, job.policy_options);
+  try {
+    if (!from.policy_state.empty()) policy->restore(from.policy_state);
+  } catch (const Failure&) {
+    std::fprintf(stderr, "steelyard: the checkpoint was written under another policy; '%s' begins anew\n",
+                 job.policy.c_str());
+    from.policy_state.clear();
+  }
+  return policy;
+}
+
+}  // namespace
+
+int run_scheduler(const SchedulerCommand& command, const Extensions& extensions) {
+  const std::string listen = complete_endpoint(command.listen);
+  require_loopback(listen, command.insecure);
+  JobFile file = read_job_file(command.job_file, command.overrides);
+  const Prepared prepared = prepare(file.job, extensions);
+  complete(file.job, prepared);
+  raise_descriptor_limit();
+  block_signals();
+
+  ZmqContext context;
+  ZmqLink link(context, scheduler_node);
+  const std::string endpoint = link.listen(listen);
+  const RunDirectory run = run_directory(command, file.job);
+  write_text(run.job(), file.resolved);
+  Snapshot initial = beginning(command, file.job, prepared.model, run);
+  auto policy = policy_for(file.job, initial.progress);
+  Scheduler scheduler(file.job, initial.progress, std::move(policy));
+
+  std::ostream silence(nullptr);
+  ProgressBar bar(command.quiet ? silence : std::cerr, style(command.quiet));
+  bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
+           " parameters, results in " + run.path());
+  bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
+           std::to_string(file.job.workers) + " workers at " + endpoint);
+  Recorder recorder(file, run, bar);
+
+  const NodeId keeper_node = new_node(Role::keeper);
+  Keeper keeper(keeper_node, std::move(initial), nn::state_slots(file.job.optimizer),
+                [&](const Snapshot& snapshot) { return write_checkpoint(run.checkpoints(), snapshot); });
+  const SignalWatch signals([&](int) {
+    link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
+  });
+  std::thread keeping([&] {
+    ZmqLink keeper_link(context, keeper_node);
+    keeper_link.connect(scheduler_node, own_endpoint(endpoint));
+    host(keeper, keeper_node, keeper_link);
+  });
+  host(scheduler, scheduler_node, link, [&](const Envelope& envelope) {
+    if (const auto* it = std::get_if<ToRecorder>(&envelope.message)) recorder.handle(*it, steady_now());
+  });
+  keeping.join();
+
+  write_text(run.result(), verdict_json(recorder.verdict()));
+  std::cout << recorder.summary() << std::flush;
+  return static_cast<int>(exit_code(scheduler.outcome().outcome));
+}
+
+}  // namespace steelyard

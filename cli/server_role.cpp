@@ -1,0 +1,81 @@
+#include <cstdio>
+#include <thread>
+
+#include "cli/endpoint.h"
+#include "cli/prepare_job.h"
+#include "cli/roles.h"
+#include "cli/signals.h"
+#include "core/error.h"
+#include "server/shard.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+
+namespace steelyard {
+namespace {
+
+// A shard with its link: what one thread of a server owns.
+struct Seat {
+  Seat(ZmqContext& context, const ServerCommand& command, unsigned index, std::uint64_t fingerprint)
+      : node(new_node(Role::shard)), link(context, node) {
+    const std::string scheduler = complete_endpoint(command.scheduler);
+    const std::string bound = link.listen(complete_endpoint(command.listen));
+    Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25), from_seconds(10)}};
+    options.hello.name = command.shards == 1 ? command.name : command.name + "/" + std::to_string(index);
+    options.hello.fingerprint = fingerprint;
+    options.hello.endpoint = reachable_endpoint(bound, command.advertise, scheduler);
+    shard = std::make_unique<Shard>(std::move(options));
+    link.connect(scheduler_node, scheduler);
+  }
+
+  NodeId node;
+  ZmqLink link;
+  std::unique_ptr<Shard> shard;
+};
+
+int verdict(const Shard& shard, const ServerCommand& command) {
+  if (shard.refusal()) {
+    std::fprintf(stderr, "steelyard server: refused: %s\n", shard.refusal()->text.c_str());
+    return static_cast<int>(shard.refusal()->reason == Refusal::full ? ExitCode::temporary
+                                                                     : ExitCode::protocol);
+  }
+  if (shard.unreachable()) {
+    std::fprintf(stderr, "steelyard server: no answer from the scheduler at %s; is it running there?\n",
+                 command.scheduler.c_str());
+    return static_cast<int>(ExitCode::unreachable);
+  }
+  return static_cast<int>(exit_code(shard.outcome().outcome));
+}
+
+}  // namespace
+
+int run_server(const ServerCommand& given, const Extensions& extensions) {
+  ServerCommand command = given;
+  if (command.name.empty()) command.name = default_name("server");
+  require_loopback(complete_endpoint(command.listen), command.insecure);
+  if (command.shards > 1 && !command.listen.ends_with(":*")) {
+    throw Failure(ExitCode::usage,
+                  "with --shards each shard listens on a port of its own: use --listen HOST:*");
+  }
+  raise_descriptor_limit();
+  block_signals();
+  ZmqContext context;
+  const std::uint64_t fingerprint = job_fingerprint(command.job_file, extensions);
+  std::vector<std::unique_ptr<Seat>> seats;
+  for (unsigned i = 0; i < command.shards; ++i)
+    seats.push_back(std::make_unique<Seat>(context, command, i, fingerprint));
+  const SignalWatch signals([&](int) {
+    for (const auto& seat : seats) {
+      seat->link.post({link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})});
+    }
+  });
+  std::vector<std::thread> threads;
+  for (const auto& seat : seats) {
+    threads.emplace_back([&seat = *seat] { host(*seat.shard, seat.node, seat.link); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int worst = 0;
+  for (const auto& seat : seats) worst = std::max(worst, verdict(*seat->shard, command));
+  return worst;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,86 @@
+#include <cstdio>
+#include <memory>
+
+#include "cli/endpoint.h"
+#include "cli/prepare_job.h"
+#include "cli/roles.h"
+#include "cli/signals.h"
+#include "core/error.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+#include "worker/compute/node.h"
+#include "worker/worker.h"
+
+namespace steelyard {
+namespace {
+
+// The job as this worker runs it: its own paths to the data, everything else the scheduler's.
+Job localised(Job job, const std::vector<std::string>& data_options) {
+  for (const std::string& option : data_options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Failure(ExitCode::usage,
+                    "--data " + option + " is not KEY=VALUE, as in --data dir=/data/fashion");
+    }
+    job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return job;
+}
+
+int verdict(const Worker& worker, const WorkerCommand& command) {
+  if (worker.refusal()) {
+    std::fprintf(stderr, "steelyard worker: refused: %s\n", worker.refusal()->text.c_str());
+    const Refusal reason = worker.refusal()->reason;
+    return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
+                                                                                   : ExitCode::protocol);
+  }
+  if (worker.unreachable()) {
+    std::fprintf(stderr, "steelyard worker: no answer from the scheduler at %s; is it running there?\n",
+                 command.scheduler.c_str());
+    return static_cast<int>(ExitCode::unreachable);
+  }
+  if (!worker.outcome().text.empty())
+    std::fprintf(stderr, "steelyard worker: %s\n", worker.outcome().text.c_str());
+  return static_cast<int>(exit_code(worker.outcome().outcome));
+}
+
+}  // namespace
+
+int run_worker(const WorkerCommand& given, const Extensions& extensions) {
+  WorkerCommand command = given;
+  if (command.name.empty()) command.name = default_name("worker");
+  if (command.device != "cpu") {
+    throw Failure(ExitCode::configuration,
+                  "worker '" + command.name + "': this release computes on the CPU only; use --device cpu");
+  }
+  raise_descriptor_limit();
+  block_signals();
+  const std::string scheduler = complete_endpoint(command.scheduler);
+  const NodeId self = new_node(Role::worker);
+  ZmqContext context;
+  ZmqLink link(context, self);
+  std::unique_ptr<ComputeNode> compute;
+
+  Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25), from_seconds(10)}, {}};
+  options.hello.name = command.name;
+  options.hello.kind = command.device;
+  options.hello.most = command.most;
+  options.hello.fingerprint = job_fingerprint(command.job_file, extensions);
+  options.prepare = [&](const Welcome& welcome) {
+    const Prepared prepared = prepare(localised(welcome.job, command.data_options), extensions);
+    require_same(welcome.job, prepared);
+    compute =
+        std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, command.slow);
+  };
+  Worker worker(std::move(options));
+  const SignalWatch signals([&](int) {
+    link.post({link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})});
+  });
+  link.connect(scheduler_node, scheduler);
+  host(worker, self, link, [&](const Envelope& envelope) {
+    if (compute) compute->give(envelope);
+  });
+  return verdict(worker, command);
+}
+
+}  // namespace steelyard

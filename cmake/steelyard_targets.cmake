@@ -1,0 +1,77 @@
+# How every target of the house is made: one static library a folder, all warnings on.
+
+add_library(steelyard_options INTERFACE)
+target_compile_options(steelyard_options INTERFACE
+  $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor>>)
+# gcc 12 warns about alternatives that a variant does not hold, and about strings that do not overlap.
+target_compile_options(steelyard_options INTERFACE
+  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict>>)
+if(STEELYARD_SANITIZE)
+  target_compile_options(steelyard_options INTERFACE
+    $<BUILD_INTERFACE:-fsanitize=${STEELYARD_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
+  target_link_options(steelyard_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${STEELYARD_SANITIZE}>)
+endif()
+if(STEELYARD_SANITIZE MATCHES thread)
+  # libtbb is not instrumented: the sanitizer would report races that are none.
+  target_compile_definitions(steelyard_options INTERFACE $<BUILD_INTERFACE:STEELYARD_PLAIN_THREADS>)
+endif()
+set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED steelyard_options)
+
+# steelyard_library(folder [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this folder if no SOURCES.
+function(steelyard_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
+  endif()
+  if(NOT arg_SOURCES) # TEMP
+    return()
+  endif() # ENDTEMP
+  set(target steelyard_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(steelyard::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include/steelyard> $<INSTALL_INTERFACE:include>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC steelyard_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED ${target})
+endfunction()
+
+# steelyard_leveled(target file.cpp...): each file is compiled once per processor level, with STEELYARD_LEVEL naming
+# the namespace of its functions. Such files include no library headers: an inline function compiled for AVX-512
+# must never be the copy that the linker keeps for everybody.
+function(steelyard_leveled target)
+  if(NOT ARGN) # TEMP
+    return()
+  endif() # ENDTEMP
+  foreach(level baseline v3 v4)
+    set(objects ${target}_${level})
+    add_library(${objects} OBJECT ${ARGN})
+    target_include_directories(${objects} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_compile_definitions(${objects} PRIVATE STEELYARD_LEVEL=${level})
+    target_compile_options(${objects} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+    if(level STREQUAL v3)
+      target_compile_options(${objects} PRIVATE -march=x86-64-v3)
+    elseif(level STREQUAL v4)
+      target_compile_options(${objects} PRIVATE -march=x86-64-v4 -mprefer-vector-width=512)
+    endif()
+    target_link_libraries(${objects} PRIVATE steelyard_options)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()
+
+# steelyard_test(folder [targets]): one test program for all *.cpp of this folder of tests/.
+function(steelyard_test name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  if(NOT sources) # TEMP
+    return()
+  endif()
+  foreach(t ${ARGN})
+    if(NOT TARGET ${t})
+      return()
+    endif()
+  endforeach() # ENDTEMP
+  add_executable(test_${name} ${sources})
+  target_link_libraries(test_${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name} TIMEOUT 300)
+endfunction()

@@ -1,0 +1,64 @@
+#include "core/layout.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace steelyard {
+
+std::uint64_t TensorPlace::size() const {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule, bool decay) {
+  TensorPlace tensor{std::move(name), std::move(shape), layout.size()};
+  const std::uint64_t end = tensor.offset + tensor.size();
+  if (!layout.ranges.empty() && layout.ranges.back().rule == rule && layout.ranges.back().decay == decay) {
+    layout.ranges.back().end = end;
+  } else {
+    layout.ranges.push_back({tensor.offset, end, rule, decay, 0});
+  }
+  layout.tensors.push_back(std::move(tensor));
+}
+
+std::vector<Slice> slices(const Layout& layout) {
+  if (layout.size() == 0 || layout.slice_size == 0) {
+    throw Failure(ExitCode::configuration,
+                  "the model has no parameters: give it at least one layer with weights");
+  }
+  std::vector<Slice> all;
+  std::uint64_t expected = 0;
+  for (std::uint32_t row = 0; row < layout.ranges.size(); ++row) {
+    const Range& range = layout.ranges[row];
+    if (range.begin != expected || range.end <= range.begin) {
+      throw Failure(ExitCode::protocol,
+                    "the range table has a hole or an overlap at float " + std::to_string(range.begin));
+    }
+    for (std::uint64_t at = range.begin; at < range.end; at += layout.slice_size) {
+      all.push_back({at, std::min(at + layout.slice_size, range.end), row});
+    }
+    expected = range.end;
+  }
+  return all;
+}
+
+std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shards) {
+  CHECK(shards > 0, "a model lies on at least one shard");
+  std::vector<std::uint32_t> borders;
+  for (std::uint64_t shard = 0; shard <= shards; ++shard) {
+    borders.push_back(static_cast<std::uint32_t>(shard * count / shards));
+  }
+  return borders;
+}
+
+std::uint64_t default_slice_size(std::uint64_t parameters, std::uint32_t shards) {
+  constexpr std::uint64_t quarter_megabyte = 65536;  // floats
+  constexpr std::uint64_t cache_line = 16;
+  const std::uint64_t even = (parameters + shards - 1) / shards;
+  return std::clamp((even + cache_line - 1) / cache_line * cache_line, cache_line, quarter_megabyte);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,74 @@
+// A bounded queue between threads: the only thing they share, and the only mutex of the control plane.
+//
+// push() blocks while the queue is full and returns false once it is closed; pop() returns nothing when the
+// deadline passes, or when the queue is closed and empty. What was queued before close() can still be popped.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "core/time.h"
+
+namespace steelyard {
+
+template <class T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  bool push(T value) {
+    std::unique_lock lock(mutex_);
+    not_full_.wait(lock, [&] { return items_.size() < capacity_ || closed_; });
+    if (closed_) return false;
+    items_.push_back(std::move(value));
+    not_empty_.notify_one();
+    return true;
+  }
+
+  // Never blocks: false if the queue is full or closed.
+  bool try_push(T value) {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || items_.size() >= capacity_) return false;
+    items_.push_back(std::move(value));
+    not_empty_.notify_one();
+    return true;
+  }
+
+  std::optional<T> pop(Time deadline = Time::max()) {
+    std::unique_lock lock(mutex_);
+    const auto ready = [&] { return !items_.empty() || closed_; };
+    if (deadline == Time::max()) {
+      not_empty_.wait(lock, ready);
+    } else {
+      not_empty_.wait_until(lock, std::chrono::steady_clock::time_point(deadline.since_origin), ready);
+    }
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> value(std::move(items_.front()));
+    items_.pop_front();
+    not_full_.notify_one();
+    return value;
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    not_full_.notify_all();
+    not_empty_.notify_all();
+  }
+
+  [[nodiscard]] std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return items_.size();
+  }
+
+ private:
+  const std::size_t capacity_;  // constant after construction
+  mutable std::mutex mutex_;    // protects everything below
+  std::condition_variable not_full_, not_empty_;
+  std::deque<T> items_;
+  bool closed_ = false;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,31 @@
+// Time as a value: machines are told what time it is, only hosts read a clock.
+#pragma once
+
+#include <chrono>
+
+namespace steelyard {
+
+using Duration = std::chrono::nanoseconds;
+
+// A point on a clock that never jumps. The origin means nothing; only differences do.
+struct Time {
+  Duration since_origin{0};
+
+  static constexpr Time max() { return Time{Duration::max()}; }  // "never"
+
+  friend constexpr auto operator<=>(const Time&, const Time&) = default;
+  friend constexpr Time operator+(Time t, Duration d) { return t == max() ? t : Time{t.since_origin + d}; }
+  friend constexpr Duration operator-(Time a, Time b) { return a.since_origin - b.since_origin; }
+};
+
+constexpr double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+constexpr Duration from_seconds(double s) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
+}
+constexpr Duration milliseconds(long ms) { return std::chrono::milliseconds(ms); }
+
+// Reads the steady clock, or this thread's CPU clock. Hosts and compute nodes only.
+Time steady_now();
+Duration thread_cpu_time();
+
+}  // namespace steelyard

@@ -1,0 +1,113 @@
+// Between samples (channels last, one behind the other) and lanes; see direct.h.
+//
+// Both ways a square of `width` samples by `width` features goes through the registers. The features of a
+// sample are in the order [pixel][channel], the rows of lanes in the order [channel][pixel].
+#include <cstddef>
+#include <cstdint>
+
+#include "nn/cpu/direct_kernels.h"
+#include "nn/cpu/direct_vector.h"
+
+namespace steelyard::nn::direct::STEELYARD_LEVEL {
+namespace {
+
+using Index = std::ptrdiff_t;
+
+// Walks the rows of lanes in the order of a sample's features.
+class Row {
+ public:
+  Row(Index pixels, Index channels) : pixels_(pixels), channels_(channels) {}
+  // This row's number; then on to the next.
+  Index next() {
+    const Index now = row_;
+    row_ += pixels_;
+    if (++channel_ == channels_) {
+      channel_ = 0;
+      row_ -= pixels_ * channels_ - 1;
+    }
+    return now;
+  }
+
+ private:
+  Index pixels_, channels_;
+  Index row_ = 0, channel_ = 0;
+};
+
+#if defined(__AVX512F__)
+constexpr Mask low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+#elif defined(__AVX__)
+constexpr Mask low = {0, 8, 1, 9, 2, 10, 3, 11};
+#else
+constexpr Mask low = {0, 4, 1, 5};
+#endif
+constexpr Mask high = low + width / 2;
+
+// One riffle of all rows (row 0 with row width / 2, and so on) moves every element from place n of the square
+// to place 2n, modulo what wraps: it rotates the bits of n by one. Half of all rotations swap row and column.
+[[gnu::always_inline]] inline void transpose(Vector (&rows)[width]) {
+#pragma GCC unroll 4
+  for (int step = 1; step < width; step *= 2) {
+    Vector riffled[width];
+#pragma GCC unroll 8
+    for (int i = 0; i < width / 2; ++i) {
+      riffled[2 * i] = __builtin_shuffle(rows[i], rows[i + width / 2], low);
+      riffled[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + width / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) rows[i] = riffled[i];
+  }
+}
+
+void to_lanes(std::uint32_t pixels, std::uint32_t channels, std::uint32_t lanes, std::uint32_t count,
+              const float* samples, float* picture) {
+  const Index features = Index{pixels} * channels;
+  for (Index first = 0; first < lanes; first += width) {
+    Row row(pixels, channels);
+    Index feature = 0;
+    for (; feature + width <= features; feature += width) {
+      Vector square[width];
+#pragma GCC unroll 16
+      for (int i = 0; i < width; ++i) {
+        square[i] = first + i < count ? load(samples + (first + i) * features + feature) : Vector{};
+      }
+      transpose(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < width; ++i) store(picture + row.next() * lanes + first, square[i]);
+    }
+    for (; feature < features; ++feature) {
+      float* to = picture + row.next() * lanes + first;
+      for (int i = 0; i < width; ++i)
+        to[i] = first + i < count ? samples[(first + i) * features + feature] : 0.0F;
+    }
+  }
+}
+
+void from_lanes(std::uint32_t pixels, std::uint32_t channels, std::uint32_t lanes, std::uint32_t count,
+                const float* picture, float* samples) {
+  const Index features = Index{pixels} * channels;
+  for (Index first = 0; first < count; first += width) {
+    const Index here = count - first < width ? count - first : Index{width};
+    Row row(pixels, channels);
+    Index feature = 0;
+    for (; feature + width <= features; feature += width) {
+      Vector square[width];
+#pragma GCC unroll 16
+      for (int i = 0; i < width; ++i) square[i] = load(picture + row.next() * lanes + first);
+      transpose(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < width; ++i) {
+        if (i < here) store(samples + (first + i) * features + feature, square[i]);
+      }
+    }
+    for (; feature < features; ++feature) {
+      const float* from = picture + row.next() * lanes + first;
+      for (Index i = 0; i < here; ++i) samples[(first + i) * features + feature] = from[i];
+    }
+  }
+}
+
+}  // namespace
+
+const TransposeTable transpose = {to_lanes, from_lanes};
+
+}  // namespace steelyard::nn::direct::STEELYARD_LEVEL

@@ -1,0 +1,31 @@
+// The vector of a level, for kernels only: as wide as the level's registers, loaded from and stored to any
+// address.
+//
+// Everything is in the namespace of the level, so each level has its own copies of these inline functions.
+#pragma once
+
+namespace steelyard::nn::direct::STEELYARD_LEVEL {
+
+#if defined(__AVX512F__)
+inline constexpr int width = 16;  // floats
+#elif defined(__AVX__)
+inline constexpr int width = 8;
+#else
+inline constexpr int width = 4;
+#endif
+
+typedef float Vector __attribute__((vector_size(4 * width)));
+typedef int Mask __attribute__((vector_size(4 * width)));  // what comparing Vectors gives: all bits or none
+typedef float VectorInMemory __attribute__((vector_size(4 * width), aligned(4), may_alias));
+
+[[gnu::always_inline]] inline Vector load(const float* from) {
+  return *reinterpret_cast<const VectorInMemory*>(from);
+}
+[[gnu::always_inline]] inline void store(float* to, Vector value) {
+  *reinterpret_cast<VectorInMemory*>(to) = value;
+}
+[[gnu::always_inline]] inline Vector broadcast(float value) { return value - Vector{}; }
+// As max(value, 0), but NaN stays NaN, so that a diverging network is seen.
+[[gnu::always_inline]] inline Vector rectified(Vector value) { return value < 0.0F ? Vector{} : value; }
+
+}  // namespace steelyard::nn::direct::STEELYARD_LEVEL

@@ -1,0 +1,44 @@
+// The update rules as plain loops: the compiler makes vectors of them. They are bound by memory.
+#include <cstddef>
+
+#include "nn/optimizer/kernels.h"
+
+namespace steelyard::nn::STEELYARD_LEVEL {
+namespace {
+
+void sgd(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
+         float scale, float decay, float rate) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float g = scale * sum[i] + decay * w[i];
+    out[i] = w[i] - rate * g;
+  }
+}
+
+void momentum(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
+              float* __restrict m, float scale, float decay, float rate, float mu) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float g = scale * sum[i] + decay * w[i];
+    m[i] = mu * m[i] + g;
+    out[i] = w[i] - rate * m[i];
+  }
+}
+
+void nesterov(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
+              float* __restrict m, float scale, float decay, float rate, float mu) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float g = scale * sum[i] + decay * w[i];
+    m[i] = mu * m[i] + g;
+    out[i] = w[i] - rate * (g + mu * m[i]);
+  }
+}
+
+void blend(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
+           float keep, float scale) {
+  for (std::size_t i = 0; i < size; ++i) out[i] = keep * w[i] + scale * sum[i];
+}
+
+}  // namespace
+
+const RuleTable rules = {sgd, momentum, nesterov, blend};
+
+}  // namespace steelyard::nn::STEELYARD_LEVEL

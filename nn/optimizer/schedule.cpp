@@ -1,0 +1,59 @@
+#include "nn/optimizer/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "core/error.h"
+
+namespace steelyard::nn {
+namespace {
+
+void demand(bool good, const char* key, double value, const char* remedy) {
+  if (good) return;
+  throw Failure(ExitCode::configuration, "learning rate schedule: " + std::string(key) + " = " +
+                                             std::to_string(value) + ": " + remedy);
+}
+
+// Epochs are sums of fractions: a whole number that misses by rounding still counts as reached.
+double steps_reached(double epochs_done, double step_epochs) {
+  return std::floor(epochs_done / step_epochs + 1e-9);
+}
+
+}  // namespace
+
+void validate(const Schedule& s) {
+  demand(std::isfinite(s.base) && s.base > 0, "base", s.base, "give a positive rate");
+  demand(s.warmup >= 0 && s.warmup < 1, "warmup", s.warmup,
+         "give a share of the training, at least 0 and below 1");
+  demand(std::isfinite(s.epochs) && s.epochs > 0, "epochs", s.epochs,
+         "give the length of the training in epochs");
+  if (s.kind == Schedule::Kind::step) {
+    demand(std::isfinite(s.step_epochs) && s.step_epochs > 0, "step_epochs", s.step_epochs,
+           "give a positive number of epochs");
+    demand(std::isfinite(s.step_factor) && s.step_factor > 0, "step_factor", s.step_factor,
+           "give a positive factor");
+  }
+  if (s.kind == Schedule::Kind::cosine) {
+    demand(std::isfinite(s.final) && s.final >= 0, "final", s.final, "give a rate of at least 0");
+  }
+}
+
+double learning_rate(const Schedule& s, double epochs_done) {
+  const double warm = s.warmup * s.epochs;
+  if (epochs_done < warm) return s.base * epochs_done / warm;
+  switch (s.kind) {
+    case Schedule::Kind::constant:
+      break;
+    case Schedule::Kind::step:
+      return s.base * std::pow(s.step_factor, steps_reached(epochs_done, s.step_epochs));
+    case Schedule::Kind::cosine: {
+      const double t = std::min(1.0, (epochs_done - warm) / (s.epochs - warm));
+      return s.final + (s.base - s.final) * (1 + std::cos(std::numbers::pi * t)) / 2;
+    }
+  }
+  return s.base;
+}
+
+}  // namespace steelyard::nn

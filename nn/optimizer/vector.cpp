@@ -1,0 +1,34 @@
+#include "nn/optimizer/vector.h"
+
+#include "core/check.h"
+#include "nn/optimizer/kernels.h"
+
+namespace steelyard::nn {
+namespace {
+
+const VectorTable& table(Level level) {
+  switch (level) {
+    case Level::v4:
+      return v4::vectors;
+    case Level::v3:
+      return v3::vectors;
+    case Level::baseline:
+      break;
+  }
+  return baseline::vectors;
+}
+
+}  // namespace
+
+void add(std::span<float> into, std::span<const float> x, Level level) {
+  CHECK(into.size() == x.size(), "a sum of slices of unequal length");
+  table(level).add(x.size(), into.data(), x.data());
+}
+
+bool all_finite(std::span<const float> x, Level level) { return table(level).all_finite(x.size(), x.data()); }
+
+double sum_of_squares(std::span<const float> x, Level level) {
+  return table(level).sum_of_squares(x.size(), x.data());
+}
+
+}  // namespace steelyard::nn

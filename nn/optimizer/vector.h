@@ -1,0 +1,23 @@
+// What servers and workers do to whole slices besides the update rules. Any alignment and length, one thread.
+//
+// Each result is a function of the numbers and the processor's level only. (To copy a slice, use std::memcpy:
+// it was measured to be as fast as anything we could write.)
+#pragma once
+
+#include <span>
+
+#include "core/level.h"
+
+namespace steelyard::nn {
+
+// into[i] += x[i]. Equally long.
+void add(std::span<float> into, std::span<const float> x, Level level = cpu_level());
+
+// Whether no element is infinite or NaN. Exact; the whole slice is read, for almost always there is none.
+bool all_finite(std::span<const float> x, Level level = cpu_level());
+
+// Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for slices of any
+// usual size.
+double sum_of_squares(std::span<const float> x, Level level = cpu_level());
+
+}  // namespace steelyard::nn

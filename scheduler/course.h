@@ -1,0 +1,44 @@
+// Course: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
+//
+// A round is the next `global_batch` positions of the epoch's permutation; rounds never span epochs, so an
+// epoch's last round is as long as what is left.
+#pragma once
+
+#include "wire/messages.h"
+
+namespace steelyard {
+
+class Course {
+ public:
+  Course(const Job& job, const Progress& from);
+
+  [[nodiscard]] Round round() const { return round_; }  // the next one; also how many have been done
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] Interval positions() const;  // of the next round
+  [[nodiscard]] double epochs_done() const;  // with fractions
+  [[nodiscard]] bool at_epoch_start() const { return offset_ == 0; }
+  [[nodiscard]] bool ends_epoch() const { return positions().end == samples_; }  // the next round does
+
+  void advance();  // the next round is done
+
+  // Whether epochs, rounds or seconds are used up.
+  [[nodiscard]] bool over(double seconds) const;
+  // Whether an evaluation, or a checkpoint, is due once the next round is done.
+  [[nodiscard]] bool evaluates_after_next() const { return due_after_next(evaluate_every_); }
+  [[nodiscard]] bool saves_after_next() const { return due_after_next(checkpoint_every_); }
+
+  [[nodiscard]] Progress progress(Term term, double seconds) const;
+
+ private:
+  [[nodiscard]] bool due_after_next(std::uint64_t every) const {
+    return every > 0 && ends_epoch() && (epoch_ + 1) % every == 0;
+  }
+
+  const std::uint64_t samples_, batch_, epochs_, rounds_, evaluate_every_, checkpoint_every_;
+  const double seconds_;
+  Round round_;
+  std::uint64_t epoch_;
+  Position offset_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,31 @@
+// Invariants: what must hold of a scheduler after every step, and from step to step. Run in tests and
+// simulations.
+//
+//  tiling      the pieces of each open round tile its positions, without gap or overlap
+//  ownership   every piece that is not reported has an owner who is there, once the loss has been seen (J2);
+//  only when
+//              nobody is there may it have none
+//  order       rounds, epochs and positions never go back; piece numbers are never used twice
+//  pipeline    all works but the newest are reported or re-issued training rounds, in order
+#pragma once
+
+#include <string>
+
+#include "scheduler/scheduler.h"
+
+namespace steelyard {
+
+class Invariants {
+ public:
+  // The first thing that does not hold, in words; empty if all is well.
+  std::string check(const Scheduler& scheduler);
+
+ private:
+  std::string check_work(const Scheduler& scheduler, const Work& work);
+
+  Round last_round_ = 0;
+  double last_epochs_ = 0;
+  Scheduler::Phase last_phase_ = Scheduler::Phase::gathering;
+};
+
+}  // namespace steelyard

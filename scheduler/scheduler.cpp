@@ -1,0 +1,269 @@
+// Who is there: joining, signs of life, leaving.
+#include "scheduler/scheduler.h"
+
+#include <algorithm>
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t members_at_most = 4096;
+constexpr Duration reconnect = std::chrono::seconds(2);  // for a server whose connection broke to come back
+constexpr Duration farewell = std::chrono::seconds(2);   // for everybody to hear Stop
+
+}  // namespace
+
+Scheduler::Scheduler(Job job, Progress from, std::unique_ptr<balancing::Policy> policy)
+    : job_(std::move(job)),
+      fingerprint_(fingerprint(job_)),
+      term_(from.term),
+      policy_(std::move(policy)),
+      course_(job_, from),
+      seconds_before_(from.seconds) {
+  if (!from.policy_state.empty()) policy_->restore(from.policy_state);
+}
+
+void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
+  const auto* message = std::get_if<ToScheduler>(&in.message);
+  if (message == nullptr || finished()) {
+    ++ignored_;
+    return;
+  }
+  now_ = now;
+  if (hear(now, in.from)) adopt_orphans(now, out);
+  std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+  advance(now, out);
+}
+
+// Whether this is somebody back who had been given up.
+bool Scheduler::hear(Time now, NodeId from) {
+  if (WorkerMember* worker = members_.worker(from)) {
+    worker->last_heard = now;
+    return !std::exchange(worker->present, true);
+  }
+  if (ShardMember* shard = members_.shard(from)) {
+    shard->last_heard = now;
+    shard->broken = false;
+  }
+  return false;
+}
+
+void Scheduler::wake(Time now, Outbox& out) {
+  if (finished() || now < next_beat_) return;
+  now_ = now;
+  next_beat_ = now + from_seconds(job_.heartbeat);
+  beat(now, out);
+  advance(now, out);
+}
+
+void Scheduler::beat(Time now, Outbox& out) {
+  if (phase_ == Phase::stopping) return say_stop(now, out);
+  const Duration dead = from_seconds(job_.dead_after);
+  for (auto& [slot, worker] : members_.workers) {
+    if (!worker.present) continue;
+    out.send<ToWorker>(worker.node, SchedulerBeat{term_});
+    if (!worker.ready) out.send<ToWorker>(worker.node, roster());
+    if (now - worker.last_heard > dead) lose_worker(now, worker, "has been silent for too long", out);
+  }
+  for (const auto& [slot, shard] : members_.shards) {
+    out.send<ToShard>(shard.node, SchedulerBeat{term_});
+    if (now - shard.last_heard > (shard.broken ? std::min(dead, reconnect) : dead)) lose_shard(shard, out);
+  }
+  const bool complete = members_.shards.size() == job_.shards;
+  if (members_.keeper && complete && !members_.all_shards_loaded(job_.shards)) {
+    out.send<ToKeeper>(*members_.keeper, roster());
+  }
+  for (const Version version : saving_) save(saves_.at(version), out);
+}
+
+// ---- joining
+
+void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
+  if (hello.fingerprint != 0 && hello.fingerprint != fingerprint_) {
+    return refuse(from, Refusal::other_job,
+                  "'" + hello.name + "' was started for another job than '" + job_.name +
+                      "' which runs here: start it with this job's file, or without one",
+                  out);
+  }
+  if (phase_ == Phase::stopping) {
+    return refuse(from, Refusal::finished, "the job '" + job_.name + "' is over", out);
+  }
+  if (members_.workers.size() + members_.shards.size() >= members_at_most) {
+    return refuse(from, Refusal::full, "the job has all the members that it can have", out);
+  }
+  if (from.role == Role::shard) welcome_shard(now, from, hello, out);
+  if (from.role == Role::worker) welcome_worker(now, from, hello, out);
+}
+
+void Scheduler::refuse(NodeId to, Refusal reason, std::string text, Outbox& out) {
+  note(out, "refused " + to_string(to) + ": " + text);
+  if (to.role == Role::shard) {
+    out.send<ToShard>(to, Refuse{reason, std::move(text)});
+  } else if (to.role == Role::worker) {
+    out.send<ToWorker>(to, Refuse{reason, std::move(text)});
+  }
+}
+
+void Scheduler::welcome_worker(Time now, NodeId from, const Hello& hello, Outbox& out) {
+  const std::uint32_t slot = members_.worker_slot(hello.name);
+  const auto former = members_.workers.find(slot);
+  if (former != members_.workers.end() && former->second.node != from) {
+    lose_worker(now, former->second, "was replaced by a new process of its name", out);
+    out.send<ToWorker>(former->second.node,
+                       Stop{Outcome::interrupted, "another worker named '" + hello.name +
+                                                      "' has joined; give each worker a --name of its own"});
+  }
+  if (former == members_.workers.end() || former->second.node != from) {
+    members_.workers[slot] = {from, slot, hello.name, hello.kind, hello.most, false, true, now, -1, -1};
+    note(out, "worker '" + hello.name + "' joined");
+  }
+  out.send<ToWorker>(from, Welcome{term_, slot, job_});
+  if (members_.shards.size() == job_.shards) out.send<ToWorker>(from, roster());
+}
+
+void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out) {
+  const auto slot = members_.shard_slot(hello.name, job_.shards);
+  if (!slot) {
+    return refuse(from, Refusal::full,
+                  "the job '" + job_.name + "' has all of its " + std::to_string(job_.shards) + " shards",
+                  out);
+  }
+  const auto former = members_.shards.find(*slot);
+  if (former != members_.shards.end() && former->second.node != from) {
+    if (former->second.loaded) {
+      return end(Outcome::server_lost,
+                 "server '" + hello.name +
+                     "' came back without its part of the model; resume from the last checkpoint",
+                 out);
+    }
+    members_.shards.erase(former);
+  }
+  if (members_.shards
+          .try_emplace(*slot, ShardMember{from, *slot, hello.name, hello.endpoint, now, {}, false, false, 0})
+          .second) {
+    note(out, "server '" + hello.name + "' joined at " + hello.endpoint);
+  }
+  out.send<ToShard>(from, Welcome{term_, *slot, job_});
+  send_roster(out);
+}
+
+Roster Scheduler::roster() const {
+  Roster roster;
+  if (members_.shards.size() != job_.shards) return roster;
+  const auto count = static_cast<std::uint32_t>(slices(job_.layout).size());
+  const auto borders = shard_borders(count, job_.shards);
+  for (const auto& [slot, shard] : members_.shards) {
+    roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1]});
+  }
+  return roster;
+}
+
+void Scheduler::send_roster(Outbox& out) {
+  if (members_.shards.size() != job_.shards) return;
+  for (const auto& [slot, worker] : members_.workers) out.send<ToWorker>(worker.node, roster());
+  if (members_.keeper) out.send<ToKeeper>(*members_.keeper, roster());
+}
+
+void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
+  WorkerMember* worker = members_.worker(from);
+  if (worker == nullptr || worker->ready) return;
+  worker->ready = true;
+  adopt_orphans(now, out);
+}
+
+// ---- signs of life
+
+void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out) {
+  WorkerMember* worker = members_.worker(from);
+  if (worker == nullptr || beat.term != term_) return;
+  // What it owes and neither holds nor has reported was lost on the way to it, or its report on the way here.
+  for (Work& work : works_) {
+    for (const PieceId id : work.select([&](const Piece& piece) {
+           return piece.owner == worker->slot && !piece.reported && now - piece.since > patience();
+         })) {
+      if (std::ranges::find(beat.held, id) != beat.held.end()) continue;
+      work.find(id)->since = now;
+      send_start(work, id, out);
+    }
+  }
+  adopt_orphans(now, out);
+}
+
+void Scheduler::handle(Time, NodeId from, const KeeperBeat&, Outbox& out) {
+  if (members_.keeper == from) return;
+  members_.keeper = from;
+  send_roster(out);
+}
+
+// ---- leaving
+
+void Scheduler::handle(Time now, NodeId from, const Leave&, Outbox& out) {
+  forget(from);
+  if (phase_ == Phase::stopping) return;
+  if (WorkerMember* worker = members_.worker(from)) lose_worker(now, *worker, "left", out);
+  if (const ShardMember* shard = members_.shard(from)) {
+    note(out, "server '" + shard->name + "' was told to end: saving what there is");
+    interrupted_ = true;
+  }
+}
+
+void Scheduler::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
+  forget(lost.node);
+  if (phase_ == Phase::stopping) return;
+  if (WorkerMember* worker = members_.worker(lost.node))
+    lose_worker(now, *worker, "is lost: its connection closed", out);
+  if (ShardMember* shard = members_.shard(lost.node)) {
+    shard->broken = true;
+    note(out, "the connection to server '" + shard->name + "' broke; waiting for it to come back");
+  }
+}
+
+void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out) {
+  if (!worker.present) return;
+  worker.present = false;
+  note(out, "worker '" + worker.name + "' " + why);
+  for (Work& work : works_) {
+    const auto owed = work.select([&](const Piece& p) { return p.owner == worker.slot && !p.reported; });
+    for (const PieceId id : owed) reissue(now, work, id, out);
+  }
+}
+
+void Scheduler::lose_shard(const ShardMember& shard, Outbox& out) {
+  const std::string what = "server '" + shard.name + "' is lost, and with it its part of the model";
+  if (phase_ == Phase::saving && !saving_.empty()) {
+    saving_.clear();
+    storage_trouble_ = what;
+  }
+  end(Outcome::server_lost, what + "; resume from the last checkpoint", out);
+}
+
+void Scheduler::forget(NodeId node) { awaited_.erase(node); }
+
+void Scheduler::handle(Time, NodeId from, const Alien& alien, Outbox& out) {
+  refuse(from, Refusal::other_protocol,
+         "it speaks protocol " + std::to_string(alien.protocol) +
+             ", this job another: use the same release everywhere",
+         out);
+}
+
+void Scheduler::handle(Time, NodeId, const Interrupt&, Outbox& out) {
+  if (interrupted_) return;
+  interrupted_ = true;
+  note(out, "told to end: finishing the round and saving");
+  if (phase_ == Phase::gathering) end(Outcome::interrupted, "ended before the training began", out);
+}
+
+// Said again at every beat until all have left, or patience ends.
+void Scheduler::say_stop(Time now, Outbox& out) {
+  if (awaited_.empty() || now - stop_said_ > farewell) {
+    phase_ = Phase::finished;
+    return;
+  }
+  for (const NodeId node : awaited_) {
+    if (node.role == Role::worker) out.send<ToWorker>(node, stop_);
+    if (node.role == Role::shard) out.send<ToShard>(node, stop_);
+  }
+}
+
+static_assert(Machine<Scheduler>);
+
+}  // namespace steelyard

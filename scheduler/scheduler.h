@@ -1,0 +1,130 @@
+// Scheduler: decides. Who belongs, which round is open, who owes which positions, when it is over.
+//
+// Never sees a tensor. A round k is begun when the pieces reported cover round k - 1; no shard is asked. What
+// was lost on the way is found by comparing what the others say they hold (their heartbeats) with what is
+// owed, and said again.
+//
+// Modes: `bsp` (design: slack 0, one step, need all). The policy is the job's; anything that can be a Policy
+// fits.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "balancing/policy.h"
+#include "scheduler/course.h"
+#include "scheduler/members.h"
+#include "scheduler/work.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+
+class Scheduler {
+ public:
+  enum class Phase { gathering, running, saving, stopping, finished };
+
+  // `from` is where to begin: all zero, or a checkpoint's progress (its term raised by whoever resumes).
+  Scheduler(Job job, Progress from, std::unique_ptr<balancing::Policy> policy);
+
+  void step(Time now, const Envelope& in, Outbox& out);
+  void wake(Time now, Outbox& out);
+  [[nodiscard]] Time deadline() const { return phase_ == Phase::finished ? Time::max() : next_beat_; }
+  [[nodiscard]] bool finished() const { return phase_ == Phase::finished; }
+
+  [[nodiscard]] const Stop& outcome() const { return stop_; }
+  [[nodiscard]] Phase phase() const { return phase_; }
+  [[nodiscard]] const Members& members() const { return members_; }
+  [[nodiscard]] const Course& course() const { return course_; }
+  // Newest last: the current one, and those that shards have not confirmed yet.
+  [[nodiscard]] const std::list<Work>& works() const { return works_; }
+  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
+
+ private:
+  // scheduler.cpp: who is there
+  void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
+  void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
+  void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
+  void handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& out);
+  void handle(Time now, NodeId from, const Leave& leave, Outbox& out);
+  void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
+  void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
+  void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
+  void welcome_worker(Time now, NodeId from, const Hello& hello, Outbox& out);
+  void welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out);
+  void refuse(NodeId to, Refusal reason, std::string text, Outbox& out);
+  void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
+  void lose_shard(const ShardMember& shard, Outbox& out);
+  void forget(NodeId node);  // while stopping: one less to wait for
+  [[nodiscard]] Roster roster() const;
+  void send_roster(Outbox& out);
+  void beat(Time now, Outbox& out);
+  bool hear(Time now, NodeId from);
+
+  // rounds.cpp: the rounds
+  void handle(Time now, NodeId from, const Report& report, Outbox& out);
+  void handle(Time now, NodeId from, const NonFinite& refused, Outbox& out);
+  void handle(Time now, NodeId from, const Covered& covered, Outbox& out);
+  void handle(Time now, NodeId from, const Closed& closed, Outbox& out);
+  void handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
+  void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
+  void advance(Time now, Outbox& out);
+  void after(Time now, const Work& done, Outbox& out);
+  void begin_round(Time now, Outbox& out);
+  void begin_evaluation(Time now, Outbox& out);
+  void begin(Time now, Work work, Outbox& out);
+  void record(Time now, const Work& work, Outbox& out);
+  void confirm(Version version);
+  void save(const Progress& progress, Outbox& out);
+  void end(Outcome outcome, std::string text, Outbox& out);
+  void say_stop(Time now, Outbox& out);
+
+  // owing.cpp: who owes what
+  struct Found {
+    Work* work = nullptr;
+    Piece* piece = nullptr;
+  };
+  [[nodiscard]] Found find(PieceId id);
+  void issue(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out);
+  void give(Time now, Work& work, Interval positions, std::uint32_t slot, unsigned refusals, Outbox& out);
+  void send_start(const Work& work, PieceId id, Outbox& out);
+  void reissue(Time now, Work& work, PieceId id, Outbox& out);
+  void adopt_orphans(Time now, Outbox& out);
+  void mend(Time now, Work& work, const Interval& gap, Outbox& out);
+  [[nodiscard]] balancing::Request request(Interval positions, Round round) const;
+  [[nodiscard]] Duration patience() const { return from_seconds(2 * job_.heartbeat); }
+
+  void note(Outbox& out, std::string text) { out.send<ToRecorder>(recorder_node, Note{std::move(text)}); }
+  [[nodiscard]] double trained_seconds(Time now) const;
+
+  const Job job_;
+  const std::uint64_t fingerprint_;
+  const Term term_;
+  const std::unique_ptr<balancing::Policy> policy_;
+  Phase phase_ = Phase::gathering;
+  Course course_;
+  Members members_;
+  std::list<Work> works_;
+  PieceId next_piece_ = 1;
+  Time now_;  // as last told
+  Time next_beat_;
+
+  Time started_;               // of the first round
+  double seconds_before_ = 0;  // of training, before a resume
+  bool interrupted_ = false;
+  bool evaluated_last_ = false;  // the present version has been evaluated
+
+  std::set<Version> saving_;  // asked of the keeper, not answered
+  std::optional<Version> last_saved_;
+  std::map<Version, Progress> saves_;  // to be asked again
+  std::string storage_trouble_;        // of the latest checkpoint, if it failed
+
+  Outcome ending_ = Outcome::running;
+  Stop stop_;
+  Time stop_said_;
+  std::set<NodeId> awaited_;  // who has not left yet
+  std::uint64_t ignored_ = 0;
+};
+
+}  // namespace steelyard

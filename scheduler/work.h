@@ -1,0 +1,79 @@
+// Work: the positions of one round (or evaluation) and who owes which of them.
+//
+// The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and all parts are owed
+// again, so the pieces that are left (the leaves) always tile the positions, and of any two pieces that ever
+// existed one contains the other or they are disjoint. That is why a push either fits a shard's ledger as a
+// whole or not at all.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace steelyard {
+
+struct Piece {
+  Interval positions;
+  std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
+  bool reported = false;
+  Time since;                // of the last thing said about it: issued, reported, asked for again
+  bool asked_again = false;  // the owner was asked to push it again
+  unsigned refusals = 0;     // how often its numbers were not finite
+};
+
+class Work {
+ public:
+  Work(Open open, Purpose purpose, Time started) : open_(open), purpose_(purpose), started_(started) {}
+
+  [[nodiscard]] const Open& open() const { return open_; }
+  [[nodiscard]] Round round() const { return open_.round; }
+  [[nodiscard]] Purpose purpose() const { return purpose_; }
+  [[nodiscard]] Time started() const { return started_; }
+  [[nodiscard]] const std::map<PieceId, Piece>& pieces() const { return pieces_; }
+  [[nodiscard]] Piece* find(PieceId id);
+  [[nodiscard]] bool reported() const;  // every piece is
+
+  void add(PieceId id, Piece piece) { pieces_.emplace(id, piece); }
+  void remove(PieceId id) { pieces_.erase(id); }
+  // All pieces for which `wanted` holds, by id: the caller may change the pieces while it walks the answer.
+  template <class Predicate>
+  [[nodiscard]] std::vector<PieceId> select(Predicate wanted) const {
+    std::vector<PieceId> ids;
+    for (const auto& [id, piece] : pieces_) {
+      if (wanted(piece)) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  // A piece is done. Adds what was said about it to the sums of the round.
+  void report(PieceId id, std::uint32_t slot, const Report& report, Time now);
+
+  // Every shard has all of it, so nothing is owed any more, reported or not.
+  void close_unreported();
+
+  // What each worker did, for policy and record. Sums over the pieces of one worker.
+  struct Part {
+    std::uint64_t samples = 0;
+    double seconds = 0;
+  };
+  [[nodiscard]] const std::map<std::uint32_t, Part>& parts() const { return parts_; }
+  [[nodiscard]] double loss() const;  // means over what has been reported
+  [[nodiscard]] double accuracy() const;
+
+  // With a gate: sums of squares by shard, as far as shards have told, and the scale once it is decided.
+  std::map<std::uint32_t, std::vector<double>> squares;
+  std::optional<double> scale;
+
+ private:
+  Open open_;
+  Purpose purpose_;
+  Time started_;
+  std::map<PieceId, Piece> pieces_;
+  std::map<std::uint32_t, Part> parts_;
+  double loss_ = 0;
+  std::uint64_t correct_ = 0, samples_ = 0;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,259 @@
+#include "server/checkpoint.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "server/durable_file.h"
+#include "server/manifest.h"
+#include "server/safetensors.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* model_file = "model.safetensors";
+constexpr const char* optimizer_file = "optimizer.safetensors";
+constexpr const char* manifest_file = "MANIFEST.json";
+constexpr const char* unfinished = ".tmp-";  // in the name of what is not a checkpoint (yet, or any more)
+
+std::string state_name(std::size_t slot, const std::string& tensor) {
+  return "state." + std::to_string(slot + 1) + "." + tensor;
+}
+
+std::vector<TensorName> model_names(const Layout& layout) {
+  std::vector<TensorName> names;
+  for (const TensorPlace& tensor : layout.tensors) names.push_back({tensor.name, tensor.shape});
+  return names;
+}
+
+std::vector<TensorName> optimizer_names(const Layout& layout, std::size_t slots) {
+  std::vector<TensorName> names;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    for (const TensorPlace& tensor : layout.tensors) {
+      names.push_back({state_name(slot, tensor.name), tensor.shape});
+    }
+  }
+  return names;
+}
+
+// ---- writing
+
+FileSeal write_file(const std::string& path, const std::string& text,
+                    std::span<const std::vector<float>> values = {}) {
+  std::uint64_t bytes = text.size();
+  for (const auto& block : values) bytes += block.size() * sizeof(float);
+  DurableFile file(path, bytes);
+  file.write(std::as_bytes(std::span(text)));
+  for (const auto& block : values) file.write(std::as_bytes(std::span(block)));
+  return file.finish();
+}
+
+// The tensors of a layout lie in order and without gaps, so a flat buffer is a file's values as it stands.
+void write_files(const std::string& path, const Snapshot& s) {
+  const TensorTexts texts{{"steelyard.version", std::to_string(s.progress.version)}};
+  const TensorTexts steps{{"steelyard.steps", std::to_string(s.steps)}};
+  Manifest manifest{s.progress, s.seed, s.fingerprint, s.steps, s.state.size(), s.layout, {}};
+  manifest.files[model_file] = write_file(
+      path + "/" + model_file, safetensors_header(model_names(s.layout), texts), std::span(&s.parameters, 1));
+  manifest.files[optimizer_file] =
+      write_file(path + "/" + optimizer_file,
+                 safetensors_header(optimizer_names(s.layout, s.state.size()), steps), s.state);
+  write_file(path + "/" + manifest_file, manifest_text(manifest));
+  sync_directory(path);
+}
+
+// A fresh directory of a name that nobody takes for a checkpoint.
+std::string temporary_directory(const std::string& beside) {
+  std::string path = beside + unfinished + "XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw Failure(ExitCode::io, path + ": cannot be made: " + std::generic_category().message(errno));
+  }
+  ::chmod(path.c_str(), 0755);  // mkdtemp gives it to the owner alone; a checkpoint is like any other output
+  return path;
+}
+
+// Takes the name away first, so that a half-removed checkpoint is never seen as one.
+void remove_checkpoint(const std::string& path) {
+  const std::string aside = temporary_directory(path);
+  fs::rename(path, aside);
+  fs::remove_all(aside);
+}
+
+// What writers that were killed have left; there is no other writer now (header).
+void sweep(const std::string& dir) {
+  for (const auto& entry : fs::directory_iterator(dir)) {
+    if (entry.path().filename().string().find(unfinished) != std::string::npos) fs::remove_all(entry.path());
+  }
+}
+
+void put_in_place(const std::string& dir, const std::string& made, const std::string& path) {
+  // The same version again, under a later term: the older history gives way. Between the two renames neither
+  // is there; whoever crashes here goes back one checkpoint further.
+  if (fs::exists(path)) remove_checkpoint(path);
+  fs::rename(made, path);
+  sync_directory(dir);
+}
+
+// What cannot be removed now is tried again after the next checkpoint: this one is safe all the same.
+void prune(const std::string& dir, const std::string& written) try {
+  std::size_t kept = 1;  // the one just written, whatever else is there
+  for (const std::string& path : list_checkpoints(dir)) {
+    if (path != written && ++kept > kept_checkpoints) remove_checkpoint(path);
+  }
+} catch (const std::exception&) {
+}
+
+// ---- reading
+
+// Size before hash: "cut off" says more than "changed".
+std::vector<std::byte> read_sealed(const std::string& path, const FileSeal& wanted) {
+  std::vector<std::byte> bytes = read_bytes(path, wanted.size);
+  if (bytes.size() != wanted.size) {
+    throw Failure(ExitCode::io, path + ": has " + std::to_string(bytes.size()) + " bytes instead of " +
+                                    std::to_string(wanted.size) + ": it was cut off");
+  }
+  if (seal(bytes) != wanted) throw Failure(ExitCode::io, path + ": its hash is wrong: it was changed");
+  return bytes;
+}
+
+std::vector<std::byte> read_sealed(const std::string& path, const Manifest& manifest, const char* name) {
+  const auto file = manifest.files.find(name);
+  if (file == manifest.files.end()) {
+    throw Failure(ExitCode::io, path + "/" + manifest_file + ": does not mention " + name);
+  }
+  return read_sealed(path + "/" + name, file->second);
+}
+
+Manifest read_manifest(const std::string& path) {
+  const std::string file = path + "/" + manifest_file;
+  const std::vector<std::byte> bytes = read_bytes(file, Manifest::longest);
+  return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);
+}
+
+// By name, not by place: the order of a file's tensors is nobody's promise.
+void copy_tensor(const TensorFile& file, const std::string& name, const TensorPlace& place,
+                 std::vector<float>& values, const std::string& path) {
+  const StoredTensor* stored = file.find(name);
+  if (stored == nullptr || stored->shape != place.shape) {
+    throw Failure(ExitCode::io, path + ": \"" + name + "\" is missing or has another shape");
+  }
+  stored->copy_to(std::span(values).subspan(place.offset, place.size()));
+}
+
+void read_model(const std::string& path, const Manifest& manifest, Snapshot& snapshot) {
+  const auto bytes = read_sealed(path, manifest, model_file);
+  const TensorFile file = parse_safetensors(bytes, path + "/" + model_file);
+  if (bytes.size() / sizeof(float) < snapshot.layout.size()) {
+    throw Failure(ExitCode::io, path + "/" + model_file + ": is smaller than the layout in its manifest");
+  }
+  snapshot.parameters.resize(snapshot.layout.size());
+  for (const TensorPlace& place : snapshot.layout.tensors) {
+    copy_tensor(file, place.name, place, snapshot.parameters, path + "/" + model_file);
+  }
+}
+
+void read_optimizer(const std::string& path, const Manifest& manifest, Snapshot& snapshot) {
+  const auto bytes = read_sealed(path, manifest, optimizer_file);
+  const TensorFile file = parse_safetensors(bytes, path + "/" + optimizer_file);
+  if (file.tensors.size() != manifest.state_slots * snapshot.layout.tensors.size()) {
+    throw Failure(ExitCode::io,
+                  path + "/" + optimizer_file + ": has another number of tensors than its manifest");
+  }
+  for (std::size_t slot = 0; slot < manifest.state_slots; ++slot) {
+    auto& values = snapshot.state.emplace_back(snapshot.layout.size());
+    for (const TensorPlace& place : snapshot.layout.tensors) {
+      copy_tensor(file, state_name(slot, place.name), place, values, path + "/" + optimizer_file);
+    }
+  }
+}
+
+void warn(std::vector<std::string>* warnings, const std::string& text) {
+  if (warnings != nullptr) warnings->push_back(text);
+}
+
+std::string megabytes(const Snapshot& s) {
+  const std::uint64_t bytes = (1 + s.state.size()) * s.parameters.size() * sizeof(float);
+  return std::to_string(bytes / 1'000'000 + 1) + " MB";
+}
+
+}  // namespace
+
+std::string write_checkpoint(const std::string& dir, const Snapshot& snapshot) {
+  CHECK(snapshot.parameters.size() == snapshot.layout.size(), "a snapshot has all parameters");
+  for (const auto& slot : snapshot.state) {
+    CHECK(slot.size() == snapshot.layout.size(), "a snapshot has all of the state");
+  }
+  const std::string path = dir + "/" + std::to_string(snapshot.progress.version);
+  std::string made;
+  try {
+    fs::create_directories(dir);
+    sweep(dir);
+    made = temporary_directory(path);
+    write_files(made, snapshot);
+    put_in_place(dir, made, path);
+    made = path;  // from here on a failure takes the renamed directory away
+    read_checkpoint(path);
+  } catch (const std::exception& e) {  // Failure of our own, or filesystem_error
+    std::error_code ignored;           // the first error is the one to tell
+    if (!made.empty()) fs::remove_all(made, ignored);
+    throw Failure(ExitCode::io, "checkpoint " + path + " was not written: " + e.what() + " (it needs " +
+                                    megabytes(snapshot) +
+                                    "; free some space there, or begin with --run-dir on another disk)");
+  }
+  prune(dir, path);
+  return path;
+}
+
+Snapshot read_checkpoint(const std::string& path) {
+  const Manifest manifest = read_manifest(path);
+  Snapshot snapshot{manifest.progress, manifest.seed, manifest.fingerprint, manifest.layout, {}, {},
+                    manifest.steps};
+  read_model(path, manifest, snapshot);
+  read_optimizer(path, manifest, snapshot);
+  return snapshot;
+}
+
+std::vector<std::string> list_checkpoints(const std::string& dir, std::vector<std::string>* warnings) {
+  std::vector<std::tuple<Term, Version, std::string>> found;
+  std::error_code error;
+  for (fs::directory_iterator it(dir, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().find(unfinished) != std::string::npos || !it->is_directory(error))
+      continue;
+    const std::string path = dir + "/" + it->path().filename().string();
+    try {
+      const Progress progress = read_manifest(path).progress;
+      found.emplace_back(progress.term, progress.version, path);
+    } catch (const Failure& failure) {
+      warn(warnings, "passed over " + path + ": " + failure.what());
+    }
+  }
+  std::ranges::sort(found, std::greater<>());
+  std::vector<std::string> paths;
+  for (auto& [term, version, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* warnings) {
+  for (const std::string& path : list_checkpoints(dir, warnings)) {
+    try {
+      read_checkpoint(path);
+      return path;
+    } catch (const Failure& failure) {
+      warn(warnings, "passed over " + path + ": " + failure.what());
+    }
+  }
+  throw Failure(
+      ExitCode::io,
+      dir + ": no checkpoint that can be used: train from the beginning, or name another " + "run directory");
+}
+
+}  // namespace steelyard

@@ -1,0 +1,124 @@
+#include "server/keeper.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration patience =
+    std::chrono::milliseconds(500);  // between signs of life, and before asking again
+
+}  // namespace
+
+Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, Store store)
+    : self_(self),
+      initial_(std::move(initial)),
+      slices_(slices(initial_.layout)),
+      slots_(1 + state_slots),
+      store_(std::move(store)) {}
+
+void Keeper::step(Time, const Envelope& in, Outbox& out) {
+  const auto* message = std::get_if<ToKeeper>(&in.message);
+  if (message == nullptr || finished_) return;
+  std::visit([&](const auto& it) { handle(it, out); }, *message);
+}
+
+void Keeper::wake(Time now, Outbox& out) {
+  if (finished_ || now < next_) return;
+  next_ = now + patience;
+  out.send<ToScheduler>(scheduler_node, KeeperBeat{});
+  fetch(out);
+}
+
+// The scheduler repeats the roster until every shard says that it is loaded.
+void Keeper::handle(const Roster& roster, Outbox& out) {
+  shards_ = roster.shards;
+  for (const ShardPlace& shard : shards_) {
+    out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
+    load(shard, out);
+  }
+}
+
+void Keeper::load(const ShardPlace& shard, Outbox& out) {
+  const auto& progress = initial_.progress;
+  for (std::uint32_t number = shard.first; number < std::min<std::size_t>(shard.last, slices_.size());
+       ++number) {
+    const Slice& slice = slices_[number];
+    for (std::uint32_t slot = 0; slot < slots_; ++slot) {
+      Load message{progress.term, progress.version, number, slot, initial_.steps, {}};
+      if (slot == 0) {
+        message.values = Blob::copy_of(std::span(initial_.parameters).subspan(slice.begin, slice.size()));
+      } else if (slot - 1 < initial_.state.size()) {
+        message.values =
+            Blob::copy_of(std::span(initial_.state[slot - 1]).subspan(slice.begin, slice.size()));
+      } else {
+        message.values = Blob::copy_of(std::vector<float>(slice.size(), 0.0F));
+      }
+      out.send<ToShard>(shard.node, std::move(message));
+    }
+  }
+}
+
+void Keeper::handle(const Save& save, Outbox& out) {
+  const auto [entry, is_new] = gatherings_.try_emplace(save.progress.version);
+  if (!is_new) return;
+  Gathering& gathering = entry->second;
+  gathering.snapshot = {save.progress, initial_.seed, initial_.fingerprint, initial_.layout, {}, {}, 0};
+  gathering.snapshot.parameters.resize(initial_.layout.size());
+  gathering.snapshot.state.assign(slots_ - 1, std::vector<float>(initial_.layout.size()));
+  gathering.missing = slices_.size() * slots_;
+  gathering.arrived.assign(gathering.missing, false);
+  fetch(out);
+}
+
+void Keeper::fetch(Outbox& out) {
+  if (gatherings_.empty()) return;
+  for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, Fetch{gatherings_.begin()->first});
+}
+
+void Keeper::handle(const State& state, Outbox& out) {
+  const auto entry = gatherings_.find(state.version);
+  if (entry == gatherings_.end() || state.slice >= slices_.size() || state.slot >= slots_) return;
+  Gathering& gathering = entry->second;
+  const Slice& slice = slices_[state.slice];
+  const std::size_t index = std::size_t{state.slice} * slots_ + state.slot;
+  if (gathering.arrived[index] || !state.values.holds_floats(slice.size())) return;
+  std::vector<float>& whole =
+      state.slot == 0 ? gathering.snapshot.parameters : gathering.snapshot.state[state.slot - 1];
+  std::ranges::copy(state.values.floats(), whole.begin() + static_cast<std::ptrdiff_t>(slice.begin));
+  gathering.snapshot.steps = std::max(gathering.snapshot.steps, state.steps);
+  gathering.arrived[index] = true;
+  if (--gathering.missing > 0) return;
+
+  Saved saved{state.version, true, {}};
+  try {
+    saved.text = store_(gathering.snapshot);
+  } catch (const Failure& failure) {
+    saved.ok = false;
+    saved.text = failure.what();
+  }
+  answer(saved, out);
+}
+
+void Keeper::handle(const Gone& gone, Outbox& out) {
+  if (!gatherings_.contains(gone.wanted)) return;
+  answer({gone.wanted, false, "version " + std::to_string(gone.wanted) + " was replaced before it was saved"},
+         out);
+}
+
+void Keeper::answer(const Saved& saved, Outbox& out) {
+  gatherings_.erase(saved.version);
+  out.send<ToScheduler>(scheduler_node, saved);
+  for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, saved);
+  fetch(out);
+}
+
+void Keeper::handle(const Lost& lost, Outbox&) {
+  if (lost.node == scheduler_node) finished_ = true;
+}
+
+static_assert(Machine<Keeper>);
+
+}  // namespace steelyard

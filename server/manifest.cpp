@@ -1,0 +1,189 @@
+#include "server/manifest.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Damage {
+  std::string why;
+};
+
+// The rules by the names that the design gives them; their numbers are nobody's business on disk.
+constexpr std::pair<Rule, const char*> rule_names[] = {
+    {Rule::step, "step"}, {Rule::ema, "ema"}, {Rule::mean, "mean"}};
+
+const char* rule_name(Rule rule) {
+  for (const auto& [value, name] : rule_names) {
+    if (value == rule) return name;
+  }
+  return "step";
+}
+
+Rule rule_of(const std::string& text) {
+  for (const auto& [value, name] : rule_names) {
+    if (text == name) return value;
+  }
+  throw Damage{"no rule is called \"" + text + "\""};
+}
+
+// 64 random bits are more than a JSON reader elsewhere keeps in a number.
+std::string hexadecimal(std::uint64_t value) {
+  char text[16];
+  const auto end = std::to_chars(text, text + sizeof text, value, 16).ptr;
+  return std::string(text, end);
+}
+
+std::uint64_t from_hexadecimal(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Damage{"\"" + text + "\" is not a hexadecimal number"};
+  }
+  return value;
+}
+
+Json layout_json(const Layout& layout) {
+  Json tensors = Json::array(), ranges = Json::array();
+  for (const TensorPlace& t : layout.tensors) {
+    tensors.push_back({{"name", t.name}, {"shape", t.shape}, {"offset", t.offset}});
+  }
+  for (const Range& r : layout.ranges) {
+    ranges.push_back({{"begin", r.begin},
+                      {"end", r.end},
+                      {"rule", rule_name(r.rule)},
+                      {"decay", r.decay},
+                      {"norm_group", r.norm_group}});
+  }
+  return {{"slice_size", layout.slice_size}, {"tensors", tensors}, {"ranges", ranges}};
+}
+
+// The seal is over the text without white space, so that people may look at the file with an editor that
+// changes it.
+std::string seal_of(const Json& body) {
+  const std::string text = body.dump();
+  return seal(std::as_bytes(std::span(text))).xxh3_128;
+}
+
+// Fields of the body; a field that is missing or of another type is damage, by its name.
+const Json& field(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end()) throw Damage{"\"" + std::string(key) + "\" is missing"};
+  return *found;
+}
+
+template <class T>
+T get(const Json& object, const char* key) {
+  try {
+    return field(object, key).get<T>();
+  } catch (const Json::exception&) {
+    throw Damage{"\"" + std::string(key) + "\" is not what it should be"};
+  }
+}
+
+std::uint64_t as_count(const Json& value, const char* key) {
+  if (!value.is_number_unsigned()) throw Damage{"\"" + std::string(key) + "\" is not a count"};
+  return value.get<std::uint64_t>();
+}
+std::uint64_t count(const Json& object, const char* key) { return as_count(field(object, key), key); }
+
+void demand_dense(const Layout& layout) {
+  std::uint64_t at = 0;
+  for (const Range& range : layout.ranges) {
+    if (range.begin != at || range.end <= range.begin) throw Damage{"its ranges have holes"};
+    at = range.end;
+  }
+  // Ranges and tensors cover the same floats, each in its own pieces.
+  at = 0;
+  for (const TensorPlace& tensor : layout.tensors) {
+    // Sizes are bounded before they are multiplied: no shape may overflow.
+    for (const std::uint64_t extent : tensor.shape) {
+      if (extent > layout.size()) throw Damage{"\"" + tensor.name + "\" is larger than the model"};
+    }
+    if (tensor.offset != at || tensor.size() > layout.size() - at) throw Damage{"its tensors have holes"};
+    at += tensor.size();
+  }
+  if (at != layout.size() || at == 0 || layout.slice_size == 0) throw Damage{"its layout has no sense"};
+}
+
+// A layout that passes is fit for slices(): dense, not empty, within its own size.
+Layout layout_of(const Json& json) {
+  Layout layout;
+  layout.slice_size = count(json, "slice_size");
+  for (const Json& t : field(json, "tensors")) {
+    std::vector<std::uint64_t> shape;
+    for (const Json& extent : field(t, "shape")) {
+      shape.push_back(as_count(extent, "shape"));
+    }
+    layout.tensors.push_back({get<std::string>(t, "name"), std::move(shape), count(t, "offset")});
+  }
+  for (const Json& r : field(json, "ranges")) {
+    layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
+                             get<bool>(r, "decay"), get<std::uint32_t>(r, "norm_group")});
+  }
+  demand_dense(layout);
+  return layout;
+}
+
+// The format comes first: of any other, nothing else can be expected.
+Manifest manifest_of(const Json& body) {
+  if (const std::uint64_t format = count(body, "format"); format != Manifest::format) {
+    throw Damage{"it has format " + std::to_string(format) + ", and this program reads format " +
+                 std::to_string(Manifest::format)};
+  }
+  Manifest m;
+  m.progress = {count(body, "term"),   count(body, "version"),       count(body, "epoch"),
+                count(body, "offset"), get<double>(body, "seconds"), get<std::string>(body, "policy_state")};
+  m.seed = count(body, "seed");
+  m.fingerprint = from_hexadecimal(get<std::string>(body, "fingerprint"));
+  m.steps = count(body, "steps");
+  m.state_slots = count(body, "state_slots");
+  m.layout = layout_of(field(body, "layout"));
+  for (const auto& [name, file] : field(body, "files").items()) {
+    m.files[name] = {count(file, "size"), get<std::string>(file, "xxh3_128")};
+  }
+  return m;
+}
+
+}  // namespace
+
+std::string manifest_text(const Manifest& m) {
+  const Progress& p = m.progress;
+  Json files = Json::object();
+  for (const auto& [name, file] : m.files) files[name] = {{"size", file.size}, {"xxh3_128", file.xxh3_128}};
+  const Json body = {{"format", Manifest::format},
+                     {"term", p.term},
+                     {"version", p.version},
+                     {"epoch", p.epoch},
+                     {"offset", p.offset},
+                     {"seconds", p.seconds},
+                     {"policy_state", p.policy_state},
+                     {"seed", m.seed},
+                     {"fingerprint", hexadecimal(m.fingerprint)},
+                     {"steps", m.steps},
+                     {"state_slots", m.state_slots},
+                     {"layout", layout_json(m.layout)},
+                     {"files", files}};
+  return Json{{"checkpoint", body}, {"xxh3_128", seal_of(body)}}.dump(1) + "\n";
+}
+
+Manifest parse_manifest(std::string_view text, const std::string& path) {
+  try {
+    const Json whole = Json::parse(text, nullptr, false);
+    if (whole.is_discarded()) throw Damage{"it is not JSON; it was cut off or changed"};
+    const Json body = field(whole, "checkpoint");
+    if (get<std::string>(whole, "xxh3_128") != seal_of(body))
+      throw Damage{"its hash does not fit what it says"};
+    return manifest_of(body);
+  } catch (const Damage& damage) {
+    throw Failure(ExitCode::io, path + ": not a good checkpoint manifest: " + damage.why);
+  }
+}
+
+}  // namespace steelyard

@@ -1,0 +1,313 @@
+#include "server/shard.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+#include "nn/optimizer/schedule.h"
+#include "nn/optimizer/vector.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t first_gaps = 16;       // told in a heartbeat
+constexpr std::size_t rounds_in_flight = 8;  // Opens remembered at most
+
+}  // namespace
+
+void Shard::step(Time now, const Envelope& in, Outbox& out) {
+  const auto* message = std::get_if<ToShard>(&in.message);
+  if (message == nullptr || finished_) return;
+  if (in.from == scheduler_node) lifeline_.heard(now);
+  std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+}
+
+void Shard::wake(Time now, Outbox& out) {
+  if (finished_) return;
+  if (lifeline_.due(now)) {
+    if (lifeline_.joined()) {
+      beat(out);
+    } else {
+      out.send<ToScheduler>(scheduler_node, options_.hello);
+    }
+  }
+  if (lifeline_.given_up(now)) {
+    unreachable_ = true;
+    finished_ = true;
+  }
+}
+
+Version Shard::version() const {
+  Version lowest = UINT64_MAX;
+  for (const SliceMemory& slice : slices_) lowest = std::min(lowest, slice.version());
+  return slices_.empty() ? opened_ : lowest;  // a shard without slices is done with whatever it knows of
+}
+
+bool Shard::loaded() const {
+  return lifeline_.joined() && std::ranges::all_of(slices_, [](const SliceMemory& s) { return s.loaded(); });
+}
+
+SliceMemory* Shard::find(std::uint32_t slice) {
+  return slice >= first_ && slice - first_ < slices_.size() ? &slices_[slice - first_] : nullptr;
+}
+
+void Shard::beat(Outbox& out) {
+  ShardBeat beat{term_, version(), opened_, loaded(), {}, false};
+  if (!open_.empty()) {
+    const Open& oldest = open_.begin()->second;
+    beat.covered = reported_covered_.contains(oldest.round);
+    IntervalSet missing;  // in any of the slices that have not closed this round
+    for (const SliceMemory& slice : slices_) {
+      if (slice.version() > oldest.round) continue;
+      for (const Interval& gap : slice.coverage().gaps(oldest.positions, first_gaps)) missing.add(gap);
+    }
+    beat.gaps = missing.intervals();
+    if (beat.gaps.size() > first_gaps) beat.gaps.resize(first_gaps);
+  }
+  out.send<ToScheduler>(scheduler_node, std::move(beat));
+}
+
+// ---- joining
+
+void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
+  if (lifeline_.joined()) return;
+  job_ = welcome.job;
+  term_ = welcome.term;
+  const std::vector<Slice> all = steelyard::slices(job_.layout);
+  const auto borders = shard_borders(static_cast<std::uint32_t>(all.size()), job_.shards);
+  CHECK(welcome.slot < job_.shards, "the scheduler gives out no more slots than the job has shards");
+  first_ = borders[welcome.slot];
+  for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
+    slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer));
+  }
+  lifeline_.welcomed(now,
+                     {options_.patience.join, from_seconds(job_.heartbeat), from_seconds(job_.dead_after)});
+  beat(out);
+}
+
+void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
+  if (lifeline_.joined()) return;
+  refusal_ = refuse;
+  finished_ = true;
+}
+
+void Shard::handle(Time, NodeId from, const Load& load, Outbox& out) {
+  SliceMemory* slice = find(load.slice);
+  if (load.term != term_ || slice == nullptr || loaded()) return;
+  keeper_ = from;
+  if (!slice->load(load.slot, load.version, load.steps, load.values)) ++counts_.malformed;
+  if (loaded()) {
+    opened_ = version();
+    beat(out);
+    for (auto& [worker, pull] : pulls_) answer(worker, pull, out);
+  }
+}
+
+// ---- a round
+
+void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
+  if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) || open_.size() >= rounds_in_flight) return;
+  open_.emplace(open.round, open);
+  opened_ = open.round + 1;
+  if (slices_.empty()) return close_empty(open, out);
+  std::vector<HeldPush> held = std::exchange(held_, {});
+  held_bytes_.clear();
+  for (const HeldPush& it : held) handle(Time{}, it.from, it.push, out);
+}
+
+// A small model may have fewer slices than the job has shards.
+void Shard::close_empty(const Open& open, Outbox& out) {
+  if (open.gate) out.send<ToScheduler>(scheduler_node, Covered{term_, open.round, first_, {}});
+  open_.erase(open.round);
+  out.send<ToScheduler>(scheduler_node, Closed{term_, version()});
+}
+
+void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
+  if (pull.term != term_) return;
+  WaitingPull& waiting = pulls_[from];
+  waiting.version = pull.version;
+  waiting.slices.clear();
+  for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.insert(first_ + i);
+  if (loaded()) answer(from, waiting, out);
+}
+
+void Shard::answer(NodeId worker, WaitingPull& pull, Outbox& out) {
+  std::erase_if(pull.slices, [&](std::uint32_t number) {
+    const SliceMemory& slice = *find(number);
+    if (slice.version() == pull.version) {
+      out.send<ToWorker>(worker, Parameters{term_, pull.version, number, slice.current()});
+    } else if (slice.version() == pull.version + 1 && slice.previous()) {
+      out.send<ToWorker>(worker, Parameters{term_, pull.version, number, *slice.previous()});
+    } else if (slice.version() > pull.version) {
+      out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
+    } else {
+      return false;  // it waits for the slice to close
+    }
+    return true;
+  });
+}
+
+void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
+  SliceMemory* slice = find(push.slice);
+  const bool sound = slice != nullptr && push.values.holds_floats(slice->place().size()) &&
+                     push.positions.valid() && !push.positions.empty() && std::isfinite(push.weight) &&
+                     push.weight > 0;
+  if (push.term != term_ || !sound || !loaded()) {
+    ++counts_.malformed;
+    return;
+  }
+  if (push.round < slice->version()) {
+    ++counts_.repeated;
+    return;
+  }
+  const auto open = open_.find(push.round);
+  if (open == open_.end()) return hold(from, push);
+  if (push.round != slice->version() || !open->second.positions.contains(push.positions)) {
+    ++counts_.malformed;
+    return;
+  }
+  if (!nn::all_finite(push.values.floats())) {
+    ++counts_.non_finite;
+    out.send<ToScheduler>(scheduler_node,
+                          NonFinite{term_, push.round, push.piece, push.positions, push.slice, from});
+    return;
+  }
+  if (!slice->add(push.positions, push.weight, push.values)) {
+    ++counts_.repeated;
+    return;
+  }
+  ++counts_.added;
+  slice->release_previous();  // whoever computed this has seen every slice closed
+  if (slice->coverage().count() < open->second.need) return;
+  if (open->second.gate) {
+    covered(open->second, out);
+  } else {
+    close(*slice, open->second, 1.0, out);
+  }
+}
+
+// A worker may be one round ahead of what we were told: two pieces of all our slices are what it can have
+// under way.
+void Shard::hold(NodeId from, const Push& push) {
+  std::uint64_t mine = 0;
+  for (const SliceMemory& slice : slices_) mine += slice.place().size() * sizeof(float);
+  std::uint64_t& bytes = held_bytes_[from];
+  if (push.round != opened_ || bytes + push.values.size() > 2 * mine) {
+    ++counts_.malformed;
+    return;
+  }
+  bytes += push.values.size();
+  ++counts_.held;
+  held_.push_back({from, push});
+}
+
+void Shard::covered(const Open& open, Outbox& out) {
+  const bool all = std::ranges::all_of(slices_, [&](const SliceMemory& slice) {
+    return slice.version() > open.round || slice.coverage().count() >= open.need;
+  });
+  if (!all) return;
+  reported_covered_.insert(open.round);
+  report_covered(open, out);
+}
+
+void Shard::report_covered(const Open& open, Outbox& out) {
+  Covered message{term_, open.round, first_, {}};
+  for (const SliceMemory& slice : slices_) message.squares.push_back(slice.sum_of_squares());
+  out.send<ToScheduler>(scheduler_node, std::move(message));
+}
+
+void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
+  const auto open = open_.find(commit.round);
+  if (commit.term != term_ || open == open_.end() || !reported_covered_.contains(commit.round)) return;
+  const Open round = open->second;  // close() erases it when the last slice is done
+  reported_covered_.erase(commit.round);
+  for (SliceMemory& slice : slices_) close(slice, round, commit.scale, out);
+}
+
+void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& out) {
+  const double epochs = static_cast<double>(open.epoch) +
+                        static_cast<double>(open.positions.begin) / static_cast<double>(job_.train_samples);
+  const Round round = open.round;
+  slice.apply(job_.optimizer, nn::learning_rate(job_.schedule, epochs), scale);
+  const auto number = static_cast<std::uint32_t>(first_ + (&slice - slices_.data()));
+  if (open.save) {
+    auto& slots = snapshots_[slice.version()][number];
+    for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
+      slots.push_back({slice.version(), number, slot, slice.steps(), slice.copy_of(slot)});
+    }
+  }
+  for (auto& [worker, pull] : pulls_) {
+    if (pull.version == slice.version() && pull.slices.erase(number) > 0) {
+      out.send<ToWorker>(worker, Parameters{term_, pull.version, number, slice.current()});
+    }
+  }
+  if (fetch_ == slice.version()) send_state(number, *fetch_, out);
+  if (version() > round) {
+    open_.erase(round);
+    out.send<ToScheduler>(scheduler_node, Closed{term_, version()});
+  }
+}
+
+// ---- saving
+
+void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
+  keeper_ = from;
+  fetch_ = fetch.version;
+  for (std::uint32_t i = 0; i < slices_.size(); ++i) send_state(first_ + i, fetch.version, out);
+}
+
+void Shard::send_state(std::uint32_t number, Version version, Outbox& out) {
+  const SliceMemory& slice = *find(number);
+  const auto snapshot = snapshots_.find(version);
+  if (snapshot != snapshots_.end() && snapshot->second.contains(number)) {
+    for (const State& state : snapshot->second.at(number)) out.send<ToKeeper>(*keeper_, state);
+  } else if (slice.loaded() && slice.version() == version) {
+    for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
+      out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps(), slice.copy_of(slot)});
+    }
+  } else if (slice.version() > version) {
+    out.send<ToKeeper>(*keeper_, Gone{version, slice.version()});
+  }
+}
+
+void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
+  snapshots_.erase(snapshots_.begin(), snapshots_.upper_bound(saved.version));
+  if (fetch_ && *fetch_ <= saved.version) fetch_.reset();
+}
+
+// ---- at all times
+
+void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
+  // With a gate, a lost Covered or Commit is made good here.
+  if (open_.empty()) return;
+  const Open& oldest = open_.begin()->second;
+  if (reported_covered_.contains(oldest.round)) report_covered(oldest, out);
+}
+
+void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
+  stop_ = stop;
+  finished_ = true;
+  out.send<ToScheduler>(scheduler_node, Leave{});
+}
+
+void Shard::handle(Time, NodeId, const Lost& lost, Outbox&) { pulls_.erase(lost.node); }
+
+void Shard::handle(Time, NodeId from, const Alien& alien, Outbox&) {
+  if (from != scheduler_node) return;  // a worker of another version: the scheduler tells it so
+  refusal_ = Refuse{Refusal::other_protocol, "the scheduler speaks protocol " +
+                                                 std::to_string(alien.protocol) + ", this server another"};
+  finished_ = true;
+}
+
+void Shard::handle(Time, NodeId, const Interrupt&, Outbox& out) {
+  if (lifeline_.joined()) {
+    out.send<ToScheduler>(scheduler_node, Leave{});  // the scheduler saves what there is and ends the job
+  } else {
+    stop_.outcome = Outcome::interrupted;
+    finished_ = true;
+  }
+}
+
+static_assert(Machine<Shard>);
+
+}  // namespace steelyard

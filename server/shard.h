@@ -1,0 +1,113 @@
+// Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is covered, answers
+// pulls.
+//
+// Decides nothing: which rounds there are it learns from Open alone; a push that comes before its Open is
+// held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for the rules
+// in context.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/slice_memory.h"
+#include "wire/lifeline.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+
+class Shard {
+ public:
+  struct Options {
+    NodeId self;
+    Hello hello;
+    Lifeline::Patience patience;
+  };
+  // What was done with the pushes, since the start.
+  struct Counts {
+    std::uint64_t added = 0;
+    std::uint64_t repeated = 0;   // covered already, or for a version that is past
+    std::uint64_t held = 0;       // came before their Open
+    std::uint64_t malformed = 0;  // fits no slice, no round or no rule
+    std::uint64_t non_finite = 0;
+  };
+
+  explicit Shard(Options options) : options_(std::move(options)), lifeline_(options_.patience) {}
+
+  void step(Time now, const Envelope& in, Outbox& out);
+  void wake(Time now, Outbox& out);
+  [[nodiscard]] Time deadline() const { return finished_ ? Time::max() : lifeline_.deadline(); }
+  [[nodiscard]] bool finished() const { return finished_; }
+
+  // Why it ended: what the scheduler said, or a refusal. Meaningful once finished.
+  [[nodiscard]] const Stop& outcome() const { return stop_; }
+  [[nodiscard]] const std::optional<Refuse>& refusal() const { return refusal_; }
+  [[nodiscard]] bool unreachable() const { return unreachable_; }
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] const std::vector<SliceMemory>& slices() const { return slices_; }
+  [[nodiscard]] Version version() const;  // the lowest of its slices
+  [[nodiscard]] bool loaded() const;
+
+ private:
+  struct HeldPush {
+    NodeId from;
+    Push push;
+  };
+  struct WaitingPull {
+    Version version = 0;
+    std::set<std::uint32_t> slices;  // not answered yet
+  };
+
+  void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
+  void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
+  void handle(Time now, NodeId from, const Load& load, Outbox& out);
+  void handle(Time now, NodeId from, const Open& open, Outbox& out);
+  void handle(Time now, NodeId from, const Pull& pull, Outbox& out);
+  void handle(Time now, NodeId from, const Push& push, Outbox& out);
+  void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
+  void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
+  void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
+  void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
+  void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
+  void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
+  void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
+  void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
+
+  SliceMemory* find(std::uint32_t slice);
+  void hold(NodeId from, const Push& push);
+  void close_empty(const Open& open, Outbox& out);
+  void covered(const Open& open, Outbox& out);
+  void report_covered(const Open& open, Outbox& out);
+  void close(SliceMemory& slice, const Open& open, double scale, Outbox& out);
+  void answer(NodeId worker, WaitingPull& pull, Outbox& out);
+  void send_state(std::uint32_t slice, Version version, Outbox& out);
+  void beat(Outbox& out);
+
+  const Options options_;
+  Lifeline lifeline_;
+  bool finished_ = false;
+  bool unreachable_ = false;
+  Stop stop_;
+  std::optional<Refuse> refusal_;
+  Counts counts_;
+
+  Job job_;
+  Term term_ = 0;
+  std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
+  std::vector<SliceMemory> slices_;
+
+  std::map<Round, Open> open_;        // rounds that not every slice here has closed
+  std::set<Round> reported_covered_;  // with a gate
+  Round opened_ = 0;                  // rounds below are known
+  std::vector<HeldPush> held_;
+  std::map<NodeId, std::uint64_t> held_bytes_;
+  std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
+
+  // Versions kept for the keeper: by version, the slots of each slice as they were when it closed.
+  std::map<Version, std::map<std::uint32_t, std::vector<State>>> snapshots_;
+  std::optional<NodeId> keeper_;
+  std::optional<Version> fetch_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,76 @@
+// One slice of the model as a shard holds it: the current version, the one before, the optimizer's state, and
+// for the open round its sum and its coverage ledger.
+//
+// The ledger is the rule from which the rest follows: a push is added if none of its positions is covered,
+// and dropped otherwise; the slice is covered when the positions needed are all in. Duplicates, late copies,
+// a dead worker's share computed again by others: all of it is decided here, and nowhere else.
+//
+// Versions are immutable blobs, sent without a copy. Owned and used by one shard, on one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/buffer_pool.h"
+#include "core/interval.h"
+#include "core/layout.h"
+#include "nn/optimizer/rule.h"
+#include "wire/blob.h"
+
+namespace steelyard {
+
+class SliceMemory {
+ public:
+  // `state_slots` buffers of optimizer state belong to each slice.
+  SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots);
+
+  [[nodiscard]] const Slice& place() const { return place_; }
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+  // The state to begin with, slot by slot (0: parameters). False if slot or size do not fit.
+  bool load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values);
+  [[nodiscard]] bool loaded() const;
+
+  // Adds a push of the open round, unless any of its positions is covered already: false, and nothing
+  // changes.
+  bool add(Interval positions, double weight, const Blob& values);
+  [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
+  // Of the average over what has been added: sum of (sum / weight)^2.
+  [[nodiscard]] double sum_of_squares() const;
+
+  // Ends the round: the next version is computed from the sum (`apply`), or is the same again (`keep`, for a
+  // round declared void). Both clear the ledger; the version before stays available until release_previous().
+  void apply(const nn::Optimizer& optimizer, double rate, double scale);
+  void keep();
+
+  [[nodiscard]] Blob current() const { return current_; }
+  [[nodiscard]] const std::optional<Blob>& previous() const { return previous_; }
+  void release_previous() { previous_.reset(); }
+  // A copy of a slot as it is now: parameters by reference, optimizer state by value.
+  [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
+
+ private:
+  void advance(Blob next);
+  [[nodiscard]] std::span<const float> sum() const;
+
+  const Slice place_;
+  const Range range_;
+  BufferPool pool_;  // for versions and sums
+
+  std::uint64_t version_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint32_t slots_loaded_ = 0;  // bit i: slot i has been loaded
+  Blob current_;
+  std::optional<Blob> previous_;
+  std::vector<std::vector<float>> state_;
+
+  // Of the open round. A single push is kept as it came; only a second one makes a sum of our own.
+  IntervalSet coverage_;
+  double weight_ = 0;
+  Blob first_;
+  std::shared_ptr<FloatBuffer> sum_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,174 @@
+#include "balancing/policies.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace steelyard::balancing {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string refusal(const std::string& name, const PolicyOptions& options) {
+  try {
+    make_policy(name, options);
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(Policies, Names) { EXPECT_THAT(policy_names(), ElementsAre("equal", "lb-bsp")); }
+
+TEST(Policies, OptionsAreTaken) {
+  EXPECT_EQ(refusal("lb-bsp", {{"predictor", "last"}, {"dead_band", "0"}}), "");
+  EXPECT_EQ(refusal("lb-bsp", {{"predictor", "narx"}, {"dead_band", "0.1"}}), "");
+}
+
+TEST(Policies, RefusalsListWhatIsKnown) {
+  EXPECT_THAT(refusal("lbbsp", {}), AllOf(HasSubstr("lbbsp"), HasSubstr("equal, lb-bsp")));
+  EXPECT_THAT(refusal("lb-bsp", {{"rapid", "1"}}),
+              AllOf(HasSubstr("rapid"), HasSubstr("predictor, dead_band")));
+  EXPECT_THAT(refusal("equal", {{"rapid", "1"}}), AllOf(HasSubstr("rapid"), HasSubstr("none")));
+  EXPECT_THAT(refusal("lb-bsp", {{"predictor", "oracle"}}),
+              AllOf(HasSubstr("oracle"), HasSubstr("last, ema, narx")));
+  for (const char* value : {"1", "-0.1", "3 %", "", "nan"}) {
+    EXPECT_THAT(refusal("lb-bsp", {{"dead_band", value}}), HasSubstr("dead_band")) << value;
+  }
+}
+
+// What every policy promises, whatever it thinks: random clusters that change, random bounds, random times.
+class EveryPolicy : public testing::TestWithParam<std::string> {};
+
+struct World {
+  Random random;
+  std::uint64_t round = 0;
+
+  Request request() {
+    Request r{++round, 0, {}};
+    std::uint64_t most = 0;
+    for (std::uint32_t slot = 0; slot < 9; ++slot) {
+      if (random.below(4) == 0 && (slot < 8 || !r.workers.empty())) continue;
+      WorkerView worker{.slot = slot, .cpu = random.uniform(), .memory = 1000 * random.uniform()};
+      worker.least = random.below(6);
+      worker.most = random.below(5) == 0   ? worker.least
+                    : random.below(4) == 0 ? UINT64_MAX
+                                           : worker.least + random.below(90);
+      most += std::min<std::uint64_t>(worker.most, 500);
+      r.workers.push_back(worker);
+    }
+    r.positions = random.below(most + 1);
+    return r;
+  }
+
+  Sample sample(const WorkerView& worker, std::uint64_t share) {
+    const double speed = static_cast<double>(1 + worker.slot) * 100 * (0.5 + random.uniform());
+    return {worker.slot, round, share, static_cast<double>(share) / speed, worker.cpu, worker.memory};
+  }
+};
+
+void expect_promises(const Request& request, const std::vector<std::uint64_t>& shares) {
+  ASSERT_EQ(shares.size(), request.workers.size());
+  ASSERT_EQ(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}), request.positions);
+  std::uint64_t least = 0;
+  for (const WorkerView& worker : request.workers)
+    least += std::min(std::max<std::uint64_t>(worker.least, 1), worker.most);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const WorkerView& worker = request.workers[i];
+    ASSERT_LE(shares[i], worker.most) << "slot " << worker.slot;
+    if (least <= request.positions) {
+      ASSERT_GE(shares[i], worker.least) << "slot " << worker.slot;
+    }
+    if (worker.most > 0 && request.positions >= request.workers.size()) {
+      ASSERT_GE(shares[i], 1u) << "slot " << worker.slot;
+    }
+  }
+}
+
+TEST_P(EveryPolicy, SharesSumToPositionsUnderRandomBounds) {
+  const std::unique_ptr<Policy> policy = make_policy(GetParam());
+  World world{Random(7)};
+  for (int i = 0; i < 1500; ++i) {
+    const Request request = world.request();
+    const std::vector<std::uint64_t> shares = policy->plan(request);
+    ASSERT_NO_FATAL_FAILURE(expect_promises(request, shares)) << "round " << i;
+    for (std::size_t w = 0; w < shares.size(); ++w)
+      policy->observe(world.sample(request.workers[w], shares[w]));
+  }
+}
+
+TEST_P(EveryPolicy, RestoredAndClonedPoliciesPlanIdentically) {
+  const std::unique_ptr<Policy> policy = make_policy(GetParam());
+  World world{Random(8)};
+  std::unique_ptr<Policy> cloned, restored;
+  for (int i = 0; i < 400; ++i) {
+    const Request request = world.request();
+    const std::vector<std::uint64_t> shares = policy->plan(request);
+    if (i >= 200) {
+      ASSERT_EQ(cloned->plan(request), shares) << "round " << i;
+      ASSERT_EQ(restored->plan(request), shares) << "round " << i;
+    }
+    for (std::size_t w = 0; w < shares.size(); ++w) {
+      const Sample sample = world.sample(request.workers[w], shares[w]);
+      policy->observe(sample);
+      if (i >= 200) cloned->observe(sample), restored->observe(sample);
+    }
+    if (i == 199) {
+      cloned = policy->clone();
+      restored = make_policy(GetParam());
+      restored->restore(policy->save());
+    }
+  }
+  EXPECT_EQ(restored->save(), policy->save());
+  EXPECT_EQ(cloned->save(), policy->save());
+}
+
+TEST_P(EveryPolicy, ACloneLivesItsOwnLife) {
+  const std::unique_ptr<Policy> policy = make_policy(GetParam());
+  policy->observe({.slot = 0, .round = 1, .samples = 10, .seconds = 1});
+  const std::string before = policy->save();
+  const std::unique_ptr<Policy> clone = policy->clone();
+  clone->observe({.slot = 0, .round = 2, .samples = 10, .seconds = 5});
+  clone->plan({.round = 3, .positions = 10, .workers = {{.slot = 0}, {.slot = 1}}});
+  EXPECT_EQ(policy->save(), before);
+}
+
+TEST_P(EveryPolicy, ForeignStateIsRefusedAndChangesNothing) {
+  const std::unique_ptr<Policy> policy = make_policy(GetParam());
+  policy->observe({.slot = 0, .round = 1, .samples = 10, .seconds = 1});
+  policy->plan({.round = 2, .positions = 10, .workers = {{.slot = 0}, {.slot = 1}}});
+  const std::string own = policy->save();
+  for (const std::string& text :
+       {std::string(), std::string("other.1 "), own + "x ", own.substr(0, own.size() - 1)}) {
+    try {
+      policy->restore(text);
+      FAIL() << "accepted: " << text;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::io);
+    }
+    EXPECT_EQ(policy->save(), own);
+  }
+}
+
+TEST_P(EveryPolicy, TooSmallAClusterIsRefused) {
+  const std::unique_ptr<Policy> policy = make_policy(GetParam());
+  EXPECT_THROW(
+      policy->plan(
+          {.round = 1, .positions = 21, .workers = {{.slot = 0, .most = 10}, {.slot = 1, .most = 10}}}),
+      Failure);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, testing::ValuesIn(policy_names()), [](const auto& instance) {
+  std::string name = instance.param;
+  std::erase(name, '-');
+  return name;
+});
+
+}  // namespace
+}  // namespace steelyard::balancing

@@ -1,0 +1,201 @@
+#include "balancing/policy/lb_bsp.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "balancing/allocate/largest_remainder.h"
+#include "balancing/cost/affine.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/stats.h"
+
+namespace steelyard::balancing {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using Shares = std::vector<std::uint64_t>;
+
+Request request_of(std::uint64_t round, std::uint64_t positions, const std::vector<std::uint32_t>& slots) {
+  Request request{round, positions, {}};
+  for (const std::uint32_t slot : slots) request.workers.push_back({.slot = slot});
+  return request;
+}
+
+// Seconds for a share on the worker in a slot, in a round.
+using Machine = std::function<double(std::uint32_t slot, std::uint64_t round, std::uint64_t share)>;
+
+// Lets the policy run for some rounds; the plan of the last one.
+Shares run(Policy& policy, const std::vector<std::uint32_t>& slots, std::uint64_t positions,
+           std::uint64_t first, std::uint64_t rounds, const Machine& machine) {
+  Shares shares;
+  for (std::uint64_t round = first; round < first + rounds; ++round) {
+    shares = policy.plan(request_of(round, positions, slots));
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      policy.observe({slots[i], round, shares[i], machine(slots[i], round, shares[i])});
+    }
+  }
+  return shares;
+}
+
+Machine at_speeds(std::vector<double> speeds) {
+  return [=](std::uint32_t slot, std::uint64_t, std::uint64_t share) {
+    return static_cast<double>(share) / speeds[slot];
+  };
+}
+
+TEST(LbBsp, TheFirstPlanIsEqual) {
+  LbBsp policy;
+  EXPECT_THAT(policy.plan(request_of(1, 512, {0, 1, 2, 3})), Each(128));
+}
+
+// x_i = X v_i / sum v (LB-BSP, section 2.4 of the rules): 4:2:1 is reached as soon as each has been measured
+// once.
+TEST(LbBsp, ConvergesOnSpeeds4To2To1) {
+  LbBsp policy;
+  EXPECT_THAT(run(policy, {0, 1, 2}, 700, 1, 2, at_speeds({400, 200, 100})), ElementsAre(400, 200, 100));
+}
+
+TEST(LbBsp, ConvergesUnderNoise) {
+  for (const char* predictor : {"ema", "narx"}) {
+    LbBsp policy({.predictor = predictor});
+    Random random(3);
+    const std::vector<double> speeds{400, 200, 100};
+    std::vector<double> losses;
+    for (std::uint64_t round = 1; round <= 200; ++round) {
+      const Shares shares =
+          run(policy, {0, 1, 2}, 700, round, 1, [&](std::uint32_t slot, std::uint64_t, std::uint64_t share) {
+            return static_cast<double>(share) / speeds[slot] * (1 + 0.03 * random.normal());
+          });
+      double longest = 0;
+      for (std::size_t i = 0; i < 3; ++i)
+        longest = std::max(longest, static_cast<double>(shares[i]) / speeds[i]);
+      if (round > 5) losses.push_back(longest - 1);  // the optimum takes one second
+    }
+    EXPECT_LT(mean(losses), 0.025) << predictor;
+  }
+}
+
+// With a fixed cost t = o + x / v the measured speed depends on the share; equal times are still where it
+// comes to rest.
+TEST(LbBsp, FixedCostsOnlyTakeSomeRounds) {
+  const std::vector<Affine> curves{{0.010, 0.0005}, {0.020, 0.001}, {0.050, 0.0027}};
+  LbBsp policy;
+  const Shares shares =
+      run(policy, {0, 1, 2}, 512, 1, 60, [&](std::uint32_t slot, std::uint64_t, std::uint64_t share) {
+        return curves[slot](static_cast<double>(share));
+      });
+  std::vector<double> times;
+  for (std::size_t i = 0; i < 3; ++i) times.push_back(curves[i](static_cast<double>(shares[i])));
+  EXPECT_LT(relative_spread(times), 0.03);
+}
+
+TEST(LbBsp, FollowsASlowedWorker) {
+  LbBsp policy({.predictor = "last"});
+  run(policy, {0, 1}, 300, 1, 10, at_speeds({200, 100}));
+  EXPECT_THAT(run(policy, {0, 1}, 300, 11, 2, at_speeds({50, 100})), ElementsAre(100, 200));
+}
+
+// The leading signal: the worker says before the round that it has lost most of its CPU, and gets less at
+// once.
+TEST(LbBsp, NarxHearsOfTheCoTenantBeforeTheRound) {
+  LbBsp policy({.predictor = "narx"});
+  Random random(5);
+  double cpu = 1;
+  for (std::uint64_t round = 1; round <= 300; ++round) {
+    if (random.below(8) == 0) cpu = random.below(2) == 0 ? 1.0 : 0.4;
+    Request request = request_of(round, 400, {0, 1});
+    request.workers[0].cpu = cpu, request.workers[1].cpu = 1;
+    const Shares shares = policy.plan(request);
+    policy.observe({0, round, shares[0], static_cast<double>(shares[0]) / (200 * cpu), cpu});
+    policy.observe({1, round, shares[1], static_cast<double>(shares[1]) / 200, 1});
+  }
+  // 200 : 200 while all is quiet, 80 : 200 with the co-tenant; neither has been measured in the rounds asked
+  // for here.
+  for (const auto& [share, expected] : {std::pair{1.0, 200.0}, std::pair{0.4, 400 * 80.0 / 280}}) {
+    const std::unique_ptr<Policy> what_if = policy.clone();
+    Request request = request_of(301, 400, {0, 1});
+    request.workers[0].cpu = share, request.workers[1].cpu = 1;
+    EXPECT_NEAR(static_cast<double>(what_if->plan(request)[0]), expected, 20) << "cpu " << share;
+  }
+}
+
+TEST(LbBsp, ANewcomerCountsAsTheMeanOfTheOthers) {
+  LbBsp policy;
+  run(policy, {0, 1}, 400, 1, 5, at_speeds({300, 100, 999}));
+  EXPECT_THAT(policy.plan(request_of(6, 600, {0, 1, 2})), ElementsAre(300, 100, 200));
+  EXPECT_THAT(run(policy, {0, 1, 2}, 1399, 6, 2, at_speeds({300, 100, 999})), ElementsAre(300, 100, 999));
+}
+
+TEST(LbBsp, WhoLeavesIsForgotten) {
+  LbBsp policy;
+  run(policy, {0, 1, 2}, 700, 1, 5, at_speeds({400, 200, 100}));
+  EXPECT_THAT(policy.plan(request_of(6, 600, {0, 1})), ElementsAre(400, 200));
+  // The slot returns, perhaps with another machine in it: nothing is known.
+  EXPECT_THAT(policy.plan(request_of(7, 900, {0, 1, 2})), ElementsAre(400, 200, 300));
+}
+
+TEST(LbBsp, TheLastRoundOfAnEpochIsShorter) {
+  LbBsp policy;
+  run(policy, {0, 1, 2}, 700, 1, 5, at_speeds({400, 200, 100}));
+  EXPECT_THAT(policy.plan(request_of(6, 70, {0, 1, 2})), ElementsAre(40, 20, 10));
+  EXPECT_THAT(policy.plan(request_of(7, 2, {0, 1, 2})), ElementsAre(1, 1, 0));
+  EXPECT_THAT(policy.plan(request_of(8, 700, {0, 1, 2})), ElementsAre(400, 200, 100));
+}
+
+TEST(LbBsp, BoundsAreRespected) {
+  LbBsp policy;
+  run(policy, {0, 1, 2}, 700, 1, 5, at_speeds({400, 200, 100}));
+  Request request = request_of(6, 700, {0, 1, 2});
+  request.workers[0].most = 250;
+  EXPECT_THAT(policy.plan(request), ElementsAre(250, 300, 150));
+  request.workers[2].least = 200;
+  EXPECT_THAT(policy.plan(request), ElementsAre(250, 250, 200));
+}
+
+TEST(LbBsp, NoiseInsideTheDeadBandMovesNothing) {
+  LbBsp policy({.predictor = "last"});
+  run(policy, {0, 1}, 2000, 1, 3, at_speeds({1000, 1000}));
+  // Times differ by 2 %: less than the dead band.
+  EXPECT_THAT(run(policy, {0, 1}, 2000, 4, 8, at_speeds({1010, 990})), ElementsAre(1000, 1000));
+  // By 4 %: more.
+  EXPECT_THAT(run(policy, {0, 1}, 2000, 12, 2, at_speeds({1020, 980})), ElementsAre(1020, 980));
+}
+
+TEST(LbBsp, TheDeadBandFreezesNothing) {
+  LbBsp policy({.predictor = "last"});
+  run(policy, {0, 1}, 2000, 1, 3, at_speeds({1000, 1000}));
+  EXPECT_THAT(run(policy, {0, 1}, 2000, 4, 18, at_speeds({1010, 990})), ElementsAre(1010, 990));
+}
+
+TEST(LbBsp, WithoutADeadBandEveryDifferenceMoves) {
+  LbBsp policy({.predictor = "last", .dead_band = 0});
+  EXPECT_THAT(run(policy, {0, 1}, 2000, 1, 2, at_speeds({1010, 990})), ElementsAre(1010, 990));
+}
+
+TEST(LbBsp, ImpossibleSamplesAreIgnored) {
+  LbBsp policy;
+  run(policy, {0, 1}, 300, 1, 5, at_speeds({200, 100}));
+  const std::string before = policy.save();
+  policy.observe({.slot = 0, .round = 6, .samples = 0, .seconds = 1});
+  policy.observe({.slot = 0, .round = 6, .samples = 100, .seconds = 0});
+  policy.observe({.slot = 0, .round = 6, .samples = 100, .seconds = -1});
+  policy.observe({.slot = 0, .round = 6, .samples = 100, .seconds = 1e-300});
+  policy.observe(
+      {.slot = 0, .round = 6, .samples = 100, .seconds = std::numeric_limits<double>::quiet_NaN()});
+  policy.observe({.slot = 9, .round = 6, .samples = 100, .seconds = std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(policy.save(), before);
+}
+
+TEST(LbBsp, AnUnknownPredictorIsFoundAtOnce) { EXPECT_THROW(LbBsp({.predictor = "oracle"}), Failure); }
+
+TEST(LbBsp, StateOfAnotherPredictorIsRefused) {
+  LbBsp ema({.predictor = "ema"}), narx({.predictor = "narx"});
+  ema.observe({.slot = 0, .round = 1, .samples = 10, .seconds = 1});
+  EXPECT_THROW(narx.restore(ema.save()), Failure);
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

@@ -1,0 +1,116 @@
+#include "balancing/predict/narx.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "balancing/predict/predictors.h"
+#include "core/random.h"
+
+namespace steelyard::balancing {
+namespace {
+
+struct Moment {
+  double value, cpu, memory;
+};
+using Trace = std::vector<Moment>;
+
+constexpr std::size_t kWarmUp = 64;  // rounds before errors count
+
+double rmse(const std::string& name, const Trace& trace) {
+  const std::unique_ptr<Predictor> predictor = make_predictor(name, 1);
+  double squares = 0;
+  for (std::size_t k = 0; k < trace.size(); ++k) {
+    const Moment& now = trace[k];
+    if (k >= kWarmUp) squares += std::pow(predictor->predict(now.cpu, now.memory) - now.value, 2);
+    predictor->observe(now.value, now.cpu, now.memory);
+  }
+  return std::sqrt(squares / static_cast<double>(trace.size() - kWarmUp));
+}
+
+// A co-tenant comes and goes: the CPU share is known at the start of the round and decides its speed.
+Trace led_by_cpu(std::uint64_t seed, double noise) {
+  Random random(seed);
+  Trace trace;
+  double cpu = 0.9;
+  for (int k = 0; k < 600; ++k) {
+    if (random.below(6) == 0) cpu = 0.25 + 0.7 * random.uniform();
+    const double seen = cpu + 0.01 * random.normal();
+    trace.push_back({400 * cpu * (1 + noise * random.normal()), seen, 4000 + 50 * random.normal()});
+  }
+  return trace;
+}
+
+Trace stationary(std::uint64_t seed, double noise) {
+  Random random(seed);
+  Trace trace;
+  for (int k = 0; k < 600; ++k) {
+    trace.push_back(
+        {400 * (1 + noise * random.normal()), 0.9 + 0.02 * random.normal(), 4000 + 50 * random.normal()});
+  }
+  return trace;
+}
+
+// Test 8 of the rules (section 18), first half: LB-BSP, Chen et al. 2020, the reason to choose NARX.
+TEST(Narx, BeatsLastAndEmaWhereTheCpuShareLeads) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Trace trace = led_by_cpu(seed, 0.03);
+    const double narx = rmse("narx", trace);
+    EXPECT_LT(narx, 0.5 * rmse("last", trace)) << "seed " << seed;
+    EXPECT_LT(narx, 0.5 * rmse("ema", trace)) << "seed " << seed;
+  }
+}
+
+// Second half: where there is nothing to be learned it costs next to nothing.
+TEST(Narx, IsNeverMuchWorseThanEmaOnAStationaryTrace) {
+  for (const double noise : {0.01, 0.05, 0.2}) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const Trace trace = stationary(seed, noise);
+      EXPECT_LT(rmse("narx", trace), 1.05 * rmse("ema", trace)) << "seed " << seed << ", noise " << noise;
+    }
+  }
+}
+
+TEST(Narx, UnknownSignalsAreConstants) {
+  Trace trace = stationary(3, 0.05);
+  for (Moment& moment : trace) moment.cpu = moment.memory = -1;
+  EXPECT_LT(rmse("narx", trace), 1.05 * rmse("ema", trace));
+}
+
+// A speed that alternates has its signal in the lags alone; an average never sees it.
+TEST(Narx, LearnsFromPastValuesToo) {
+  Random random(4);
+  Trace trace;
+  for (int k = 0; k < 600; ++k)
+    trace.push_back({(k % 2 == 0 ? 300 : 500) * (1 + 0.02 * random.normal()), -1, -1});
+  EXPECT_LT(rmse("narx", trace), 0.3 * rmse("ema", trace));
+}
+
+// A level shift that no signal announces: the average takes over while the network learns.
+TEST(Narx, SurvivesAnUnannouncedShift) {
+  Random random(6);
+  Trace trace;
+  for (int k = 0; k < 600; ++k)
+    trace.push_back({(k < 300 ? 400 : 100) * (1 + 0.03 * random.normal()), 0.9, 4000});
+  EXPECT_LT(rmse("narx", trace), 1.25 * rmse("ema", trace));
+}
+
+TEST(Narx, IsTheMovingAverageUntilItHas32Values) {
+  const Trace trace = led_by_cpu(7, 0);
+  Narx narx(1);
+  Ema ema;
+  for (std::size_t k = 0; k < 32; ++k) {
+    if (k > 0) {
+      const double last = trace[k - 1].value;
+      ASSERT_EQ(narx.predict(0.3, 4000), std::clamp(ema.predict(-1, -1), 0.25 * last, 4 * last))
+          << "value " << k;
+    }
+    narx.observe(trace[k].value, trace[k].cpu, trace[k].memory);
+    ema.observe(trace[k].value, -1, -1);
+  }
+  EXPECT_NE(narx.predict(0.3, 4000), ema.predict(-1, -1));
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

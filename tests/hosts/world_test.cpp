@@ -1,0 +1,251 @@
+// The machines under virtual time and misfortune: every position exactly once, and the plain loop's result
+// bit for bit, whatever dies, breaks or is late.
+#include "tests/support/world.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace steelyard::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+void expect_plain_result(World& world, const std::string& what) {
+  EXPECT_THAT(world.violations(), IsEmpty()) << what;
+  ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
+  EXPECT_EQ(world.parameters(), world.expected(world.scheduler().course().round())) << what;
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
+      << what << world.scheduler().outcome().text;
+}
+
+void populate(World& world, int workers, int shards) {
+  for (int i = 0; i < workers; ++i) world.add_worker("worker-" + std::to_string(i));
+  for (int i = 0; i < shards; ++i) world.add_shard("server-" + std::to_string(i));
+}
+
+TEST(World, TrainsToThePlainResult) {
+  World world(toy_job(100, 32, 3, 3, 2), {});
+  populate(world, 3, 2);
+  world.run();
+  expect_plain_result(world, "undisturbed");
+  EXPECT_EQ(world.scheduler().course().round(), 12U);  // 4 rounds an epoch, the last of 4 positions
+  EXPECT_EQ(world.stored().size(), 3U) << "a checkpoint an epoch";
+}
+
+TEST(World, RandomSplitsAndSizes) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    const int workers = 1 + static_cast<int>(random.below(6)), shards = 1 + static_cast<int>(random.below(4));
+    const Job job =
+        toy_job(20 + random.below(200), 1 + random.below(64), 2, static_cast<std::uint32_t>(workers),
+                static_cast<std::uint32_t>(shards), 4 + random.below(40), 1 + random.below(9));
+    World::Options options;
+    options.seed = seed;
+    options.policy = random.below(2) == 0 ? "equal" : "lb-bsp";
+    World world(job, options);
+    populate(world, workers, shards);
+    world.run();
+    expect_plain_result(world, "seed " + std::to_string(seed));
+  }
+}
+
+TEST(World, AWorkerKilledAtAnyMessage) {
+  const Job job = toy_job(60, 32, 1, 3, 2);
+  World quiet(job, {});
+  populate(quiet, 3, 2);
+  quiet.run();
+  for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
+    World world(job, {});
+    populate(world, 3, 2);
+    const NodeId victim = world.workers()[at % 3];
+    bool killed = false;
+    world.on_delivery = [&](const Envelope&) {
+      if (world.delivered() == at && !std::exchange(killed, true)) {
+        world.kill(victim);
+        world.add_worker("late");  // the job waits for three to begin with
+      }
+      return true;
+    };
+    world.run();
+    expect_plain_result(world, "killed at message " + std::to_string(at));
+  }
+}
+
+TEST(World, AllWorkersDieAndANewcomerFinishesTheRound) {
+  World world(toy_job(200, 32, 2, 2, 2), {});
+  populate(world, 2, 2);
+  int started = 0;
+  world.on_delivery = [&](const Envelope& envelope) {
+    const auto* message = std::get_if<ToWorker>(&envelope.message);
+    if (message != nullptr && std::holds_alternative<Start>(*message) && ++started == 7) {
+      for (const NodeId worker : std::vector(world.workers())) world.kill(worker);
+      world.add_worker("newcomer");
+      return false;
+    }
+    return true;
+  };
+  world.run();
+  expect_plain_result(world, "all replaced");
+}
+
+TEST(World, BrokenConnectionsLoseNothing) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    World::Options options;
+    options.seed = seed;
+    World world(toy_job(120, 32, 2, 3, 2), options);
+    populate(world, 3, 2);
+    Random random(seed * 77);
+    world.on_delivery = [&](const Envelope&) {
+      if (random.uniform() < 0.01) {
+        const NodeId worker = world.workers()[random.below(3)];
+        const NodeId other = random.below(3) == 0 ? scheduler_node : world.shards()[random.below(2)];
+        world.break_connection(worker, other);
+      } else if (random.uniform() < 0.003) {
+        world.break_connection(world.shards()[random.below(2)], scheduler_node);
+      }
+      return true;
+    };
+    world.run();
+    expect_plain_result(world, "seed " + std::to_string(seed));
+  }
+}
+
+TEST(World, KillsJoinsAndBrokenConnectionsTogether) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    World::Options options;
+    options.seed = seed;
+    options.policy = seed % 2 == 0 ? "equal" : "lb-bsp";
+    Job job = toy_job(150, 32, 2, 3, 2);
+    job.clip_norm = seed % 3 == 0 ? 1e9 : 0;  // a gate that changes nothing
+    World world(job, options);
+    populate(world, 3, 2);
+    Random random(seed * 101);
+    int newcomers = 0;
+    world.on_delivery = [&](const Envelope& envelope) {
+      if (newcomers < 6 && random.uniform() < 0.004) {
+        const NodeId victim = world.workers()[random.below(world.workers().size())];
+        world.add_worker("newcomer-" + std::to_string(newcomers++));
+        if (world.alive(victim)) world.kill(victim);
+      }
+      if (random.uniform() < 0.004) {
+        world.break_connection(world.workers()[random.below(world.workers().size())],
+                               world.shards()[random.below(2)]);
+      }
+      return world.alive(envelope.to);
+    };
+    world.run();
+    expect_plain_result(world, "seed " + std::to_string(seed));
+  }
+}
+
+TEST(World, ASilentWorkerIsReplacedAndItsLatePushIsHarmless) {
+  Job job = toy_job(96, 32, 1, 3, 2);
+  job.dead_after = 2;
+  World world(job, {});
+  populate(world, 3, 2);
+  const NodeId mute = world.workers()[1];
+  world.on_delivery = [&](const Envelope& envelope) {
+    // Everything it says to the scheduler after it became ready is lost, without any connection breaking.
+    const auto* message = std::get_if<ToScheduler>(&envelope.message);
+    const bool early = message != nullptr &&
+                       (std::holds_alternative<Hello>(*message) || std::holds_alternative<Ready>(*message));
+    return envelope.from != mute || message == nullptr || early;
+  };
+  world.run();
+  expect_plain_result(world, "silent");
+}
+
+TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {
+  for (const bool forever : {false, true}) {
+    World world(toy_job(96, 32, 1, 3, 2), {});
+    populate(world, 3, 2);
+    int spoiled = 0;
+    world.on_gradient = [&](Final& final) {
+      if (final.round == 1 && final.slice == 2 && (forever || spoiled == 0)) {
+        ++spoiled;
+        std::vector<float> values(final.values.floats().begin(), final.values.floats().end());
+        values[0] = std::numeric_limits<float>::quiet_NaN();
+        final.values = Blob::copy_of(values);
+      }
+    };
+    ASSERT_TRUE(world.run());
+    EXPECT_GT(spoiled, 0);
+    if (forever) {
+      EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::non_finite);
+      EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("round 1"));
+      EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("worker-"));
+    } else {
+      expect_plain_result(world, "spoiled once");
+    }
+  }
+}
+
+TEST(World, ClippingByTheGateScalesTheWholeGradient) {
+  Job job = toy_job(64, 32, 1, 2, 2, 8, 3);
+  job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
+  job.clip_norm = 0.5;
+  job.rounds = 1;
+  World world(job, {});
+  populate(world, 2, 2);
+  while (!world.scheduler().finished() && world.step()) {
+  }
+  double squares = 0;
+  for (const float w : world.parameters()) squares += static_cast<double>(w) * w;
+  EXPECT_NEAR(std::sqrt(squares), 0.5 * job.schedule.base, 1e-6) << "one step of the clipped length";
+}
+
+TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
+  Job job = toy_job(100, 32, 4, 2, 2);
+  job.optimizer.kind = nn::Optimizer::Kind::sgd;
+  World whole(job, {});
+  populate(whole, 2, 2);
+  whole.run();
+
+  World first(job, {});
+  populate(first, 2, 2);
+  int rounds = 0;
+  first.on_delivery = [&](const Envelope& envelope) {
+    const auto* message = std::get_if<ToShard>(&envelope.message);
+    if (message != nullptr && std::holds_alternative<Open>(*message) && ++rounds == 14)
+      first.interrupt(scheduler_node);
+    return true;
+  };
+  ASSERT_TRUE(first.run());
+  EXPECT_EQ(first.scheduler().outcome().outcome, Outcome::interrupted);
+  const Snapshot& saved = first.stored().back();
+  ASSERT_GT(saved.progress.version, 0U);
+  ASSERT_LT(saved.progress.version, whole.scheduler().course().round());
+
+  World::Options options;
+  options.from = saved.progress;
+  options.from.term = saved.progress.term + 1;
+  options.initial = saved.parameters;
+  World second(job, options);
+  populate(second, 3, 2);
+  ASSERT_TRUE(second.run());
+  EXPECT_EQ(second.parameters(), whole.parameters());
+}
+
+TEST(World, ALostServerEndsTheJobWithAMessage) {
+  Job job = toy_job(100, 32, 50, 2, 2);
+  job.dead_after = 2;
+  World world(job, {});
+  populate(world, 2, 2);
+  int rounds = 0;
+  world.on_delivery = [&](const Envelope& envelope) {
+    const auto* message = std::get_if<ToWorker>(&envelope.message);
+    if (message != nullptr && std::holds_alternative<Start>(*message) && ++rounds == 9)
+      world.kill(world.shards()[1]);
+    return true;
+  };
+  ASSERT_TRUE(world.run());
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
+  EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server-1"));
+}
+
+}  // namespace
+}  // namespace steelyard::test

@@ -1,0 +1,291 @@
+#include "nn/network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/random.h"
+#include "nn/models.h"
+
+namespace steelyard::nn {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+// Samples with labels that can be learned: each class has its own random prototype under the noise.
+struct Data {
+  std::uint64_t features;
+  std::vector<float> inputs;
+  std::vector<std::uint32_t> labels;
+  std::vector<std::uint64_t> positions;
+
+  Data(const Model& model, std::uint32_t count, std::uint64_t seed) : features(model.input().size()) {
+    Random random(seed);
+    std::vector<double> prototypes(model.classes() * features);
+    for (double& value : prototypes) value = random.normal();
+    for (std::uint32_t s = 0; s < count; ++s) {
+      labels.push_back(static_cast<std::uint32_t>(random.below(model.classes())));
+      positions.push_back(100 + s);
+      for (std::uint64_t f = 0; f < features; ++f) {
+        inputs.push_back(
+            static_cast<float>(prototypes[labels.back() * features + f] + 0.5 * random.normal()));
+      }
+    }
+  }
+
+  [[nodiscard]] MicroBatch batch(std::uint32_t first, std::uint32_t size, std::uint32_t count) const {
+    return {
+        inputs.data() + first * features, labels.data() + first, positions.data() + first, size, count, 1, 2};
+  }
+};
+
+std::vector<float> initial(const Model& model) {
+  std::vector<float> values(model.parameters());
+  model.initialize(values, 3);
+  return values;
+}
+
+// Models that bring every op and every meeting of two orders.
+std::vector<std::pair<std::string, Model>> models() {
+  std::vector<std::pair<std::string, Model>> all;
+  all.emplace_back("linear", Model({3, 3, 2}, 4).linear("fc", 4));
+  all.emplace_back("hinge", Model({3, 3, 2}, 4, Loss::hinge).linear("fc", 4));
+  all.emplace_back("mlp with dropout",
+                   Model({1, 1, 20}, 5).linear("a", 33).relu().dropout(0.3).linear("b", 5));
+  all.emplace_back("dropout first", Model({1, 1, 20}, 5).dropout(0.3).linear("a", 5));
+  all.emplace_back(
+      "direct, pool first",
+      Model({8, 8, 3}, 3).max_pool(2).conv2d("a", {4, 3, 1, 1}).relu().dropout(0.2).linear("b", 3));
+  all.emplace_back("like lenet", Model({12, 12, 1}, 4)
+                                     .conv2d("a", {3, 3, 1, 1})
+                                     .relu()
+                                     .max_pool(2)
+                                     .conv2d("b", {5, 3})
+                                     .relu()
+                                     .average_pool(2)
+                                     .linear("c", 9)
+                                     .relu()
+                                     .linear("d", 4));
+  all.emplace_back("direct then oneDNN", Model({9, 9, 2}, 3)
+                                             .conv2d("a", {8, 3, 1, 1})
+                                             .relu()
+                                             .conv2d("b", {16, 3, 2, 1})
+                                             .relu()
+                                             .max_pool(2)
+                                             .dropout(0.4)
+                                             .linear("c", 3));
+  all.emplace_back("oneDNN then direct", Model({10, 10, 8}, 3)
+                                             .conv2d("a", {4, 3})
+                                             .relu()
+                                             .average_pool(2)
+                                             .conv2d("b", {3, 2})
+                                             .max_pool(3)
+                                             .linear("c", 3));
+  all.emplace_back("convolution last", Model({4, 4, 2}, 3).conv2d("a", {3, 4}));
+  all.emplace_back("oneDNN last", Model({4, 4, 9}, 3).conv2d("a", {3, 4}));
+  all.emplace_back("linear then convolution", Model({1, 1, 6}, 3).linear("a", 9).conv2d("b", {3, 1}));
+  return all;
+}
+
+void expect_near(const std::vector<float>& actual, const std::vector<float>& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(actual[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "at " << i;
+  }
+}
+
+TEST(Network, FastKernelsEqualTheReference) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 32, 4);
+    Network fast(model), reference(model, Kernels::reference);
+    for (const std::uint32_t size : micro_batch_sizes) {
+      for (const std::uint32_t count : {size, size - 1, size / 2 + 1, 0U}) {
+        if (count > size) continue;
+        SCOPED_TRACE(testing::Message() << "size " << size << ", count " << count);
+        const MicroBatch batch = data.batch(0, size, count);
+        std::vector<float> actual(parameters.size(), 1), expected(parameters.size(), 1);
+        const Sums sums = fast.train(parameters, batch, actual, true, nullptr);
+        const Sums wanted = reference.train(parameters, batch, expected, true, nullptr);
+        EXPECT_NEAR(sums.loss, wanted.loss, 1e-4 * (1 + wanted.loss));
+        expect_near(actual, expected, 1e-4);
+        const Sums evaluated = fast.evaluate(parameters, batch);
+        const Sums wanted_evaluated = reference.evaluate(parameters, batch);
+        EXPECT_NEAR(evaluated.loss, wanted_evaluated.loss, 1e-4 * (1 + wanted_evaluated.loss));
+      }
+    }
+  }
+}
+
+// Central differences of the loss, with ReLUs left out: their kinks would spoil some of thousands of weights.
+TEST(Network, HasTrueGradients) {
+  const Model model = Model({7, 7, 2}, 3)
+                          .conv2d("a", {4, 3, 1, 1})
+                          .average_pool(2)
+                          .conv2d("b", {8, 2})
+                          .dropout(0.25)
+                          .conv2d("c", {9, 2})
+                          .linear("d", 6)
+                          .linear("e", 3);
+  std::vector<float> parameters = initial(model);
+  const Data data(model, 8, 5);
+  const MicroBatch batch = data.batch(0, 8, 7);
+  for (const Kernels kernels : {Kernels::reference, Kernels::fast}) {
+    Network network(model, kernels);
+    std::vector<float> gradient(parameters.size()), unused(parameters.size());
+    network.train(parameters, batch, gradient, false, nullptr);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const float before = parameters[i], step = 0.01F;
+      parameters[i] = before + step;
+      const double above = network.train(parameters, batch, unused, false, nullptr).loss;
+      parameters[i] = before - step;
+      const double below = network.train(parameters, batch, unused, false, nullptr).loss;
+      parameters[i] = before;
+      ASSERT_NEAR(gradient[i], (above - below) / (2.0 * step), 2e-3 * (1 + std::abs(gradient[i])))
+          << "at " << i;
+    }
+  }
+}
+
+TEST(Network, MicroBatchesAddUpToTheWhole) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 32, 6);
+    Network network(model);
+    std::vector<float> whole(parameters.size()), parts(parameters.size(), 77);
+    const Sums expected = network.train(parameters, data.batch(0, 32, 23), whole, false, nullptr);
+    // 23 samples as 16 + 4 + 2 + 1; the first call writes, the others add.
+    Sums sums = network.train(parameters, data.batch(0, 16, 16), parts, false, nullptr);
+    sums += network.train(parameters, data.batch(16, 4, 4), parts, true, nullptr);
+    sums += network.train(parameters, data.batch(20, 2, 2), parts, true, nullptr);
+    sums += network.train(parameters, data.batch(22, 1, 1), parts, true, nullptr);
+    EXPECT_NEAR(sums.loss, expected.loss, 1e-4 * (1 + expected.loss));
+    EXPECT_EQ(sums.correct, expected.correct);
+    expect_near(parts, whole, 1e-4);
+  }
+}
+
+TEST(Network, PaddingChangesNoSum) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    Data data(model, 8, 7);
+    Network network(model);
+    std::vector<float> clean(parameters.size()), dirty(parameters.size());
+    const Sums expected = network.train(parameters, data.batch(0, 8, 5), clean, false, nullptr);
+    for (std::size_t i = 5 * data.features; i < data.inputs.size(); ++i) {
+      data.inputs[i] = std::numeric_limits<float>::quiet_NaN();
+    }
+    for (std::size_t s = 5; s < 8; ++s) data.labels[s] = 1000;
+    EXPECT_EQ(network.train(parameters, data.batch(0, 8, 5), dirty, false, nullptr), expected);
+    EXPECT_EQ(dirty, clean);
+    EXPECT_TRUE(std::isfinite(expected.loss));
+  }
+}
+
+TEST(Network, TellsWhenGradientsAreFinalFromTheEndToTheBeginning) {
+  const Model model =
+      Model({6, 6, 1}, 3).conv2d("a", {2, 3}).relu().max_pool(2).linear("b", 4).relu().linear("c", 3);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 4, 8);
+  for (const Kernels kernels : {Kernels::reference, Kernels::fast}) {
+    Network network(model, kernels);
+    std::vector<float> expected(parameters.size()), gradient(parameters.size(), 55), seen(parameters.size());
+    network.train(parameters, data.batch(0, 4, 4), expected, false, nullptr);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals;
+    const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t end) {
+      intervals.emplace_back(begin, end);
+      std::copy(gradient.begin() + static_cast<std::ptrdiff_t>(begin),
+                gradient.begin() + static_cast<std::ptrdiff_t>(end),
+                seen.begin() + static_cast<std::ptrdiff_t>(begin));
+    };
+    network.train(parameters, data.batch(0, 4, 4), gradient, false, &on_final);
+    EXPECT_THAT(intervals, ElementsAre(Pair(56, 71), Pair(20, 56), Pair(0, 20)));
+    EXPECT_EQ(seen, expected) << "a final gradient did change";
+  }
+}
+
+TEST(Network, DropoutDoesNotCareAboutMicroBatchesOrKernels) {
+  const Model model = Model({1, 1, 10}, 3).linear("a", 40).dropout(0.5).linear("b", 3);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 4, 9);
+  Network network(model);
+  std::vector<float> gradient(parameters.size());
+  const double together = network.train(parameters, data.batch(0, 4, 4), gradient, false, nullptr).loss;
+  double alone = 0;
+  for (const std::uint32_t s : {3U, 1U, 0U, 2U}) {
+    alone += network.train(parameters, data.batch(s, 1, 1), gradient, false, nullptr).loss;
+  }
+  EXPECT_NEAR(alone, together, 1e-5 * together);
+  MicroBatch next_epoch = data.batch(0, 4, 4);
+  next_epoch.epoch += 1;
+  EXPECT_GT(std::abs(network.train(parameters, next_epoch, gradient, false, nullptr).loss - together), 1e-3);
+}
+
+TEST(Network, EvaluatesAndPredictsWhatItTrains) {
+  const Model model = make_model("lenet5", {{28, 28, 1}, 10, {}});
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 8, 10);
+  for (const Kernels kernels : {Kernels::reference, Kernels::fast}) {
+    Network network(model, kernels);
+    const MicroBatch batch = data.batch(0, 8, 6);
+    std::vector<float> gradient(parameters.size()), scores(60, -1);
+    const Sums trained = network.train(parameters, batch, gradient, false, nullptr);
+    EXPECT_EQ(network.evaluate(parameters, batch), trained);
+    network.predict(parameters, batch, scores);
+    EXPECT_EQ(evaluate_loss(model.loss(), 10, batch, scores.data(), {10, 1}, nullptr, 6), trained);
+  }
+}
+
+TEST(Network, CanBeMoved) {
+  const Model model = make_model("mlp", {{4, 4, 1}, 3, {}});
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 2, 11);
+  Network first(model);
+  const Sums expected = first.evaluate(parameters, data.batch(0, 2, 2));
+  Network second = std::move(first);
+  EXPECT_EQ(second.evaluate(parameters, data.batch(0, 2, 2)), expected);
+}
+
+TEST(Network, UsesTheKernelsMeantForEachLayer) {
+  const Network lenet(make_model("lenet5", {{28, 28, 1}, 10, {}}));
+  EXPECT_THAT(lenet.implementations(),
+              ElementsAre("conv1 (transposed): direct", "conv1: direct", "max_pool3: direct", "conv2: direct",
+                          "max_pool6: direct", "fc1: onednn sgemm", "relu8: loops", "fc2: onednn sgemm",
+                          "relu10: loops", "fc3: onednn sgemm"));
+  const Network wide(Model({8, 8, 16}, 2).conv2d("a", {8, 3}).linear("b", 2));
+  EXPECT_THAT(wide.implementations()[0], testing::StartsWith("a: onednn "));
+}
+
+// Plain gradient descent on twice as many samples as fit in a micro-batch.
+double loss_after(const Model& model, int rounds, float rate) {
+  std::vector<float> parameters = initial(model), gradient(parameters.size());
+  const Data data(model, 64, 12);
+  Network network(model);
+  for (int round = 0; round < rounds; ++round) {
+    network.train(parameters, data.batch(0, 32, 32), gradient, false, nullptr);
+    network.train(parameters, data.batch(32, 32, 32), gradient, true, nullptr);
+    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] -= rate / 64 * gradient[i];
+  }
+  Sums sums = network.evaluate(parameters, data.batch(0, 32, 32));
+  sums += network.evaluate(parameters, data.batch(32, 32, 32));
+  return sums.loss / 64;
+}
+
+TEST(Network, Learns) {
+  // Four classes: guessing costs log 4 = 1.39 under softmax, at least 1 under the hinge.
+  const ModelOptions options{{12, 12, 1}, 4, {}};
+  EXPECT_LT(loss_after(make_model("softmax", options), 30, 0.1F), 0.1);
+  EXPECT_LT(loss_after(make_model("svm", options), 30, 0.1F), 0.1);
+  EXPECT_LT(loss_after(make_model("mlp", options), 60, 0.1F), 0.1);
+  EXPECT_LT(loss_after(make_model("lenet5", {{28, 28, 1}, 4, {}}), 60, 0.1F), 0.2);
+}
+
+}  // namespace
+}  // namespace steelyard::nn

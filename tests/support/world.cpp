@@ -1,0 +1,336 @@
+#include "tests/support/world.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancing/policies.h"
+#include "core/check.h"
+#include "nn/optimizer/schedule.h"
+#include "wire/transport/notice.h"
+
+namespace steelyard::test {
+
+struct World::Node {
+  virtual ~Node() = default;
+  virtual void step(Time now, const Envelope& in, Outbox& out) = 0;
+  virtual void wake(Time now, Outbox& out) = 0;
+  virtual Time deadline() const = 0;
+  virtual bool finished() const = 0;
+};
+
+namespace {
+
+template <class Base, Machine M>
+struct Hosted : Base {
+  template <class... Args>
+  explicit Hosted(Args&&... args) : machine(std::forward<Args>(args)...) {}
+  void step(Time now, const Envelope& in, Outbox& out) override { machine.step(now, in, out); }
+  void wake(Time now, Outbox& out) override { machine.wake(now, out); }
+  Time deadline() const override { return machine.deadline(); }
+  bool finished() const override { return machine.finished(); }
+  M machine;
+};
+
+constexpr NodeId keeper_node{Role::keeper, 1};
+
+}  // namespace
+
+struct World::Event {
+  Time at;
+  std::uint64_t sequence = 0;
+  Envelope envelope;
+  bool operator<(const Event& other) const {  // a heap gives the greatest: the earliest is that
+    return std::tie(at, sequence) > std::tie(other.at, other.sequence);
+  }
+};
+
+Job toy_job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs, std::uint32_t workers,
+            std::uint32_t shards, std::uint64_t parameters, std::uint64_t slice_size) {
+  Job job;
+  job.name = "toy";
+  job.train_samples = samples;
+  job.test_samples = 10;
+  job.global_batch = batch;
+  job.epochs = epochs;
+  job.workers = workers;
+  job.shards = shards;
+  append(job.layout, "weight", {parameters});
+  job.layout.slice_size = slice_size;
+  job.optimizer = {nn::Optimizer::Kind::momentum, 0.5, 0.0};
+  job.schedule.base = 0.25;
+  job.schedule.epochs = static_cast<double>(epochs);
+  return job;
+}
+
+float toy_gradient(Position position, std::uint64_t epoch, std::uint64_t element) {
+  return static_cast<float>(static_cast<int>(hash(position, epoch, element) % 17) - 8);
+}
+
+World::World(Job job, Options options)
+    : job_(std::move(job)), options_(std::move(options)), random_(options_.seed) {
+  Snapshot initial;
+  initial.progress = options_.from;
+  initial.layout = job_.layout;
+  initial.parameters = options_.initial;
+  initial.parameters.resize(job_.layout.size());
+  expected_.push_back(initial.parameters);
+  const auto store = [this](const Snapshot& snapshot) {
+    stored_.push_back(snapshot);
+    return std::string("memory");
+  };
+  auto scheduler =
+      std::make_unique<Hosted<Node, Scheduler>>(job_, options_.from, balancing::make_policy(options_.policy));
+  scheduler_ = &scheduler->machine;
+  nodes_[scheduler_node] = std::move(scheduler);
+  nodes_[keeper_node] =
+      std::make_unique<Hosted<Node, Keeper>>(keeper_node, initial, nn::state_slots(job_.optimizer), store);
+}
+
+World::~World() = default;
+
+NodeId World::add_worker(const std::string& name) {
+  const NodeId node{Role::worker, next_number_++};
+  Worker::Options options{node, {0, name, "", "cpu", 0}, {}, [](const Welcome&) {}};
+  auto hosted = std::make_unique<Hosted<Node, Worker>>(options);
+  worker_machines_[node] = &hosted->machine;
+  nodes_[node] = std::move(hosted);
+  worker_nodes_.push_back(node);
+  return node;
+}
+
+NodeId World::add_shard(const std::string& name) {
+  const NodeId node{Role::shard, next_number_++};
+  Shard::Options options{node, {0, name, "local", "cpu", 0}, {}};
+  auto hosted = std::make_unique<Hosted<Node, Shard>>(options);
+  shards_[node] = &hosted->machine;
+  nodes_[node] = std::move(hosted);
+  shard_nodes_.push_back(node);
+  return node;
+}
+
+void World::kill(NodeId node) {
+  nodes_.erase(node);
+  shards_.erase(node);
+  worker_machines_.erase(node);
+  // What it had said may or may not have left the machine; from the first loss on, nothing of it arrives.
+  std::map<NodeId, bool> lost;
+  std::vector<Event> kept;
+  std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return b < a; });
+  for (Event& event : events_) {
+    if (event.envelope.to == node) continue;
+    if (event.envelope.from == node) {
+      bool& gone = lost[event.envelope.to];
+      gone = gone || random_.uniform() < 0.3;
+      if (gone) continue;
+    }
+    kept.push_back(std::move(event));
+  }
+  events_ = std::move(kept);
+  std::make_heap(events_.begin(), events_.end());
+  for (const auto& [other, machine] : nodes_) {
+    if (auto notice = notice_for(other, Lost{node})) {
+      notice->from = node;  // behind what still arrives from it
+      post(std::move(*notice));
+    }
+  }
+}
+
+void World::break_connection(NodeId a, NodeId b) {
+  std::erase_if(events_, [&](const Event& event) {
+    const NodeId from = event.envelope.from, to = event.envelope.to;
+    return (from == a && to == b) || (from == b && to == a);
+  });
+  std::make_heap(events_.begin(), events_.end());
+  if (auto notice = notice_for(a, Lost{b})) post(std::move(*notice));
+  if (auto notice = notice_for(b, Lost{a})) post(std::move(*notice));
+}
+
+void World::interrupt(NodeId node) {
+  if (auto notice = notice_for(node, Interrupt{})) post(std::move(*notice));
+}
+
+void World::post(Envelope envelope) {
+  const auto pair = std::pair(envelope.from, envelope.to);
+  const Time at = std::max(last_[pair], now_ + from_seconds(random_.uniform() * 0.002));
+  last_[pair] = at;
+  events_.push_back({at, sequence_++, std::move(envelope)});
+  std::push_heap(events_.begin(), events_.end());
+}
+
+bool World::step() {
+  Time next_wake = Time::max();
+  NodeId waker;
+  for (const auto& [node, machine] : nodes_) {
+    if (machine->finished() || machine->deadline() >= next_wake) continue;
+    next_wake = machine->deadline();
+    waker = node;
+  }
+  if (events_.empty() && next_wake == Time::max()) return false;
+  if (events_.empty() || next_wake < events_.front().at) {
+    now_ = std::max(now_, next_wake) + Duration(1);
+    Outbox out(waker);
+    nodes_.at(waker)->wake(now_, out);
+    take(waker, out);
+    check(waker);
+    return true;
+  }
+  std::pop_heap(events_.begin(), events_.end());
+  const Event event = std::move(events_.back());
+  events_.pop_back();
+  now_ = std::max(now_, event.at);
+  deliver(event.envelope);
+  return true;
+}
+
+void World::deliver(const Envelope& envelope) {
+  const auto node = nodes_.find(envelope.to);
+  if (node == nodes_.end() || node->second->finished()) return;
+  if (const auto* answer = std::get_if<ToWorker>(&envelope.message)) {
+    // The compute node gave up what was abandoned.
+    const auto before = abandoned_.find(envelope.to);
+    const auto* final = std::get_if<Final>(answer);
+    const auto* computed = std::get_if<Computed>(answer);
+    const Round round = final != nullptr      ? final->round
+                        : computed != nullptr ? computed->report.round
+                                              : UINT64_MAX;
+    if (before != abandoned_.end() && round < before->second) return;
+  }
+  if (on_delivery && !on_delivery(envelope)) return;
+  if (!nodes_.contains(envelope.to)) return;  // on_delivery may have killed it
+  ++delivered_;
+  Outbox out(envelope.to);
+  nodes_.at(envelope.to)->step(now_, envelope, out);
+  take(envelope.to, out);
+  check(envelope.to);
+}
+
+void World::take(NodeId node, Outbox& out) {
+  for (Envelope& envelope : out.take()) {
+    if (const auto* order = std::get_if<ToCompute>(&envelope.message)) {
+      if (const auto* it = std::get_if<Compute>(order)) compute(node, *it);
+      if (const auto* it = std::get_if<Abandon>(order)) abandoned_[node] = it->before;
+    } else if (std::holds_alternative<ToRecorder>(envelope.message)) {
+      recorded_.push_back(std::move(envelope));
+    } else if (!std::holds_alternative<ToLink>(envelope.message)) {
+      post(std::move(envelope));
+    }
+  }
+}
+
+// A compute node without arithmetic worth the name: adds toy gradients, slice by slice, from the last to the
+// first.
+void World::compute(NodeId worker, const Compute& order) {
+  const std::vector<float>& right = expected(order.round);
+  const std::span<const float> given = order.parameters->span();
+  if (!std::ranges::equal(given, right)) {
+    violations_.push_back("round " + std::to_string(order.round) +
+                          ": computed from parameters that are not version " + std::to_string(order.round));
+  }
+  const Time done = now_ + from_seconds(random_.uniform() * options_.slowest_ms / 1000);
+  const auto say = [&](auto said) {
+    events_.push_back(
+        {done, sequence_++, {compute_node, worker, Message(std::in_place_type<ToWorker>, std::move(said))}});
+    std::push_heap(events_.begin(), events_.end());
+  };
+  if (order.purpose == Purpose::train) {
+    const std::vector<Slice> all = slices(job_.layout);
+    for (std::size_t i = all.size(); i-- > 0;) {
+      std::vector<float> sum(all[i].size());
+      for (Position p = order.positions.begin; p < order.positions.end; ++p) {
+        for (std::uint64_t e = 0; e < sum.size(); ++e)
+          sum[e] += toy_gradient(p, order.epoch, all[i].begin + e);
+      }
+      Final final{order.round, order.piece, static_cast<std::uint32_t>(i), Blob::copy_of(sum)};
+      if (on_gradient) on_gradient(final);
+      say(std::move(final));
+    }
+  }
+  Report report{0, order.round, order.purpose, order.piece, order.positions};
+  report.seconds = seconds(done - now_) + 1e-6;
+  report.correct = order.positions.size() / 2;
+  say(Computed{report});
+}
+
+const std::vector<float>& World::expected(Version version) {
+  const Version first = options_.from.version;
+  Course course(job_, options_.from);
+  std::vector<float> momentum(job_.layout.size() * nn::state_slots(job_.optimizer));
+  std::vector<std::vector<float>> history{expected_.front()};
+  if (version - first < expected_.size()) return expected_[version - first];
+  while (history.size() <= version - first) {
+    const Interval positions = course.positions();
+    std::vector<float> sum(job_.layout.size()), next(job_.layout.size());
+    for (Position p = positions.begin; p < positions.end; ++p) {
+      for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, course.epoch(), e);
+    }
+    const double rate = nn::learning_rate(job_.schedule, course.epochs_done());
+    nn::step(job_.optimizer, {next, history.back(), sum, 1.0 / static_cast<double>(positions.size())},
+             momentum, rate, true);
+    history.push_back(std::move(next));
+    course.advance();
+  }
+  expected_ = std::move(history);
+  return expected_[version - first];
+}
+
+std::vector<float> World::parameters() const {
+  std::vector<float> all(job_.layout.size());
+  for (const auto& [node, shard] : shards_) {
+    for (const SliceMemory& slice : shard->slices()) {
+      std::ranges::copy(slice.current().floats(),
+                        all.begin() + static_cast<std::ptrdiff_t>(slice.place().begin));
+    }
+  }
+  return all;
+}
+
+void World::check(NodeId node) {
+  if (node == scheduler_node) {
+    if (std::string trouble = invariants_.check(*scheduler_); !trouble.empty())
+      violations_.push_back(std::move(trouble));
+  }
+  const auto shard = shards_.find(node);
+  if (shard == shards_.end()) return;
+  for (const SliceMemory& slice : shard->second->slices()) {
+    if (!slice.loaded()) continue;
+    const std::vector<float>& whole = expected(slice.version());
+    const std::span right(whole.data() + slice.place().begin, slice.place().size());
+    if (!std::ranges::equal(slice.current().floats(), right)) {
+      violations_.push_back("version " + std::to_string(slice.version()) + " of the slice at " +
+                            std::to_string(slice.place().begin) + " is not what the plain loop gives");
+    }
+  }
+}
+
+std::string World::describe() const {
+  std::string text = "phase " + std::to_string(static_cast<int>(scheduler_->phase()));
+  for (const auto& [slot, worker] : scheduler_->members().workers) {
+    text += "\n  worker " + std::to_string(slot) + ' ' + worker.name +
+            (worker.ready ? " ready" : " not ready") + (worker.present ? " present" : " absent") +
+            (alive(worker.node) ? "" : " dead");
+  }
+  for (const auto& [slot, shard] : scheduler_->members().shards) {
+    text += "\n  shard " + std::to_string(slot) + (shard.loaded ? " loaded" : " not loaded") +
+            " at version " + std::to_string(shard.version);
+  }
+  for (const Work& work : scheduler_->works()) {
+    text += "\n  round " + std::to_string(work.round()) +
+            (work.purpose() == Purpose::train ? " train" : " evaluate");
+    for (const auto& [id, piece] : work.pieces()) {
+      text += "\n    piece " + std::to_string(id) + " [" + std::to_string(piece.positions.begin) + ", " +
+              std::to_string(piece.positions.end) + ") of " +
+              (piece.owner ? std::to_string(*piece.owner) : std::string("nobody")) +
+              (piece.reported ? " reported" : "");
+    }
+  }
+  return text;
+}
+
+bool World::run(std::size_t most) {
+  for (std::size_t i = 0; i < most && !scheduler_->finished(); ++i) {
+    if (!step()) break;
+  }
+  return scheduler_->finished();
+}
+
+}  // namespace steelyard::test

@@ -1,0 +1,77 @@
+// Small hand-made files for the tests of readers.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace steelyard {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// A folder of its own, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "steelyard-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream stream(file, std::ios::binary);
+    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return file;
+  }
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    return write(name, Bytes(text.begin(), text.end()));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Bytes joined(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+inline Bytes gzipped(const Bytes& bytes) {
+  z_stream zip{};
+  EXPECT_EQ(deflateInit2(&zip, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  Bytes packed(deflateBound(&zip, bytes.size()));
+  zip.next_in = const_cast<Bytef*>(bytes.data());
+  zip.avail_in = static_cast<uInt>(bytes.size());
+  zip.next_out = packed.data();
+  zip.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&zip, Z_FINISH), Z_STREAM_END);
+  packed.resize(zip.total_out);
+  deflateEnd(&zip);
+  return packed;
+}
+
+// Header and values of an IDX file of unsigned bytes.
+inline Bytes idx_bytes(const std::vector<std::uint32_t>& sizes, const Bytes& values) {
+  Bytes bytes{0, 0, 8, static_cast<std::uint8_t>(sizes.size())};
+  for (const std::uint32_t size : sizes) {
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(size >> shift));
+  }
+  return joined(std::move(bytes), values);
+}
+
+}  // namespace steelyard

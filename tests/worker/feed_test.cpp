@@ -1,0 +1,128 @@
+#include "worker/compute/feed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "tests/worker/made_data.h"
+
+namespace steelyard {
+namespace {
+
+class FeedTest : public testing::Test {
+ protected:
+  const std::shared_ptr<WatchedData> train_ =
+      std::make_shared<WatchedData>(std::make_shared<NumberedData>(1000));
+  Feed feed_{{train_, std::make_shared<NumberedData>(300)}, 7};
+};
+
+// The positions of all that comes of a request.
+std::vector<Position> drained(Feed& feed, const std::shared_ptr<FeedRequest>& request) {
+  std::vector<Position> positions;
+  while (positions.size() < request->positions.size()) {
+    const nn::MicroBatch* batch = feed.next(request);
+    if (!batch) break;
+    positions.insert(positions.end(), batch->positions, batch->positions + batch->count);
+  }
+  return positions;
+}
+
+std::vector<Position> all_of(Interval interval) {
+  std::vector<Position> positions;
+  for (Position p = interval.begin; p < interval.end; ++p) positions.push_back(p);
+  return positions;
+}
+
+TEST_F(FeedTest, GivesEveryPositionOnceAndInOrder) {
+  Random random(1);
+  for (int i = 0; i < 100; ++i) {
+    const Position begin = random.below(1000), end = begin + 1 + random.below(1000 - begin);
+    const auto request = feed_.request(Purpose::train, 2, {begin, end});
+    ASSERT_EQ(drained(feed_, request), all_of({begin, end}));
+  }
+}
+
+TEST_F(FeedTest, MicroBatchesAreFullUpToTheTail) {
+  const auto request = feed_.request(Purpose::train, 0, {100, 100 + 32 + 32 + 5});
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted{{32, 32}, {32, 32}, {5, 8}};
+  for (const auto& [count, size] : wanted) {
+    const nn::MicroBatch* batch = feed_.next(request);
+    ASSERT_NE(batch, nullptr);
+    EXPECT_EQ(batch->count, count);
+    EXPECT_EQ(batch->size, size);
+  }
+}
+
+TEST_F(FeedTest, TrainsInThePermutationAndEvaluatesInOrder) {
+  const auto train = feed_.request(Purpose::train, 4, {10, 42});
+  const auto test = feed_.request(Purpose::evaluate, 4, {10, 42});
+  const Permutation permutation(1000, hash(7, 4));
+  const nn::MicroBatch* batch = feed_.next(train);
+  ASSERT_NE(batch, nullptr);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(batch->inputs[2 * i], static_cast<float>(permutation(10 + i)));
+  }
+  batch = feed_.next(test);
+  ASSERT_NE(batch, nullptr);
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(batch->inputs[2 * i], static_cast<float>(10 + i));
+}
+
+TEST_F(FeedTest, PreparesBeforeAnybodyAsks) {
+  const auto request = feed_.request(Purpose::train, 0, {0, 1000});
+  train_->wait_for(32 * Feed::ahead);  // would wait forever if it were not so
+  EXPECT_EQ(train_->times_read(), 32 * Feed::ahead);
+  EXPECT_EQ(drained(feed_, request), all_of({0, 1000}));
+  EXPECT_EQ(train_->times_read(), 1000u);
+}
+
+TEST_F(FeedTest, ACancelledRequestEndsAndTheNextOneComes) {
+  const auto first = feed_.request(Purpose::train, 0, {0, 1000});
+  const auto second = feed_.request(Purpose::evaluate, 0, {0, 300});
+  ASSERT_NE(feed_.next(first), nullptr);
+  first->cancel();
+  EXPECT_EQ(feed_.next(first), nullptr);
+  EXPECT_EQ(feed_.next(first), nullptr);
+  EXPECT_EQ(drained(feed_, second), all_of({0, 300}));
+  // At most what was ahead, and what was in the feed's hands when it learned of it.
+  EXPECT_LE(train_->times_read(), 32 * (Feed::ahead + 2));
+}
+
+TEST_F(FeedTest, CancellingWorksWhileSomebodyWaits) {
+  for (int i = 0; i < 200; ++i) {
+    const auto request = feed_.request(Purpose::train, 0, {0, 1000});
+    std::thread other([&] { request->cancel(); });
+    drained(feed_, request);
+    other.join();
+    const auto after = feed_.request(Purpose::train, 0, {0, 3});
+    ASSERT_EQ(drained(feed_, after), all_of({0, 3}));
+  }
+}
+
+TEST_F(FeedTest, SkipsRequestsThatNobodyAsksFor) {
+  feed_.request(Purpose::train, 0, {0, 5});
+  for (int i = 0; i < 20; ++i) feed_.request(Purpose::train, 0, {5, 500})->cancel();
+  const auto wanted = feed_.request(Purpose::train, 0, {500, 700});
+  EXPECT_EQ(drained(feed_, wanted), all_of({500, 700}));
+}
+
+TEST_F(FeedTest, ClosingEndsTheWait) {
+  const auto request = feed_.request(Purpose::train, 0, {0, 1000});
+  ASSERT_NE(feed_.next(request), nullptr);
+  feed_.close();
+  const std::vector<Position> rest = drained(feed_, request);  // what was prepared may still come
+  EXPECT_LE(rest.size(), 32 * Feed::ahead);
+}
+
+TEST(Feed, CanBeDestroyedWhileItWorks) {
+  const DataSets data{std::make_shared<NumberedData>(1000), std::make_shared<NumberedData>(1)};
+  for (int i = 0; i < 50; ++i) {
+    Feed feed(data, 1);
+    const auto request = feed.request(Purpose::train, 0, {0, 1000});
+    if (i % 2 == 0) {
+      EXPECT_NE(feed.next(request), nullptr);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,61 @@
+// Data sets for tests: samples that say which ones they are, and reading that can be watched and held up.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "worker/compute/data_set.h"
+
+namespace steelyard {
+
+// Sample i is (i, i + 1/2), with label i mod 3.
+class NumberedData : public DataSet {
+ public:
+  explicit NumberedData(std::uint64_t size) : size_(size) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] nn::Shape shape() const override { return {1, 1, 2}; }
+  [[nodiscard]] std::uint32_t classes() const override { return 3; }
+  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+    into[0] = static_cast<float>(index);
+    into[1] = static_cast<float>(index) + 0.5F;
+    label = static_cast<std::uint32_t>(index % 3);
+  }
+
+ private:
+  std::uint64_t size_;
+};
+
+// Another data set, whose reads are counted. Once hold() has been called, no more than so many are let
+// through until release().
+class WatchedData : public DataSet {
+ public:
+  explicit WatchedData(std::shared_ptr<const DataSet> inner) : inner_(std::move(inner)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return inner_->size(); }
+  [[nodiscard]] nn::Shape shape() const override { return inner_->shape(); }
+  [[nodiscard]] std::uint32_t classes() const override { return inner_->classes(); }
+  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+    for (std::uint64_t most = allowed_; read_ >= most; most = allowed_) allowed_.wait(most);
+    inner_->read(index, into, label);
+    ++read_;
+    read_.notify_all();
+  }
+
+  void hold(std::uint64_t reads) { allowed_ = reads; }
+  void release() {
+    allowed_ = UINT64_MAX;
+    allowed_.notify_all();
+  }
+  void wait_for(std::uint64_t reads) const {
+    for (std::uint64_t now = read_; now < reads; now = read_) read_.wait(now);
+  }
+  [[nodiscard]] std::uint64_t times_read() const { return read_; }
+
+ private:
+  std::shared_ptr<const DataSet> inner_;
+  std::atomic<std::uint64_t> allowed_{UINT64_MAX};
+  mutable std::atomic<std::uint64_t> read_{0};
+};
+
+}  // namespace steelyard

@@ -1,0 +1,128 @@
+// Our own cereal archives: little-endian, fixed width, bounded.
+//
+// Writer appends to a small header; a Blob becomes the message's payload frame, of which there is at most
+// one, so a tensor is never copied into an archive. Reader checks every size against the bytes that are left
+// *before* anything is allocated, and reports damage by throwing Malformed, which never leaves wire/. No
+// pointers, no polymorphism, no types that nest in themselves.
+#pragma once
+
+#include <cereal/cereal.hpp>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "wire/blob.h"
+
+namespace steelyard {
+
+struct Malformed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class T>
+concept Plain = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+
+// A byte-sized enumerator that must not exceed the last one known: upto(it.purpose, Purpose::evaluate).
+template <class Enum>
+struct UpTo {
+  Enum& value;
+  Enum last;
+};
+template <class Enum>
+UpTo<Enum> upto(Enum& value, Enum last) {
+  static_assert(std::is_same_v<std::underlying_type_t<Enum>, std::uint8_t>);
+  return {value, last};
+}
+
+class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
+ public:
+  Writer() : OutputArchive(this) {}
+
+  void put(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    header.insert(header.end(), bytes, bytes + size);
+  }
+  void attach(const Blob& blob) {
+    if (has_payload) throw Malformed("a message carries one payload at most");
+    has_payload = true;
+    payload = blob;
+  }
+
+  std::vector<std::byte> header;
+  Blob payload;
+  bool has_payload = false;
+};
+
+class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
+ public:
+  Reader(std::span<const std::byte> header, Blob payload)
+      : InputArchive(this), rest_(header), payload_(std::move(payload)) {}
+
+  void get(void* data, std::size_t size) {
+    if (size > rest_.size()) throw Malformed("ends too soon");
+    std::memcpy(data, rest_.data(), size);
+    rest_ = rest_.subspan(size);
+  }
+  // An announced number of elements, each of which takes at least one byte.
+  std::size_t get_count() {
+    std::uint32_t count = 0;
+    get(&count, sizeof count);
+    if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
+    return count;
+  }
+  Blob detach() { return std::exchange(payload_, {}); }
+  [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
+
+ private:
+  std::span<const std::byte> rest_;
+  Blob payload_;
+};
+
+template <Plain T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const T& value) {
+  writer.put(&value, sizeof value);
+}
+template <Plain T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, T& value) {
+  reader.get(&value, sizeof value);
+}
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const cereal::SizeTag<T>& tag) {
+  const auto count = static_cast<std::uint32_t>(tag.size);
+  writer.put(&count, sizeof count);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, cereal::SizeTag<T>& tag) {
+  tag.size = static_cast<std::remove_reference_t<T>>(reader.get_count());
+}
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const cereal::BinaryData<T>& data) {
+  writer.put(data.data, data.size);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, cereal::BinaryData<T>& data) {
+  reader.get(data.data, data.size);
+}
+// Entries of maps: names are for archives that print them.
+template <class Archive, class T>
+void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {
+  archive(pair.value);
+}
+template <class Enum>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const UpTo<Enum>& it) {
+  writer.put(&it.value, 1);
+}
+template <class Enum>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, UpTo<Enum>& it) {
+  reader.get(&it.value, 1);
+  if (it.value > it.last) throw Malformed("has a value that is not known");
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Blob& blob) { writer.attach(blob); }
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Blob& blob) { blob = reader.detach(); }
+
+}  // namespace steelyard
+
+CEREAL_REGISTER_ARCHIVE(steelyard::Writer)
+CEREAL_REGISTER_ARCHIVE(steelyard::Reader)
+CEREAL_SETUP_ARCHIVE_TRAITS(steelyard::Reader, steelyard::Writer)

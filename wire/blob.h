@@ -1,0 +1,50 @@
+// Blob: immutable bytes with an owner. Copying a blob copies a pointer; the bytes live as long as any blob of
+// them, so what has been sent cannot be changed by its sender and what was received needs no copy.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace steelyard {
+
+class Blob {
+ public:
+  Blob() = default;
+  // A view of `bytes`, kept alive by `owner`; nobody may write to them any more.
+  Blob(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
+
+  static Blob copy_of(std::span<const float> values) {
+    auto owned = std::make_shared<std::vector<float>>(values.begin(), values.end());
+    const std::span<const float> view(*owned);
+    return {std::move(owned), std::as_bytes(view)};
+  }
+  template <class Owner>
+  static Blob of_floats(std::shared_ptr<Owner> owner, std::span<const float> values) {
+    return {std::move(owner), std::as_bytes(values)};
+  }
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  [[nodiscard]] bool empty() const { return bytes_.empty(); }
+  [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
+
+  // The bytes as floats. Only for blobs whose size is a multiple of four and whose address is (see
+  // `holds_floats`).
+  [[nodiscard]] std::span<const float> floats() const {
+    return {reinterpret_cast<const float*>(bytes_.data()), bytes_.size() / sizeof(float)};
+  }
+  [[nodiscard]] bool holds_floats(std::size_t count) const {
+    return bytes_.size() == count * sizeof(float) &&
+           reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
+  }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,35 @@
+// Messages <-> frames. A message is a header frame and at most one payload frame:
+//
+//   header: 'S' 'Y' | protocol u16 | receiver u8 | kind u8 | fields, little-endian
+//
+// Only what is meant for a role on another machine can be encoded; what a machine tells its pseudo-nodes
+// never travels. decode() takes bytes from anybody: it allocates no more than it was given and answers what
+// is wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wire/machine.h"
+
+namespace steelyard {
+
+inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::size_t largest_header = 1 << 20;  // bytes; a Welcome with a large layout is the longest
+
+struct Frames {
+  std::vector<std::byte> header;
+  std::optional<Blob> payload;
+};
+Frames encode(const Message& message);
+
+struct Damage {
+  std::string why;
+};
+// What arrived at a node of role `receiver`.
+std::variant<Message, Alien, Damage> decode(Role receiver, std::span<const std::byte> header, Blob payload);
+
+}  // namespace steelyard

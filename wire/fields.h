@@ -1,0 +1,82 @@
+// The fields of every message and of the job description, in the order in which they travel.
+//
+// Included by the codec alone. A field added here changes the wire: raise `protocol_version`.
+#pragma once
+
+#include <cereal/types/map.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+
+#include "wire/archive.h"
+#include "wire/messages.h"
+
+#define STEELYARD_FIELDS(Type, ...)            \
+  template <class Archive>                     \
+  void serialize(Archive& archive, Type& it) { \
+    archive(__VA_ARGS__);                      \
+  }
+#define STEELYARD_NO_FIELDS(Type) \
+  template <class Archive>        \
+  void serialize(Archive&, Type&) {}
+
+namespace steelyard {
+
+STEELYARD_FIELDS(NodeId, upto(it.role, Role::link), it.number)
+STEELYARD_FIELDS(Interval, it.begin, it.end)
+STEELYARD_FIELDS(TensorPlace, it.name, it.shape, it.offset)
+STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group)
+STEELYARD_FIELDS(Layout, it.tensors, it.ranges, it.slice_size)
+
+namespace nn {
+STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::nesterov), it.momentum, it.weight_decay)
+STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.warmup, it.epochs,
+                 it.step_epochs, it.step_factor, it.final)
+}  // namespace nn
+
+STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
+                 it.train_samples, it.test_samples, it.layout, it.global_batch, it.optimizer, it.schedule,
+                 it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
+                 it.checkpoint_every, it.workers, it.shards, it.sync, it.policy, it.policy_options,
+                 it.heartbeat, it.dead_after)
+
+STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
+STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::finished), it.text)
+STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
+STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last)
+STEELYARD_FIELDS(Roster, it.shards)
+STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.values)
+STEELYARD_NO_FIELDS(Ready)
+
+STEELYARD_FIELDS(Open, it.term, it.round, it.epoch, it.positions, it.need, it.gate, it.save)
+STEELYARD_FIELDS(Start, it.term, it.round, upto(it.purpose, Purpose::evaluate), it.epoch, it.piece,
+                 it.positions)
+STEELYARD_FIELDS(Pull, it.term, it.version)
+STEELYARD_FIELDS(Parameters, it.term, it.version, it.slice, it.values)
+STEELYARD_FIELDS(Gone, it.wanted, it.oldest)
+STEELYARD_FIELDS(Push, it.term, it.round, it.piece, it.positions, it.weight, it.slice, it.values)
+STEELYARD_FIELDS(Report, it.term, it.round, upto(it.purpose, Purpose::evaluate), it.piece, it.positions,
+                 it.seconds, it.loss, it.correct, it.cpu, it.memory)
+STEELYARD_FIELDS(NonFinite, it.term, it.round, it.piece, it.positions, it.slice, it.worker)
+STEELYARD_FIELDS(Covered, it.term, it.round, it.first, it.squares)
+STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
+STEELYARD_FIELDS(Closed, it.term, it.version)
+STEELYARD_FIELDS(Again, it.term, it.round, it.positions)
+
+STEELYARD_FIELDS(WorkerBeat, it.term, it.held)
+STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered)
+STEELYARD_NO_FIELDS(KeeperBeat)
+STEELYARD_FIELDS(SchedulerBeat, it.term)
+
+STEELYARD_FIELDS(Progress, it.term, it.version, it.epoch, it.offset, it.seconds, it.policy_state)
+STEELYARD_FIELDS(Save, it.progress)
+STEELYARD_FIELDS(Fetch, it.version)
+STEELYARD_FIELDS(State, it.version, it.slice, it.slot, it.steps, it.values)
+STEELYARD_FIELDS(Saved, it.version, it.ok, it.text)
+
+STEELYARD_FIELDS(Stop, upto(it.outcome, Outcome::storage), it.text)
+STEELYARD_NO_FIELDS(Leave)
+
+}  // namespace steelyard
+
+#undef STEELYARD_FIELDS
+#undef STEELYARD_NO_FIELDS

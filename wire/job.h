@@ -1,0 +1,61 @@
+// The job description: everything that all processes of one job must agree on. The scheduler owns it and
+// hands it to whoever joins; its fingerprint tells whether two processes mean the same job.
+//
+// Plain data. Nothing here says where a process runs or what it is called: that is each process's own
+// business.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/layout.h"
+#include "nn/optimizer/rule.h"
+#include "nn/optimizer/schedule.h"
+
+namespace steelyard {
+
+struct Job {
+  std::string name = "job";
+  std::uint64_t seed = 1;
+
+  // What is trained, on what. The layout follows from the model; it travels so that servers need not know
+  // models.
+  std::string model = "lenet5";
+  std::map<std::string, double> model_options;
+  std::string data = "fashion-mnist";
+  std::map<std::string, std::string> data_options;
+  std::uint64_t train_samples = 0, test_samples = 0;
+  Layout layout;
+
+  // How. Learning rates are functions of position, so every process has the schedule.
+  std::uint64_t global_batch = 512;
+  nn::Optimizer optimizer;
+  nn::Schedule schedule;
+  double clip_norm = 0;  // global gradient norm above which gradients are scaled down; 0: never
+
+  // Until when: whichever comes first. 0 means "not a reason to stop".
+  std::uint64_t epochs = 10;
+  std::uint64_t rounds = 0;
+  double seconds = 0;
+  double target_accuracy = 0;  // share of the test samples, 0..1
+
+  // How often, in epochs; 0 means never (a checkpoint is always written at the end).
+  std::uint64_t evaluate_every = 1;
+  std::uint64_t checkpoint_every = 1;
+
+  // By whom.
+  std::uint32_t workers = 1;  // training begins when so many have come; later ones join as they come
+  std::uint32_t shards = 1;
+  std::string sync = "bsp";
+  std::string policy = "lb-bsp";
+  std::map<std::string, std::string> policy_options;
+
+  // Patience, in seconds.
+  double heartbeat = 0.5;
+  double dead_after = 10;  // a node silent for so long is lost
+};
+
+std::uint64_t fingerprint(const Job& job);
+
+}  // namespace steelyard

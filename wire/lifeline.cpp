@@ -1,0 +1,28 @@
+#include "wire/lifeline.h"
+
+#include <algorithm>
+
+namespace steelyard {
+
+void Lifeline::welcomed(Time now, Patience patience) {
+  joined_ = true;
+  patience_ = patience;
+  last_heard_ = now;
+  next_ = now;
+}
+
+bool Lifeline::due(Time now) {
+  if (!started_) {
+    started_ = true;
+    last_heard_ = now;
+  }
+  if (now < next_) return false;
+  next_ = now + patience_.beat;
+  return true;
+}
+
+bool Lifeline::given_up(Time now) const {
+  return started_ && now - last_heard_ > (joined_ ? patience_.dead : patience_.join);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,328 @@
+// All that is ever said, in the order of a round. One small struct a message, one variant per receiver: a
+// message to the wrong role does not compile, and a role that forgets to handle one does not either.
+//
+// Intervals of positions belong to the permutation of one epoch (or, in an evaluation, to the test set).
+// Slices are numbered over the whole model. Sizes are in floats. Rounds and versions count together: round k
+// computes from version k of the parameters and makes version k + 1.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/interval.h"
+#include "core/time.h"
+#include "wire/blob.h"
+#include "wire/job.h"
+#include "wire/node.h"
+
+namespace steelyard {
+
+using Round = std::uint64_t;
+using Version = std::uint64_t;
+using Term = std::uint64_t;  // one history of versions; only going back to a checkpoint raises it
+using PieceId =
+    std::uint64_t;  // an interval of a round's positions that somebody owes; never reused in a job
+
+enum class Purpose : std::uint8_t { train, evaluate };
+
+// ---- joining
+
+// First words of every node to the scheduler, repeated until answered.
+struct Hello {
+  std::uint64_t fingerprint = 0;  // of the job it was started for; 0: "I take the scheduler's"
+  std::string name;               // what people call it; a name that comes back replaces its former bearer
+  std::string endpoint;           // shards: where workers find its bulk port
+  std::string kind = "cpu";       // workers: "cpu" or "gpu"
+  std::uint64_t most = 0;         // workers: positions that fit its memory in one piece; 0: no limit
+};
+
+enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished };
+
+struct Refuse {
+  Refusal reason = Refusal::other_job;
+  std::string text;  // what is wrong and what to do
+};
+
+struct Welcome {
+  Term term = 0;
+  std::uint32_t slot = 0;  // its place among the workers, or among the shards
+  Job job;
+};
+
+// Where the shards are; to workers and the keeper, again whenever it changes.
+struct ShardPlace {
+  NodeId node;
+  std::string endpoint;
+  std::uint32_t first = 0, last = 0;  // its slices: [first, last)
+};
+struct Roster {
+  std::vector<ShardPlace> shards;
+};
+
+// Keeper -> shard: the state to begin with. Once per slice and slot: slot 0 holds parameters, 1.. optimizer
+// state.
+struct Load {
+  Term term = 0;
+  Version version = 0;
+  std::uint32_t slice = 0;
+  std::uint32_t slot = 0;
+  std::uint64_t steps = 0;  // optimizer steps taken so far
+  Blob values;
+};
+
+// Worker -> scheduler: data and model are there, work may come.
+struct Ready {};
+
+// ---- a round
+
+// Scheduler -> shards: the round exists. Shards learn what a round is from this alone.
+struct Open {
+  Term term = 0;
+  Round round = 0;
+  std::uint64_t epoch = 0;
+  Interval positions;
+  std::uint64_t need = 0;  // positions that close a slice
+  bool gate = false;       // a covered slice waits for Commit or Void
+  bool save = false;       // keep the version that this round makes until the keeper has it
+};
+
+// Scheduler -> worker: you owe this piece.
+struct Start {
+  Term term = 0;
+  Round round = 0;
+  Purpose purpose = Purpose::train;
+  std::uint64_t epoch = 0;
+  PieceId piece = 0;
+  Interval positions;
+};
+
+// Worker -> shard: all your slices, exactly of this version; answered slice by slice as they close.
+struct Pull {
+  Term term = 0;
+  Version version = 0;
+};
+struct Parameters {
+  Term term = 0;
+  Version version = 0;
+  std::uint32_t slice = 0;
+  Blob values;
+};
+// Shard -> worker: that version is past and can no longer be had.
+struct Gone {
+  Version wanted = 0, oldest = 0;
+};
+
+// Worker -> shard: one piece, one slice. `values` is the sum over the positions, already multiplied by its
+// weight.
+struct Push {
+  Term term = 0;
+  Round round = 0;  // = the version it was computed from
+  PieceId piece = 0;
+  Interval positions;
+  double weight = 0;
+  std::uint32_t slice = 0;
+  Blob values;
+};
+
+// Worker -> scheduler, as soon as a piece is computed.
+struct Report {
+  Term term = 0;
+  Round round = 0;
+  Purpose purpose = Purpose::train;
+  PieceId piece = 0;
+  Interval positions;
+  double seconds = 0;  // forward and backward only
+  double loss = 0;     // summed over the positions
+  std::uint64_t correct = 0;
+  double cpu = -1;     // share of the processor that is free for us, 0..1; -1: unknown
+  double memory = -1;  // available, MB
+};
+
+// Shard -> scheduler: a push with numbers that are not finite was refused.
+struct NonFinite {
+  Term term = 0;
+  Round round = 0;
+  PieceId piece = 0;
+  Interval positions;
+  std::uint32_t slice = 0;
+  NodeId worker;
+};
+
+// With a gate. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of squares of
+// their averaged gradients. Scheduler -> shard: apply, times this scale; or leave the round without effect.
+struct Covered {
+  Term term = 0;
+  Round round = 0;
+  std::uint32_t first = 0;
+  std::vector<double> squares;
+};
+struct Commit {
+  Term term = 0;
+  Round round = 0;
+  double scale = 1;
+};
+
+// Shard -> scheduler: all my slices have this version. Dropped and held count pushes since the start.
+struct Closed {
+  Term term = 0;
+  Version version = 0;
+};
+
+// Scheduler -> worker: shards still miss this piece that you reported; push it again.
+struct Again {
+  Term term = 0;
+  Round round = 0;
+  Interval positions;
+};
+
+// ---- at all times
+
+// What a party holds and misses. No message is trusted to arrive: whatever is not confirmed here is sent
+// again.
+struct WorkerBeat {
+  Term term = 0;
+  std::vector<PieceId> held;  // pieces it knows of and has not reported
+};
+struct ShardBeat {
+  Term term = 0;
+  Version version = 0;         // the lowest of its slices
+  Round opened = 0;            // rounds below this number have been opened here
+  bool loaded = false;         // it has its first state
+  std::vector<Interval> gaps;  // of its oldest open round: the first positions it misses
+  bool covered = false;        // with a gate: it waits for Commit
+};
+struct KeeperBeat {};
+struct SchedulerBeat {
+  Term term = 0;
+};
+
+// Link -> machine: the connection to this node is gone, and with it whatever was on its way.
+struct Lost {
+  NodeId node;
+};
+// Link -> machine: somebody speaks another version of the protocol.
+struct Alien {
+  std::uint32_t protocol = 0;
+};
+
+// ---- saving
+
+// What a checkpoint says beside the parameters: enough to go on as if nothing had happened.
+struct Progress {
+  Term term = 1;
+  Version version = 0;      // of the parameters; also rounds done
+  std::uint64_t epoch = 0;  // position in the data: epoch, and offset in its permutation
+  Position offset = 0;
+  double seconds = 0;  // training time so far
+  std::string policy_state;
+};
+
+struct Save {  // scheduler -> keeper
+  Progress progress;
+};
+struct Fetch {  // keeper -> shard: your slices of this version, all slots
+  Version version = 0;
+};
+struct State {  // shard -> keeper
+  Version version = 0;
+  std::uint32_t slice = 0;
+  std::uint32_t slot = 0;
+  std::uint64_t steps = 0;
+  Blob values;
+};
+struct Saved {  // keeper -> scheduler and shards: it is safe, or why it is not
+  Version version = 0;
+  bool ok = false;
+  std::string text;  // path, or reason
+};
+
+// ---- the end
+
+enum class Outcome : std::uint8_t { running, finished, interrupted, non_finite, server_lost, storage };
+
+struct Stop {  // scheduler -> all
+  Outcome outcome = Outcome::finished;
+  std::string text;
+};
+struct Leave {};      // worker -> scheduler: I go; what I owe is others' now
+struct Interrupt {};  // host -> machine: somebody wants this process to end in an orderly way
+
+// ---- on one machine
+
+struct Connect {  // machine -> link
+  NodeId node;
+  std::string endpoint;
+};
+struct Disconnect {
+  NodeId node;
+};
+
+struct Compute {  // worker -> compute
+  Round round = 0;
+  Purpose purpose = Purpose::train;
+  std::uint64_t epoch = 0;
+  PieceId piece = 0;
+  Interval positions;
+  std::shared_ptr<const FloatBuffer> parameters;
+};
+struct Abandon {  // worker -> compute: give up whatever round is older than this
+  Round before = 0;
+};
+struct Final {  // compute -> worker: the gradient of this slice will not change any more
+  Round round = 0;
+  PieceId piece = 0;
+  std::uint32_t slice = 0;
+  Blob values;
+};
+struct Computed {  // compute -> worker
+  Report report;   // term is the worker's to fill in
+};
+
+// Scheduler -> recorder: what people see of a run.
+struct RoundRecord {
+  Round round = 0;
+  Purpose purpose = Purpose::train;
+  std::uint64_t epoch = 0;
+  Interval positions;
+  double rate = 0;  // learning rate
+  double seconds =
+      0;  // from Start to the last report; with the next round's start as its end where there is one
+  double loss = 0;  // mean
+  double accuracy = 0;
+  struct Part {
+    std::uint32_t slot = 0;
+    std::string name;
+    std::uint64_t share = 0;
+    double seconds = 0;
+  };
+  std::vector<Part> parts;
+};
+struct Note {  // something worth a line: who came, who was lost, what was saved
+  std::string text;
+};
+struct Ended {
+  Outcome outcome = Outcome::finished;
+  std::string text;
+  Progress progress;
+};
+
+// ---- one variant per receiver
+
+using ToScheduler = std::variant<Hello, Ready, Report, NonFinite, Covered, Closed, WorkerBeat, ShardBeat,
+                                 KeeperBeat, Saved, Leave, Lost, Alien, Interrupt>;
+using ToShard = std::variant<Welcome, Refuse, Load, Open, Pull, Push, Commit, Fetch, Saved, SchedulerBeat,
+                             Stop, Lost, Alien, Interrupt>;
+using ToWorker = std::variant<Welcome, Refuse, Roster, Start, Parameters, Gone, Again, SchedulerBeat, Stop,
+                              Final, Computed, Lost, Alien, Interrupt>;
+using ToKeeper = std::variant<Roster, Save, State, Gone, SchedulerBeat, Stop, Lost, Alien>;
+using ToCompute = std::variant<Compute, Abandon>;
+using ToRecorder = std::variant<RoundRecord, Note, Ended>;
+using ToLink = std::variant<Connect, Disconnect>;
+
+using Message = std::variant<ToScheduler, ToShard, ToWorker, ToKeeper, ToCompute, ToRecorder, ToLink>;
+
+}  // namespace steelyard

@@ -1,0 +1,39 @@
+// Who speaks: a role and a number that belongs to one incarnation of one node.
+//
+// The number is drawn at random when a node starts, so a process that comes back is somebody new and nothing
+// sent to the old one reaches it. The scheduler has number 0; so have the pseudo-nodes, which are reached on
+// the same machine only.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace steelyard {
+
+enum class Role : std::uint8_t {
+  scheduler,
+  shard,
+  worker,
+  keeper,    // holds checkpoints; lives beside the scheduler
+  compute,   // pseudo-node: forward and backward
+  recorder,  // pseudo-node: what people see of a run
+  link,      // pseudo-node: the transport itself
+};
+
+struct NodeId {
+  Role role = Role::scheduler;
+  std::uint64_t number = 0;
+
+  friend constexpr auto operator<=>(const NodeId&, const NodeId&) = default;
+};
+
+inline constexpr NodeId scheduler_node{Role::scheduler, 0};
+inline constexpr NodeId compute_node{Role::compute, 0};
+inline constexpr NodeId recorder_node{Role::recorder, 0};
+inline constexpr NodeId link_node{Role::link, 0};
+
+const char* name(Role role);
+std::string to_string(NodeId node);  // "worker-3f2a"
+
+}  // namespace steelyard

@@ -1,0 +1,31 @@
+// Link: how one node's envelopes travel. The promises (and no more than these):
+//  - between two nodes, in order and at most once, as long as their connection lives;
+//  - anything may vanish with its node, or with its connection while both ends live; the loss of a connection
+//  is
+//    told as Lost{node}, everything else has to be noticed by the machines themselves;
+//  - send() never blocks: what a stalled peer does not take is dropped.
+// A link belongs to one thread; only post() may be called from others.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "wire/machine.h"
+
+namespace steelyard {
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  virtual void connect(NodeId peer,
+                       const std::string& endpoint) = 0;  // outwards; keeps trying until disconnect()
+  virtual void disconnect(NodeId peer) = 0;
+  virtual void send(Envelope envelope) = 0;
+  // The next envelope for this node, or nothing once the deadline has passed.
+  virtual std::optional<Envelope> receive(Time deadline) = 0;
+  // Puts an envelope into this node's own mail: compute nodes answer so, and signals arrive so. Any thread.
+  virtual void post(Envelope envelope) = 0;
+};
+
+}  // namespace steelyard

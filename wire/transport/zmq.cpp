@@ -1,0 +1,279 @@
+#include "wire/transport/zmq.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <deque>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/queue.h"
+#include "wire/transport/notice.h"
+#include "wire/transport/zmq_socket.h"
+
+namespace steelyard {
+namespace {
+
+constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
+constexpr std::size_t mailbox_capacity = 1 << 16;
+
+Traffic traffic_of(NodeId listener) {
+  return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
+}
+
+}  // namespace
+
+ZmqContext::ZmqContext(int io_threads) : context_(new zmq::context_t(io_threads)) {
+  auto& context = *static_cast<zmq::context_t*>(context_);
+  // Otherwise frames of a few KB can begin at any address, and floats must not.
+  constexpr int zero_copy_receive = 10;  // ZMQ_ZERO_COPY_RECV, which the packaged header hides among its drafts
+  CHECK(zmq_ctx_set(context.handle(), zero_copy_receive, 0) == 0, "libzmq is too old");
+}
+ZmqContext::~ZmqContext() { delete static_cast<zmq::context_t*>(context_); }
+
+class ZmqLink::State {
+ public:
+  State(zmq::context_t& context, NodeId self)
+      : context_(context),
+        self_(self),
+        wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        posted_(mailbox_capacity) {
+    CHECK(wake_ >= 0, "no descriptor left for an eventfd");
+  }
+  ~State() { close(wake_); }
+
+  std::string listen(const std::string& endpoint);
+  void connect(NodeId peer, const std::string& endpoint);
+  void disconnect(NodeId peer) { dealers_.erase(peer); }
+  void send(const Envelope& envelope);
+  std::optional<Envelope> receive(Time deadline);
+  void post(Envelope envelope);
+
+  std::uint64_t dropped = 0;
+
+ private:
+  struct Dealer {
+    std::string endpoint;
+    std::unique_ptr<ZmqSocket> socket;
+  };
+
+  std::unique_ptr<ZmqSocket> dial(NodeId peer, const std::string& endpoint);
+  void wait(Time deadline);
+  void drain_posted();
+  void drain_dealer(NodeId peer);
+  void drain_router();
+  void watch_dealer(NodeId peer);
+  void watch_router();
+  void remember(NodeId peer, const RoutingId& id, int descriptor);
+  void forget(int descriptor);
+  void accept(NodeId from, Received received);
+
+  zmq::context_t& context_;
+  const NodeId self_;
+  const int wake_;
+  BoundedQueue<Envelope> posted_;  // the only thing other threads touch, with wake_
+  std::deque<Envelope> inbox_;
+  std::uint64_t sockets_made_ = 0;
+
+  std::map<NodeId, Dealer> dealers_;
+  std::unique_ptr<ZmqSocket> router_;
+  std::map<NodeId, RoutingId> peers_;     // of the router
+  std::map<int, NodeId> by_descriptor_;   // through which connection a peer was last heard
+  std::map<int, int> stale_disconnects_;  // descriptors that were used anew before their end was told
+};
+
+std::string ZmqLink::State::listen(const std::string& endpoint) {
+  CHECK(!router_, "a node has at most one listening socket");
+  router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
+  try {
+    router_->socket().bind(endpoint);
+  } catch (const zmq::error_t& error) {
+    const std::string remedy = error.num() == EADDRINUSE
+                                   ? "; another program uses it: choose another port, or :* for any"
+                                   : "; expected tcp://address:port or ipc://path";
+    throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " + error.what() + remedy);
+  }
+  return router_->socket().get(zmq::sockopt::last_endpoint);
+}
+
+std::unique_ptr<ZmqSocket> ZmqLink::State::dial(NodeId peer, const std::string& endpoint) {
+  auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
+  const RoutingId id = routing_id(self_, sockets_made_++);
+  socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
+  try {
+    socket->socket().connect(endpoint);
+  } catch (const zmq::error_t& error) {
+    throw Failure(ExitCode::configuration, "cannot connect to " + endpoint + ": " + error.what() +
+                                               "; expected tcp://host:port or ipc://path");
+  }
+  return socket;
+}
+
+void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
+  const auto known = dealers_.find(peer);
+  if (known != dealers_.end() && known->second.endpoint == endpoint) return;
+  dealers_[peer] = {endpoint, dial(peer, endpoint)};
+}
+
+void ZmqLink::State::send(const Envelope& envelope) {
+  const auto dealer = dealers_.find(envelope.to);
+  if (dealer != dealers_.end()) {
+    if (!send_frames(dealer->second.socket->socket(), nullptr, encode(envelope.message))) ++dropped;
+    return;
+  }
+  const auto peer = peers_.find(envelope.to);
+  if (peer == peers_.end() || !send_frames(router_->socket(), &peer->second, encode(envelope.message)))
+    ++dropped;
+}
+
+std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
+  if (inbox_.empty()) wait(deadline);
+  if (inbox_.empty()) return std::nullopt;
+  Envelope envelope = std::move(inbox_.front());
+  inbox_.pop_front();
+  return envelope;
+}
+
+void ZmqLink::State::post(Envelope envelope) {
+  if (!posted_.try_push(std::move(envelope))) return;
+  const std::uint64_t one = 1;
+  (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
+}
+
+void ZmqLink::State::wait(Time deadline) {
+  std::vector<zmq::pollitem_t> items{{nullptr, wake_, ZMQ_POLLIN, 0}};
+  std::vector<NodeId> peers;
+  for (auto& [peer, dealer] : dealers_) {
+    peers.push_back(peer);
+    items.push_back({dealer.socket->socket().handle(), 0, ZMQ_POLLIN, 0});
+    items.push_back({dealer.socket->monitor().handle(), 0, ZMQ_POLLIN, 0});
+  }
+  if (router_) {
+    items.push_back({router_->socket().handle(), 0, ZMQ_POLLIN, 0});
+    items.push_back({router_->monitor().handle(), 0, ZMQ_POLLIN, 0});
+  }
+  std::chrono::milliseconds patience{-1};
+  if (deadline != Time::max()) {
+    const Duration left = std::max(deadline - steady_now(), Duration::zero());
+    patience = std::chrono::ceil<std::chrono::milliseconds>(left);
+  }
+  if (zmq::poll(items, patience) == 0) return;
+
+  if (items[0].revents != 0) drain_posted();
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (items[1 + 2 * i].revents != 0) drain_dealer(peers[i]);
+    if (items[2 + 2 * i].revents != 0) watch_dealer(peers[i]);
+  }
+  if (router_) {
+    if (items[items.size() - 2].revents != 0) drain_router();
+    if (items.back().revents != 0) watch_router();
+  }
+}
+
+void ZmqLink::State::drain_posted() {
+  std::uint64_t count = 0;
+  (void)!read(wake_, &count, sizeof count);
+  while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
+}
+
+void ZmqLink::State::drain_dealer(NodeId peer) {
+  zmq::socket_t& socket = dealers_.at(peer).socket->socket();
+  for (int i = 0; i < drained_at_once; ++i) {
+    auto received = receive_frames(socket, false);
+    if (!received) break;
+    accept(peer, std::move(*received));
+  }
+}
+
+void ZmqLink::State::drain_router() {
+  for (int i = 0; i < drained_at_once; ++i) {
+    auto received = receive_frames(router_->socket(), true);
+    if (!received) break;
+    if (!received->well_formed) {
+      ++dropped;
+      continue;
+    }
+    const NodeId from = *received->from;
+    remember(from, received->identity, received->descriptor);
+    accept(from, std::move(*received));
+  }
+}
+
+void ZmqLink::State::watch_dealer(NodeId peer) {
+  bool broken = false;
+  Dealer& dealer = dealers_.at(peer);
+  while (const auto event = dealer.socket->next_event()) broken |= event->kind == ZMQ_EVENT_DISCONNECTED;
+  if (!broken) return;
+  drain_dealer(peer);  // what had arrived before the end still counts
+  dealer.socket = dial(peer, dealer.endpoint);
+  if (auto notice = notice_for(self_, Lost{peer})) inbox_.push_back(std::move(*notice));
+}
+
+void ZmqLink::State::watch_router() {
+  drain_router();
+  while (const auto event = router_->next_event()) {
+    if (event->kind == ZMQ_EVENT_DISCONNECTED) forget(event->descriptor);
+  }
+}
+
+void ZmqLink::State::remember(NodeId peer, const RoutingId& id, int descriptor) {
+  peers_[peer] = id;
+  if (descriptor < 0) return;
+  const auto [entry, is_new] = by_descriptor_.try_emplace(descriptor, peer);
+  if (is_new || entry->second == peer) return;
+  // The system gave the number of a finished connection to a new one before we heard of the end.
+  const NodeId former = std::exchange(entry->second, peer);
+  ++stale_disconnects_[descriptor];
+  peers_.erase(former);
+  if (auto notice = notice_for(self_, Lost{former})) inbox_.push_back(std::move(*notice));
+}
+
+void ZmqLink::State::forget(int descriptor) {
+  const auto stale = stale_disconnects_.find(descriptor);
+  if (stale != stale_disconnects_.end()) {
+    if (--stale->second == 0) stale_disconnects_.erase(stale);
+    return;
+  }
+  const auto known = by_descriptor_.find(descriptor);
+  if (known == by_descriptor_.end()) return;
+  const NodeId peer = known->second;
+  by_descriptor_.erase(known);
+  for (const auto& [other, node] : by_descriptor_) {
+    if (node == peer) return;  // it has come back through another connection already
+  }
+  peers_.erase(peer);
+  if (auto notice = notice_for(self_, Lost{peer})) inbox_.push_back(std::move(*notice));
+}
+
+void ZmqLink::State::accept(NodeId from, Received received) {
+  const std::span header(received.header.data<std::byte>(), received.header.size());
+  auto decoded = header.size() > largest_header ? Damage{"has too long a header"}
+                                                : decode(self_.role, header, std::move(received.payload));
+  std::visit(Overloaded{
+                 [&](Message& message) {
+                   inbox_.push_back({from, self_, std::move(message)});
+                 },
+                 [&](Alien& alien) {
+                   if (auto notice = notice_for(self_, alien)) {
+                     notice->from = from;
+                     inbox_.push_back(std::move(*notice));
+                   }
+                 },
+                 [&](Damage&) { ++dropped; },
+             },
+             decoded);
+}
+
+ZmqLink::ZmqLink(ZmqContext& context, NodeId self)
+    : state_(std::make_unique<State>(*static_cast<zmq::context_t*>(context.handle()), self)) {}
+ZmqLink::~ZmqLink() = default;
+
+std::string ZmqLink::listen(const std::string& endpoint) { return state_->listen(endpoint); }
+void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
+void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
+void ZmqLink::send(Envelope envelope) { state_->send(envelope); }
+std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
+void ZmqLink::post(Envelope envelope) { state_->post(std::move(envelope)); }
+std::uint64_t ZmqLink::dropped() const { return state_->dropped; }
+
+}  // namespace steelyard

@@ -1,0 +1,57 @@
+// A link over ZeroMQ: tcp between machines, ipc within one.
+//
+// A node has at most one listening socket (ROUTER: the scheduler's carries control, a shard's carries bulk)
+// and any number of outward connections (DEALER), each a socket of its own. A message is the routing
+// identity, one header frame and at most one payload frame; payloads are sent from, and received into, the
+// blob's own memory.
+//
+// libzmq's own reconnecting is not trusted to preserve anything: each socket has a monitor, and when a
+// connection breaks the socket is closed and made anew under a new routing identity, and the machine hears
+// Lost{peer}. On the listening side the same is known from the descriptor through which a peer's last message
+// came.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "wire/transport/link.h"
+
+namespace steelyard {
+
+class ZmqContext {
+ public:
+  explicit ZmqContext(int io_threads = 1);
+  ~ZmqContext();  // after all its links
+  ZmqContext(const ZmqContext&) = delete;
+  ZmqContext& operator=(const ZmqContext&) = delete;
+  [[nodiscard]] void* handle() const { return context_; }
+
+ private:
+  void* context_;
+};
+
+class ZmqLink : public Link {
+ public:
+  ZmqLink(ZmqContext& context, NodeId self);
+  ~ZmqLink() override;
+
+  // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others connect to. Throws
+  // Failure.
+  std::string listen(const std::string& endpoint);
+
+  void connect(NodeId peer, const std::string& endpoint) override;
+  void disconnect(NodeId peer) override;
+  void send(Envelope envelope) override;
+  std::optional<Envelope> receive(Time deadline) override;
+  void post(Envelope envelope) override;
+
+  // What was thrown away because nobody could take it or because it made no sense.
+  [[nodiscard]] std::uint64_t dropped() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,124 @@
+#include "wire/transport/zmq_socket.h"
+
+#include <atomic>
+#include <cstring>
+
+namespace steelyard {
+namespace {
+
+// Limits and keep-alive; why each: docs/protocol.md, "Sockets".
+void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
+  const bool bulk = traffic == Traffic::bulk;
+  socket.set(zmq::sockopt::linger, bulk ? 0 : 1000);
+  // A message waiting to be sent is a reference to a blob that is kept anyway; what overflows is asked for
+  // again.
+  socket.set(zmq::sockopt::sndhwm, 4096);
+  socket.set(zmq::sockopt::rcvhwm, bulk ? 64 : 4096);
+  socket.set(zmq::sockopt::maxmsgsize, std::int64_t{bulk ? 4 << 20 : 2 << 20} + 4096);
+  socket.set(zmq::sockopt::handshake_ivl, 3000);
+  socket.set(zmq::sockopt::connect_timeout, 1000);
+  socket.set(zmq::sockopt::reconnect_ivl, 100);
+  socket.set(zmq::sockopt::reconnect_ivl_max, 1000);
+  socket.set(zmq::sockopt::backlog, 4096);
+  socket.set(zmq::sockopt::tcp_keepalive, 1);
+  socket.set(zmq::sockopt::tcp_keepalive_idle, 10);
+  socket.set(zmq::sockopt::tcp_keepalive_intvl, 5);
+  socket.set(zmq::sockopt::tcp_keepalive_cnt, 3);
+  if (type == zmq::socket_type::router) socket.set(zmq::sockopt::router_mandatory, true);
+}
+
+// libzmq frees a payload by dropping the reference that was handed to it.
+void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
+
+}  // namespace
+
+RoutingId routing_id(NodeId node, std::uint64_t socket_number) {
+  RoutingId id{};
+  id[0] =
+      static_cast<std::uint8_t>('A' + static_cast<int>(node.role));  // ZeroMQ keeps ids that begin with zero
+  std::memcpy(&id[1], &node.number, 8);
+  std::memcpy(&id[9], &socket_number, 7);
+  return id;
+}
+
+std::optional<NodeId> node_of(const void* routing_id, std::size_t size) {
+  if (size != sizeof(RoutingId)) return std::nullopt;
+  const auto* bytes = static_cast<const std::uint8_t*>(routing_id);
+  const int role = bytes[0] - 'A';
+  if (role < 0 || role > static_cast<int>(Role::keeper)) return std::nullopt;
+  NodeId node{static_cast<Role>(role), 0};
+  std::memcpy(&node.number, bytes + 1, 8);
+  return node;
+}
+
+ZmqSocket::ZmqSocket(zmq::context_t& context, zmq::socket_type type, Traffic traffic)
+    : socket_(context, type), monitor_(context, zmq::socket_type::pair) {
+  static std::atomic<unsigned> next{0};
+  configure(socket_, type, traffic);
+  const std::string name = "inproc://monitor-" + std::to_string(next++);
+  zmq_socket_monitor(socket_.handle(), name.c_str(),
+                     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED);
+  monitor_.set(zmq::sockopt::linger, 0);
+  monitor_.connect(name);
+}
+
+ZmqSocket::~ZmqSocket() { zmq_socket_monitor(socket_.handle(), nullptr, 0); }
+
+std::optional<SocketEvent> ZmqSocket::next_event() {
+  zmq::message_t event, address;
+  if (!monitor_.recv(event, zmq::recv_flags::dontwait)) return std::nullopt;
+  if (event.more()) (void)monitor_.recv(address, zmq::recv_flags::dontwait);
+  SocketEvent it;
+  if (event.size() >= 6) {
+    std::memcpy(&it.kind, event.data<char>(), 2);
+    std::memcpy(&it.descriptor, event.data<char>() + 2, 4);
+  }
+  return it;
+}
+
+bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames) {
+  using zmq::send_flags;
+  try {
+    if (identity != nullptr) {
+      zmq::message_t to(identity->data(), identity->size());
+      if (!socket.send(to, send_flags::sndmore | send_flags::dontwait)) return false;
+    }
+    zmq::message_t header(frames.header.data(), frames.header.size());
+    if (!frames.payload) return socket.send(header, send_flags::dontwait).has_value();
+    if (!socket.send(header, send_flags::sndmore | send_flags::dontwait)) return false;
+    auto* owned = new Blob(std::move(*frames.payload));
+    auto* bytes = const_cast<std::byte*>(owned->bytes().data());  // libzmq only reads them
+    zmq::message_t payload(bytes, owned->size(), release_blob, owned);
+    return socket.send(payload, send_flags::dontwait).has_value();
+  } catch (const zmq::error_t&) {
+    return false;  // the peer went away between two frames
+  }
+}
+
+std::optional<Received> receive_frames(zmq::socket_t& socket, bool router) {
+  Received got;
+  zmq::message_t frame;
+  if (router) {
+    if (!socket.recv(frame, zmq::recv_flags::dontwait)) return std::nullopt;
+    got.from = node_of(frame.data(), frame.size());
+    if (got.from) std::memcpy(got.identity.data(), frame.data(), frame.size());
+    if (!frame.more() || !socket.recv(got.header, zmq::recv_flags::dontwait)) return got;
+    got.descriptor = zmq_msg_get(got.header.handle(), ZMQ_SRCFD);
+  } else if (!socket.recv(got.header, zmq::recv_flags::dontwait)) {
+    return std::nullopt;
+  }
+  got.well_formed = !router || got.from.has_value();
+  if (!got.header.more()) return got;
+  auto payload = std::make_shared<zmq::message_t>();
+  if (!socket.recv(*payload, zmq::recv_flags::dontwait)) return got;
+  const std::span bytes(payload->data<std::byte>(), payload->size());
+  const bool more = payload->more();
+  got.payload = Blob(std::move(payload), bytes);
+  while (more && socket.recv(frame, zmq::recv_flags::dontwait)) {
+    got.well_formed = false;  // one payload is all a message may have: the rest is read and forgotten
+    if (!frame.more()) break;
+  }
+  return got;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,60 @@
+// One ZeroMQ socket with its monitor, and the conversion between frames and messages. Used by zmq.cpp alone.
+#pragma once
+
+#include <zmq.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wire/codec.h"
+
+namespace steelyard {
+
+// What travels over a socket decides its limits: control is small and must not be lost in a buffer at the
+// end; bulk is large and worth nothing once its connection is gone.
+enum class Traffic { control, bulk };
+
+// 16 bytes: role, number, and a counter that is new for every socket.
+using RoutingId = std::array<std::uint8_t, 16>;
+RoutingId routing_id(NodeId node, std::uint64_t socket_number);
+std::optional<NodeId> node_of(const void* routing_id, std::size_t size);
+
+struct SocketEvent {
+  std::uint16_t kind = 0;  // ZMQ_EVENT_...
+  std::int32_t descriptor = 0;
+};
+
+class ZmqSocket {
+ public:
+  ZmqSocket(zmq::context_t& context, zmq::socket_type type, Traffic traffic);
+  ~ZmqSocket();
+  ZmqSocket(const ZmqSocket&) = delete;
+  ZmqSocket& operator=(const ZmqSocket&) = delete;
+
+  zmq::socket_t& socket() { return socket_; }
+  zmq::socket_t& monitor() { return monitor_; }
+  std::optional<SocketEvent> next_event();  // does not block
+
+ private:
+  zmq::socket_t socket_;
+  zmq::socket_t monitor_;
+};
+
+// Sends header and payload (behind `identity`, for a ROUTER); false if the peer is unknown or takes no more.
+bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames);
+
+struct Received {
+  std::optional<NodeId> from;  // ROUTER only
+  RoutingId identity{};        // ROUTER only
+  int descriptor = -1;         // of the connection it came through; ROUTER only
+  zmq::message_t header;
+  Blob payload;
+  bool well_formed = false;
+};
+// The next message, or nothing if none is there.
+std::optional<Received> receive_frames(zmq::socket_t& socket, bool router);
+
+}  // namespace steelyard

@@ -1,0 +1,56 @@
+#include "worker/compute/batch_buffer.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/random.h"
+
+namespace steelyard {
+namespace {
+
+// The smallest size of micro-batch that holds so many samples; the largest if none does.
+std::uint32_t size_for(std::uint64_t samples) {
+  std::uint32_t best = nn::largest_micro_batch;
+  for (const std::uint32_t size : nn::micro_batch_sizes) {
+    if (size >= samples) best = size;
+  }
+  return best;
+}
+
+}  // namespace
+
+SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch)
+    : data_(purpose == Purpose::train ? data.train : data.test),
+      shuffled_(purpose == Purpose::train),
+      seed_(seed),
+      epoch_(epoch),
+      permutation_(data_->size(), hash(seed, epoch)) {}
+
+BatchBuffer::BatchBuffer(nn::Shape shape)
+    : sample_size_(shape.size()), inputs_(shape.size() * nn::largest_micro_batch) {}
+
+const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
+  CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
+        "a micro-batch reaches beyond its data set");
+  const std::uint32_t size = size_for(positions.size());
+  const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    positions_[i] = positions.begin + i;
+    order.data().read(order.sample(positions_[i]), inputs_.data() + i * sample_size_, labels_[i]);
+  }
+  for (std::uint32_t i = count; i < size; ++i) {
+    positions_[i] = 0;
+    labels_[i] = 0;
+    std::fill_n(inputs_.data() + i * sample_size_, sample_size_, 0.0F);
+  }
+  batch_ = {.inputs = inputs_.data(),
+            .labels = labels_.data(),
+            .positions = positions_.data(),
+            .size = size,
+            .count = count,
+            .seed = order.seed(),
+            .epoch = order.epoch()};
+  return batch_;
+}
+
+}  // namespace steelyard

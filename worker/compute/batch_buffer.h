@@ -1,0 +1,58 @@
+// BatchBuffer: the memory behind one micro-batch, and how positions become samples.
+//
+//  training    position p of epoch e is sample P(p), where P is the permutation of the training set keyed by
+//              hash(seed, e): the same on every machine, and another one each epoch
+//  evaluation  position p is sample p of the test set
+//
+// n positions make micro-batches of 32 and one of the smallest size that holds the rest. What of it is not
+// needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are real.
+//
+// Belongs to one thread at a time; used again and again without allocating.
+#pragma once
+
+#include <array>
+
+#include "core/buffer.h"
+#include "core/permutation.h"
+#include "nn/micro_batch.h"
+#include "wire/messages.h"
+#include "worker/compute/data_set.h"
+
+namespace steelyard {
+
+// How samples are found; shared by all micro-batches of one piece.
+class SampleOrder {
+ public:
+  SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch);
+
+  [[nodiscard]] const DataSet& data() const { return *data_; }
+  [[nodiscard]] std::uint64_t sample(Position position) const {
+    return shuffled_ ? permutation_(position) : position;
+  }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  std::shared_ptr<const DataSet> data_;
+  bool shuffled_;
+  std::uint64_t seed_, epoch_;
+  Permutation permutation_;
+};
+
+class BatchBuffer {
+ public:
+  explicit BatchBuffer(nn::Shape shape);
+
+  // The first micro-batch of `positions`, which are not empty and lie inside the data set.
+  const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
+  [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
+
+ private:
+  std::uint64_t sample_size_;
+  FloatBuffer inputs_;
+  std::array<std::uint32_t, nn::largest_micro_batch> labels_{};
+  std::array<std::uint64_t, nn::largest_micro_batch> positions_{};
+  nn::MicroBatch batch_;
+};
+
+}  // namespace steelyard

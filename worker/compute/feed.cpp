@@ -1,0 +1,74 @@
+#include "worker/compute/feed.h"
+
+#include "core/check.h"
+
+namespace steelyard {
+
+Feed::Feed(DataSets data, std::uint64_t seed)
+    : data_(std::move(data)), seed_(seed), requests_(most_requests), free_(ahead), ready_(ahead) {
+  for (std::size_t i = 0; i < ahead; ++i) {
+    buffers_.push_back(std::make_unique<BatchBuffer>(data_.train->shape()));
+    free_.push(buffers_.back().get());
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+Feed::~Feed() {
+  close();
+  thread_.join();
+}
+
+void Feed::close() {
+  requests_.close();
+  free_.close();
+  ready_.close();
+}
+
+std::shared_ptr<FeedRequest> Feed::request(Purpose purpose, std::uint64_t epoch, Interval positions) {
+  const DataSet& data = purpose == Purpose::train ? *data_.train : *data_.test;
+  CHECK(positions.begin < positions.end && positions.end <= data.size(),
+        "a request reaches beyond its data set");
+  auto request = std::make_shared<FeedRequest>(purpose, epoch, positions);
+  requests_.push(request);
+  return request;
+}
+
+const nn::MicroBatch* Feed::next(const std::shared_ptr<FeedRequest>& request) {
+  if (given_) free_.push(std::exchange(given_, nullptr));
+  while (!request->cancelled()) {
+    const std::optional<Prepared> prepared = ready_.pop();
+    if (!prepared) return nullptr;
+    if (prepared->request == request) {
+      given_ = prepared->buffer;
+      return given_ ? &given_->batch() : nullptr;
+    }
+    if (prepared->buffer) free_.push(prepared->buffer);
+  }
+  return nullptr;
+}
+
+void Feed::run() {
+  while (const auto request = requests_.pop()) {
+    if (!serve(*request)) return;
+  }
+}
+
+// False once the feed is closed.
+bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
+  const SampleOrder order(data_, request->purpose, seed_, request->epoch);
+  Interval rest = request->positions;
+  while (!rest.empty() && !request->cancelled()) {
+    if (!spare_) {
+      const std::optional<BatchBuffer*> buffer = free_.pop();
+      if (!buffer) return false;
+      spare_ = *buffer;
+      continue;  // the wait may have been long: look again whether it is still wanted
+    }
+    rest.begin += spare_->fill(order, rest).count;
+    if (!ready_.push({request, std::exchange(spare_, nullptr)})) return false;
+  }
+  // Somebody may be waiting for a micro-batch that will not come.
+  return rest.empty() || ready_.push({request, nullptr});
+}
+
+}  // namespace steelyard

@@ -1,0 +1,81 @@
+// Feed: turns intervals of positions into micro-batches, ahead of whoever computes with them.
+//
+// Requests are served in the order of request(), each micro-batch after micro-batch (what is in them:
+// worker/compute/batch_buffer.h), by one thread that belongs to the feed and runs until `ahead` micro-batches
+// wait. So the first ones of a request are there before its parameters are, and reading costs the computing
+// thread nothing.
+//
+// Threads: request() from one thread, next() from one thread, FeedRequest::cancel() from any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/queue.h"
+#include "worker/compute/batch_buffer.h"
+
+namespace steelyard {
+
+// What is wanted, and for how long. Held by whoever asked and by the feed.
+struct FeedRequest {
+  FeedRequest(Purpose wanted, std::uint64_t of_epoch, Interval interval)
+      : purpose(wanted), epoch(of_epoch), positions(interval) {}
+
+  const Purpose purpose;
+  const std::uint64_t epoch;
+  const Interval positions;
+
+  // Nobody wants the rest: next() gives no more of it, and the feed goes on with the next request.
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> cancelled_{false};  // only ever set; orders nothing else
+};
+
+class Feed {
+ public:
+  static constexpr std::size_t ahead = 4;             // micro-batches, the one being computed included
+  static constexpr std::size_t most_requests = 1024;  // not yet begun; request() then waits
+
+  Feed(DataSets data, std::uint64_t seed);
+  ~Feed();
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+
+  // The positions are not empty and lie inside the data set.
+  std::shared_ptr<FeedRequest> request(Purpose purpose, std::uint64_t epoch, Interval positions);
+
+  // The next micro-batch of this request, which stays as it is until the next call; null if the request is
+  // cancelled or the feed closed. Requests are asked for in their order, each as often as it has
+  // micro-batches; what is left of earlier ones is thrown away.
+  const nn::MicroBatch* next(const std::shared_ptr<FeedRequest>& request);
+
+  // Prepares no more. next() gives what is ready at the most, then null.
+  void close();
+
+ private:
+  struct Prepared {
+    std::shared_ptr<FeedRequest> request;
+    BatchBuffer* buffer;  // null: the request was cancelled, nothing more of it comes
+  };
+
+  void run();
+  bool serve(const std::shared_ptr<FeedRequest>& request);
+
+  const DataSets data_;
+  const std::uint64_t seed_;
+
+  std::vector<std::unique_ptr<BatchBuffer>> buffers_;  // all there are; they go round through the queues
+  BoundedQueue<std::shared_ptr<FeedRequest>> requests_;
+  BoundedQueue<BatchBuffer*> free_;
+  BoundedQueue<Prepared> ready_;
+
+  BatchBuffer* given_ = nullptr;  // by next(): what its caller computes with
+  BatchBuffer* spare_ = nullptr;  // of the feed's thread: taken, but not filled because of a cancellation
+  std::thread thread_;            // last: it uses all of the above
+};
+
+}  // namespace steelyard

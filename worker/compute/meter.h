@@ -1,0 +1,54 @@
+// Meter: how busy this machine is, from /proc. Leading signals for predictors: they change before the times
+// do.
+//
+//  cpu     share of the machine's processor time that was idle or ours since the last call, 0..1: what a
+//          worker alone on the machine would call 1, whatever it does itself. Time that the hypervisor gave
+//          to others counts as taken.
+//  memory  what the kernel thinks can be had without swapping (MemAvailable), in MB of 2^20 bytes
+//
+// -1 for what cannot be known: no /proc, or not the lines we look for. The kernel counts processor time in
+// ticks of 10 ms, so calls less than 100 ms apart tell little. Not for two threads at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace steelyard {
+
+struct Reading {
+  double cpu = -1;
+  double memory = -1;
+};
+
+// Ticks since the machine started.
+struct MachineTicks {
+  std::uint64_t all = 0, idle = 0;  // of all processors together; idle: waiting for a disk included
+  friend bool operator==(const MachineTicks&, const MachineTicks&) = default;
+};
+
+// What the files say; nothing if they say it in another way.
+std::optional<MachineTicks> parse_machine_ticks(std::string_view stat);           // /proc/stat
+std::optional<std::uint64_t> parse_process_ticks(std::string_view process_stat);  // /proc/self/stat
+std::optional<double> parse_available_memory(std::string_view meminfo);           // /proc/meminfo; MB
+
+class Meter {
+ public:
+  explicit Meter(std::filesystem::path proc = "/proc");
+
+  Reading measure();  // since the last call; the first time, since the meter was made
+
+ private:
+  struct Ticks {
+    MachineTicks machine;
+    std::uint64_t ours = 0;
+  };
+  [[nodiscard]] std::optional<Ticks> ticks() const;
+
+  std::filesystem::path proc_;
+  std::optional<Ticks> last_;
+  double cpu_ = -1;  // of the last call: the answer again if no tick has passed since
+};
+
+}  // namespace steelyard

@@ -1,0 +1,213 @@
+#include "worker/compute/node.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "nn/cpu/onednn.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then waits
+// Beyond these, announcements have no effect: of announced pieces, and of pieces that are not done.
+constexpr std::size_t most_announced = 4, most_given = 64;
+const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
+
+[[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
+
+void require_samples(const char* which, std::uint64_t here, std::uint64_t in_job) {
+  if (in_job == 0 || here == in_job) return;  // 0: the job does not say
+  refuse(std::string("the ") + which + " set has " + std::to_string(here) + " samples here and " +
+         std::to_string(in_job) + " in the job: use the same data on all machines");
+}
+
+// The layout, once it is known that everything fits together.
+Layout checked_layout(const nn::Model& model, const DataSets& data, const Job& job) {
+  model.check();
+  if (data.train->shape() != model.input() || data.train->classes() != model.classes()) {
+    refuse("the model takes samples of " + to_string(model.input()) + " in " +
+           std::to_string(model.classes()) + " classes, data set '" + job.data + "' has " +
+           to_string(data.train->shape()) + " in " + std::to_string(data.train->classes()) +
+           ": make the model for this data set");
+  }
+  require_samples("training", data.train->size(), job.train_samples);
+  require_samples("test", data.test->size(), job.test_samples);
+  const Layout own = model.layout();
+  if (job.layout.tensors != own.tensors || job.layout.size() != own.size()) {
+    refuse("the job's layout is not that of model '" + job.model +
+           "' as it is known here: use the same version"
+           " of the program, and the same models of your own, on all machines");
+  }
+  return job.layout;
+}
+
+bool same_work(const Compute& a, const Compute& b) {
+  return a.round == b.round && a.purpose == b.purpose && a.epoch == b.epoch && a.piece == b.piece &&
+         a.positions == b.positions;
+}
+
+}  // namespace
+
+ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, DataSets data, const Job& job,
+                         double slow)
+    : mail_(mail),
+      worker_(worker),
+      model_(model),
+      slices_(slices(checked_layout(model, data, job))),
+      train_samples_(data.train->size()),
+      test_samples_(data.test->size()),
+      gradients_(model.parameters()),
+      pace_(slow),
+      feed_(std::move(data), job.seed),
+      inbox_(most_tasks) {
+  thread_ = std::thread([this] { run(); });
+}
+
+ComputeNode::~ComputeNode() {
+  feed_.close();
+  inbox_.close();
+  thread_.join();
+}
+
+// ---- the worker's thread
+
+void ComputeNode::give(const Envelope& envelope) {
+  const auto* message = std::get_if<ToCompute>(&envelope.message);
+  if (!message) {
+    ++ignored_;
+    return;
+  }
+  std::visit([this](const auto& said) { take(said); }, *message);
+}
+
+void ComputeNode::take(const Compute& compute) {
+  if (!possible(compute)) {
+    ++ignored_;
+  } else if (!compute.parameters) {
+    announce(compute);
+  } else {
+    CHECK(compute.parameters->size() == model_.parameters(), "the parameters have not the size of the model");
+    inbox_.push({compute, request_for(compute)});
+  }
+}
+
+void ComputeNode::take(const Abandon& abandon) {
+  for (const auto& [round, weak] : given_) {
+    const std::shared_ptr<FeedRequest> request = weak.lock();
+    if (request && round < abandon.before) request->cancel();
+  }
+  std::erase_if(announced_, [&](const Task& task) { return task.compute.round < abandon.before; });
+}
+
+bool ComputeNode::possible(const Compute& compute) const {
+  const std::uint64_t samples = compute.purpose == Purpose::train ? train_samples_ : test_samples_;
+  return compute.positions.begin < compute.positions.end && compute.positions.end <= samples;
+}
+
+void ComputeNode::announce(const Compute& compute) {
+  const auto known = [&](const Task& task) { return same_work(task.compute, compute); };
+  if (std::any_of(announced_.begin(), announced_.end(), known)) return;
+  forget_expired();
+  if (announced_.size() < most_announced && given_.size() < most_given) {
+    announced_.push_back({compute, request(compute)});
+  }
+}
+
+// The feed keeps the order of its requests, so an announcement that is overtaken by other work is dropped; if
+// its turn comes after all, it is read again.
+std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
+  while (!announced_.empty()) {
+    const Task first = std::move(announced_.front());
+    announced_.pop_front();
+    if (same_work(first.compute, compute)) return first.request;
+    first.request->cancel();
+  }
+  forget_expired();
+  return request(compute);
+}
+
+std::shared_ptr<FeedRequest> ComputeNode::request(const Compute& compute) {
+  std::shared_ptr<FeedRequest> request = feed_.request(compute.purpose, compute.epoch, compute.positions);
+  given_.emplace_back(compute.round, request);
+  return request;
+}
+
+void ComputeNode::forget_expired() {
+  std::erase_if(given_, [](const auto& known) { return known.second.expired(); });
+}
+
+// ---- the computing thread
+
+void ComputeNode::run() {
+  nn::onednn::use_this_thread_only();
+  nn::Network network(model_);
+  while (const std::optional<Task> task = inbox_.pop()) compute(network, *task);
+}
+
+void ComputeNode::compute(nn::Network& network, const Task& task) {
+  const Compute& compute = task.compute;
+  const bool training = compute.purpose == Purpose::train;
+  const std::shared_ptr<FloatBuffer> gradient = training ? gradients_.take() : nullptr;
+  nn::Sums sums;
+  Time start;
+  std::uint64_t left = compute.positions.size();
+  while (left > 0) {
+    const nn::MicroBatch* batch = feed_.next(task.request);
+    if (!batch) return;
+    const bool first = left == compute.positions.size(), last = left == batch->count;
+    if (first) start = steady_now();
+    sums += work(network, compute, *batch, first, last, gradient);
+    left -= batch->count;
+  }
+  answer(compute, seconds(steady_now() - start), sums);
+}
+
+nn::Sums ComputeNode::work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch,
+                           bool first, bool last, const std::shared_ptr<FloatBuffer>& gradient) {
+  const std::span<const float> parameters = compute.parameters->span();
+  pace_.begin();
+  nn::Sums sums;
+  if (compute.purpose == Purpose::evaluate) {
+    sums = network.evaluate(parameters, batch);
+  } else {
+    std::size_t open = slices_.size();  // slices [0, open) may still change
+    const nn::FinalRange on_final = [&](std::uint64_t begin, std::uint64_t) {
+      if (open == 0 || slices_[open - 1].begin < begin) return;
+      pace_.rest();  // a slow processor would have come here later
+      for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
+        const Slice& slice = slices_[open - 1];
+        const std::span<const float> values = gradient->span().subspan(slice.begin, slice.size());
+        post(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
+                   Blob::of_floats(gradient, values)});
+      }
+    };
+    sums = network.train(parameters, batch, gradient->span(), !first, last ? &on_final : nullptr);
+    CHECK(!last || open == 0, "a slice of the gradient never became final");
+  }
+  pace_.rest();
+  return sums;
+}
+
+void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums& sums) {
+  const Time now = steady_now();
+  if (now - measured_ >= reading_ages) {
+    reading_ = meter_.measure();
+    measured_ = now;
+  }
+  post(Computed{Report{.term = 0,
+                       .round = compute.round,
+                       .purpose = compute.purpose,
+                       .piece = compute.piece,
+                       .positions = compute.positions,
+                       .seconds = seconds,
+                       .loss = sums.loss,
+                       .correct = sums.correct,
+                       .cpu = reading_.cpu,
+                       .memory = reading_.memory}});
+}
+
+void ComputeNode::post(ToWorker message) { mail_.post({compute_node, worker_, Message(std::move(message))}); }
+
+}  // namespace steelyard

@@ -1,0 +1,99 @@
+// ComputeNode: the pseudo-node that computes for one worker of the same process. Forward and backward are
+// slow, so they are asked for by message and answered by message, and the worker goes on speaking meanwhile.
+//
+//  Compute, to train     one Final for each slice, the last slices first, as soon as its gradient will change
+//                        no more; then Computed
+//  Compute, to evaluate  Computed
+//  Compute without parameters
+//                        an announcement: its first micro-batches are prepared while the parameters are on
+//                        their way. The Compute proper follows, or does not.
+//  Abandon               whatever was given before it and belongs to an older round is given up, between two
+//                        micro-batches if it has begun, and never answered
+//
+// Pieces are computed in the order in which they are given. A gradient is the sum over the positions of its
+// piece and a function of (job, parameters, piece) alone. Pieces that this data set does not have are ignored
+// and counted.
+//
+// Threads: give() and the destructor from the worker's; one that computes; and the feed's, which reads
+// samples.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "core/buffer_pool.h"
+#include "nn/network.h"
+#include "wire/transport/link.h"
+#include "worker/compute/feed.h"
+#include "worker/compute/meter.h"
+#include "worker/compute/pace.h"
+
+namespace steelyard {
+
+class ComputeNode {
+ public:
+  // Answers are posted to `mail`, which outlives the node, for `worker`. With `slow` > 1 computing takes so
+  // many times longer (worker/compute/pace.h). Throws Failure (configuration) if model, data and job do not
+  // fit together.
+  ComputeNode(Link& mail, NodeId worker, const nn::Model& model, DataSets data, const Job& job,
+              double slow = 1);
+  ~ComputeNode();  // gives up what is not done
+  ComputeNode(const ComputeNode&) = delete;
+  ComputeNode& operator=(const ComputeNode&) = delete;
+
+  void give(const Envelope& envelope);  // a ToCompute; anything else is ignored
+
+  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // the worker's thread
+
+ private:
+  struct Task {
+    Compute compute;
+    std::shared_ptr<FeedRequest> request;
+  };
+
+  // On the worker's thread.
+  void take(const Compute& compute);
+  void take(const Abandon& abandon);
+  void announce(const Compute& compute);
+  [[nodiscard]] bool possible(const Compute& compute) const;
+  [[nodiscard]] std::shared_ptr<FeedRequest> request_for(const Compute& compute);
+  std::shared_ptr<FeedRequest> request(const Compute& compute);
+  void forget_expired();
+
+  // On the computing thread.
+  void run();
+  void compute(nn::Network& network, const Task& task);
+  nn::Sums work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch, bool first,
+                bool last, const std::shared_ptr<FloatBuffer>& gradient);
+  void answer(const Compute& compute, double seconds, const nn::Sums& sums);
+  void post(ToWorker message);
+
+  // Constant after construction.
+  Link& mail_;
+  const NodeId worker_;
+  const nn::Model model_;
+  const std::vector<Slice> slices_;
+  const std::uint64_t train_samples_, test_samples_;
+
+  // The worker's thread.
+  std::deque<Task> announced_;                                       // in the order of their requests
+  std::vector<std::pair<Round, std::weak_ptr<FeedRequest>>> given_;  // what an Abandon may be about
+  std::uint64_t ignored_ = 0;
+
+  // The computing thread.
+  BufferPool gradients_;
+  Pace pace_;
+  Meter meter_;
+  Reading reading_;
+  Time measured_{};
+
+  // Between them.
+  Feed feed_;
+  BoundedQueue<Task> inbox_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace steelyard

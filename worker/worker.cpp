@@ -1,0 +1,240 @@
+#include "worker/worker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "core/check.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t pieces_at_most = 4096;  // known at a time; a scheduler in its senses stays far below
+constexpr Duration pull_patience = from_seconds(1.0);  // before a version is asked for again
+
+}  // namespace
+
+void Worker::step(Time now, const Envelope& in, Outbox& out) {
+  const auto* message = std::get_if<ToWorker>(&in.message);
+  if (message == nullptr || finished_) return;
+  if (in.from == scheduler_node) lifeline_.heard(now);
+  std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+}
+
+void Worker::wake(Time now, Outbox& out) {
+  if (finished_) return;
+  if (lifeline_.due(now)) {
+    if (lifeline_.joined()) {
+      WorkerBeat beat{term_, {}};
+      for (const auto& [id, piece] : pieces_) {
+        if (piece.stage != Stage::done) beat.held.push_back(id);
+      }
+      out.send<ToScheduler>(scheduler_node, std::move(beat));
+      if (next_.values && now - next_.asked > pull_patience) pull(now, out);
+    } else {
+      out.send<ToScheduler>(scheduler_node, options_.hello);
+    }
+  }
+  if (lifeline_.given_up(now)) {
+    unreachable_ = true;
+    finished_ = true;
+  }
+}
+
+std::optional<Version> Worker::version() const {
+  return current_.values ? std::optional(current_.version) : std::nullopt;
+}
+
+NodeId Worker::shard_of(std::uint32_t slice) const {
+  for (const ShardPlace& shard : shards_) {
+    if (shard.first <= slice && slice < shard.last) return shard.node;
+  }
+  CHECK(false, "the roster covers every slice");
+}
+
+// ---- joining
+
+void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
+  if (lifeline_.joined()) return;
+  options_.prepare(welcome);
+  job_ = welcome.job;
+  term_ = welcome.term;
+  slices_ = slices(job_.layout);
+  pool_.emplace(job_.layout.size());
+  lifeline_.welcomed(now,
+                     {options_.patience.join, from_seconds(job_.heartbeat), from_seconds(job_.dead_after)});
+}
+
+void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
+  if (lifeline_.joined()) return;
+  refusal_ = refuse;
+  finished_ = true;
+}
+
+void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
+  if (!lifeline_.joined() || roster.shards.empty()) return;
+  std::uint32_t covered = 0;
+  for (const ShardPlace& shard : roster.shards) covered += shard.last - shard.first;
+  if (covered != slices_.size()) return;
+  shards_ = roster.shards;
+  for (const ShardPlace& shard : shards_) out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
+  out.send<ToScheduler>(scheduler_node, Ready{});
+}
+
+// ---- a round
+
+void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
+  if (start.term != term_ || shards_.empty() || !start.positions.valid() || start.positions.empty()) return;
+  const auto known = pieces_.find(start.piece);
+  if (known != pieces_.end()) {
+    if (known->second.report) out.send<ToScheduler>(scheduler_node, *known->second.report);  // it was lost
+    return;
+  }
+  if ((current_.values && start.round < current_.version) || pieces_.size() >= pieces_at_most)
+    return;  // past
+  pieces_.emplace(start.piece, Piece{start, Stage::waiting, {}, std::nullopt});
+  compute_next(out);
+  choose_next(now, out);
+}
+
+// The version to have next: the oldest that a waiting piece needs, for others wait for that one; with no
+// piece waiting, the one that the training just done is sure to make.
+void Worker::choose_next(Time now, Outbox& out) {
+  std::optional<Version> wanted;
+  bool trained = false;
+  for (const auto& [id, piece] : pieces_) {
+    const bool ahead = !current_.values || piece.start.round > current_.version;
+    if (ahead) wanted = std::min(wanted.value_or(piece.start.round), piece.start.round);
+    trained |= !ahead && piece.start.purpose == Purpose::train;
+  }
+  if (!wanted && trained && !computing_) wanted = current_.version + 1;
+  if (!wanted || (next_.values && next_.version == *wanted)) return;
+  next_ = {*wanted, pool_->take(), std::vector<bool>(slices_.size(), false), slices_.size(), now};
+  pull(now, out);
+}
+
+void Worker::pull(Time now, Outbox& out) {
+  next_.asked = now;
+  for (const ShardPlace& shard : shards_) {
+    const auto wanted = next_.arrived.begin() + shard.first;
+    if (std::find(wanted, next_.arrived.begin() + shard.last, false) == next_.arrived.begin() + shard.last)
+      continue;
+    out.send<ToShard>(shard.node, Pull{term_, next_.version});
+  }
+}
+
+void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out) {
+  if (parameters.term != term_ || !next_.values || parameters.version != next_.version) return;
+  if (parameters.slice >= slices_.size() || next_.arrived[parameters.slice]) return;
+  const Slice& slice = slices_[parameters.slice];
+  if (parameters.values.size() != slice.size() * sizeof(float)) return;
+  std::memcpy(next_.values->data() + slice.begin, parameters.values.bytes().data(), parameters.values.size());
+  next_.arrived[parameters.slice] = true;
+  if (--next_.missing > 0) return;
+  turn_over(out);
+  compute_next(out);
+  choose_next(now, out);
+}
+
+void Worker::turn_over(Outbox& out) {
+  current_ = std::exchange(next_, {});
+  std::erase_if(pieces_, [&](const auto& entry) { return entry.second.start.round < current_.version; });
+  if (computing_ && !pieces_.contains(*computing_)) {
+    out.send<ToCompute>(compute_node, Abandon{current_.version});
+    computing_.reset();
+  }
+}
+
+// The version is past: nothing can be computed from it, and nobody needs it to be.
+void Worker::handle(Time, NodeId, const Gone& gone, Outbox&) {
+  if (!next_.values || gone.wanted != next_.version) return;
+  std::erase_if(pieces_, [&](const auto& entry) { return entry.second.start.round <= gone.wanted; });
+  next_ = {};
+}
+
+void Worker::compute_next(Outbox& out) {
+  if (computing_ || !current_.values) return;
+  const auto next = std::ranges::find_if(pieces_, [&](const auto& entry) {
+    return entry.second.stage == Stage::waiting && entry.second.start.round == current_.version;
+  });
+  if (next == pieces_.end()) return;
+  const Start& start = next->second.start;
+  next->second.stage = Stage::computing;
+  computing_ = next->first;
+  out.send<ToCompute>(compute_node, Compute{start.round, start.purpose, start.epoch, start.piece,
+                                            start.positions, current_.values});
+}
+
+void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
+  const auto piece = pieces_.find(final.piece);
+  if (piece == pieces_.end() || final.slice >= slices_.size()) return;
+  const Start& start = piece->second.start;
+  piece->second.pushes.push_back({term_, start.round, start.piece, start.positions,
+                                  static_cast<double>(start.positions.size()), final.slice, final.values});
+  out.send<ToShard>(shard_of(final.slice), piece->second.pushes.back());
+}
+
+void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
+  if (computing_ == computed.report.piece) computing_.reset();
+  const auto piece = pieces_.find(computed.report.piece);
+  if (piece != pieces_.end()) {
+    piece->second.stage = Stage::done;
+    piece->second.report = computed.report;
+    piece->second.report->term = term_;
+    out.send<ToScheduler>(scheduler_node, *piece->second.report);
+  }
+  compute_next(out);
+  choose_next(now, out);
+}
+
+void Worker::handle(Time, NodeId, const Again& again, Outbox& out) {
+  if (again.term != term_) return;
+  for (const auto& [id, piece] : pieces_) {
+    if (piece.start.round == again.round && piece.start.positions == again.positions) {
+      push_again(piece, std::nullopt, out);
+    }
+  }
+}
+
+void Worker::push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out) {
+  for (const Push& push : piece.pushes) {
+    const NodeId place = shard_of(push.slice);
+    if (!shard || place == *shard) out.send<ToShard>(place, push);
+  }
+}
+
+// ---- at all times
+
+void Worker::handle(Time, NodeId, const SchedulerBeat&, Outbox&) {}
+
+void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
+  stop_ = stop;
+  finished_ = true;
+  out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  out.send<ToScheduler>(scheduler_node, Leave{});
+}
+
+// Whatever was on its way to that shard may be gone: say all of it again. The ledger drops what had arrived.
+void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
+  if (lost.node.role != Role::shard) return;
+  for (const auto& [id, piece] : pieces_) push_again(piece, lost.node, out);
+  if (next_.values) pull(now, out);
+}
+
+void Worker::handle(Time, NodeId, const Alien& alien, Outbox&) {
+  refusal_ =
+      Refuse{Refusal::other_protocol, "the other side speaks protocol " + std::to_string(alien.protocol) +
+                                          ", this worker another: use the same release everywhere"};
+  finished_ = true;
+}
+
+void Worker::handle(Time, NodeId, const Interrupt&, Outbox& out) {
+  if (lifeline_.joined()) out.send<ToScheduler>(scheduler_node, Leave{});
+  out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  stop_ = {Outcome::interrupted, "told to leave"};
+  finished_ = true;
+}
+
+static_assert(Machine<Worker>);
+
+}  // namespace steelyard

@@ -68,8 +68,11 @@ std::string describe_keys() {
     text += (name == "worker" ? "[[worker]]  " : "[" + name + "]  ") + std::string(section.help) + "\n";
     for (const JobKey& key : job_keys()) {
       if (name != key.section) continue;
-      text += "  " + padded(std::string(key.name) + " = " + value_text(key.field(draft)), value_column) +
-              key.help + "\n" + std::string(indented, ' ') + allowed(key) + "\n";
+      const JobField field = key.field(draft);
+      text +=
+          "  " + padded(std::string(key.name) + " = " + value_text(field), value_column) + key.help + "\n";
+      const bool any_name = std::holds_alternative<std::string*>(field) && key.limits.choices.empty();
+      if (!any_name) text += std::string(indented, ' ') + allowed(key) + "\n";
     }
     if (section.options != nullptr) text += "  " + padded("...", value_column) + section.options + "\n";
     if (name == "cluster") text += "[policy.<policy>]  options of that policy: texts and numbers\n";

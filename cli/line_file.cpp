@@ -40,7 +40,9 @@ void LineFile::add(const std::string& line, Time now) {
   } else {
     ++dropped_;
   }
-  if (now - last_ >= between_writes) flush(now);
+  // Rounds may be so short that half a second of them is much.
+  const bool many = trouble_.empty() && waiting_.size() >= most_waiting / 16;
+  if (many || now - last_ >= between_writes) flush(now);
 }
 
 void LineFile::flush(Time now) {

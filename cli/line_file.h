@@ -1,5 +1,5 @@
-// A file that grows by lines and never stops its owner: lines are gathered and written at most twice a
-// second.
+// A file that grows by lines and never stops its owner: lines are gathered and written twice a second at
+// most, or in blocks of 64 KB.
 //
 // When the disk is full, lines wait in memory for better times, a megabyte of them; more are dropped and
 // counted. A line is on the disk whole or not at all, once the disk has room again.

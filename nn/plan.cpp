@@ -64,7 +64,10 @@ class Planner {
     append(make_max_pool(layer().input, options.size, order_, std::exchange(relu_left_to_pool_, false)));
   }
   void visit(const AveragePool& options) { append(make_average_pool(layer().input, options.size, order_)); }
-  void visit(const Relu&) { append(make_relu(layer().input, order_)); }
+  void visit(const Relu&) {
+    append(kernels_ == Kernels::reference ? make_reference_relu(layer().input)
+                                          : make_relu(layer().input, order_));
+  }
   void visit(const Dropout& options) {
     append(make_dropout(layer().input, options.probability, place_, order_));
   }

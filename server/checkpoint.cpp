@@ -1,9 +1,11 @@
 #include "server/checkpoint.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -95,11 +97,16 @@ void sweep(const std::string& dir) {
   }
 }
 
+// The same version may be there already, from an earlier term or from a run that was resumed: the two change
+// places, so that there is one of them at any moment. Where the file system cannot do that, whoever is killed
+// between two renames goes back one checkpoint further.
 void put_in_place(const std::string& dir, const std::string& made, const std::string& path) {
-  // The same version again, under a later term: the older history gives way. Between the two renames neither
-  // is there; whoever crashes here goes back one checkpoint further.
-  if (fs::exists(path)) remove_checkpoint(path);
-  fs::rename(made, path);
+  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(made);
+  } else {
+    if (fs::exists(path)) remove_checkpoint(path);
+    fs::rename(made, path);
+  }
   sync_directory(dir);
 }
 

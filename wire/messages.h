@@ -261,7 +261,9 @@ struct Disconnect {
   NodeId node;
 };
 
-struct Compute {  // worker -> compute
+// Worker -> compute. Without parameters it is an announcement: the same will come with them, so the data may
+// be prepared.
+struct Compute {
   Round round = 0;
   Purpose purpose = Purpose::train;
   std::uint64_t epoch = 0;

@@ -95,6 +95,13 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   pieces_.emplace(start.piece, Piece{start, Stage::waiting, {}, std::nullopt});
   compute_next(out);
   choose_next(now, out);
+  if (pieces_.at(start.piece).stage == Stage::waiting) announce(start, out);
+}
+
+// The compute node can prepare the data while the parameters are on their way.
+void Worker::announce(const Start& start, Outbox& out) {
+  out.send<ToCompute>(
+      compute_node, Compute{start.round, start.purpose, start.epoch, start.piece, start.positions, nullptr});
 }
 
 // The version to have next: the oldest that a waiting piece needs, for others wait for that one; with no

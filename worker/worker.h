@@ -78,6 +78,7 @@ class Worker {
   void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
+  void announce(const Start& start, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
   void pull(Time now, Outbox& out);
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one

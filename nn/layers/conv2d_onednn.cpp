@@ -3,6 +3,7 @@
 
 #include <dnnl.hpp>
 
+#include "nn/cpu/onednn.h"
 #include "nn/layers/conv2d.h"
 
 namespace steelyard::nn {
@@ -13,63 +14,69 @@ using Tag = memory::format_tag;
 
 memory::desc describe(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
 
-// One micro-batch size's primitives. Pictures are channels last (given, not chosen by oneDNN: with few
-// channels it would choose its own slow reference); the order of the weights is oneDNN's choice, so they are
-// reordered in each call. Scratchpads are ours: the library's own is shared by threads and then silently
-// wrong.
-struct Primitives {
-  using Forward = dnnl::convolution_forward;
-  using Weights = dnnl::convolution_backward_weights;
-  using Data = dnnl::convolution_backward_data;
+// One primitive of oneDNN with what it needs beside its operands. Scratchpads are ours: the library's own is
+// shared by threads, and then silently wrong.
+template <class Kind>
+struct Primitive {
+  typename Kind::primitive_desc desc;
+  Kind run;
+  memory weights;  // in the order that oneDNN chose: the operand, or the result
+  memory scratch;
 
-  Forward::primitive_desc forward_desc;
-  Weights::primitive_desc weights_desc;
-  Data::primitive_desc data_desc;
-  Forward forward;
-  Weights weights;
-  Data data;
+  Primitive(const typename Kind::primitive_desc& d, const memory::desc& weights_desc,
+            const dnnl::engine& engine)
+      : desc(d), run(d), weights(weights_desc, engine), scratch(d.scratchpad_desc(), engine) {}
+};
+
+// The primitives for one size of micro-batch. Pictures are channels last (given, not chosen by oneDNN: with
+// few channels it would choose its own slow reference); the order of the weights is its choice, so they are
+// reordered in every call.
+struct Primitives {
+  Primitive<dnnl::convolution_forward> forward;
+  Primitive<dnnl::convolution_backward_weights> weights;
+  Primitive<dnnl::convolution_backward_data> data;
 };
 
 class OnednnConv2d final : public Op {
  public:
   OnednnConv2d(Shape input, Shape output, Conv2d options)
-      : in_(input), out_(output), options_(options), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+      : in_(input),
+        out_(output),
+        options_(options),
+        engine_(dnnl::engine::kind::cpu, 0),
+        stream_(engine_),
+        sums_(weight_count() + out_.channels) {
     primitives(largest_micro_batch);
   }
 
   void forward(const Pass& pass, const float* parameters, const float* input, float* output) override {
-    Primitives& p = primitives(pass.size());
-    memory source = view(p.forward_desc.src_desc(), input), result = view(p.forward_desc.dst_desc(), output);
-    memory weights = arranged(p.forward_desc.weights_desc(), parameters);
-    memory biases = view(p.forward_desc.bias_desc(), parameters + weight_count());
-    memory scratch(p.forward_desc.scratchpad_desc(), engine_);
-    p.forward.execute(stream_, {{DNNL_ARG_SRC, source},
-                                {DNNL_ARG_WEIGHTS, weights},
-                                {DNNL_ARG_BIAS, biases},
-                                {DNNL_ARG_DST, result},
-                                {DNNL_ARG_SCRATCHPAD, scratch}});
+    auto& p = primitives(pass.size()).forward;
+    arrange(parameters, p.weights);
+    p.run.execute(stream_, {{DNNL_ARG_SRC, view(p.desc.src_desc(), input)},
+                            {DNNL_ARG_WEIGHTS, p.weights},
+                            {DNNL_ARG_BIAS, view(p.desc.bias_desc(), parameters + weight_count())},
+                            {DNNL_ARG_DST, view(p.desc.dst_desc(), output)},
+                            {DNNL_ARG_SCRATCHPAD, p.scratch}});
     stream_.wait();
   }
 
   void backward(const Pass& pass, const float* parameters, const Gradients& g) override {
-    Primitives& p = primitives(pass.size());
-    memory d_result = view(p.forward_desc.dst_desc(), g.d_output);
-    backward_weights(p, d_result, g);
+    Primitives& all = primitives(pass.size());
+    backward_weights(all.weights, g);
     if (g.d_input == nullptr) return;
-    memory d_source = view(p.data_desc.diff_src_desc(), g.d_input);
-    memory weights = arranged(p.data_desc.weights_desc(), parameters);
-    memory scratch(p.data_desc.scratchpad_desc(), engine_);
-    p.data.execute(stream_, {{DNNL_ARG_DIFF_DST, d_result},
-                             {DNNL_ARG_WEIGHTS, weights},
-                             {DNNL_ARG_DIFF_SRC, d_source},
-                             {DNNL_ARG_SCRATCHPAD, scratch}});
+    auto& p = all.data;
+    arrange(parameters, p.weights);
+    p.run.execute(stream_, {{DNNL_ARG_DIFF_DST, view(p.desc.diff_dst_desc(), g.d_output)},
+                            {DNNL_ARG_WEIGHTS, p.weights},
+                            {DNNL_ARG_DIFF_SRC, view(p.desc.diff_src_desc(), g.d_input)},
+                            {DNNL_ARG_SCRATCHPAD, p.scratch}});
     stream_.wait();
   }
 
   [[nodiscard]] std::string implementation() const override {
     const Primitives& p = primitives_.at(largest_micro_batch);
-    return "onednn " + std::string(p.forward_desc.impl_info_str()) + ", " + p.weights_desc.impl_info_str() +
-           ", " + p.data_desc.impl_info_str();
+    return "onednn " + std::string(p.forward.desc.impl_info_str()) + ", " + p.weights.desc.impl_info_str() +
+           ", " + p.data.desc.impl_info_str();
   }
 
  private:
@@ -84,6 +91,8 @@ class OnednnConv2d final : public Op {
 
   Primitives& primitives(std::uint32_t size) {
     const auto found = primitives_.find(size);
+    // A primitive keeps the number of threads that it was made for.
+    if (found == primitives_.end()) onednn::use_this_thread_only();
     return found != primitives_.end() ? found->second : primitives_.emplace(size, make(size)).first->second;
   }
 
@@ -96,20 +105,18 @@ class OnednnConv2d final : public Op {
     const auto algorithm = dnnl::algorithm::convolution_direct;
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const Primitives::Forward::primitive_desc forward({dnnl::prop_kind::forward_training, algorithm, source,
-                                                       weights, biases, result, strides, padding, padding},
-                                                      attributes, engine_);
-    const Primitives::Weights::primitive_desc weights_desc(
+    const dnnl::convolution_forward::primitive_desc forward(
+        {dnnl::prop_kind::forward_training, algorithm, source, weights, biases, result, strides, padding,
+         padding},
+        attributes, engine_);
+    const dnnl::convolution_backward_weights::primitive_desc backward_weights(
         {algorithm, source, weights, biases, result, strides, padding, padding}, attributes, engine_,
         forward);
-    const Primitives::Data::primitive_desc data(
+    const dnnl::convolution_backward_data::primitive_desc backward_data(
         {algorithm, source, weights, result, strides, padding, padding}, attributes, engine_, forward);
-    return {forward,
-            weights_desc,
-            data,
-            Primitives::Forward(forward),
-            Primitives::Weights(weights_desc),
-            Primitives::Data(data)};
+    return {{forward, forward.weights_desc(), engine_},
+            {backward_weights, backward_weights.diff_weights_desc(), engine_},
+            {backward_data, backward_data.weights_desc(), engine_}};
   }
 
   // A oneDNN name for memory of ours. oneDNN takes no pointers to const, but writes to no input.
@@ -117,30 +124,23 @@ class OnednnConv2d final : public Op {
     return {desc, engine_, const_cast<float*>(data)};
   }
 
-  [[nodiscard]] memory arranged(const memory::desc& wanted, const float* parameters) {
+  void arrange(const float* parameters, memory& theirs) {
     memory ours = view(describe(weight_dims(), Tag::ohwi), parameters);
-    if (ours.get_desc() == wanted) return ours;
-    memory theirs(wanted, engine_);
     dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
-    return theirs;
   }
 
-  void backward_weights(Primitives& p, memory& d_result, const Gradients& g) {
-    memory source = view(p.weights_desc.src_desc(), g.input);
-    memory theirs(p.weights_desc.diff_weights_desc(), engine_);
-    std::vector<float> sums(weight_count() + out_.channels);
-    memory biases = view(p.weights_desc.diff_bias_desc(), sums.data() + weight_count());
-    memory scratch(p.weights_desc.scratchpad_desc(), engine_);
-    p.weights.execute(stream_, {{DNNL_ARG_SRC, source},
-                                {DNNL_ARG_DIFF_DST, d_result},
-                                {DNNL_ARG_DIFF_WEIGHTS, theirs},
-                                {DNNL_ARG_DIFF_BIAS, biases},
-                                {DNNL_ARG_SCRATCHPAD, scratch}});
-    memory ours = view(describe(weight_dims(), Tag::ohwi), sums.data());
-    dnnl::reorder(theirs, ours).execute(stream_, theirs, ours);
+  void backward_weights(Primitive<dnnl::convolution_backward_weights>& p, const Gradients& g) {
+    p.run.execute(stream_,
+                  {{DNNL_ARG_SRC, view(p.desc.src_desc(), g.input)},
+                   {DNNL_ARG_DIFF_DST, view(p.desc.diff_dst_desc(), g.d_output)},
+                   {DNNL_ARG_DIFF_WEIGHTS, p.weights},
+                   {DNNL_ARG_DIFF_BIAS, view(p.desc.diff_bias_desc(), sums_.data() + weight_count())},
+                   {DNNL_ARG_SCRATCHPAD, p.scratch}});
+    memory ours = view(describe(weight_dims(), Tag::ohwi), sums_.data());
+    dnnl::reorder(p.weights, ours).execute(stream_, p.weights, ours);
     stream_.wait();
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      g.d_parameters[i] = g.add ? g.d_parameters[i] + sums[i] : sums[i];
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      g.d_parameters[i] = g.add ? g.d_parameters[i] + sums_[i] : sums_[i];
     }
   }
 
@@ -148,6 +148,7 @@ class OnednnConv2d final : public Op {
   Conv2d options_;
   dnnl::engine engine_;
   dnnl::stream stream_;
+  std::vector<float> sums_;  // gradient of the parameters, before it is written or added
   std::map<std::uint32_t, Primitives> primitives_;  // by micro-batch size
 };
 

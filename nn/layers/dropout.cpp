@@ -6,12 +6,11 @@
 
 #include "core/buffer.h"
 #include "core/random.h"
+#include "nn/cpu/direct.h"
+#include "nn/cpu/dropout_mask.h"
 
 namespace steelyard::nn {
 namespace {
-
-constexpr std::uint64_t features_a_hash = 4;
-constexpr unsigned bits_a_feature = 16;
 
 class DropoutOp final : public Op {
  public:
@@ -19,11 +18,10 @@ class DropoutOp final : public Op {
       : shape_(shape),
         layer_(layer),
         order_(order),
-        dropped_(static_cast<std::uint64_t>(std::lround(probability * (1U << bits_a_feature)))),
+        dropped_(static_cast<std::uint32_t>(std::lround(probability * 65536))),
         scale_(static_cast<float>(1 / (1 - probability))),
-        mask_(shape.size() * largest_micro_batch) {
-    std::fill_n(mask_.data(), mask_.size(), 0.0F);
-  }
+        lanes_mask_(shape.size() * largest_micro_batch),
+        samples_mask_(order == Order::samples ? lanes_mask_.size() : 0) {}
 
   void forward(const Pass& pass, const float* /*parameters*/, const float* input, float* output) override {
     const std::uint64_t size = shape_.size() * pass.places(order_);
@@ -31,51 +29,42 @@ class DropoutOp final : public Op {
       if (output != input) std::copy_n(input, size, output);
       return;
     }
-    draw(pass);
-    for (std::uint64_t i = 0; i < size; ++i) output[i] = input[i] * mask_.data()[i];
+    draw_mask(pass);
+    for (std::uint64_t i = 0; i < size; ++i) output[i] = input[i] * mask()[i];
   }
 
   void backward(const Pass& pass, const float* /*parameters*/, const Gradients& g) override {
     if (g.d_input == nullptr) return;
     const std::uint64_t size = shape_.size() * pass.places(order_);
-    for (std::uint64_t i = 0; i < size; ++i) g.d_input[i] = g.d_output[i] * mask_.data()[i];
+    for (std::uint64_t i = 0; i < size; ++i) g.d_input[i] = g.d_output[i] * mask()[i];
   }
 
   [[nodiscard]] bool in_place() const override { return true; }
   [[nodiscard]] std::string implementation() const override { return "loops"; }
 
  private:
-  // Fills the mask with 0 and scale_. Features are counted as in a sample (row, column, channel) in both
-  // orders.
-  void draw(const Pass& pass) {
+  // Masks are always drawn in lanes, where one vector holds a feature of many samples.
+  void draw_mask(const Pass& pass) {
     std::array<std::uint64_t, largest_micro_batch> keys{};
     for (std::uint32_t s = 0; s < pass.size(); ++s) {
       keys[s] = hash(pass.batch.seed, pass.batch.epoch, pass.batch.positions[s], layer_);
     }
-    for (std::uint64_t first = 0; first < shape_.size(); first += features_a_hash) {
-      const std::uint64_t end = std::min(first + features_a_hash, shape_.size());
-      for (std::uint32_t s = 0; s < pass.size(); ++s) {
-        std::uint64_t bits = hash(keys[s], first);
-        for (std::uint64_t feature = first; feature < end; ++feature, bits >>= bits_a_feature) {
-          const bool kept = (bits & ((1U << bits_a_feature) - 1)) >= dropped_;
-          mask_.data()[place(feature, s, pass)] = kept ? scale_ : 0;
-        }
-      }
-    }
+    const std::uint64_t pixels = std::uint64_t{shape_.height} * shape_.width;
+    draw({pixels, shape_.channels, pass.lanes(), keys.data(), dropped_, scale_, lanes_mask_.data()});
+    if (order_ == Order::lanes) return;
+    direct::from_lanes(shape_, pass.lanes(), pass.size(), lanes_mask_.data(), samples_mask_.data());
   }
 
-  [[nodiscard]] std::uint64_t place(std::uint64_t feature, std::uint64_t sample, const Pass& pass) const {
-    if (order_ == Order::samples) return sample * shape_.size() + feature;
-    const std::uint64_t pixel = feature / shape_.channels, channel = feature % shape_.channels;
-    return (channel * shape_.height * shape_.width + pixel) * pass.lanes() + sample;
+  [[nodiscard]] const float* mask() const {
+    return order_ == Order::lanes ? lanes_mask_.data() : samples_mask_.data();
   }
 
   Shape shape_;
   std::uint64_t layer_;
   Order order_;
-  std::uint64_t dropped_;  // 16-bit numbers below this drop their feature
+  std::uint32_t dropped_;  // of 65536
   float scale_;
-  FloatBuffer mask_;  // of the last training pass; lanes beyond the samples may hold anything finite
+  FloatBuffer lanes_mask_, samples_mask_;  // of the last training pass
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "nn/layers/linear.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "core/buffer.h"
 #include "nn/cpu/direct.h"
@@ -8,6 +10,16 @@
 
 namespace steelyard::nn {
 namespace {
+
+// Lanes behind the samples are zero in gradients. Sixteen sums side by side, so that the compiler uses
+// vectors.
+float sum_of_lanes(const float* values, std::uint64_t lanes) {
+  std::array<float, 16> sums{};
+  for (std::uint64_t lane = 0; lane < lanes; lane += sums.size()) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[lane + i];
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0F);
+}
 
 // Of the eight ways to order the operands these were fastest at 32 samples: outputs always in lanes, inputs
 // in lanes for the forward product and as samples for the gradient of the weights. Inputs that arrive in
@@ -41,10 +53,8 @@ class LinearOp final : public Op {
     onednn::multiply({outputs_, inputs_, pass.size()}, dy, {as_samples(g.input), inputs_}, g.add,
                      g.d_parameters, inputs_);
     for (std::uint64_t o = 0; o < outputs_; ++o) {
-      float sum = 0;
-      for (std::uint64_t s = 0; s < pass.size(); ++s) sum += g.d_output[o * lanes + s];
       float& d_bias = g.d_parameters[outputs_ * inputs_ + o];
-      d_bias = g.add ? d_bias + sum : sum;
+      d_bias = sum_of_lanes(g.d_output + o * lanes, lanes) + (g.add ? d_bias : 0);
     }
     if (g.d_input != nullptr) backward_data(pass, {parameters, inputs_}, g);
   }

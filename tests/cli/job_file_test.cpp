@@ -384,7 +384,8 @@ TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
 
 TEST(JobFile, TheExamplesAreGood) {
   std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(STEELYARD_SOURCE_DIR "/examples/jobs")) {
+  const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / "..";
+  for (const auto& entry : std::filesystem::directory_iterator(root / "examples" / "jobs")) {
     const JobFile file = read_job_file(entry.path().string());
     EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
     ++count;

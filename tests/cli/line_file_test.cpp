@@ -46,6 +46,16 @@ TEST_F(LineFileTest, WritesAtMostTwiceASecond) {
   EXPECT_EQ(file.trouble(), "");
 }
 
+// Very short rounds: a megabyte within one moment, and none of it is lost.
+TEST_F(LineFileTest, ManyLinesGoOutInBlocks) {
+  LineFile file(path_);
+  const std::string line(999, 'x');
+  for (int i = 0; i < 2000; ++i) file.add(line, at(0));
+  file.flush(at(0));
+  EXPECT_EQ(file.dropped(), 0U);
+  EXPECT_EQ(std::filesystem::file_size(path_), 2'000'000U);
+}
+
 TEST_F(LineFileTest, GoesOnBehindHalfALine) {
   std::ofstream(path_) << "whole\nhal";
   LineFile file(path_);

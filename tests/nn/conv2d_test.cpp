@@ -73,7 +73,7 @@ TEST(Conv2d, FusedReluEqualsTwoOps) {
   const Answer answer = run(*fused, Order::lanes, Order::lanes, question, pass);
 
   const auto reference = make_reference_conv2d(c.input, c.output(), c.options);
-  const auto relu = make_relu(c.output(), Order::samples);
+  const auto relu = make_reference_relu(c.output());
   Question relu_question{c.output(), c.output(), {}, question.d_outputs, {}, {}, false};
   relu_question.inputs = run(*reference, Order::samples, Order::samples, question, pass).outputs;
   const Answer relu_answer = run(*relu, Order::samples, Order::samples, relu_question, pass);

@@ -74,18 +74,20 @@ inline Question random_question(Shape input, Shape output, std::uint64_t paramet
           add};
 }
 
+// Ops that can work in place do so, as in a network.
 inline Answer run(Op& op, Order in, Order out, const Question& question, const Pass& pass) {
-  const Floats input = arranged(question.inputs, in, question.input, pass);
+  Floats input = arranged(question.inputs, in, question.input, pass);
   Floats d_output = arranged(question.d_outputs, out, question.output, pass);
-  Floats output(question.output.size() * pass.places(out), NAN);
-  Floats d_input(input.size(), NAN);
+  Floats own_output(question.output.size() * pass.places(out), NAN), own_d_input(input.size(), NAN);
+  Floats& output = op.in_place() ? input : own_output;
+  Floats& d_input = op.in_place() ? d_output : own_d_input;
   Answer answer;
   answer.d_parameters = question.d_parameters;
   op.forward(pass, question.parameters.data(), input.data(), output.data());
+  answer.outputs = as_samples(output, out, question.output, pass);
   op.backward(pass, question.parameters.data(),
               {input.data(), output.data(), d_output.data(), d_input.data(), answer.d_parameters.data(),
                question.add});
-  answer.outputs = as_samples(output, out, question.output, pass);
   answer.d_inputs = as_samples(d_input, in, question.input, pass);
   answer.raw_d_inputs = d_input;
   return answer;

@@ -2,8 +2,6 @@
 
 #include "nn/layers/average_pool.h"
 #include "nn/layers/max_pool.h"
-#include "nn/layers/relu.h"
-#include "nn/layers/transpose.h"
 #include "tests/nn/op_run.h"
 
 namespace steelyard::nn {
@@ -92,42 +90,6 @@ TEST(MaxPool, DoesTheBackwardOfAReluBeforeIt) {
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] *= question.inputs[i] > 0 ? 1.0F : 0.0F;
   expect_near(fused.outputs, pool.outputs, "output", 0);
   expect_near(fused.d_inputs, expected, "gradient", 0);
-}
-
-TEST(Relu, CutsNegativeNumbersAndTheirGradients) {
-  const Question question{{1, 1, 4}, {1, 1, 4}, {-1, 0, 2, -3}, {5, 6, 7, 8}, {}, {}, false};
-  const MicroBatch batch{.size = 1, .count = 1};
-  for (const Order order : {Order::samples, Order::lanes}) {
-    const Answer answer = run(*make_relu({1, 1, 4}, order), order, order, question, {batch, true});
-    EXPECT_THAT(answer.outputs, testing::ElementsAre(0, 0, 2, 0));
-    EXPECT_THAT(answer.d_inputs, testing::ElementsAre(0, 0, 7, 0));
-  }
-}
-
-TEST(Relu, LetsANanThrough) {
-  const Question question{{1, 1, 2}, {1, 1, 2}, {NAN, 1}, {1, 1}, {}, {}, false};
-  const MicroBatch batch{.size = 1, .count = 1};
-  const Answer answer =
-      run(*make_relu({1, 1, 2}, Order::samples), Order::samples, Order::samples, question, {batch, true});
-  EXPECT_TRUE(std::isnan(answer.outputs[0]));
-}
-
-TEST(Transpose, TurnsThereAndBack) {
-  Random random(8);
-  const Shape shape{3, 5, 4};
-  for (const std::uint32_t size : micro_batch_sizes) {
-    const MicroBatch batch{.size = size, .count = size};
-    const Pass pass{batch, true};
-    const Question question = random_question(shape, shape, 0, size, false, random);
-    const Answer there =
-        run(*make_transpose(shape, Order::lanes), Order::samples, Order::lanes, question, pass);
-    const Answer back =
-        run(*make_transpose(shape, Order::samples), Order::lanes, Order::samples, question, pass);
-    for (const Answer& answer : {there, back}) {
-      EXPECT_EQ(answer.outputs, question.inputs);
-      EXPECT_EQ(answer.d_inputs, question.d_outputs);
-    }
-  }
 }
 
 }  // namespace

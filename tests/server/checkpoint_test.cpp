@@ -56,8 +56,10 @@ std::string contents(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
+// Removed first: some file systems bring a file that is truncated and written again to the disk at once.
 void overwrite(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  fs::remove(path);
+  std::ofstream(path, std::ios::binary) << text;
 }
 
 class CheckpointTest : public ::testing::Test {

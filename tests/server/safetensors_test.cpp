@@ -16,9 +16,7 @@ using ::testing::HasSubstr;
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 std::string floats(const std::vector<float>& values) {
-  std::string text(values.size() * sizeof(float), '\0');
-  std::memcpy(text.data(), values.data(), text.size());
-  return text;
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
 // A file as somebody else would write it: header as given, without padding.

@@ -207,7 +207,7 @@ void World::deliver(const Envelope& envelope) {
 void World::take(NodeId node, Outbox& out) {
   for (Envelope& envelope : out.take()) {
     if (const auto* order = std::get_if<ToCompute>(&envelope.message)) {
-      if (const auto* it = std::get_if<Compute>(order)) compute(node, *it);
+      if (const auto* it = std::get_if<Compute>(order); it != nullptr && it->parameters) compute(node, *it);
       if (const auto* it = std::get_if<Abandon>(order)) abandoned_[node] = it->before;
     } else if (std::holds_alternative<ToRecorder>(envelope.message)) {
       recorded_.push_back(std::move(envelope));

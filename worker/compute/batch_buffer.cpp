@@ -30,6 +30,7 @@ BatchBuffer::BatchBuffer(nn::Shape shape)
     : sample_size_(shape.size()), inputs_(shape.size() * nn::largest_micro_batch) {}
 
 const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
+  // Whoever takes positions from outside checks them before; here it is too late to refuse.
   CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
         "a micro-batch reaches beyond its data set");
   const std::uint32_t size = size_for(positions.size());
@@ -38,6 +39,7 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
     positions_[i] = positions.begin + i;
     order.data().read(order.sample(positions_[i]), inputs_.data() + i * sample_size_, labels_[i]);
   }
+  // Padding is always the same, so that nothing depends on what the buffer was used for before.
   for (std::uint32_t i = count; i < size; ++i) {
     positions_[i] = 0;
     labels_[i] = 0;

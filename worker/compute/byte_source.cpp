@@ -21,6 +21,7 @@ constexpr int gzip_only = 16 + MAX_WBITS;  // what zlib is told to expect
 
 }  // namespace
 
+// One block of the file at a time, and zlib's state if it is packed.
 class ByteSource::State {
  public:
   explicit State(const std::filesystem::path& path) : file(path) {
@@ -29,6 +30,7 @@ class ByteSource::State {
     stored_ = std::filesystem::file_size(path, trouble);
     stream_.open(path, std::ios::binary);
     if (trouble || !stream_) refuse("cannot be opened for reading");
+    // The content decides: packed files are often renamed, and plain ones keep the name they had.
     refill();
     packed = zip_.avail_in >= 2 && block_[0] == 0x1F && block_[1] == 0x8B;
     if (packed) CHECK(inflateInit2(&zip_, gzip_only) == Z_OK, "zlib does not start");
@@ -39,6 +41,7 @@ class ByteSource::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  // read() for a plain file
   std::size_t copy(std::span<std::uint8_t> into) {
     std::size_t done = 0;
     while (done < into.size() && (zip_.avail_in > 0 || refill())) {
@@ -51,6 +54,7 @@ class ByteSource::State {
     return done;
   }
 
+  // read() for a gzipped one
   std::size_t unpack(std::span<std::uint8_t> into) {
     std::size_t done = 0;
     while (done < into.size()) {
@@ -65,8 +69,10 @@ class ByteSource::State {
       const int result = inflate(&zip_, Z_NO_FLUSH);
       done += part - zip_.avail_out;
       if (result == Z_STREAM_END) {
+        // What follows, if anything, has to be another member: zlib looks at it with the next input.
         member_open_ = false;
         CHECK(inflateReset(&zip_) == Z_OK, "zlib does not start again");
+        // Z_BUF_ERROR is no error: there was not enough input to go on.
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
         refuse("has a damaged gzip stream near its byte " + std::to_string(taken_ - zip_.avail_in));
       }

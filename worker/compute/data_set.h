@@ -4,6 +4,15 @@
 // All processes of a job see the same data set under the same numbers: a position of an epoch is turned into
 // a sample number by core/permutation.h, and nothing else about samples is ever sent.
 //
+//   class Digits : public DataSet {
+//     ...
+//     void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+//       draw(index, into);  // 28 * 28 floats
+//       label = static_cast<std::uint32_t>(index % 10);
+//     }
+//   };
+//
+// Values are best kept near mean 0 and deviation 1, which is what the built-in models are initialised for.
 // Calls come from the feeding thread of each worker, in a simulation from several at once.
 #pragma once
 

@@ -13,6 +13,7 @@
 namespace steelyard {
 namespace {
 
+// Far beyond anything useful, and small enough that no product of them overflows.
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 40;
 constexpr std::uint64_t most_classes = 1 << 16;
 constexpr std::uint64_t longest_side = 1 << 14;
@@ -20,7 +21,8 @@ constexpr std::uint64_t most_prototype_floats = std::uint64_t{1} << 28;
 
 [[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
 
-// The options of one data set. Options that are asked for are the ones it has.
+// The options of one data set: text, as the job file has it, until somebody asks for a number. What is not
+// given is nothing, so that defaults stand where they are used.
 class Options {
  public:
   Options(std::string name, const DataOptions& given, const std::vector<std::string>& known)
@@ -49,6 +51,7 @@ class Options {
   }
 
  private:
+  // from_chars, since it knows no locale: a job file means the same everywhere.
   template <class Number, class Allowed>
   std::optional<Number> parsed(const std::string& key, const std::string& range, Allowed allowed) const {
     const std::optional<std::string> value = text(key);
@@ -93,6 +96,7 @@ DataSets fashion_mnist(const DataOptions& given) {
   return open_idx(files_in(dir), 10);
 }
 
+// Single files go before the folder, so that one of the four can be exchanged.
 DataSets idx(const DataOptions& given) {
   const Options options("idx", given,
                         {"classes", "dir", "test_images", "test_labels", "train_images", "train_labels"});
@@ -134,6 +138,7 @@ DataSets synthetic(const DataOptions& given) {
   return {std::make_shared<const SyntheticDataSet>(train), std::make_shared<const SyntheticDataSet>(test)};
 }
 
+// Asked of users' data sets as well: what is wrong here would be found in the middle of training otherwise.
 void check(const std::string& name, const DataSets& sets) {
   if (!sets.train || !sets.test)
     refuse("data set '" + name + "' is incomplete: make a training and a test set");
@@ -152,6 +157,7 @@ const DataTable& built_in_data_sets() {
 }
 
 DataSets open_data(const std::string& name, const DataOptions& options, const DataTable& extra) {
+  // The user's table first: a data set of their own may replace one of ours.
   std::string known;
   for (const DataTable* table : {&extra, &built_in_data_sets()}) {
     if (const auto found = table->find(name); found != table->end()) {

@@ -23,6 +23,8 @@ namespace steelyard {
 using DataOptions = std::map<std::string, std::string>;
 using DataTable = std::map<std::string, std::function<DataSets(const DataOptions&)>>;
 
+// A row makes both sets from the options of the job file. It checks what it is given: options that it does
+// not know are mistakes of spelling, and are refused rather than ignored.
 const DataTable& built_in_data_sets();
 
 // Throws Failure: configuration for names, options and values that make no sense, and io for files that are

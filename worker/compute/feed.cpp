@@ -18,6 +18,7 @@ Feed::~Feed() {
   thread_.join();
 }
 
+// Closed queues let nobody wait: the feed's thread leaves at its next push or pop.
 void Feed::close() {
   requests_.close();
   free_.close();
@@ -33,6 +34,8 @@ std::shared_ptr<FeedRequest> Feed::request(Purpose purpose, std::uint64_t epoch,
   return request;
 }
 
+// Micro-batches come in the order of requests, and a cancelled request ends with one that has no buffer: so
+// whatever is in front of this request belongs to an earlier one that nobody wants any more.
 const nn::MicroBatch* Feed::next(const std::shared_ptr<FeedRequest>& request) {
   if (given_) free_.push(std::exchange(given_, nullptr));
   while (!request->cancelled()) {

@@ -57,6 +57,7 @@ class Feed {
   void close();
 
  private:
+  // What goes from the feed's thread to the one that computes.
   struct Prepared {
     std::shared_ptr<FeedRequest> request;
     BatchBuffer* buffer;  // null: the request was cancelled, nothing more of it comes
@@ -65,10 +66,12 @@ class Feed {
   void run();
   bool serve(const std::shared_ptr<FeedRequest>& request);
 
+  // Constant after construction.
   const DataSets data_;
   const std::uint64_t seed_;
 
-  std::vector<std::unique_ptr<BatchBuffer>> buffers_;  // all there are; they go round through the queues
+  // All buffers there are. Each is, at any time, in one of two queues, given out, or in the feed's hands.
+  std::vector<std::unique_ptr<BatchBuffer>> buffers_;
   BoundedQueue<std::shared_ptr<FeedRequest>> requests_;
   BoundedQueue<BatchBuffer*> free_;
   BoundedQueue<Prepared> ready_;

@@ -28,6 +28,7 @@ struct IdxArray {
   std::vector<std::uint8_t> values;  // as many as the product of the sizes
 };
 
+// Reads the file from its first byte to its last; memory never grows far beyond what has been read.
 IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions);
 
 // How bytes become floats: (byte / 255 - mean) / deviation. Measured over all pixels of the training set,
@@ -55,6 +56,7 @@ class IdxDataSet : public DataSet {
   std::array<float, 256> float_of_{};
 };
 
+// The four files of a data set, however they are called.
 struct IdxFiles {
   std::filesystem::path train_images, train_labels, test_images, test_labels;
 };

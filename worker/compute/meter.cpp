@@ -18,6 +18,7 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
+// The next word, if it is a whole number and nothing else.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
   const std::string_view word = next_word(text);
   std::uint64_t number = 0;
@@ -26,6 +27,7 @@ std::optional<std::uint64_t> next_number(std::string_view& text) {
   return number;
 }
 
+// Empty if there is no such file; files in /proc have no size before they are read.
 std::string contents(const std::filesystem::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -80,6 +82,7 @@ std::optional<Meter::Ticks> Meter::ticks() const {
 }
 
 Reading Meter::measure() {
+  // Without a beginning or an end there is no difference; with no tick between them, no new one.
   const std::optional<Ticks> now = ticks();
   if (!now || !last_) {
     cpu_ = -1;

@@ -33,6 +33,7 @@ std::optional<MachineTicks> parse_machine_ticks(std::string_view stat);         
 std::optional<std::uint64_t> parse_process_ticks(std::string_view process_stat);  // /proc/self/stat
 std::optional<double> parse_available_memory(std::string_view meminfo);           // /proc/meminfo; MB
 
+// Keeps the counters of the last call, to answer with differences.
 class Meter {
  public:
   explicit Meter(std::filesystem::path proc = "/proc");

@@ -17,12 +17,16 @@ const Duration reading_ages = milliseconds(100);  // younger than that, the mete
 
 [[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
 
+// Data sets of different sizes would give the same position different samples.
 void require_samples(const char* which, std::uint64_t here, std::uint64_t in_job) {
   if (in_job == 0 || here == in_job) return;  // 0: the job does not say
   refuse(std::string("the ") + which + " set has " + std::to_string(here) + " samples here and " +
          std::to_string(in_job) + " in the job: use the same data on all machines");
 }
 
+// A worker may have been started with other data, another version of the program or other models than the
+// rest of the job. It must not join: its gradients would be sums of something else.
+//
 // The layout, once it is known that everything fits together.
 Layout checked_layout(const nn::Model& model, const DataSets& data, const Job& job) {
   model.check();
@@ -43,6 +47,7 @@ Layout checked_layout(const nn::Model& model, const DataSets& data, const Job& j
   return job.layout;
 }
 
+// Whether an announcement means this work. The piece alone is not enough: it may have been cut since.
 bool same_work(const Compute& a, const Compute& b) {
   return a.round == b.round && a.purpose == b.purpose && a.epoch == b.epoch && a.piece == b.piece &&
          a.positions == b.positions;
@@ -65,6 +70,7 @@ ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, Data
   thread_ = std::thread([this] { run(); });
 }
 
+// Closing wakes both threads; the one that computes ends within the micro-batches that are ready.
 ComputeNode::~ComputeNode() {
   feed_.close();
   inbox_.close();
@@ -83,6 +89,7 @@ void ComputeNode::give(const Envelope& envelope) {
 }
 
 void ComputeNode::take(const Compute& compute) {
+  // Positions come from outside; parameters were put together by our own worker.
   if (!possible(compute)) {
     ++ignored_;
   } else if (!compute.parameters) {
@@ -93,6 +100,8 @@ void ComputeNode::take(const Compute& compute) {
   }
 }
 
+// The requests are marked, not the rounds: rounds begin again at a lower number when training goes back to a
+// checkpoint, and what is given then must not be taken for old.
 void ComputeNode::take(const Abandon& abandon) {
   for (const auto& [round, weak] : given_) {
     const std::shared_ptr<FeedRequest> request = weak.lock();
@@ -134,18 +143,22 @@ std::shared_ptr<FeedRequest> ComputeNode::request(const Compute& compute) {
   return request;
 }
 
+// A request lives as long as its task and the feed need it.
 void ComputeNode::forget_expired() {
   std::erase_if(given_, [](const auto& known) { return known.second.expired(); });
 }
 
 // ---- the computing thread
 
+// The network is made on the thread that runs it: oneDNN plans its primitives for the threads it sees.
 void ComputeNode::run() {
   nn::onednn::use_this_thread_only();
   nn::Network network(model_);
   while (const std::optional<Task> task = inbox_.pop()) compute(network, *task);
 }
 
+// Time begins with the first micro-batch in hand: reading the first samples is not computing, and while the
+// parameters were on their way it was done already.
 void ComputeNode::compute(nn::Network& network, const Task& task) {
   const Compute& compute = task.compute;
   const bool training = compute.purpose == Purpose::train;
@@ -164,6 +177,9 @@ void ComputeNode::compute(nn::Network& network, const Task& task) {
   answer(compute, seconds(steady_now() - start), sums);
 }
 
+// One micro-batch. The first of a piece overwrites what the recycled gradient held, the last one makes slices
+// final: the network finishes layers from the end of the flat buffer to its beginning, so a slice is final
+// once the gradient is final from its first float on.
 nn::Sums ComputeNode::work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch,
                            bool first, bool last, const std::shared_ptr<FloatBuffer>& gradient) {
   const std::span<const float> parameters = compute.parameters->span();

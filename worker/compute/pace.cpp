@@ -21,6 +21,7 @@ void Pace::begin() {
 
 void Pace::rest() {
   if (extra_ == 0) return;
+  // Only what this thread itself has used; a sleep uses next to nothing, so it does not feed on itself.
   debt_ += from_seconds(extra_ * seconds(thread_cpu_time() - worked_));
   if (debt_ > Duration{0}) {
     const Time asleep = steady_now();

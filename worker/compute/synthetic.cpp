@@ -21,6 +21,7 @@ float scatter(std::uint64_t bits) {
 
 SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(options) {
   const nn::Shape shape = options.shape;
+  // Each value is a hash of its place, so squares need no bookkeeping.
   CHECK(options.samples > 0 && options.classes > 0 && shape.size() > 0, "a data set of nothing");
   prototypes_.reserve(options.classes * shape.size());
   for (std::uint32_t label = 0; label < options.classes; ++label) {
@@ -37,6 +38,7 @@ SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(o
 
 void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t& label) const {
   CHECK(index < options_.samples, "a sample is read that does not exist");
+  // Each sample has a sequence of its own: first the label, then the noise.
   Random random(hash(options_.seed, options_.part, index));
   label = static_cast<std::uint32_t>(random.below(options_.classes));
   const float* center = prototype(label);

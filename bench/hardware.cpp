@@ -1,0 +1,57 @@
+#include "bench/hardware.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "core/level.h"
+
+namespace steelyard::bench {
+namespace {
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+// The cores that this process was given; read once, before any thread is pinned.
+const std::vector<int>& cores() {
+  static const std::vector<int> given = [] {
+    std::vector<int> list;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return list;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &set)) list.push_back(core);
+    }
+    return list;
+  }();
+  return given;
+}
+
+}  // namespace
+
+std::string hardware() {
+  utsname system{};
+  uname(&system);
+  return processor() + ", " + std::to_string(cores().size()) + " cores, kernels for " + name(cpu_level()) +
+         ", " + system.sysname + " " + system.release;
+}
+
+void pin(unsigned core) {
+  if (cores().empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cores()[core % cores().size()], &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+}  // namespace steelyard::bench

@@ -1,0 +1,69 @@
+// steelyard_bench [quick|full] [--seed N] [--only transport|nn|scheduler]
+//
+// Prints the machine, then one table of figures, each beside a limit measured in the same minutes; see
+// script/bench. A target that is missed is a finding, not an error: the exit code is 1 only if a result was
+// wrong.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bench/hardware.h"
+#include "bench/sections.h"
+
+namespace {
+
+using namespace steelyard;
+
+constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Table&)> sections[] = {
+    {"transport", bench::transport_section},
+    {"nn", bench::nn_section},
+    {"scheduler", bench::scheduler_section},
+};
+
+int usage() {
+  std::fprintf(stderr, "usage: steelyard_bench [quick|full] [--seed N] [--only transport|nn|scheduler]\n");
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Effort effort;
+  std::string_view mode = "quick", only;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "quick" || word == "full") {
+      mode = word;
+    } else if (word == "--seed" && i + 1 < argc) {
+      effort.seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--only" && i + 1 < argc) {
+      only = argv[++i];
+    } else {
+      return usage();
+    }
+  }
+  if (mode == "full") effort = {9, milliseconds(250), effort.seed};
+  std::printf("%s; seed %llu; %s: medians of %u alternating readings of %.2f s\n", bench::hardware().c_str(),
+              static_cast<unsigned long long>(effort.seed), mode.data(), effort.pairs,
+              seconds(effort.reading));
+  bench::Table table;
+  bool known = false;
+  try {
+    for (const auto& [name, run] : sections) {
+      if (!only.empty() && only != name) continue;
+      known = true;
+      run(effort, table);
+    }
+  } catch (const bench::WrongResult& wrong) {
+    std::fprintf(stderr, "WRONG RESULT: %s\n", wrong.what());
+    return 1;
+  } catch (const std::exception& trouble) {
+    std::fprintf(stderr, "steelyard_bench: %s\n", trouble.what());
+    return 1;
+  }
+  if (!known) return usage();
+  table.print(stdout);
+}

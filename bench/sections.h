@@ -1,0 +1,21 @@
+// The parts of the benchmark, in the order of the table.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/table.h"
+#include "core/time.h"
+
+namespace steelyard::bench {
+
+struct Effort {
+  unsigned pairs = 7;
+  Duration reading = milliseconds(100);  // one side of one pair takes about so long
+  std::uint64_t seed = 1;
+};
+
+void transport_section(const Effort& effort, Table& table);
+void nn_section(const Effort& effort, Table& table);
+void scheduler_section(const Effort& effort, Table& table);
+
+}  // namespace steelyard::bench

@@ -1,0 +1,109 @@
+// Layouts, the grid of slices and the borders of shards.
+#include "core/layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Layout, TensorsFollowEachOtherAndEqualRangesGrowTogether) {
+  Layout layout;
+  append(layout, "conv.weight", {6, 5, 5});
+  append(layout, "conv.bias", {6}, Rule::step, false);
+  append(layout, "head.bias", {10}, Rule::step, false);
+  append(layout, "norm.mean", {4}, Rule::ema, false);
+  ASSERT_EQ(layout.tensors.size(), 4U);
+  EXPECT_EQ(layout.tensors[1].offset, 150U);
+  EXPECT_EQ(layout.tensors[3].offset, 166U);
+  EXPECT_EQ(layout.size(), 170U);
+  ASSERT_EQ(layout.ranges.size(), 3U);
+  EXPECT_EQ(layout.ranges[1], (Range{150, 166, Rule::step, false, 0}));
+  EXPECT_EQ(layout.ranges[2].rule, Rule::ema);
+}
+
+TEST(Layout, AScalarHasOneFloat) { EXPECT_EQ((TensorPlace{"step", {}, 0}.size()), 1U); }
+
+TEST(Layout, SlicesTileTheBufferAndNeverCrossARange) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Layout layout;
+    for (std::uint64_t i = 0; i <= random.below(6); ++i) {
+      append(layout, "t" + std::to_string(i), {1 + random.below(40)},
+             random.below(2) == 0 ? Rule::step : Rule::mean, random.below(2) == 0);
+    }
+    layout.slice_size = 1 + random.below(20);
+    std::uint64_t at = 0;
+    for (const Slice& slice : slices(layout)) {
+      ASSERT_EQ(slice.begin, at);
+      ASSERT_GT(slice.size(), 0U);
+      ASSERT_LE(slice.size(), layout.slice_size);
+      const Range& range = layout.ranges.at(slice.range);
+      ASSERT_GE(slice.begin, range.begin);
+      ASSERT_LE(slice.end, range.end);
+      at = slice.end;
+    }
+    ASSERT_EQ(at, layout.size());
+  }
+}
+
+TEST(Layout, ImpossibleLayoutsAreRefused) {
+  const auto refusal = [](const Layout& layout) -> std::string {
+    try {
+      (void)slices(layout);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({}), HasSubstr("no parameters"));
+  EXPECT_THAT(refusal({{}, {{0, 10}}, 0}), HasSubstr("no parameters")) << "a grid of nothing";
+  EXPECT_THAT(refusal({{}, {{5, 10}}, 4}), HasSubstr("hole"));
+  EXPECT_THAT(refusal({{}, {{0, 10}, {11, 20}}, 4}), HasSubstr("hole"));
+  EXPECT_THAT(refusal({{}, {{0, 10}, {9, 20}}, 4}), HasSubstr("overlap"));
+  EXPECT_THAT(refusal({{}, {{0, 10}, {10, 10}, {10, 20}}, 4}), HasSubstr("float 10")) << "an empty range";
+}
+
+TEST(Layout, ShardBordersAreFairAndComplete) {
+  EXPECT_THAT(shard_borders(5, 2), ElementsAre(0, 2, 5));
+  EXPECT_THAT(shard_borders(2, 4), ElementsAre(0, 0, 1, 1, 2)) << "more shards than slices: some have none";
+  for (std::uint32_t count = 0; count < 60; ++count) {
+    for (std::uint32_t shards = 1; shards < 12; ++shards) {
+      const auto borders = shard_borders(count, shards);
+      ASSERT_EQ(borders.size(), shards + 1);
+      ASSERT_EQ(borders.front(), 0U);
+      ASSERT_EQ(borders.back(), count);
+      for (std::uint32_t i = 0; i < shards; ++i) {
+        const std::uint32_t own = borders[i + 1] - borders[i];
+        ASSERT_GE(own, count / shards);
+        ASSERT_LE(own, (count + shards - 1) / shards);
+      }
+    }
+  }
+  EXPECT_EQ(shard_borders(UINT32_MAX, 3).back(), UINT32_MAX);
+}
+
+TEST(Layout, TheDefaultGridReachesEveryShard) {
+  EXPECT_EQ(default_slice_size(100'000'000, 2), 65536U) << "256 KB at the most";
+  EXPECT_EQ(default_slice_size(1, 4), 16U) << "a cache line at the least";
+  for (std::uint64_t parameters : {100U, 7850U, 61706U, 535818U}) {
+    for (std::uint32_t shards = 1; shards <= 6; ++shards) {
+      const std::uint64_t size = default_slice_size(parameters, shards);
+      EXPECT_EQ(size % 16, 0U);
+      const std::uint64_t count = (parameters + size - 1) / size;
+      if (parameters >= 16 * shards * shards) {
+        EXPECT_GE(count, shards) << parameters << " on " << shards;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,81 @@
+// Every sample once: for many sizes and keys the permutation hits each of its numbers exactly once.
+#include "core/permutation.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/random.h"
+
+namespace steelyard {
+namespace {
+
+bool is_bijection(std::uint64_t size, std::uint64_t key) {
+  const Permutation permutation(size, key);
+  std::vector<bool> hit(size, false);
+  for (std::uint64_t position = 0; position < size; ++position) {
+    const std::uint64_t sample = permutation(position);
+    if (sample >= size || hit[sample]) return false;
+    hit[sample] = true;
+  }
+  return true;
+}
+
+TEST(Permutation, EverySmallSizeIsABijection) {
+  for (std::uint64_t size = 1; size <= 300; ++size) {
+    for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{1}, size, UINT64_MAX}) {
+      ASSERT_TRUE(is_bijection(size, key)) << size << " samples, key " << key;
+    }
+  }
+}
+
+TEST(Permutation, SizesAroundPowersOfTwoAreBijections) {
+  for (const std::uint64_t power : {1024U, 4096U, 16384U, 65536U}) {
+    for (const std::uint64_t size : {power - 1, power, power + 1}) {
+      ASSERT_TRUE(is_bijection(size, hash(power, size))) << size;
+    }
+  }
+  EXPECT_TRUE(is_bijection(60000, 7)) << "the training set of the examples";
+}
+
+TEST(Permutation, AnotherKeyIsAnotherOrder) {
+  const Permutation one(60000, 1), same(60000, 1), other(60000, 2);
+  std::uint64_t equal = 0, fixed = 0;
+  for (std::uint64_t p = 0; p < 60000; ++p) {
+    EXPECT_EQ(one(p), same(p));
+    equal += one(p) == other(p) ? 1U : 0U;
+    fixed += one(p) == p ? 1U : 0U;
+  }
+  // One in expectation for random orders; twenty would be a miracle.
+  EXPECT_LT(equal, 20U);
+  EXPECT_LT(fixed, 20U);
+}
+
+TEST(Permutation, NeighboursAreScattered) {
+  // The mean distance between the samples of neighbouring positions is a third of the size in a random order.
+  const std::uint64_t size = 50000;
+  const Permutation permutation(size, 11);
+  double distance = 0;
+  for (std::uint64_t p = 1; p < size; ++p) {
+    const auto a = static_cast<double>(permutation(p - 1)), b = static_cast<double>(permutation(p));
+    distance += a < b ? b - a : a - b;
+  }
+  EXPECT_NEAR(distance / static_cast<double>(size) / static_cast<double>(size), 1.0 / 3, 0.02);
+}
+
+TEST(Permutation, HugeSizesStayInside) {
+  for (const std::uint64_t size : {UINT64_MAX, (std::uint64_t{1} << 63) + 1, std::uint64_t{1} << 62}) {
+    const Permutation permutation(size, 5);
+    Random random(size);
+    for (int i = 0; i < 1000; ++i) ASSERT_LT(permutation(random.below(size)), size);
+  }
+}
+
+TEST(PermutationDeathTest, PositionsOutsideAreABrokenInvariant) {
+  const Permutation permutation(10, 1);
+  EXPECT_DEATH((void)permutation(10), "outside its permutation");
+  EXPECT_DEATH(Permutation(0, 1), "permutation of nothing");
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,173 @@
+// The same answer: however a round is split among however many workers, over whichever transport, the
+// training is that of one loop on one thread, up to the order of summation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "nn/models.h"
+#include "tests/support/cluster.h"
+#include "worker/compute/data_sets.h"
+
+namespace steelyard::test {
+namespace {
+
+struct Case {
+  const char* model;
+  double rate;
+  nn::Optimizer optimizer;
+  std::uint64_t rounds;
+  double bound;
+};
+
+// ThreadSanitizer sees races in libzmq that are none: its build is not instrumented.
+std::vector<Transport> transports() {
+#ifdef __SANITIZE_THREAD__
+  return {Transport::local};
+#else
+  return {Transport::local, Transport::tcp, Transport::ipc};
+#endif
+}
+
+// The greatest, over the tensors, of |a - b| / |b| in the Euclidean norm.
+double distance(const Layout& layout, const std::vector<float>& a, const std::vector<float>& b) {
+  double worst = 0;
+  for (const TensorPlace& tensor : layout.tensors) {
+    double difference = 0, norm = 0;
+    for (std::uint64_t i = tensor.offset; i < tensor.offset + tensor.size(); ++i) {
+      difference += std::pow(double{a[i]} - double{b[i]}, 2);
+      norm += std::pow(double{b[i]}, 2);
+    }
+    worst = std::max(worst, std::sqrt(difference / std::max(norm, 1e-30)));
+  }
+  return worst;
+}
+
+Job job_for(const Case& c, std::uint32_t workers) {
+  Job job;
+  job.seed = 7;
+  job.model = c.model;
+  job.global_batch = 80;
+  job.epochs = 0;
+  job.rounds = c.rounds;
+  job.workers = workers;
+  job.shards = 1 + workers % 3;
+  job.optimizer = c.optimizer;
+  job.schedule.base = c.rate;
+  job.evaluate_every = 0;
+  job.checkpoint_every = 0;
+  job.heartbeat = 0.1;
+  job.dead_after = 60;
+  return job;
+}
+
+DataSets data() {
+  static const DataSets sets =
+      open_data("synthetic", {{"train", "400"}, {"test", "100"}, {"height", "28"}, {"width", "28"}});
+  return sets;
+}
+
+nn::Model model_for(const Job& job) {
+  return nn::make_model(job.model, {data().train->shape(), data().train->classes(), job.model_options});
+}
+
+class SameAnswer : public ::testing::TestWithParam<Case> {};
+
+TEST_P(SameAnswer, ForEveryNumberOfWorkersAndTransport) {
+  const Case c = GetParam();
+  std::vector<float> right;
+  for (std::uint32_t workers = 1; workers <= 6; ++workers) {
+    for (const Transport transport : transports()) {
+      // All transports with few and with many; the numbers between on the local one.
+      if (transport != Transport::local && workers != 1 && workers != 2 + static_cast<unsigned>(transport))
+        continue;
+      Job job = job_for(c, workers);
+      const nn::Model model = model_for(job);
+      const Snapshot initial = fresh(job, model, data());
+      if (right.empty()) right = plain_loop(job, model, data(), initial, c.rounds).parameters;
+      const ClusterResult result = run_cluster(job, model, data(), {transport, initial, {}, workers * 31});
+      ASSERT_EQ(result.stop.outcome, Outcome::finished) << result.stop.text;
+      ASSERT_FALSE(result.stored.empty());
+      const Snapshot& end = result.stored.back();
+      EXPECT_EQ(end.progress.version, c.rounds);
+      EXPECT_LE(distance(job.layout, end.parameters, right), c.bound)
+          << c.model << ", " << workers << " workers over " << name(transport);
+    }
+  }
+}
+
+constexpr nn::Optimizer sgd{nn::Optimizer::Kind::sgd, 0, 0};
+constexpr nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 1e-4};
+
+INSTANTIATE_TEST_SUITE_P(HundredRounds, SameAnswer,
+                         ::testing::Values(Case{"softmax", 0.05, momentum, 100, 1e-4},
+                                           Case{"svm", 0.01, momentum, 100, 1e-4},
+                                           Case{"mlp", 0.001, momentum, 100, 1e-4},
+                                           Case{"lenet5", 0.001, momentum, 100, 1e-4}),
+                         [](const auto& at) { return std::string(at.param.model); });
+INSTANTIATE_TEST_SUITE_P(TwentyFastRounds, SameAnswer,
+                         ::testing::Values(Case{"softmax", 0.05, momentum, 20, 1e-4},
+                                           Case{"svm", 0.05, momentum, 20, 1e-4},
+                                           Case{"mlp", 0.05, momentum, 20, 1e-4},
+                                           Case{"lenet5", 0.05, momentum, 20, 1e-4}),
+                         [](const auto& at) { return std::string(at.param.model); });
+
+// With a rate of one and no momentum, one round's step is the averaged gradient itself. It is the difference
+// of two parameters, so it carries their rounding; starting from zero there is none, and every layer but the
+// last would have no gradient. Therefore a huge rate, which scales the step above the rounding of the
+// parameters.
+TEST(SameGradient, OneRoundOfEveryModel) {
+  constexpr double rate = 1e6;
+  for (const char* name : {"softmax", "svm", "mlp", "lenet5"}) {
+    const Case c{name, rate, sgd, 1, 1e-5};
+    for (const std::uint32_t workers : {1U, 2U, 3U, 6U}) {
+      Job job = job_for(c, workers);
+      const nn::Model model = model_for(job);
+      const Snapshot initial = fresh(job, model, data());
+      const std::vector<float> right = plain_loop(job, model, data(), initial, 1).parameters;
+      const ClusterResult result =
+          run_cluster(job, model, data(), {Transport::local, initial, {}, workers * 17});
+      ASSERT_FALSE(result.stored.empty());
+      EXPECT_LE(distance(job.layout, result.stored.back().parameters, right), c.bound)
+          << name << ", " << workers;
+    }
+  }
+}
+
+TEST(Resume, EndsWhereTheUninterruptedTrainingDoes) {
+  const Case c{"lenet5", 0.01, momentum, 30, 1e-4};
+  Job job = job_for(c, 3);
+  const nn::Model model = model_for(job);
+  const Snapshot initial = fresh(job, model, data());
+  const Snapshot right = plain_loop(job, model, data(), initial, 30);
+  Job half = job;
+  half.rounds = 13;
+  const ClusterResult first = run_cluster(half, model, data(), {Transport::local, initial, {}, 3});
+  ASSERT_FALSE(first.stored.empty());
+  Snapshot from = first.stored.back();
+  ++from.progress.term;
+  job.workers = 2;  // and on another number of servers
+  job.shards = 3;
+  Snapshot relaid = from;
+  relaid.layout = fresh(job, model, data()).layout;
+  const ClusterResult second = run_cluster(job, model, data(), {Transport::local, relaid, {}, 4});
+  ASSERT_FALSE(second.stored.empty());
+  EXPECT_LE(distance(job.layout, second.stored.back().parameters, right.parameters), c.bound);
+  EXPECT_EQ(second.stored.back().progress.epoch, right.progress.epoch);
+  EXPECT_EQ(second.stored.back().progress.offset, right.progress.offset);
+}
+
+TEST(Cluster, LearnsAndBalancesUnequalWorkers) {
+  Job job = job_for({"softmax", 0.05, momentum, 0, 0}, 3);
+  job.epochs = 8;
+  job.rounds = 0;
+  job.policy = "lb-bsp";
+  job.evaluate_every = 4;
+  const nn::Model model = model_for(job);
+  const Snapshot initial = fresh(job, model, data());
+  const ClusterResult result = run_cluster(job, model, data(), {Transport::local, initial, {1, 2, 4}, 0});
+  EXPECT_EQ(result.stop.outcome, Outcome::finished);
+  EXPECT_GT(result.accuracy, 0.9);
+}
+
+}  // namespace
+}  // namespace steelyard::test

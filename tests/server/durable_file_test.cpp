@@ -1,0 +1,70 @@
+#include "server/durable_file.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+class DurableFileTest : public ::testing::Test {
+ protected:
+  DurableFileTest() {
+    std::string name = ::testing::TempDir() + "durable-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+  }
+  ~DurableFileTest() override { std::filesystem::remove_all(root_); }
+
+  template <class Call>
+  static std::string refusal(const Call& call) {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::io);
+      return failure.what();
+    }
+    return "accepted";
+  }
+
+  std::string root_;
+};
+
+// The value that the XXH3 specification gives for no bytes and seed 0, as xxhsum -H2 prints it.
+TEST_F(DurableFileTest, SealsAreXxh3) {
+  EXPECT_EQ(seal({}), (FileSeal{0, "99aa06d3014798d86001c324468d497f"}));
+}
+
+TEST_F(DurableFileTest, WritesAndSealsInPieces) {
+  DurableFile file(root_ + "/f", 1000);  // more is reserved than comes
+  file.write(bytes_of("one "));
+  file.write({});
+  file.write(bytes_of("two"));
+  EXPECT_EQ(file.finish(), seal(bytes_of("one two")));
+  const std::vector<std::byte> read = read_bytes(root_ + "/f", 7);
+  EXPECT_EQ(seal(read), seal(bytes_of("one two")));
+}
+
+TEST_F(DurableFileTest, NeverWritesOverAFile) {
+  DurableFile(root_ + "/f", 0).finish();
+  EXPECT_THAT(refusal([&] { DurableFile(root_ + "/f", 0); }),
+              HasSubstr(root_ + "/f: cannot be created: File exists"));
+}
+
+TEST_F(DurableFileTest, ReadsNoMoreThanItMay) {
+  DurableFile file(root_ + "/f", 3);
+  file.write(bytes_of("abc"));
+  file.finish();
+  EXPECT_THAT(refusal([&] { read_bytes(root_ + "/f", 2); }), HasSubstr("has 3 bytes, more than the 2"));
+  EXPECT_THAT(refusal([&] { read_bytes(root_ + "/g", 2); }), HasSubstr("cannot be opened"));
+  EXPECT_THAT(refusal([&] { read_bytes(root_, 2); }), HasSubstr("is not a file"));
+  EXPECT_THAT(refusal([&] { sync_directory(root_ + "/f"); }), HasSubstr("Not a directory"));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,83 @@
+#include "server/manifest.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::HasSubstr;
+
+Manifest a_manifest() {
+  Manifest m;
+  m.progress = {2, 1180, 9, 4096, 0.1 + 0.2, "equal 1 "};
+  m.seed = 7;
+  m.fingerprint = 0xABC;
+  m.steps = 1180;
+  m.state_slots = 1;
+  append(m.layout, "a", {2, 3});
+  append(m.layout, "b", {}, Rule::mean, false);
+  m.layout.ranges.back().norm_group = 5;
+  m.layout.slice_size = 16;
+  m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
+  return m;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_manifest(text, "M.json");
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::io);
+    EXPECT_THAT(failure.what(), HasSubstr("M.json: not a good checkpoint manifest: "));
+    return failure.what();
+  }
+  return "accepted";
+}
+
+TEST(Manifest, ReadsWhatItWrites) {
+  const Manifest m = parse_manifest(manifest_text(a_manifest()), "M.json");
+  EXPECT_EQ(m.progress.term, 2U);
+  EXPECT_EQ(m.progress.version, 1180U);
+  EXPECT_EQ(m.progress.seconds, 0.1 + 0.2);  // every bit of it
+  EXPECT_EQ(m.progress.policy_state, "equal 1 ");
+  EXPECT_EQ(m.fingerprint, 0xABCU);
+  EXPECT_EQ(m.state_slots, 1U);
+  EXPECT_EQ(m.layout, a_manifest().layout);
+  EXPECT_EQ(m.files, a_manifest().files);
+}
+
+TEST(Manifest, ASealThatDoesNotFitIsFound) {
+  std::string text = manifest_text(a_manifest());
+  text.replace(text.find("1180"), 4, "1181");
+  EXPECT_THAT(refusal(text), HasSubstr("its hash does not fit what it says"));
+  EXPECT_THAT(refusal(""), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("\"checkpoint\" is missing"));
+  EXPECT_THAT(refusal("{\"checkpoint\": 3, \"xxh3_128\": 4}"),
+              HasSubstr("\"xxh3_128\" is not what it should be"));
+}
+
+// Sealed like a good one: what a program with another idea of layouts would write.
+TEST(Manifest, LayoutsThatCannotBeAreRefused) {
+  Manifest m = a_manifest();
+  m.layout.ranges[1].begin = 7;
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its ranges have holes"));
+  m = a_manifest();
+  m.layout.tensors[1].offset = 5;
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its tensors have holes"));
+  m = a_manifest();
+  m.layout.tensors[0].shape = {1ULL << 32, 1ULL << 32};
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("\"a\" is larger than the model"));
+  m = a_manifest();
+  m.layout.tensors.pop_back();
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+  m = a_manifest();
+  m.layout.slice_size = 0;
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+  m = a_manifest();
+  m.layout = {};
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,204 @@
+#include "tests/support/cluster.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "balancing/policies.h"
+#include "core/permutation.h"
+#include "core/random.h"
+#include "nn/network.h"
+#include "scheduler/course.h"
+#include "scheduler/scheduler.h"
+#include "server/keeper.h"
+#include "server/shard.h"
+#include "wire/transport/host.h"
+#include "wire/transport/local.h"
+#include "wire/transport/zmq.h"
+#include "worker/compute/node.h"
+#include "worker/worker.h"
+
+namespace steelyard::test {
+namespace {
+
+class RandomPolicy : public balancing::Policy {
+ public:
+  explicit RandomPolicy(std::uint64_t seed) : random_(seed) {}
+  void observe(const balancing::Sample&) override {}
+  std::vector<std::uint64_t> plan(const balancing::Request& request) override {
+    std::vector<std::uint64_t> shares(request.workers.size(), 0);
+    std::uint64_t left = request.positions;
+    for (std::size_t i = 0; i + 1 < shares.size(); ++i) left -= shares[i] = random_.below(left + 1);
+    shares.back() = left;
+    return shares;
+  }
+  std::unique_ptr<balancing::Policy> clone() const override { return std::make_unique<RandomPolicy>(*this); }
+  std::string save() const override { return "random"; }
+  void restore(const std::string&) override {}
+
+ private:
+  Random random_;
+};
+
+// Where the links of one cluster come from.
+class Net {
+ public:
+  explicit Net(Transport transport) : transport_(transport) {
+    if (transport != Transport::local) context_ = std::make_unique<ZmqContext>();
+  }
+  // A link, and for those who listen the endpoint.
+  std::unique_ptr<Link> join(NodeId node, std::string* endpoint) {
+    if (transport_ == Transport::local) {
+      if (endpoint != nullptr) *endpoint = "local";
+      return local_.join(node);
+    }
+    auto link = std::make_unique<ZmqLink>(*context_, node);
+    if (endpoint != nullptr) {
+      static std::atomic<int> next{0};
+      const std::string path =
+          "ipc:///tmp/steelyard-test-" + std::to_string(getpid()) + "-" + std::to_string(next++);
+      *endpoint = link->listen(transport_ == Transport::tcp ? "tcp://127.0.0.1:*" : path);
+    }
+    return link;
+  }
+
+ private:
+  const Transport transport_;
+  LocalNetwork local_;
+  std::unique_ptr<ZmqContext> context_;
+};
+
+constexpr Lifeline::Patience patience{from_seconds(30), from_seconds(0.05), from_seconds(30)};
+
+void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, double slow,
+                const nn::Model& model, const DataSets& data) {
+  const NodeId node{Role::worker, index + 1};
+  const std::unique_ptr<Link> link = net.join(node, nullptr);
+  std::unique_ptr<ComputeNode> compute;
+  Worker::Options options{node, {}, patience, {}};
+  options.hello.name = "worker-" + std::to_string(index);
+  options.prepare = [&](const Welcome& welcome) {
+    compute = std::make_unique<ComputeNode>(*link, node, model, data, welcome.job, slow);
+  };
+  Worker worker(options);
+  link->connect(scheduler_node, scheduler);
+  host(worker, node, *link, [&](const Envelope& envelope) { compute->give(envelope); });
+}
+
+void run_shard(Net& net, const std::string& scheduler, std::uint32_t index) {
+  const NodeId node{Role::shard, index + 1};
+  Shard::Options options{node, {}, patience};
+  options.hello.name = "server-" + std::to_string(index);
+  const std::unique_ptr<Link> link = net.join(node, &options.hello.endpoint);
+  Shard shard(options);
+  link->connect(scheduler_node, scheduler);
+  host(shard, node, *link);
+}
+
+void note(ClusterResult& result, const Envelope& envelope) {
+  const auto* message = std::get_if<ToRecorder>(&envelope.message);
+  if (message == nullptr) return;
+  if (const auto* it = std::get_if<Note>(message)) result.notes.push_back(it->text);
+  const auto* record = std::get_if<RoundRecord>(message);
+  if (record != nullptr && record->purpose == Purpose::evaluate) result.accuracy = record->accuracy;
+}
+
+}  // namespace
+
+const char* name(Transport transport) {
+  switch (transport) {
+    case Transport::local:
+      return "local";
+    case Transport::tcp:
+      return "tcp";
+    case Transport::ipc:
+      return "ipc";
+  }
+  return "";
+}
+
+std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed) {
+  return std::make_unique<RandomPolicy>(seed);
+}
+
+Snapshot fresh(Job& job, const nn::Model& model, const DataSets& data) {
+  job.layout = model.layout();
+  job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
+  job.train_samples = data.train->size();
+  job.test_samples = data.test ? data.test->size() : 0;
+  Snapshot snapshot;
+  snapshot.layout = job.layout;
+  snapshot.parameters.resize(job.layout.size());
+  model.initialize(snapshot.parameters, job.seed);
+  return snapshot;
+}
+
+ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets& data,
+                          ClusterOptions options) {
+  ClusterResult result;
+  Net net(options.transport);
+  std::string endpoint;
+  const std::unique_ptr<Link> link = net.join(scheduler_node, &endpoint);
+  const NodeId keeper_node{Role::keeper, 1};
+  Keeper keeper(keeper_node, options.initial, nn::state_slots(job.optimizer), [&](const Snapshot& snapshot) {
+    result.stored.push_back(snapshot);
+    return std::string("memory");
+  });
+  Scheduler scheduler(job, options.initial.progress,
+                      options.policy_seed != 0 ? random_policy(options.policy_seed)
+                                               : balancing::make_policy(job.policy, job.policy_options));
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    const std::unique_ptr<Link> own = net.join(keeper_node, nullptr);
+    own->connect(scheduler_node, endpoint);
+    host(keeper, keeper_node, *own);
+  });
+  for (std::uint32_t i = 0; i < job.shards; ++i)
+    threads.emplace_back([&, i] { run_shard(net, endpoint, i); });
+  for (std::uint32_t i = 0; i < job.workers; ++i) {
+    const double slow = i < options.slow.size() ? options.slow[i] : 1;
+    threads.emplace_back([&, i, slow] { run_worker(net, endpoint, i, slow, model, data); });
+  }
+  host(scheduler, scheduler_node, *link, [&](const Envelope& envelope) { note(result, envelope); });
+  for (std::thread& thread : threads) thread.join();
+  result.stop = scheduler.outcome();
+  return result;
+}
+
+Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
+                    std::uint64_t rounds) {
+  Snapshot at = from;
+  at.state.resize(nn::state_slots(job.optimizer), std::vector<float>(job.layout.size()));
+  nn::Network network(model);
+  Course course(job, at.progress);
+  const std::uint64_t features = data.train->shape().size();
+  std::vector<float> inputs(features * nn::largest_micro_batch), gradient(job.layout.size());
+  std::vector<std::uint32_t> labels(nn::largest_micro_batch);
+  std::vector<std::uint64_t> positions(nn::largest_micro_batch);
+  for (std::uint64_t round = 0; round < rounds; ++round, course.advance()) {
+    const Interval batch = course.positions();
+    const Permutation order(job.train_samples, hash(job.seed, course.epoch()));
+    std::ranges::fill(gradient, 0.0F);
+    for (Position p = batch.begin; p < batch.end;) {
+      std::uint32_t count = 0;
+      for (; count < nn::largest_micro_batch && p < batch.end; ++count, ++p) {
+        data.train->read(order(p), inputs.data() + count * features, labels[count]);
+        positions[count] = p;
+      }
+      network.train(at.parameters,
+                    {inputs.data(), labels.data(), positions.data(), nn::largest_micro_batch, count, job.seed,
+                     course.epoch()},
+                    gradient, true, nullptr);
+    }
+    std::vector<float> next(job.layout.size());
+    nn::step(job.optimizer, {next, at.parameters, gradient, 1.0 / static_cast<double>(batch.size())},
+             at.state.empty() ? std::span<float>() : std::span(at.state[0]),
+             nn::learning_rate(job.schedule, course.epochs_done()), true);
+    at.parameters = std::move(next);
+  }
+  at.progress = course.progress(at.progress.term, 0);
+  return at;
+}
+
+}  // namespace steelyard::test

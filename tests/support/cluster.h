@@ -1,0 +1,47 @@
+// A whole cluster in this process: the real machines with real computing, each on a thread of its own, over
+// the local transport or over ZeroMQ. The same run on every host.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "balancing/policy.h"
+#include "nn/model.h"
+#include "server/checkpoint.h"
+#include "wire/job.h"
+#include "worker/compute/data_set.h"
+
+namespace steelyard::test {
+
+enum class Transport { local, tcp, ipc };
+const char* name(Transport transport);
+
+// Shares drawn at random, seeded: the worst that a policy can do.
+std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed);
+
+struct ClusterResult {
+  Stop stop;
+  std::vector<Snapshot> stored;  // what the keeper was given, oldest first; the last is the end
+  double accuracy = -1;          // of the last evaluation
+  std::vector<std::string> notes;
+};
+
+struct ClusterOptions {
+  Transport transport = Transport::local;
+  Snapshot initial;               // parameters to begin with; progress where
+  std::vector<double> slow;       // by worker; empty: 1
+  std::uint64_t policy_seed = 0;  // 0: the job's own policy
+};
+
+// The parameters a fresh training begins with, and the job's layout filled in.
+Snapshot fresh(Job& job, const nn::Model& model, const DataSets& data);
+
+ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets& data,
+                          ClusterOptions options);
+
+// What one loop on one thread gives: parameters and optimizer state after `rounds` more rounds.
+Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
+                    std::uint64_t rounds);
+
+}  // namespace steelyard::test

@@ -1,0 +1,36 @@
+#include "wire/blob.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace steelyard {
+namespace {
+
+TEST(Blob, LivesAsLongAsAnyoneHoldsIt) {
+  auto values = std::make_shared<std::vector<float>>(std::vector{1.0F, 2.0F});
+  const std::weak_ptr<std::vector<float>> watched = values;
+  const std::span<const float> view(*values);
+  auto blob = std::make_unique<Blob>(Blob::of_floats(std::move(values), view));
+  const Blob copy = *blob;
+  blob.reset();
+  EXPECT_FALSE(watched.expired());
+  EXPECT_EQ(copy.floats()[1], 2.0F);
+  EXPECT_EQ(copy.floats().data(), view.data()) << "a copy of a blob is no copy of its bytes";
+}
+
+TEST(Blob, KnowsWhetherItHoldsFloats) {
+  alignas(4) static std::array<std::byte, 12> bytes{};
+  const auto blob = [&](std::size_t from, std::size_t size) {
+    return Blob({}, std::span(bytes).subspan(from, size));
+  };
+  EXPECT_TRUE(blob(0, 8).holds_floats(2));
+  EXPECT_FALSE(blob(0, 8).holds_floats(1));
+  EXPECT_FALSE(blob(0, 7).holds_floats(1));
+  EXPECT_FALSE(blob(1, 8).holds_floats(2)) << "floats at an odd address";
+  EXPECT_TRUE(Blob().holds_floats(0));
+  EXPECT_FALSE(Blob().holds_floats(1));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,162 @@
+// Every message survives the wire.
+#include "wire/codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/wire/made_messages.h"
+
+namespace steelyard {
+namespace {
+
+using test::MadeMessage;
+
+template <class Receiver, class Said>
+Said there_and_back(Role role, Said said) {
+  const Frames frames = encode(Message(std::in_place_type<Receiver>, std::move(said)));
+  auto decoded = decode(role, frames.header, frames.payload.value_or(Blob()));
+  return std::get<Said>(std::get<Receiver>(std::get<Message>(decoded)));
+}
+
+TEST(Codec, EveryKindIsTheSameAgain) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (const MadeMessage& made : test::messages_of_every_kind(seed)) {
+      SCOPED_TRACE(made.name() + ", seed " + std::to_string(seed));
+      const Frames first = encode(made.message);
+      const auto decoded = decode(made.receiver, first.header, first.payload.value_or(Blob()));
+      ASSERT_TRUE(std::holds_alternative<Message>(decoded));
+      const Frames second = encode(std::get<Message>(decoded));
+      ASSERT_EQ(second.header, first.header);
+      ASSERT_EQ(second.payload.has_value(), first.payload.has_value());
+      if (!first.payload) continue;
+      ASSERT_TRUE(std::ranges::equal(second.payload->bytes(), first.payload->bytes()));
+      ASSERT_EQ(second.payload->bytes().data(), first.payload->bytes().data()) << "a tensor was copied";
+    }
+  }
+}
+
+TEST(Codec, TheGeneratorReachesEveryMessage) {
+  std::set<std::pair<Role, std::size_t>> kinds;
+  for (const MadeMessage& made : test::messages_of_every_kind(1)) {
+    kinds.emplace(made.receiver, made.kind);
+    const Frames frames = encode(made.message);
+    EXPECT_EQ(frames.header.at(4), static_cast<std::byte>(made.receiver));
+    EXPECT_EQ(frames.header.at(5), static_cast<std::byte>(made.kind));
+  }
+  EXPECT_EQ(kinds.size(), 11U + 12U + 9U + 6U)
+      << "11 to the scheduler, 12 to a shard, 9 to a worker, 6 to the keeper";
+}
+
+// The generator and the codec share their list of fields, so a field that the list forgot shows only by name.
+TEST(Codec, AJobArrivesWithAllItSays) {
+  Job job;
+  job.name = "name";
+  job.seed = 2;
+  job.model = "mlp";
+  job.model_options = {{"hidden", 3.5}};
+  job.data = "synthetic";
+  job.data_options = {{"path", "/somewhere"}};
+  job.train_samples = 3, job.test_samples = 4;
+  append(job.layout, "w", {2, 3}, Rule::mean, false);
+  job.layout.slice_size = 5;
+  job.global_batch = 6;
+  job.optimizer = {nn::Optimizer::Kind::nesterov, 0.7, 0.8};
+  job.schedule.kind = nn::Schedule::Kind::cosine;
+  job.schedule.base = 0.11;
+  job.clip_norm = 0.12;
+  job.epochs = 13, job.rounds = 14;
+  job.seconds = 0.15, job.target_accuracy = 0.16;
+  job.evaluate_every = 17, job.checkpoint_every = 18;
+  job.workers = 19, job.shards = 20;
+  job.sync = "sync", job.policy = "equal";
+  job.policy_options = {{"a", "b"}, {"c", "d"}};
+  job.heartbeat = 0.21, job.dead_after = 0.22;
+
+  const auto back = there_and_back<ToWorker>(Role::worker, Welcome{7, 3, job});
+  EXPECT_EQ(back.term, 7U);
+  EXPECT_EQ(back.slot, 3U);
+  const Job& it = back.job;
+  EXPECT_EQ(std::tie(it.name, it.seed, it.model, it.model_options, it.data, it.data_options, it.train_samples,
+                     it.test_samples, it.layout, it.global_batch),
+            std::tie(job.name, job.seed, job.model, job.model_options, job.data, job.data_options,
+                     job.train_samples, job.test_samples, job.layout, job.global_batch));
+  EXPECT_EQ(it.optimizer.kind, job.optimizer.kind);
+  EXPECT_EQ(it.optimizer.momentum, job.optimizer.momentum);
+  EXPECT_EQ(it.optimizer.weight_decay, job.optimizer.weight_decay);
+  EXPECT_EQ(it.schedule.kind, job.schedule.kind);
+  EXPECT_EQ(it.schedule.base, job.schedule.base);
+  EXPECT_EQ(std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
+                     it.checkpoint_every, it.workers, it.shards, it.sync, it.policy, it.policy_options,
+                     it.heartbeat, it.dead_after),
+            std::tie(job.clip_norm, job.epochs, job.rounds, job.seconds, job.target_accuracy,
+                     job.evaluate_every, job.checkpoint_every, job.workers, job.shards, job.sync, job.policy,
+                     job.policy_options, job.heartbeat, job.dead_after));
+  EXPECT_EQ(fingerprint(it), fingerprint(job));
+}
+
+TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
+  const Job job;
+  std::set<std::uint64_t> seen{fingerprint(job)};
+  const auto differs = [&](auto change) {
+    Job other = job;
+    change(other);
+    EXPECT_TRUE(seen.insert(fingerprint(other)).second) << "a change went unseen";
+  };
+  differs([](Job& it) { it.seed = 2; });
+  differs([](Job& it) { it.model = "mlp"; });
+  differs([](Job& it) { it.model_options["hidden"] = 1; });
+  differs([](Job& it) { it.data_options["path"] = ""; });
+  differs([](Job& it) { append(it.layout, "w", {1}); });
+  differs([](Job& it) { it.layout.slice_size = 1; });
+  differs([](Job& it) { it.global_batch = 1; });
+  differs([](Job& it) { it.optimizer.weight_decay = 1e-9; });
+  differs([](Job& it) { it.schedule.warmup = 0.51; });
+  differs([](Job& it) { it.epochs = 11; });
+  differs([](Job& it) { it.shards = 2; });
+  differs([](Job& it) { it.dead_after = 11; });
+  EXPECT_EQ(fingerprint(job), fingerprint(Job{}));
+}
+
+TEST(Codec, TheMessagesOfARoundFieldByField) {
+  const auto open = there_and_back<ToShard>(Role::shard, Open{1, 2, 3, {4, 5}, 6, true, true});
+  EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.need, open.gate, open.save),
+            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true));
+  const auto start = there_and_back<ToWorker>(Role::worker, Start{1, 2, Purpose::evaluate, 3, 4, {5, 6}});
+  EXPECT_EQ(std::tie(start.term, start.round, start.purpose, start.epoch, start.piece, start.positions),
+            std::make_tuple(1U, 2U, Purpose::evaluate, 3U, 4U, Interval{5, 6}));
+  const auto push = there_and_back<ToShard>(
+      Role::shard, Push{1, 2, 3, {4, 5}, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F})});
+  EXPECT_EQ(std::tie(push.term, push.round, push.piece, push.positions, push.weight, push.slice),
+            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6.5, 7U));
+  EXPECT_THAT(push.values.floats(), ::testing::ElementsAre(1.0F, 2.0F));
+  const auto report = there_and_back<ToScheduler>(
+      Role::scheduler, Report{1, 2, Purpose::evaluate, 3, {4, 5}, 0.5, 1.5, 6, 0.25, 9.0});
+  EXPECT_EQ(std::tie(report.term, report.round, report.purpose, report.piece, report.positions,
+                     report.seconds, report.loss, report.correct, report.cpu, report.memory),
+            std::make_tuple(1U, 2U, Purpose::evaluate, 3U, Interval{4, 5}, 0.5, 1.5, 6U, 0.25, 9.0));
+  const auto beat =
+      there_and_back<ToScheduler>(Role::scheduler, ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true});
+  EXPECT_EQ(std::tie(beat.term, beat.version, beat.opened, beat.loaded, beat.gaps, beat.covered),
+            std::make_tuple(1U, 2U, 3U, true, std::vector<Interval>{{4, 5}, {6, 7}}, true));
+}
+
+TEST(Codec, APushHasAHeaderOfAHundredBytesAtTheMost) {
+  const std::vector<float> values(65536);
+  const Frames frames =
+      encode(Message(std::in_place_type<ToShard>, Push{1, 2, 3, {4, 5}, 1, 0, Blob::copy_of(values)}));
+  EXPECT_LE(frames.header.size(), 100U);
+  ASSERT_TRUE(frames.payload);
+  EXPECT_EQ(frames.payload->size(), 262144U);
+}
+
+TEST(CodecDeathTest, WhatStaysAtHomeCannotBeEncoded) {
+  EXPECT_DEATH((void)encode(Message(std::in_place_type<ToWorker>, Final{})), "never leaves its machine");
+  EXPECT_DEATH((void)encode(Message(std::in_place_type<ToCompute>, Abandon{})), "without a wire");
+  EXPECT_DEATH((void)encode(Message(std::in_place_type<ToRecorder>, Note{})), "without a wire");
+  EXPECT_DEATH((void)encode(Message(std::in_place_type<ToLink>, Disconnect{})), "without a wire");
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,101 @@
+// Messages with random contents, one of every kind that travels.
+//
+// A message is filled through the very list of fields that the codec uses, by an archive that makes values up
+// instead of reading them: a message that is added to wire/messages.h is tested without a line here.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "wire/codec.h"
+#include "wire/fields.h"
+
+namespace steelyard::test {
+
+class Maker : public cereal::InputArchive<Maker, cereal::AllowEmptyClassElision> {
+ public:
+  explicit Maker(std::uint64_t seed, std::uint64_t longest = 5)
+      : InputArchive(this), random(seed), most(longest) {}
+
+  Random random;
+  std::uint64_t most;  // elements of a container
+};
+
+template <Plain T>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = maker.random.below(2) == 1;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const bool odd = maker.random.below(10) == 0;
+    value = odd ? std::numeric_limits<T>::infinity() : static_cast<T>(maker.random.normal());
+  } else {
+    value = static_cast<T>(maker.random.next() >> maker.random.below(64));
+  }
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::SizeTag<T>& tag) {
+  tag.size = static_cast<std::remove_reference_t<T>>(maker.random.below(maker.most + 1));
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::BinaryData<T>& data) {
+  auto* bytes = reinterpret_cast<unsigned char*>(data.data);
+  for (std::size_t i = 0; i < data.size; ++i) bytes[i] = static_cast<unsigned char>(maker.random.next());
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::NameValuePair<T>& pair) {
+  maker(pair.value);
+}
+template <class Enum>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, UpTo<Enum>& it) {
+  it.value = static_cast<Enum>(maker.random.below(static_cast<std::uint64_t>(it.last) + 1));
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Blob& blob) {
+  std::vector<float> values(1 + maker.random.below(40));
+  for (float& value : values) value = static_cast<float>(maker.random.normal());
+  blob = Blob::copy_of(values);
+}
+
+// What is said on one machine only.
+template <class T>
+inline constexpr bool stays_home =
+    std::is_same_v<T, Lost> || std::is_same_v<T, Alien> || std::is_same_v<T, Interrupt> ||
+    std::is_same_v<T, Final> || std::is_same_v<T, Computed>;
+
+struct MadeMessage {
+  Role receiver = Role::scheduler;
+  std::size_t kind = 0;
+  Message message;
+
+  [[nodiscard]] std::string name() const {
+    return std::string("to ") + steelyard::name(receiver) + ", kind " + std::to_string(kind);
+  }
+};
+
+template <class Receiver, std::size_t kind = 0>
+void make_messages(Role receiver, Maker& maker, std::vector<MadeMessage>& made) {
+  if constexpr (kind < std::variant_size_v<Receiver>) {
+    using Said = std::variant_alternative_t<kind, Receiver>;
+    if constexpr (!stays_home<Said>) {
+      Said said;
+      maker(said);
+      made.push_back({receiver, kind, Message(std::in_place_type<Receiver>, std::move(said))});
+    }
+    make_messages<Receiver, kind + 1>(receiver, maker, made);
+  }
+}
+
+inline std::vector<MadeMessage> messages_of_every_kind(std::uint64_t seed, std::uint64_t longest = 5) {
+  Maker maker(seed, longest);
+  std::vector<MadeMessage> made;
+  make_messages<ToScheduler>(Role::scheduler, maker, made);
+  make_messages<ToShard>(Role::shard, maker, made);
+  make_messages<ToWorker>(Role::worker, maker, made);
+  make_messages<ToKeeper>(Role::keeper, maker, made);
+  return made;
+}
+
+}  // namespace steelyard::test
+
+CEREAL_REGISTER_ARCHIVE(steelyard::test::Maker)

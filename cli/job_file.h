@@ -26,7 +26,6 @@ struct WorkerSpec {
   double slow = 1;             // its computation takes this many times as long
   std::string device = "cpu";  // or "gpu"
   std::uint64_t most = 0;      // positions that fit its memory in one piece; 0: no limit
-  unsigned threads = 1;        // of its computation
 };
 
 struct JobFile {

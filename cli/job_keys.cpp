@@ -65,7 +65,7 @@ std::vector<JobKey> make_keys() {
        "parts of the model in each of them"},
       {"cluster", "sync", FIELD(file.job.sync), one_of({"bsp"}), "when a round is over"},
       {"cluster", "policy", FIELD(file.job.policy), any_name(),
-       "who divides the batch (steelyard help policies)"},
+       "who divides the batch: equal or lb-bsp"},
       {"cluster", "heartbeat", FIELD(file.job.heartbeat), above(0, 3600), "seconds between signs of life"},
       {"cluster", "dead_after", FIELD(file.job.dead_after), above(0, 86400),
        "seconds of silence after which a process is lost; more than two heartbeats"},
@@ -75,7 +75,6 @@ std::vector<JobKey> make_keys() {
        "slows its computation down by this factor, to try unequal machines on one"},
       {"worker", "device", FIELD(worker.device), one_of({"cpu", "gpu"}), "what it computes on"},
       {"worker", "most", FIELD(worker.most), at_least(0), "samples that fit its memory at once; 0: no limit"},
-      {"worker", "threads", FIELD(worker.threads), at_least(1, 1024), "of its computation"},
   };
 }
 

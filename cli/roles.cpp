@@ -20,6 +20,12 @@ std::string default_name(const char* role) {
   return std::string(role) + "-" + host.data() + "-" + std::to_string(getpid());
 }
 
+void require_device(const std::string& worker, const std::string& device) {
+  if (device == "cpu") return;
+  throw Failure(ExitCode::configuration, "worker '" + worker + "': device \"" + device +
+                                             "\" cannot compute yet, only \"cpu\" can; change its device");
+}
+
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -21,5 +21,7 @@ int run_worker(const WorkerCommand& command, const Extensions& extensions);
 NodeId new_node(Role role);                  // with a fresh random number
 std::string default_name(const char* role);  // host and process
 void raise_descriptor_limit();
+void require_device(const std::string& worker,
+                    const std::string& device);  // throws Failure for what is not here
 
 }  // namespace steelyard

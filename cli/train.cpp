@@ -9,17 +9,23 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <thread>
 
 #include "cli/children.h"
 #include "cli/job_file.h"
 #include "cli/prepare_job.h"
+#include "cli/roles.h"
 #include "cli/run_directory.h"
 #include "cli/signals.h"
 #include "core/error.h"
 
 namespace steelyard {
 namespace {
+
+constexpr Duration farewell = std::chrono::seconds(5);  // for the others to end after the scheduler
+constexpr unsigned most_restarts = 3;                   // of one worker
 
 // A directory for sockets that only this user can enter; gone when the run is over.
 class SocketDirectory {
@@ -56,66 +62,114 @@ RunDirectory run_directory(const TrainCommand& command, const Job& job) {
   return RunDirectory::next("runs", job.name);
 }
 
-void start_all(Children& children, const TrainCommand& command, const JobFile& file, const RunDirectory& run,
-               const SocketDirectory& sockets) {
-  std::vector<std::string> scheduler{"scheduler", run.job(),  "--listen",       sockets.endpoint("scheduler"),
-                                     "--run-dir", run.path(), "--run-dir-ready"};
-  if (command.resume) scheduler.emplace_back("--resume");
-  if (!command.resume_from.empty()) scheduler.insert(scheduler.end(), {"--resume-from", command.resume_from});
-  if (command.quiet) scheduler.emplace_back("--quiet");
-  children.start("scheduler", scheduler, "");
-  const unsigned shards = file.job.shards / file.servers;
-  for (std::uint32_t i = 0; i < file.servers; ++i) {
-    const std::string name = "server-" + std::to_string(i);
-    std::vector<std::string> server{"server",
-                                    "--scheduler",
-                                    sockets.endpoint("scheduler"),
-                                    "--name",
-                                    name,
-                                    "--listen",
-                                    shards == 1 ? sockets.endpoint(name) : "tcp://127.0.0.1:*",
-                                    "--shards",
-                                    std::to_string(shards)};
-    children.start(name, server, run.log(name));
+// The cluster: knows how each process is started, so that a worker that was killed can be started again.
+class Cluster {
+ public:
+  Cluster(const TrainCommand& command, const JobFile& file, const RunDirectory& run)
+      : command_(command), file_(file), run_(run) {}
+
+  void start() {
+    start_scheduler();
+    for (std::uint32_t i = 0; i < file_.servers; ++i) start_server("server-" + std::to_string(i));
+    for (const WorkerSpec& worker : file_.worker_specs) start_worker(worker);
   }
-  for (const WorkerSpec& spec : file.worker_specs) {
-    children.start(spec.name,
-                   {"worker", "--scheduler", sockets.endpoint("scheduler"), "--name", spec.name, "--device",
-                    spec.device, "--slow", std::to_string(spec.slow), "--most", std::to_string(spec.most)},
-                   run.log(spec.name));
-  }
+  // Watches until the scheduler has ended; returns the job's exit code.
+  int supervise(const std::atomic<bool>& interrupted);
+
+ private:
+  void start_scheduler();
+  void start_server(const std::string& name);
+  void start_worker(const WorkerSpec& spec);
+  std::optional<int> ended(const Child& child);
+  void worker_ended(const Child& child, const WorkerSpec& spec);
+  void give_up(int code);
+
+  const TrainCommand& command_;
+  const JobFile& file_;
+  const RunDirectory& run_;
+  const SocketDirectory sockets_;
+  std::map<std::string, unsigned> restarts_;
+  bool ending_ = false;  // the scheduler has been told to end
+  int code_ = 0;         // why, if it was our decision
+  Children children_;    // first to go
+};
+
+void Cluster::start_scheduler() {
+  std::vector<std::string> arguments{
+      "scheduler", run_.job(),  "--listen",       sockets_.endpoint("scheduler"),
+      "--run-dir", run_.path(), "--run-dir-ready"};
+  if (command_.resume) arguments.emplace_back("--resume");
+  if (!command_.resume_from.empty())
+    arguments.insert(arguments.end(), {"--resume-from", command_.resume_from});
+  if (command_.quiet) arguments.emplace_back("--quiet");
+  children_.start("scheduler", arguments, "");
 }
 
-void tell(const Child& child) {
-  std::fprintf(stderr, "steelyard: process '%s' %s; its log is %s\n%s", child.name.c_str(),
-               describe_status(*child.status).c_str(), child.log.c_str(), last_lines(child.log, 5).c_str());
+void Cluster::start_server(const std::string& name) {
+  const unsigned shards = file_.job.shards / file_.servers;
+  children_.start(
+      name,
+      {"server", "--scheduler", sockets_.endpoint("scheduler"), "--name", name, "--listen",
+       shards == 1 ? sockets_.endpoint(name) : "tcp://127.0.0.1:*", "--shards", std::to_string(shards)},
+      run_.log(name));
 }
 
-// Watches until the scheduler has ended; the code is its own.
-int supervise(Children& children, const JobFile& file, const std::atomic<bool>& interrupted) {
-  std::size_t workers = file.worker_specs.size();
-  bool asked = false;
+void Cluster::start_worker(const WorkerSpec& spec) {
+  children_.start(spec.name,
+                  {"worker", "--scheduler", sockets_.endpoint("scheduler"), "--name", spec.name, "--device",
+                   spec.device, "--slow", std::to_string(spec.slow), "--most", std::to_string(spec.most)},
+                  run_.log(spec.name));
+}
+
+int Cluster::supervise(const std::atomic<bool>& interrupted) {
   while (true) {
-    if (interrupted && !std::exchange(asked, true)) children.signal("scheduler", SIGTERM);
-    for (const Child& child : children.ended()) {
-      if (child.name == "scheduler") {
-        if (WIFEXITED(*child.status)) return WEXITSTATUS(*child.status);
-        std::fprintf(stderr, "steelyard: the scheduler %s; resume from the last checkpoint with --resume\n",
-                     describe_status(*child.status).c_str());
-        return static_cast<int>(ExitCode::unreachable);
-      }
-      const bool orderly = WIFEXITED(*child.status) && WEXITSTATUS(*child.status) == 0;
-      if (orderly || asked) continue;
-      tell(child);
-      const bool is_worker =
-          std::ranges::any_of(file.worker_specs, [&](const auto& w) { return w.name == child.name; });
-      if (is_worker && --workers == 0) {
-        std::fprintf(stderr, "steelyard: no worker is left; ending the job\n");
-        children.signal("scheduler", SIGTERM);
+    if (interrupted && !std::exchange(ending_, true)) children_.signal("scheduler", SIGTERM);
+    for (const Child& child : children_.ended()) {
+      if (const auto code = ended(child)) {
+        children_.wait_all(farewell);
+        return *code;
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+// What follows from the end of a process; the job's exit code if it was the scheduler.
+std::optional<int> Cluster::ended(const Child& child) {
+  if (child.name == "scheduler") {
+    if (WIFEXITED(*child.status)) return code_ != 0 ? code_ : WEXITSTATUS(*child.status);
+    std::fprintf(stderr,
+                 "steelyard: the scheduler %s; go on from the last checkpoint with --run-dir %s --resume\n",
+                 describe_status(*child.status).c_str(), run_.path().c_str());
+    return static_cast<int>(ExitCode::unreachable);
+  }
+  const bool orderly = WIFEXITED(*child.status) && WEXITSTATUS(*child.status) == 0;
+  if (orderly || ending_) return std::nullopt;
+  std::fprintf(stderr, "steelyard: process '%s' %s; its log is %s\n%s", child.name.c_str(),
+               describe_status(*child.status).c_str(), child.log.c_str(), last_lines(child.log, 5).c_str());
+  for (const WorkerSpec& spec : file_.worker_specs) {
+    if (spec.name == child.name) worker_ended(child, spec);
+  }
+  return std::nullopt;  // a server: the scheduler notices and says what is to be done
+}
+
+// A worker that was killed is started again; one that ended with a code has said why, and would again.
+void Cluster::worker_ended(const Child& child, const WorkerSpec& spec) {
+  if (WIFEXITED(*child.status)) {
+    const int code = WEXITSTATUS(*child.status);
+    if (code == static_cast<int>(ExitCode::temporary)) return;  // told to leave: the others go on
+    return give_up(code);
+  }
+  if (++restarts_[spec.name] > most_restarts) return give_up(static_cast<int>(ExitCode::failed));
+  std::fprintf(stderr, "steelyard: starting '%s' again\n", spec.name.c_str());
+  start_worker(spec);
+}
+
+void Cluster::give_up(int code) {
+  std::fprintf(stderr, "steelyard: ending the job\n");
+  code_ = code;
+  ending_ = true;
+  children_.signal("scheduler", SIGTERM);
 }
 
 }  // namespace
@@ -126,18 +180,16 @@ int run_train(const TrainCommand& command, const Extensions& extensions) {
     // Every mistake that can be found is found here, before anything is started.
     Job job = file.job;
     complete(job, prepare(job, extensions));
+    for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);
   }
   const RunDirectory run = run_directory(command, file.job);
   write_text(run.job(), file.resolved);
-  const SocketDirectory sockets;
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; });
   setenv("OMP_NUM_THREADS", "1", 1);  // one computing thread a worker, also inside oneDNN
-  Children children;
-  start_all(children, command, file, run, sockets);
-  const int code = supervise(children, file, interrupted);
-  children.wait_all(std::chrono::seconds(5));
-  return code;
+  Cluster cluster(command, file, run);
+  cluster.start();
+  return cluster.supervise(interrupted);
 }
 
 }  // namespace steelyard

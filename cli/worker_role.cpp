@@ -49,10 +49,7 @@ int verdict(const Worker& worker, const WorkerCommand& command) {
 int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   WorkerCommand command = given;
   if (command.name.empty()) command.name = default_name("worker");
-  if (command.device != "cpu") {
-    throw Failure(ExitCode::configuration,
-                  "worker '" + command.name + "': this release computes on the CPU only; use --device cpu");
-  }
+  require_device(command.name, command.device);
   raise_descriptor_limit();
   block_signals();
   const std::string scheduler = complete_endpoint(command.scheduler);

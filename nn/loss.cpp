@@ -44,6 +44,7 @@ double softmax_cross_entropy(Row<const float> scores, std::uint32_t label, Row<f
   return std::log(sum) + top - scores[label];
 }
 
+// At loss 0 exactly, where the hinge has a kink, the gradient is 0.
 double hinge(Row<const float> scores, std::uint32_t label, Row<float> gradient) {
   const std::uint32_t rival = highest(scores, label);
   const double loss = 1.0 + scores[rival] - scores[label];
@@ -54,6 +55,7 @@ double hinge(Row<const float> scores, std::uint32_t label, Row<float> gradient) 
       gradient[label] = -1;
     }
   }
+  // A NaN must not pass for a loss of 0.
   return loss > 0 || std::isnan(loss) ? loss : 0;
 }
 

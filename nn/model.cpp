@@ -10,6 +10,7 @@
 namespace steelyard::nn {
 namespace {
 
+// Every refusal names the layer and what it was given; `trouble` says what is wrong and what to do about it.
 void require(bool condition, const Layer& layer, const std::string& trouble) {
   if (condition) return;
   throw Failure(ExitCode::configuration,
@@ -24,6 +25,8 @@ Shape pooled(const Layer& layer, std::uint32_t size) {
   return {layer.input.height / size, layer.input.width / size, layer.input.channels};
 }
 
+// The kernel must fit into the padded picture; steps of `stride` that would leave it are not taken. In 64
+// bits, so that no padding is too large to be refused.
 Shape convolved(const Layer& layer, const Conv2d& c) {
   require(c.channels > 0 && c.kernel > 0 && c.stride > 0, layer,
           "needs channels, kernel and stride of at least 1");
@@ -121,6 +124,8 @@ Layout Model::layout() const {
   for (const Layer& layer : layers_) {
     if (layer.parameters() == 0) continue;
     CHECK(layout.size() == layer.offset, "layers and layout disagree about an offset");
+    // Channels last, like the samples: oneDNN, the direct kernels and the linear layers read weights as they
+    // lie.
     std::vector<std::uint64_t> shape{layer.biases, layer.fan_in()};
     if (const auto* c = std::get_if<Conv2d>(&layer.kind)) {
       shape = {c->channels, c->kernel, c->kernel, layer.input.channels};
@@ -138,6 +143,7 @@ void Model::initialize(std::span<float> values, std::uint64_t seed) const {
   for (const Layer& layer : layers_) {
     if (layer.parameters() == 0) continue;
     const double bound = 1 / std::sqrt(static_cast<double>(layer.fan_in()));
+    // A sequence of its own for each tensor: a layer more at the end changes none before it.
     for (const auto part : {values.subspan(layer.offset, layer.weights),
                             values.subspan(layer.offset + layer.weights, layer.biases)}) {
       Random random(hash(seed, tensor++));
@@ -156,6 +162,7 @@ double Model::flops_per_sample() const {
     if (layer.parameters() == 0) continue;
     // Every weight meets the sample once for each place of the output.
     const double places = static_cast<double>(layer.output.height) * layer.output.width;
+    // The first layer with weights has no one before it who would want its gradient.
     const double products = layer.offset == 0 ? 2 : 3;
     flops += products * 2 * places * static_cast<double>(layer.weights);
   }

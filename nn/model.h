@@ -39,13 +39,14 @@ struct AveragePool {
 };
 struct Relu {};
 struct Dropout {
-  double probability = 0.5;
-};  // of a feature to be dropped
+  double probability = 0.5;  // of a feature to be dropped
+};
 struct Linear {
   std::uint32_t outputs = 0;
 };
 using LayerKind = std::variant<Conv2d, MaxPool, AveragePool, Relu, Dropout, Linear>;
 
+// One layer in its place: what it is, between which shapes, and where its parameters lie.
 struct Layer {
   std::string name;  // "conv1"; layers without parameters are named by kind and place: "relu2"
   LayerKind kind;
@@ -60,8 +61,10 @@ struct Layer {
 
 class Model {
  public:
+  // `input` is the shape of one sample as the data set delivers it; `classes` is how many scores come out.
   Model(Shape input, std::uint32_t classes, Loss loss = Loss::softmax_cross_entropy);
 
+  // Each adds one layer behind the last. Names become those of the tensors and must differ.
   Model& conv2d(std::string name, Conv2d options);
   Model& max_pool(std::uint32_t size);
   Model& average_pool(std::uint32_t size);
@@ -93,6 +96,7 @@ class Model {
   [[nodiscard]] double flops_per_sample() const;
 
  private:
+  // The shape that the next layer gets.
   [[nodiscard]] Shape last() const { return layers_.empty() ? input_ : layers_.back().output; }
   Layer next(std::string name, LayerKind kind) const;
   Model& add(Layer layer);

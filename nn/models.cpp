@@ -14,6 +14,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// A misspelt option would otherwise train another model than was meant.
 void allow_options(const char* model, const ModelOptions& options, const std::vector<std::string>& known) {
   for (const auto& [key, value] : options.values) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -28,6 +29,7 @@ double option(const ModelOptions& options, const std::string& key, double otherw
   return found == options.values.end() ? otherwise : found->second;
 }
 
+// A hidden layer of a perceptron; dropout 0 adds no layer at all.
 void hidden(Model& model, const std::string& name, std::uint32_t outputs, double dropout) {
   model.linear(name, outputs).relu();
   if (dropout > 0) model.dropout(dropout);
@@ -72,6 +74,7 @@ const ModelTable& built_in_models() {
 
 Model make_model(const std::string& name, const ModelOptions& options, const ModelTable& extra) {
   std::vector<std::string> known;
+  // The user's table first: it may give a built-in name another meaning.
   for (const ModelTable* table : {&extra, &built_in_models()}) {
     const auto found = table->find(name);
     if (found != table->end()) return found->second(options);

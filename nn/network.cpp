@@ -58,7 +58,7 @@ std::vector<std::string> Network::implementations() const {
 
 void Network::forward(std::span<const float> parameters, const MicroBatch& batch, bool training) {
   check_batch(model_, parameters, batch);
-  onednn::use_this_thread_only();
+  onednn::use_this_thread_only();  // here, not once at the start: a network may move between threads
   input_ = staged(batch);
   const Pass pass{batch, training};
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -70,6 +70,8 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
 void Network::backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                        bool add, const FinalRange* on_final) {
   const Pass pass{batch, true};
+  // Two buffers are enough: each step reads the gradient of its output from one and writes that of its input
+  // to the other. The loss began with the first.
   float* d_output = gradients_[0]->data();
   float* other = gradients_[1]->data();
   for (std::size_t i = plan_.steps.size(); i-- > plan_.first_learning;) {

@@ -57,8 +57,11 @@ class Network {
   [[nodiscard]] const float* scores() const { return plan_.steps.back().output->data(); }
   [[nodiscard]] Strides strides(const MicroBatch& batch) const;
 
+  // Constant after construction.
   Model model_;
   Plan plan_;
+
+  // Scratch: means nothing between two calls.
   std::unique_ptr<FloatBuffer> padded_;        // inputs of a micro-batch that is not full
   std::unique_ptr<FloatBuffer> gradients_[2];  // of the activations, by turns
   const float* input_ = nullptr;               // of the call that runs

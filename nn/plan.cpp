@@ -17,6 +17,7 @@ namespace {
 // From this number of input channels on, oneDNN keeps its vectors full.
 constexpr std::uint32_t onednn_channels = 8;
 
+// Walks the layers once, remembering in which order the last activation lies.
 class Planner {
  public:
   Planner(const Model& model, Kernels kernels) : layers_(model.layers()), kernels_(kernels) {}
@@ -53,6 +54,8 @@ class Planner {
     } else {
       turn_to(Order::lanes);
       FusedRelu relu = FusedRelu::no;
+      // The ReLU goes into the convolution; if a max pool follows, that does the backward of the ReLU in its
+      // own sweep, which then touches each gradient once instead of twice.
       if (next_is_relu()) relu = max_pool_at(place_ + 2) ? FusedRelu::forward_only : FusedRelu::yes;
       append(make_direct_conv2d(in, out, options, relu));
       if (relu != FusedRelu::no) ++place_;
@@ -81,6 +84,7 @@ class Planner {
     }
   }
 
+  // Puts a transpose before the layer if the last activation is not in the order it needs.
   void turn_to(Order order) {
     if (order_ == order) return;
     add_step({layer().name + " (transposed)", make_transpose(layer().input, order), 0, 0, nullptr, false},

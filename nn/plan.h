@@ -20,6 +20,8 @@ enum class Kernels : std::uint8_t {
   fast,       // oneDNN and our direct kernels
 };
 
+// One op with its place in the buffers. The network calls steps in order for forward, and backwards for
+// backward.
 struct Step {
   std::string name;  // of the layer, or of what was put between two
   std::unique_ptr<Op> op;
@@ -28,6 +30,9 @@ struct Step {
   bool in_place = false;
 };
 
+// Every activation is kept from forward to backward, each in a buffer of its own except behind ops in place.
+// (A ReLU needs only its output again, a convolution or linear layer only its input, so nothing that is
+// needed is lost.)
 struct Plan {
   std::vector<Step> steps;
   std::vector<std::unique_ptr<FloatBuffer>> activations;
@@ -36,6 +41,7 @@ struct Plan {
   std::size_t first_learning = 0;  // the first step with parameters: backward ends there
 };
 
+// Throws Failure (configuration) if the model is not complete.
 Plan make_plan(const Model& model, Kernels kernels);
 
 }  // namespace steelyard::nn

@@ -113,11 +113,24 @@ void Scheduler::welcome_worker(Time now, NodeId from, const Hello& hello, Outbox
                                                       "' has joined; give each worker a --name of its own"});
   }
   if (former == members_.workers.end() || former->second.node != from) {
+    forget_the_long_gone();
     members_.workers[slot] = {from, slot, hello.name, hello.kind, hello.most, false, true, now, -1, -1};
     note(out, "worker '" + hello.name + "' joined");
   }
   out.send<ToWorker>(from, Welcome{term_, slot, job_});
   if (members_.shards.size() == job_.shards) out.send<ToWorker>(from, roster());
+}
+
+// Workers that left and have no part in any open work. Names that come back within reason keep their slot.
+void Scheduler::forget_the_long_gone() {
+  if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
+  std::erase_if(members_.workers, [&](const auto& entry) {
+    const auto takes_part = [&](const Work& work) {
+      return work.parts().contains(entry.first) ||
+             !work.select([&](const Piece& piece) { return piece.owner == entry.first; }).empty();
+    };
+    return !entry.second.present && std::ranges::none_of(works_, takes_part);
+  });
 }
 
 void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out) {

@@ -52,6 +52,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
   void welcome_worker(Time now, NodeId from, const Hello& hello, Outbox& out);
+  void forget_the_long_gone();
   void welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out);
   void refuse(NodeId to, Refusal reason, std::string text, Outbox& out);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);

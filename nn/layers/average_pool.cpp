@@ -44,6 +44,7 @@ class AveragePoolOp final : public Op {
   float share_;
 };
 
+// The direct kernels: a window's pixel is a whole vector of samples.
 class LanesAveragePoolOp final : public Op {
  public:
   LanesAveragePoolOp(Shape input, std::uint32_t size) : input_(input), size_(size) {}

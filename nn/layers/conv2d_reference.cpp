@@ -5,6 +5,7 @@
 namespace steelyard::nn {
 namespace {
 
+// The equation of conv2d.h, term by term; all sums in double.
 class ReferenceConv2d final : public Op {
  public:
   ReferenceConv2d(Shape input, Shape output, Conv2d options) : in_(input), out_(output), options_(options) {}

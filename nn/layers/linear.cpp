@@ -38,6 +38,7 @@ class LinearOp final : public Op {
   void forward(const Pass& pass, const float* parameters, const float* input, float* output) override {
     const std::uint64_t lanes = pass.lanes();
     const float* biases = parameters + outputs_ * inputs_;
+    // The product is added to the biases, which also gives the lanes behind the samples a finite value.
     for (std::uint64_t o = 0; o < outputs_; ++o) std::fill_n(output + o * lanes, lanes, biases[o]);
     if (order_ == Order::lanes && (pass.training || !vector_)) {
       direct::from_lanes(input_, pass.lanes(), pass.size(), input, turned_.data());
@@ -73,6 +74,7 @@ class LinearOp final : public Op {
       onednn::multiply({inputs_, pass.size(), outputs_}, weights, {g.d_output, lanes}, false, g.d_input,
                        lanes);
       if (pass.size() == lanes) return;
+      // A convolution further down sums over all lanes.
       for (std::uint64_t i = 0; i < inputs_; ++i) {
         std::fill(g.d_input + i * lanes + pass.size(), g.d_input + (i + 1) * lanes, 0.0F);
       }

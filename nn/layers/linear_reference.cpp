@@ -3,6 +3,7 @@
 namespace steelyard::nn {
 namespace {
 
+// The equations of linear.h, term by term; all sums in double.
 class ReferenceLinear final : public Op {
  public:
   ReferenceLinear(std::uint64_t inputs, std::uint32_t outputs) : inputs_(inputs), outputs_(outputs) {}

@@ -46,6 +46,7 @@ class MaxPoolOp final : public Op {
   Windows windows_;
 };
 
+// The direct kernels: a window's pixel is a whole vector of samples.
 class LanesMaxPoolOp final : public Op {
  public:
   LanesMaxPoolOp(Shape input, std::uint32_t size, bool relu) : input_(input), size_(size), relu_(relu) {}

@@ -96,7 +96,6 @@ name = "a"
 slow = 2.5
 device = "gpu"
 most = 128
-threads = 4
 [[worker]]
 )",
                                  "j.toml");
@@ -138,7 +137,6 @@ threads = 4
   EXPECT_EQ(a.slow, 2.5);
   EXPECT_EQ(a.device, "gpu");
   EXPECT_EQ(a.most, 128U);
-  EXPECT_EQ(a.threads, 4U);
   EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
 
   const JobFile again = parse_job(file.resolved, "resolved");
@@ -197,7 +195,6 @@ name = "worker-0"
 slow = 1
 device = "cpu"
 most = 0
-threads = 1
 )");
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
@@ -222,12 +219,12 @@ TEST(JobFile, SetWinsOverTheFile) {
       "[train]\nlr = 0.5\n[policy.boa]\nwindow = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
   const JobFile file = parse_job(text, "j.toml",
                                  {"train.lr=0.25", "cluster.policy=boa", "policy.boa.window=9",
-                                  "data.dir=/x=y", "worker.b.slow=3", "worker.worker-0.threads=2"});
+                                  "data.dir=/x=y", "worker.b.slow=3", "worker.worker-0.most=64"});
   EXPECT_EQ(file.job.schedule.base, 0.25);
   EXPECT_EQ(file.job.policy, "boa");
   EXPECT_THAT(file.job.policy_options, ElementsAre(Pair("window", "9")));
   EXPECT_THAT(file.job.data_options, ElementsAre(Pair("dir", "/x=y")));
-  EXPECT_EQ(file.worker_specs[0].threads, 2U);
+  EXPECT_EQ(file.worker_specs[0].most, 64U);
   EXPECT_EQ(file.worker_specs[1].slow, 3);
 }
 
@@ -249,7 +246,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
             "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, "
             "device, "
-            "most, threads)");
+            "most)");
 }
 
 TEST(JobFile, GoldenValues) {

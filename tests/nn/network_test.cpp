@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/parallel.h"
 #include "core/random.h"
 #include "nn/models.h"
 
@@ -251,6 +252,32 @@ TEST(Network, CanBeMoved) {
   const Sums expected = first.evaluate(parameters, data.batch(0, 2, 2));
   Network second = std::move(first);
   EXPECT_EQ(second.evaluate(parameters, data.batch(0, 2, 2)), expected);
+}
+
+// Ops keep state and oneDNN has scratchpads: none of it may be shared by two networks.
+TEST(Network, OneForEachThreadGivesWhatOneAloneGives) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 32, 13);
+    std::vector<float> expected(parameters.size());
+    Network alone(model);
+    const Sums sums = alone.train(parameters, data.batch(0, 32, 32), expected, false, nullptr);
+    constexpr std::size_t count = 4;
+    std::vector<Network> networks;
+    for (std::size_t i = 0; i < count; ++i) networks.emplace_back(model);
+    std::vector<std::vector<float>> gradients(count, std::vector<float>(parameters.size()));
+    std::vector<Sums> answers(count);
+    parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        for (int again = 0; again < 5; ++again) {
+          answers[i] = networks[i].train(parameters, data.batch(0, 32, 32), gradients[i], false, nullptr);
+        }
+      }
+    });
+    EXPECT_THAT(answers, testing::Each(sums));
+    EXPECT_THAT(gradients, testing::Each(expected));
+  }
 }
 
 TEST(Network, UsesTheKernelsMeantForEachLayer) {

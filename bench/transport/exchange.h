@@ -16,7 +16,7 @@
 
 namespace steelyard::bench {
 
-struct Load {
+struct Exchange {
   std::uint64_t floats = 65536;  // of one message; the slice of the product
   std::uint64_t pieces = 1;      // messages of one round, each way
   unsigned workers = 1;
@@ -38,12 +38,12 @@ class Party {
 using MakeParty = std::function<std::unique_ptr<Party>(unsigned worker)>;
 
 // Seconds per round, over about `duration`. The answers of the rounds before and of the last one are checked.
-double time_rounds(const Load& load, Duration duration, const MakeParty& make);
+double time_rounds(const Exchange& exchange, Duration duration, const MakeParty& make);
 
 // The carriers: seconds per round.
-double product_rounds(const Load& load, Duration duration);   // Shard and ZmqLink over tcp
-double bare_zmq_rounds(const Load& load, Duration duration);  // DEALER and ROUTER over tcp, echoing
-double raw_tcp_rounds(const Load& load, Duration duration);   // sockets and poll, echoing
+double product_rounds(const Exchange& exchange, Duration duration);   // Shard and ZmqLink over tcp
+double bare_zmq_rounds(const Exchange& exchange, Duration duration);  // DEALER and ROUTER over tcp, echoing
+double raw_tcp_rounds(const Exchange& exchange, Duration duration);   // sockets and poll, echoing
 
 // What a worker pushes: small whole numbers, different at every place, so that sums in float are exact.
 std::shared_ptr<FloatBuffer> pattern(std::uint64_t floats);

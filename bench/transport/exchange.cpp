@@ -1,4 +1,4 @@
-#include "bench/transport/load.h"
+#include "bench/transport/exchange.h"
 
 #include <algorithm>
 #include <atomic>
@@ -45,10 +45,10 @@ double work(unsigned worker, Duration duration, const MakeParty& make, Meeting& 
 
 }  // namespace
 
-double time_rounds(const Load& load, Duration duration, const MakeParty& make) {
-  Meeting meeting(load.workers);
+double time_rounds(const Exchange& exchange, Duration duration, const MakeParty& make) {
+  Meeting meeting(exchange.workers);
   std::vector<std::future<double>> parts;
-  for (unsigned worker = 0; worker < load.workers; ++worker) {
+  for (unsigned worker = 0; worker < exchange.workers; ++worker) {
     parts.push_back(std::async(std::launch::async, [&, worker] {
       try {
         return work(worker, duration, make, meeting);

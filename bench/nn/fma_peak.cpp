@@ -1,0 +1,36 @@
+#include "bench/nn/fma_peak.h"
+
+#include <cmath>
+
+#include "bench/pairs.h"
+#include "core/time.h"
+
+namespace steelyard::bench {
+namespace {
+
+FmaLoop loop() {
+  switch (cpu_level()) {
+    case Level::v4:
+      return v4::fma_loop;
+    case Level::v3:
+      return v3::fma_loop;
+    case Level::baseline:
+      break;
+  }
+  return baseline::fma_loop;
+}
+
+}  // namespace
+
+double fma_gigaflops(double for_seconds) {
+  constexpr std::uint64_t steps = 100000;
+  double flops = 0, taken = 0;
+  const Time start = steady_now();
+  while (taken < for_seconds) {
+    expect(std::abs(loop()(steps, flops) - 2.0) < 1e-6, "FMA peak: the loop does not compute what it should");
+    taken = seconds(steady_now() - start);
+  }
+  return flops * 1e-9 / taken;
+}
+
+}  // namespace steelyard::bench

@@ -1,0 +1,22 @@
+// The FMA peak of one thread: what no kernel can pass.
+#pragma once
+
+#include <cstdint>
+
+#include "core/level.h"
+
+namespace steelyard::bench {
+
+// Multiplies and adds in independent registers, `steps` times. Adds the floating-point operations done to
+// `flops` and returns what every lane must have converged to: 2.
+using FmaLoop = double (*)(std::uint64_t steps, double& flops);
+
+// clang-format off
+namespace baseline { double fma_loop(std::uint64_t steps, double& flops); }
+namespace v3 { double fma_loop(std::uint64_t steps, double& flops); }
+namespace v4 { double fma_loop(std::uint64_t steps, double& flops); }
+// clang-format on
+
+double fma_gigaflops(double seconds);  // measured for about so long; throws WrongResult
+
+}  // namespace steelyard::bench

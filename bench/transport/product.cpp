@@ -1,0 +1,198 @@
+// The product: a Shard machine hosted on a ZmqLink over tcp, and workers that speak to it as worker/worker.cpp
+// does. What a scheduler and a keeper would say to the shard is said by a Steward on the first worker's
+// thread, over a connection of its own as in a real job.
+//
+// A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that version.
+// It keeps what it got as it came; copying it into the model's flat buffer is left out, as it is at the
+// limits. The rule is plain SGD: finite check, sum, one sweep over the parameters.
+#include <cmath>
+#include <future>
+
+#include "bench/hardware.h"
+#include "bench/pairs.h"
+#include "bench/transport/exchange.h"
+#include "server/shard.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+
+namespace steelyard::bench {
+namespace {
+
+constexpr NodeId shard_node{Role::shard, 1};
+constexpr Term term = 1;
+constexpr Duration patience = std::chrono::seconds(10);
+constexpr std::uint64_t share = 8;     // positions of one worker; a power of two, so that means are exact
+constexpr Round opened_ahead = 4;      // a shard remembers 8
+constexpr double hours = 3600;         // no heartbeat falls into a reading
+
+Job job_of(const Exchange& exchange) {
+  Job job;
+  append(job.layout, "values", {exchange.size()});
+  job.layout.slice_size = exchange.floats;
+  job.train_samples = job.global_batch = share * exchange.workers;
+  job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
+  job.schedule.base = 1;
+  job.heartbeat = job.dead_after = hours;
+  return job;
+}
+
+template <class Receiver, class Said>
+void say(Link& link, NodeId from, NodeId to, Said said) {
+  link.send({from, to, Message(std::in_place_type<Receiver>, std::move(said))});
+}
+
+// The next message of this kind; others are passed over.
+template <class Wanted, class Receiver>
+Wanted await(Link& link, const char* what) {
+  const Time deadline = steady_now() + patience;
+  while (auto in = link.receive(deadline)) {
+    if (const auto* message = std::get_if<Receiver>(&in->message)) {
+      if (const auto* wanted = std::get_if<Wanted>(message)) return *wanted;
+    }
+  }
+  throw WrongResult(std::string("product: ") + what + " never came");
+}
+
+void serve(const std::string& scheduler) {
+  pin(0);
+  ZmqContext context;
+  ZmqLink link(context, shard_node);
+  Shard::Options options{shard_node, {}, {patience, from_seconds(hours), from_seconds(hours)}};
+  options.hello.endpoint = link.listen("tcp://127.0.0.1:*");
+  link.connect(scheduler_node, scheduler);
+  Shard shard(std::move(options));
+  host(shard, shard_node, link);
+}
+
+// Stands for scheduler and keeper, and owns the server's thread.
+class Steward {
+ public:
+  Steward(ZmqContext& context, const Exchange& exchange)
+      : exchange_(exchange), job_(job_of(exchange)), link_(context, scheduler_node) {
+    const std::string endpoint = link_.listen("tcp://127.0.0.1:*");
+    server_ = std::async(std::launch::async, serve, endpoint);
+  }
+  ~Steward() { say<ToShard>(link_, scheduler_node, shard_node, Stop{}); }  // and waits for the thread
+  Steward(const Steward&) = delete;
+  Steward& operator=(const Steward&) = delete;
+
+  // Welcomes the server and gives it zeros to begin with. Where it listens is returned.
+  std::string prepare() {
+    const std::string server = await<Hello, ToScheduler>(link_, "the server's Hello").endpoint;
+    say<ToShard>(link_, scheduler_node, shard_node, Welcome{term, 0, job_});
+    const std::vector<Slice> all = slices(job_.layout);
+    for (std::uint32_t slice = 0; slice < all.size(); ++slice) {
+      const std::vector<float> zeros(all[slice].size());
+      say<ToShard>(link_, scheduler_node, shard_node, Load{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
+    }
+    while (!await<ShardBeat, ToScheduler>(link_, "the server's word that it is loaded").loaded) {
+    }
+    return server;
+  }
+
+  // Rounds up to and with this one are open, some more are opened, and what the shard has said is heard.
+  void open(Round round) {
+    for (; opened_ <= round + opened_ahead; ++opened_) {
+      const Interval all{0, share * exchange_.workers};
+      say<ToShard>(link_, scheduler_node, shard_node, Open{term, opened_, 0, all, all.size(), false, false});
+    }
+    while (link_.receive(Time{})) {
+    }
+  }
+
+ private:
+  const Exchange exchange_;
+  const Job job_;
+  ZmqLink link_;
+  std::future<void> server_;
+  Round opened_ = 0;
+};
+
+class Client final : public Party {
+ public:
+  Client(const Exchange& exchange, unsigned worker, std::promise<std::string>& bound,
+         const std::shared_future<std::string>& endpoint)
+      : exchange_(exchange),
+        worker_(worker),
+        self_{Role::worker, 1 + worker},
+        link_(context_, self_),
+        values_(pattern(exchange.size())),
+        answers_(exchange.pieces) {
+    if (worker == 0) {
+      steward_ = std::make_unique<Steward>(context_, exchange);
+      bound.set_value(steward_->prepare());
+    }
+    link_.connect(shard_node, endpoint.get());
+    if (!exchange_.sum) sum_once();
+  }
+  void round() override {
+    if (exchange_.sum) {
+      if (steward_) steward_->open(version_);
+      say<ToShard>(link_, self_, shard_node, Pull{term, version_ + 1});
+      push(version_);
+      gather(++version_);
+    } else {
+      push(version_ - 1);  // a repetition: its round is closed
+      say<ToShard>(link_, self_, shard_node, Pull{term, version_});
+      gather(version_);
+    }
+  }
+
+  // Every round subtracts the mean of the pattern once, from zeros; all of it is exact in float.
+  void check() override {
+    const auto times = static_cast<float>(version_);
+    for (std::uint64_t i = 0; i < exchange_.size(); ++i) {
+      const float got = answers_[i / exchange_.floats].floats()[i % exchange_.floats];
+      expect(got == -times * values_->data()[i] / static_cast<float>(share), "product: a parameter is wrong");
+    }
+  }
+
+ private:
+  void sum_once() {
+    steward_->open(0);
+    say<ToShard>(link_, self_, shard_node, Pull{term, 1});
+    push(0);
+    gather(++version_);
+  }
+
+  void push(Round round) {
+    const Interval mine{worker_ * share, (worker_ + 1) * share};
+    for (std::uint32_t slice = 0; slice < exchange_.pieces; ++slice) {
+      const auto values =
+          Blob::of_floats(values_, {values_->data() + slice * exchange_.floats, exchange_.floats});
+      say<ToShard>(link_, self_, shard_node,
+                   Push{term, round, 1 + worker_, mine, static_cast<double>(share), slice, values});
+    }
+  }
+
+  void gather(Version version) {
+    for (std::uint64_t missing = exchange_.pieces; missing > 0; --missing) {
+      auto got = await<Parameters, ToWorker>(link_, "an answer");
+      expect(got.version == version && got.slice < exchange_.pieces && got.values.holds_floats(exchange_.floats),
+             "product: an answer is of another version or size");
+      answers_[got.slice] = std::move(got.values);
+    }
+  }
+
+  const Exchange exchange_;
+  const unsigned worker_;
+  const NodeId self_;
+  ZmqContext context_;
+  std::unique_ptr<Steward> steward_;  // the first worker's
+  ZmqLink link_;
+  const std::shared_ptr<FloatBuffer> values_;
+  std::vector<Blob> answers_;
+  Version version_ = 0;
+};
+
+}  // namespace
+
+double product_rounds(const Exchange& exchange, Duration duration) {
+  std::promise<std::string> bound;
+  const std::shared_future<std::string> endpoint = bound.get_future().share();
+  return time_rounds(exchange, duration, [&](unsigned worker) {
+    return std::make_unique<Client>(exchange, worker, bound, endpoint);
+  });
+}
+
+}  // namespace steelyard::bench

@@ -1,0 +1,71 @@
+// A model and a data set of your own, trained by a whole cluster.
+//
+// The data: points in a square, of three classes, as rings around the middle. The model: a small perceptron.
+// steelyard::run makes scheduler, server and worker of this program, so `train` starts the cluster with it:
+//
+//   own_model train examples/jobs/own_model.toml
+//
+// ends after a second or two with
+//
+//   finished
+//     test accuracy       99.02 %   (best 99.18 %, round 1800)
+//     ...
+//
+// To build it elsewhere: find_package(steelyard), then link steelyard::cli; tests/package/project does so.
+#include <memory>
+
+#include "cli/run.h"
+#include "core/random.h"
+
+namespace {
+
+using steelyard::hash;
+using steelyard::unit;
+
+// Samples are made as they are read: a pure function of their number, so all workers see the same.
+class Rings : public steelyard::DataSet {
+ public:
+  Rings(std::uint64_t size, std::uint64_t seed) : size_(size), seed_(seed) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] steelyard::nn::Shape shape() const override { return {1, 1, 2}; }
+  [[nodiscard]] std::uint32_t classes() const override { return 3; }
+
+  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+    const double x = 2 * unit(hash(seed_, index, 0)) - 1;
+    const double y = 2 * unit(hash(seed_, index, 1)) - 1;
+    const double square = x * x + y * y;
+    into[0] = static_cast<float>(x);
+    into[1] = static_cast<float>(y);
+    label = square < 0.25 ? 0 : square < 0.7 ? 1 : 2;
+  }
+
+ private:
+  std::uint64_t size_, seed_;
+};
+
+// Options are the job's: [data] samples = "50000".
+steelyard::DataSets rings(const steelyard::DataOptions& options) {
+  const auto samples = options.find("samples");
+  const std::uint64_t size = samples == options.end() ? 50000 : std::stoull(samples->second);
+  return {.train = std::make_shared<Rings>(size, 1), .test = std::make_shared<Rings>(size / 10, 2)};
+}
+
+// And so are these: [model] width = 32.
+steelyard::nn::Model perceptron(const steelyard::nn::ModelOptions& options) {
+  const auto width = options.values.find("width");
+  const auto units = static_cast<std::uint32_t>(width == options.values.end() ? 32 : width->second);
+  return steelyard::nn::Model(options.input, options.classes)
+      .linear("hidden1", units)
+      .relu()
+      .linear("hidden2", units)
+      .relu()
+      .linear("out", options.classes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return steelyard::run(argc, argv,
+                        {.models = {{"perceptron", perceptron}}, .data_sets = {{"rings", rings}}});
+}

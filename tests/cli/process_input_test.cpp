@@ -1,0 +1,133 @@
+// What a person can get wrong: each mistake gets a message with the next step, its exit code, and nothing
+// else.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ProcessInput : public ProcessTest {};
+
+TEST_F(ProcessInput, UnknownKeyNamesFileLineAndTheNearestKey) {
+  const std::string job = write("odd.toml", "[train]\nbatch = 256\nmomentun = 0.9\n[[worker]]\n");
+  EXPECT_EQ(run({"train", job}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("odd.toml:3:1"), HasSubstr("\"momentun\""),
+                           HasSubstr("did you mean \"momentum\"?")));
+}
+
+TEST_F(ProcessInput, ValueOutOfRangeNamesTheRange) {
+  EXPECT_EQ(run(train("run", {"train.lr=-1"})), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("train.lr=-1"), HasSubstr("above 0")));
+}
+
+TEST_F(ProcessInput, MissingJobFileIsNamed) {
+  EXPECT_EQ(run({"train", path("nowhere.toml")}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("nowhere.toml"), HasSubstr("cannot be read")));
+}
+
+TEST_F(ProcessInput, MissingDataNamesThePackageAndTheKey) {
+  const std::string job =
+      write("data.toml", "[data]\nname = \"fashion-mnist\"\ndir = \"/nowhere\"\n[[worker]]\n");
+  EXPECT_EQ(run({"train", job}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("/nowhere"), HasSubstr("dataset-fashion-mnist"), HasSubstr("data.dir")));
+}
+
+TEST_F(ProcessInput, UnknownModelPolicyAndCommandAreRefused) {
+  EXPECT_EQ(run(train("run", {"model.name=lenet"})), 78);
+  EXPECT_THAT(said_, HasSubstr("lenet5"));
+  EXPECT_EQ(run(train("run", {"cluster.policy=lbbsp"})), 78);
+  EXPECT_THAT(said_, HasSubstr("lb-bsp"));
+  EXPECT_EQ(run({"trian", job_}), 2);
+  EXPECT_THAT(said_, HasSubstr("--help"));
+  EXPECT_FALSE(std::filesystem::exists(path("run")));  // nothing was begun
+}
+
+TEST_F(ProcessInput, PortInUseIsNamed) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(socket, 1), 0);
+  ASSERT_EQ(getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string endpoint = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  EXPECT_EQ(run({"scheduler", job_, "--listen", endpoint, "--run-dir", path("run")}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr(endpoint), HasSubstr("another port")));
+  close(socket);
+}
+
+TEST_F(ProcessInput, PlainTextBeyondThisMachineNeedsInsecure) {
+  EXPECT_EQ(run({"scheduler", job_, "--listen", "0.0.0.0:*", "--run-dir", path("run")}), 78);
+  EXPECT_THAT(said_, HasSubstr("--insecure"));
+  EXPECT_EQ(run({"server", "--scheduler", "127.0.0.1:1", "--listen", "0.0.0.0:*"}), 78);
+  EXPECT_THAT(said_, HasSubstr("--insecure"));
+}
+
+TEST_F(ProcessInput, NobodyThereIsSaidAfterTheWait) {
+  const std::string nobody = "ipc://" + path("nobody");
+  EXPECT_EQ(run({"worker", "--scheduler", nobody, "--wait", "0.3"}), 69);
+  EXPECT_THAT(said_, AllOf(HasSubstr(nobody), HasSubstr("is it running")));
+  EXPECT_EQ(run({"server", "--scheduler", nobody, "--wait", "0.3"}), 69);
+  EXPECT_THAT(said_, HasSubstr(nobody));
+}
+
+// Permissions do not bind root, but a file is no directory for anybody.
+TEST_F(ProcessInput, RunDirectoryThatCannotBeNamesAWayOut) {
+  write("file", "");
+  EXPECT_EQ(run(train("file/run")), 74);
+  EXPECT_THAT(said_, AllOf(HasSubstr(path("file/run")), HasSubstr("--run-dir")));
+  EXPECT_EQ(run(train("file")), 74);
+  EXPECT_EQ(run(train("none", {"train.epochs=1"})), 0);
+  EXPECT_EQ(run(train("none")), 74);  // what is there is not overwritten
+  EXPECT_THAT(said_, AllOf(HasSubstr("not empty"), HasSubstr("--resume")));
+}
+
+TEST_F(ProcessInput, ResumeWithoutARunIsRefused) {
+  std::vector<std::string> arguments = train("run");
+  arguments.emplace_back("--resume");
+  EXPECT_EQ(run(arguments), 74);
+  EXPECT_THAT(said_, HasSubstr("no run in it"));
+}
+
+TEST_F(ProcessInput, DiskFullAtACheckpointKeepsTheOneBefore) {
+  const std::string disk = path("disk");
+  std::filesystem::create_directory(disk);
+  // Room for one checkpoint of the perceptron, of 2.1 MB, and no second.
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=3500k") != 0) {
+    GTEST_SKIP() << "no right to mount a small disk; run the tests as root";
+  }
+  const int code = run(train("disk/run", {"model.name=mlp", "train.epochs=2"}));
+  EXPECT_EQ(code, 74);
+  EXPECT_THAT(said_, AllOf(HasSubstr("No space left"), HasSubstr("free")));
+  EXPECT_TRUE(std::filesystem::exists(disk + "/run/checkpoints/32/MANIFEST.json"));
+  EXPECT_FALSE(std::filesystem::exists(disk + "/run/checkpoints/64"));
+  EXPECT_EQ(umount(disk.c_str()), 0);
+}
+
+TEST_F(ProcessInput, NonFiniteStopsAndKeepsTheLastGoodCheckpoint) {
+  ASSERT_EQ(run(train("run", {"model.name=mlp", "train.epochs=1"})), 0);
+  std::vector<std::string> arguments = train("run", {"model.name=mlp", "train.epochs=2", "train.lr=1e9"});
+  arguments.emplace_back("--resume");
+  EXPECT_EQ(run(arguments), 1);
+  EXPECT_THAT(said_, AllOf(HasSubstr("not finite"), HasSubstr("round 3"), HasSubstr("worker 'ada'"),
+                           HasSubstr("train.clip_norm"), Not(HasSubstr("ended with code"))));
+  EXPECT_TRUE(std::filesystem::exists(path("run/checkpoints/32/MANIFEST.json")));
+  EXPECT_THAT(text_of(path("run/result.json")),
+              AllOf(HasSubstr("\"non-finite\""), HasSubstr("checkpoints/32")));
+}
+
+}  // namespace
+}  // namespace steelyard

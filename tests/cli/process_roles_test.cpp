@@ -1,0 +1,115 @@
+// The roles by hand: any order, latecomers, strangers, and an orderly end.
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+
+#include "process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::HasSubstr;
+
+class ProcessRoles : public ProcessTest {
+ protected:
+  [[nodiscard]] std::string endpoint() const { return "ipc://" + path("scheduler"); }
+
+  std::unique_ptr<Run> scheduler(const std::vector<std::string>& settings = {}) {
+    std::vector<std::string> arguments{"scheduler", job_, "--listen", endpoint(), "--run-dir", path("run")};
+    for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    return std::make_unique<Run>(path("scheduler.log"), arguments);
+  }
+  std::unique_ptr<Run> server(const std::string& name) {
+    return start({"server", "--scheduler", endpoint(), "--name", name, "--listen", "127.0.0.1:*"}, name);
+  }
+  std::unique_ptr<Run> worker(const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"worker", "--scheduler", endpoint(), "--name", name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return start(arguments, name);
+  }
+  std::unique_ptr<Run> start(const std::vector<std::string>& arguments, const std::string& name) {
+    return std::make_unique<Run>(path(name + ".log"), arguments);
+  }
+};
+
+TEST_F(ProcessRoles, StartInAnyOrder) {
+  const std::vector<std::string> roles{"scheduler", "s0", "s1", "ada", "bob"};
+  for (int turn = 0; turn < 3; ++turn) {
+    SCOPED_TRACE(turn);
+    std::vector<std::string> order = roles;
+    if (turn == 0) std::ranges::reverse(order);
+    if (turn == 2) std::ranges::rotate(order, order.begin() + 2);
+    std::vector<std::unique_ptr<Run>> runs;
+    for (const std::string& role : order) {
+      runs.push_back(role == "scheduler" ? scheduler() : role[0] == 's' ? server(role) : worker(role));
+      // The next one comes when this one is really there, so that the order is the one that is tested.
+      usleep(100'000);
+    }
+    for (const auto& run : runs) ends_clean(*run, 0);
+    EXPECT_GT(accuracy("run"), 0.9);
+    std::filesystem::remove_all(path("run"));
+  }
+}
+
+TEST_F(ProcessRoles, ALateWorkerJoinsTheRunningJob) {
+  const auto decides = scheduler({"train.epochs=0", "train.seconds=4"});
+  const auto s0 = server("s0");
+  const auto s1 = server("s1");
+  const auto ada = worker("ada");
+  const auto bob = worker("bob");
+  ASSERT_TRUE(eventually(
+      [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
+  const auto cleo = worker("cleo");
+  for (const auto* run : {&decides, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 0);
+  EXPECT_TRUE(decides->says("worker 'cleo' joined"));
+  EXPECT_THAT(text_of(path("run/rounds.jsonl")), HasSubstr("\"workers\":[\"ada\",\"bob\",\"cleo\"]"));
+}
+
+TEST_F(ProcessRoles, AnotherJobIsRefused) {
+  const std::string larger =
+      write("larger.toml", "[data]\nname = \"synthetic\"\n[train]\nbatch = 100\n[[worker]]\n");
+  const auto decides = scheduler();
+  const auto stranger = worker("stranger", {"--job", larger});
+  ends_clean(*stranger, 76);
+  EXPECT_THAT(stranger->output(), HasSubstr("refused"));
+  const auto odd = start({"server", "--scheduler", endpoint(), "--name", "odd", "--job", larger}, "odd");
+  ends_clean(*odd, 76);
+  decides->signal(SIGTERM);
+  ends_clean(*decides, 75);
+}
+
+TEST_F(ProcessRoles, CtrlCAtTheSchedulerEndsAllWithACheckpoint) {
+  const auto decides = scheduler({"train.epochs=1000000"});
+  std::vector<std::unique_ptr<Run>> others;
+  for (const char* name : {"s0", "s1"}) others.push_back(server(name));
+  for (const char* name : {"ada", "bob"}) others.push_back(worker(name));
+  ASSERT_TRUE(eventually(
+      [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
+  decides->signal(SIGINT);
+  ends_clean(*decides, 75);
+  for (const auto& run : others) ends_clean(*run, 75);
+  EXPECT_TRUE(decides->says("run/checkpoints/"));
+}
+
+TEST_F(ProcessRoles, AWorkerToldToLeaveLeavesTheOthersTheWork) {
+  const auto decides = scheduler({"train.epochs=0", "train.seconds=4"});
+  const auto s0 = server("s0");
+  const auto s1 = server("s1");
+  const auto ada = worker("ada");
+  const auto bob = worker("bob");
+  ASSERT_TRUE(eventually(
+      [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
+  bob->signal(SIGTERM);
+  ends_clean(*bob, 75);
+  ends_clean(*decides, 0);
+  ends_clean(*ada, 0);
+  EXPECT_TRUE(decides->says("worker 'bob' left"));
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+}  // namespace
+}  // namespace steelyard

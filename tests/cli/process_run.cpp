@@ -1,0 +1,191 @@
+#include "process_run.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* job_text = R"([job]
+name = "small"
+[model]
+name = "softmax"
+[data]
+name = "synthetic"
+train = 8192
+test = 1024
+[train]
+batch = 256
+epochs = 4
+optimizer = "sgd"
+lr = 0.1
+[cluster]
+servers = 2
+policy = "lb-bsp"
+[[worker]]
+name = "ada"
+[[worker]]
+name = "bob"
+slow = 2
+)";
+
+// The binaries of a build lie together.
+std::string program() { return (fs::read_symlink("/proc/self/exe").parent_path() / "steelyard").string(); }
+
+std::string new_mark() {
+  static int runs = 0;
+  return "STEELYARD_TEST_RUN=" + std::to_string(getpid()) + "-" + std::to_string(++runs);
+}
+
+bool is_zombie(pid_t process) {
+  const std::string status = text_of("/proc/" + std::to_string(process) + "/stat");
+  const std::size_t end = status.rfind(')');
+  return end == std::string::npos || status.substr(end + 2, 1) == "Z";
+}
+
+}  // namespace
+
+bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+Run::Run(const fs::path& log, const std::vector<std::string>& arguments, const std::function<void()>& before)
+    : log_(log), mark_(new_mark()) {
+  const std::string binary = program();
+  std::vector<std::string> owned{binary};
+  owned.insert(owned.end(), arguments.begin(), arguments.end());
+  std::vector<char*> raw;
+  for (std::string& argument : owned) raw.push_back(argument.data());
+  raw.push_back(nullptr);
+  std::vector<char*> environment{mark_.data()};
+  for (char** it = environ; *it != nullptr; ++it) environment.push_back(*it);
+  environment.push_back(nullptr);
+  process_ = fork();
+  if (process_ != 0) return;
+  setpgid(0, 0);
+  const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  dup2(out, STDOUT_FILENO);
+  dup2(out, STDERR_FILENO);
+  dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+  if (before) before();
+  execve(binary.c_str(), raw.data(), environment.data());
+  _exit(127);
+}
+
+Run::~Run() {
+  for (const pid_t process : living()) kill(process, SIGKILL);
+  if (!code_) waitpid(process_, nullptr, 0);
+}
+
+void Run::signal(int signal) const { kill(process_, signal); }
+
+std::optional<int> Run::code() {
+  eventually([&] {
+    int status = 0;
+    if (!code_ && waitpid(process_, &status, WNOHANG) == process_) {
+      code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+    return code_.has_value();
+  });
+  return code_;
+}
+
+std::vector<pid_t> Run::living() const {
+  std::vector<pid_t> found;
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string environment = text_of(entry.path() / "environ") + '\0';
+    const auto process = static_cast<pid_t>(std::stol(name));
+    if (environment.find(mark_ + '\0') != std::string::npos && !is_zombie(process)) found.push_back(process);
+  }
+  return found;
+}
+
+pid_t Run::living_with(const std::string& words) const {
+  for (const pid_t process : living()) {
+    std::string line = text_of("/proc/" + std::to_string(process) + "/cmdline");
+    for (char& c : line) c = c == '\0' ? ' ' : c;
+    if (line.find(words) != std::string::npos) return process;
+  }
+  return 0;
+}
+
+void ProcessTest::SetUp() {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "libzmq is not instrumented for the thread sanitizer";
+#endif
+  std::string pattern = (fs::temp_directory_path() / "process_test-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  directory_ = pattern;
+  job_ = write("job.toml", job_text);
+}
+
+void ProcessTest::TearDown() {
+  if (directory_.empty()) return;
+  if (HasFailure()) {
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+      if (entry.path().extension() != ".log") continue;
+      std::printf("---- %s\n%s\n", entry.path().c_str(), text_of(entry.path()).c_str());
+    }
+  }
+  fs::remove_all(directory_);
+}
+
+void ProcessTest::ends_clean(Run& run, int code) {
+  EXPECT_EQ(run.code(), code);
+  EXPECT_TRUE(eventually([&] { return run.living().empty(); })) << "processes are left behind";
+  for (const char* crash : {"terminate called", "core dumped", "Segmentation", "what():", "CHECK", "#0 "}) {
+    EXPECT_THAT(run.output(), testing::Not(testing::HasSubstr(crash)));
+  }
+}
+
+int ProcessTest::run(const std::vector<std::string>& arguments, const std::function<void()>& before) {
+  Run run(directory_ / "run.log", arguments, before);
+  const int code = run.code().value_or(-1);
+  ends_clean(run, code);
+  said_ = run.output();
+  return code;
+}
+
+std::string ProcessTest::write(const std::string& name, const std::string& text) const {
+  std::ofstream(directory_ / name, std::ios::binary) << text;
+  return path(name);
+}
+
+std::vector<std::string> ProcessTest::train(const std::string& run_dir,
+                                            const std::vector<std::string>& settings) const {
+  std::vector<std::string> arguments{"train", job_, "--run-dir", path(run_dir)};
+  for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+  return arguments;
+}
+
+double ProcessTest::accuracy(const std::string& run_dir) const {
+  const auto result = nlohmann::json::parse(text_of(path(run_dir + "/result.json")), nullptr, false);
+  return result.is_object() && result["accuracy"].is_number() ? result["accuracy"].get<double>() : -1;
+}
+
+}  // namespace steelyard

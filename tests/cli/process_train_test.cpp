@@ -1,0 +1,125 @@
+// `steelyard train` under signals: whatever happens to it or its children, the job ends well or can be
+// resumed, and no process is left behind.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ProcessTrain : public ProcessTest {
+ protected:
+  // So long that only a signal ends it.
+  [[nodiscard]] std::vector<std::string> endless(const std::string& run_dir) const {
+    return train(run_dir, {"train.epochs=1000000"});
+  }
+  void await_checkpoint(const std::string& run_dir) const {
+    ASSERT_TRUE(eventually([&] {
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(path(run_dir + "/checkpoints"), none)) {
+        if (std::filesystem::exists(entry.path() / "MANIFEST.json")) return true;
+      }
+      return false;
+    })) << "training did not begin";
+  }
+};
+
+TEST_F(ProcessTrain, FinishesAndTellsSo) {
+  ASSERT_EQ(run(train("run")), 0);
+  EXPECT_THAT(said_, AllOf(HasSubstr("finished"), HasSubstr("test accuracy"), HasSubstr("percent of ideal")));
+  EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"outcome\": \"finished\""));
+  EXPECT_GT(accuracy("run"), 0.9);
+  const std::string rounds = text_of(path("run/rounds.jsonl"));
+  EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 4 * 32 + 4);  // and an evaluation each epoch
+}
+
+TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
+  {
+    Run run(path("first.log"), endless("run"));
+    await_checkpoint("run");
+    run.signal(SIGINT);
+    ends_clean(run, 75);
+    EXPECT_TRUE(run.says("told to end"));
+    EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
+  }
+  // A job that was over by then has an end to come to all the same.
+  std::vector<std::string> again = train("run", {"train.epochs=0", "train.rounds=100000", "train.seconds=2"});
+  again.emplace_back("--resume");
+  EXPECT_EQ(run(again), 0);
+  EXPECT_THAT(said_, HasSubstr("resuming from"));
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
+  Run run(path("run.log"), endless("run"));
+  await_checkpoint("run");
+  run.signal(SIGSTOP);  // both requests wait for it together
+  run.signal(SIGINT);
+  run.signal(SIGTERM);
+  run.signal(SIGCONT);
+  const auto code = run.code();
+  EXPECT_THAT(code, testing::Optional(testing::AnyOf(128 + SIGINT, 128 + SIGTERM)));
+  EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
+}
+
+TEST_F(ProcessTrain, KilledItselfItLeavesNobodyBehindAndCanBeResumed) {
+  {
+    Run run(path("first.log"), endless("run"));
+    await_checkpoint("run");
+    run.signal(SIGKILL);
+    EXPECT_EQ(run.code(), -SIGKILL);
+    EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
+  }
+  std::vector<std::string> again = train("run", {"train.epochs=0", "train.rounds=100000", "train.seconds=2"});
+  again.emplace_back("--resume");
+  EXPECT_EQ(run(again), 0);
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessTrain, AKilledWorkerIsDoneWithout) {
+  Run run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4", "train.checkpoint_every=1"}));
+  await_checkpoint("run");
+  const pid_t worker = run.living_with("--name bob");
+  ASSERT_NE(worker, 0);
+  kill(worker, SIGKILL);
+  ends_clean(run, 0);
+  EXPECT_TRUE(run.says("'bob' was killed by signal 9"));
+  EXPECT_GT(accuracy("run"), 0.9);
+  // Every position of every epoch once: rounds follow each other without gaps.
+  EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"finished\""));
+}
+
+TEST_F(ProcessTrain, WithoutAnyWorkerItEndsWithACheckpoint) {
+  Run run(path("run.log"), endless("run"));
+  await_checkpoint("run");
+  kill(run.living_with("--name ada"), SIGKILL);
+  kill(run.living_with("--name bob"), SIGKILL);
+  ends_clean(run, 75);
+  EXPECT_TRUE(run.says("no worker is left"));
+}
+
+TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
+  Run run(path("run.log"), endless("run"));
+  await_checkpoint("run");
+  kill(run.living_with("--name server-1"), SIGKILL);
+  ends_clean(run, 69);
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("server-1"), HasSubstr("resume")));
+}
+
+TEST_F(ProcessTrain, AKilledSchedulerEndsTheJobWithAWord) {
+  Run run(path("run.log"), endless("run"));
+  await_checkpoint("run");
+  kill(run.living_with(" scheduler "), SIGKILL);
+  ends_clean(run, 69);
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("scheduler was killed"), HasSubstr("--resume")));
+}
+
+}  // namespace
+}  // namespace steelyard

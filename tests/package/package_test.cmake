@@ -1,0 +1,39 @@
+# Installs this build into a directory of its own, moves that, builds another project with it, and trains.
+cmake_minimum_required(VERSION 3.25)
+
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${what}: ended with ${code}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(place ${BUILD}/tests/package/run)
+file(REMOVE_RECURSE ${place})
+run("installing" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${place}/installed-here)
+# Nothing in it may remember where it was put.
+file(RENAME ${place}/installed-here ${place}/prefix)
+
+file(COPY ${CMAKE_CURRENT_LIST_DIR}/project DESTINATION ${place})
+file(COPY ${SOURCE}/examples/own_model.cpp DESTINATION ${place}/project)
+run("configuring the other project" ${CMAKE_COMMAND} -S ${place}/project -B ${place}/build -G ${GENERATOR}
+  -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=${TYPE} -DCMAKE_PREFIX_PATH=${place}/prefix)
+run("building the other project" ${CMAKE_COMMAND} --build ${place}/build --verbose)
+if(output MATCHES "${SOURCE}/(core|nn|cli|wire|worker)")
+  message(FATAL_ERROR "the other project was built with sources of ours:\n${output}")
+endif()
+
+run("the installed program" ${place}/prefix/bin/steelyard --version)
+if(NOT output MATCHES "^steelyard [0-9]")
+  message(FATAL_ERROR "unexpected version text: ${output}")
+endif()
+run("training" ${place}/build/own_model train ${SOURCE}/examples/jobs/own_model.toml
+  --set train.epochs=3 --run-dir ${place}/training)
+file(READ ${place}/training/result.json result)
+string(JSON outcome GET "${result}" outcome)
+string(JSON accuracy GET "${result}" accuracy)
+if(NOT outcome STREQUAL "finished" OR accuracy LESS 0.9)
+  message(FATAL_ERROR "the training ended as '${outcome}' with accuracy ${accuracy}:\n${output}")
+endif()
+file(REMOVE_RECURSE ${place})

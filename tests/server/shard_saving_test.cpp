@@ -1,0 +1,81 @@
+// Versions that are kept for the keeper while later rounds go on.
+#include "tests/server/shard_case.h"
+
+namespace steelyard {
+namespace {
+
+using test::keeper_node;
+using test::shard_job;
+using test::ShardCase;
+using ::testing::IsEmpty;
+
+std::vector<float> slot_of(const std::vector<State>& states, std::uint32_t slot) {
+  std::vector<float> values;
+  for (const State& state : states) {
+    if (state.slot == slot)
+      values.insert(values.end(), state.values.floats().begin(), state.values.floats().end());
+  }
+  return values;
+}
+
+TEST(ShardSaving, AMarkedVersionStaysWhileLaterRoundsGoOn) {
+  ShardCase it(shard_job(10, 4, nn::Optimizer::Kind::momentum));
+  it.load();
+  it.open(0, {0, 8}, false, true);
+  it.finish(0, {0, 8});
+  const std::vector<float> marked = it.parameters();
+  it.tell(keeper_node, Fetch{1});
+  const std::vector<State> before = it.heard<State>();
+  for (Round round = 1; round < 5; ++round) {
+    it.open(round, {8 * round, 8 * (round + 1)});
+    it.finish(round, {8 * round, 8 * (round + 1)});
+  }
+  ASSERT_NE(it.parameters(), marked);
+  it.tell(keeper_node, Fetch{1});
+  const std::vector<State> states = it.heard<State>();
+  ASSERT_EQ(states.size(), 6U) << "three slices, parameters and momentum";
+  EXPECT_EQ(slot_of(states, 0), marked);
+  EXPECT_EQ(slot_of(states, 1), slot_of(before, 1)) << "the momentum of that version, not of now";
+  for (const State& state : states) EXPECT_EQ(std::tie(state.version, state.steps), std::make_tuple(1U, 1U));
+
+  it.tell(keeper_node, Saved{1, true, "path"});
+  it.tell(keeper_node, Fetch{1});
+  EXPECT_THAT(it.heard<State>(), IsEmpty()) << "it is safe: no need to keep it";
+  EXPECT_EQ(it.heard<Gone>().size(), 3U);
+}
+
+TEST(ShardSaving, AnUnmarkedVersionCanBeHadWhileItIsTheCurrentOne) {
+  ShardCase it(shard_job());
+  it.load(4);
+  it.tell(keeper_node, Fetch{4});
+  EXPECT_EQ(it.heard<State>().size(), 3U);
+  it.tell(keeper_node, Fetch{3});
+  EXPECT_EQ(it.heard<Gone>().size(), 3U);
+}
+
+TEST(ShardSaving, AVersionToComeIsSentSliceBySlice) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8}, false, true);
+  it.tell(keeper_node, Fetch{1});
+  EXPECT_THAT(it.said, IsEmpty());
+  for (std::uint32_t slice = 0; slice < 3; ++slice) {
+    it.tell(test::worker_node(1), it.push(0, {0, 8}, slice));
+    const auto states = it.heard<State>();
+    ASSERT_EQ(states.size(), 1U);
+    EXPECT_EQ(states[0].slice, slice);
+  }
+  it.tell(keeper_node, Saved{1, true, ""});
+  it.open(1, {8, 16}, false, false);
+  it.finish(1, {8, 16});
+  EXPECT_THAT(it.heard<State>(), IsEmpty()) << "what was asked for has been answered";
+}
+
+TEST(ShardSaving, NothingIsSentBeforeThereIsAnything) {
+  ShardCase it(shard_job());
+  it.tell(keeper_node, Fetch{0});
+  EXPECT_THAT(it.said, IsEmpty());
+}
+
+}  // namespace
+}  // namespace steelyard

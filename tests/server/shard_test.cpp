@@ -1,0 +1,280 @@
+// A shard, message by message: joining, rounds, pulls, the gate, leaving.
+#include "server/shard.h"
+
+#include <limits>
+
+#include "tests/server/shard_case.h"
+
+namespace steelyard {
+namespace {
+
+using test::shard_job;
+using test::ShardCase;
+using test::worker_node;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Shard, JoinsLoadsAndSaysSo) {
+  ShardCase it(shard_job());
+  ASSERT_EQ(it.heard<ShardBeat>().size(), 1U) << "welcomed";
+  EXPECT_FALSE(it.heard<ShardBeat>()[0].loaded);
+  it.load(7);
+  ASSERT_EQ(it.heard<ShardBeat>().size(), 1U);
+  EXPECT_TRUE(it.heard<ShardBeat>()[0].loaded);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].version, 7U);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].opened, 7U);
+}
+
+TEST(Shard, OwnsTheSlicesOfItsSlot) {
+  Job job = shard_job(10, 2);  // five slices
+  job.shards = 2;
+  ShardCase first(job, 0), second(job, 1);
+  EXPECT_EQ(first.shard.slices().size(), 2U);
+  EXPECT_EQ(second.shard.slices().size(), 3U);
+  EXPECT_EQ(second.shard.slices()[0].place().begin, 4U);
+}
+
+TEST(Shard, ALoadThatDoesNotFitIsCounted) {
+  ShardCase it(shard_job());
+  it.tell(test::keeper_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(3, 0)});
+  it.tell(test::keeper_node, Load{it.term, 0, 0, 1, 0, ShardCase::constant(4, 0)});
+  EXPECT_EQ(it.shard.counts().malformed, 2U);
+  it.tell(test::keeper_node, Load{it.term, 0, 99, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::keeper_node, Load{it.term + 1, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.load();
+  EXPECT_TRUE(it.shard.loaded());
+  it.tell(test::keeper_node, Load{it.term, 5, 0, 0, 5, ShardCase::constant(4, 9)});
+  EXPECT_EQ(it.parameters()[0], 0.0F) << "loaded once and for all";
+}
+
+TEST(Shard, ARoundClosesWhenEveryPositionIsInAndOnlyThen) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8});
+  for (std::uint32_t slice = 0; slice < 3; ++slice) {
+    it.tell(worker_node(1), it.push(0, {0, 5}, slice));
+    EXPECT_THAT(it.heard<Closed>(), IsEmpty());
+  }
+  it.tell(worker_node(2), it.push(0, {5, 8}, 2));
+  it.tell(worker_node(2), it.push(0, {5, 8}, 0));
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.tell(worker_node(2), it.push(0, {5, 8}, 1));
+  ASSERT_EQ(it.heard<Closed>().size(), 1U);
+  EXPECT_EQ(it.heard<Closed>()[0].version, 1U);
+  test::PlainLoop plain(it.job);
+  plain.round({0, 8});
+  EXPECT_EQ(it.parameters(), plain.parameters);
+}
+
+TEST(Shard, BeatsTellTheFirstGapsOfTheOldestRound) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 100});
+  it.tell(worker_node(1), it.push(0, {10, 20}, 0));
+  it.tell(worker_node(1), it.push(0, {10, 15}, 1));
+  it.wake(1);
+  ASSERT_EQ(it.heard<ShardBeat>().size(), 1U);
+  EXPECT_THAT(it.heard<ShardBeat>()[0].gaps, ElementsAre(Interval{0, 100})) << "slice 2 misses all of it";
+  for (Position p = 0; p < 100; p += 2) {
+    for (std::uint32_t slice = 0; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {p, p + 1}, slice));
+  }
+  for (std::uint32_t slice = 2; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {11, 12}, slice));
+  it.wake(1);
+  const auto gaps = it.heard<ShardBeat>()[0].gaps;
+  EXPECT_EQ(gaps.size(), 16U) << "no more than that";
+  EXPECT_EQ(gaps.front(), (Interval{1, 2}));
+}
+
+TEST(Shard, APushSoonerThanItsOpenIsHeldWithinItsSendersCredit) {
+  ShardCase it(shard_job(8, 4));  // two slices of 16 bytes: a credit of 64 bytes
+  it.load();
+  for (const Position p : {0U, 1U}) {
+    for (const std::uint32_t slice : {0U, 1U}) it.tell(worker_node(1), it.push(0, {p, p + 1}, slice));
+  }
+  EXPECT_EQ(it.shard.counts().held, 4U);
+  it.tell(worker_node(1), it.push(0, {2, 3}, 0));
+  EXPECT_EQ(it.shard.counts().malformed, 1U) << "its credit is used up";
+  it.tell(worker_node(2), it.push(0, {2, 4}, 0));
+  EXPECT_EQ(it.shard.counts().held, 5U) << "others have their own";
+  it.tell(worker_node(2), it.push(1, {0, 1}, 0));
+  EXPECT_EQ(it.shard.counts().held, 5U) << "two rounds ahead is not a round's push";
+
+  it.open(0, {0, 4});
+  EXPECT_EQ(it.shard.counts().added, 5U);
+  it.tell(worker_node(2), it.push(0, {2, 4}, 1));
+  EXPECT_EQ(it.heard<Closed>().size(), 1U);
+  it.tell(worker_node(1), it.push(1, {0, 1}, 0));
+  EXPECT_EQ(it.shard.counts().held, 6U) << "the credit is renewed with the round";
+}
+
+TEST(Shard, HeldPushesAloneMayCloseTheRound) {
+  ShardCase it(shard_job());
+  it.load();
+  for (std::uint32_t slice = 0; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {0, 8}, slice));
+  it.open(0, {0, 8});
+  EXPECT_EQ(it.shard.version(), 1U);
+  EXPECT_EQ(it.heard<Closed>().size(), 1U);
+}
+
+TEST(Shard, OpensAreTakenInOrderAndOnce) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(1, {8, 16});
+  it.open(0, {0, 8});
+  it.open(0, {0, 4}) /* repeated, and changed on the way: the first one counts */;
+  it.tell(scheduler_node, Open{it.term + 1, 1, 0, {8, 16}, 8, false, false});
+  it.finish(0, {0, 4});
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.finish(0, {4, 8});
+  EXPECT_EQ(it.shard.version(), 1U);
+  it.finish(1, {8, 16});
+  EXPECT_EQ(it.shard.version(), 1U) << "it was never told of round 1";
+}
+
+TEST(Shard, PullsAreAnsweredNowLaterOrNever) {
+  ShardCase it(shard_job());
+  it.tell(worker_node(1), Pull{it.term, 0});
+  EXPECT_THAT(it.said, IsEmpty()) << "nothing is loaded yet";
+  it.load();
+  EXPECT_EQ(it.heard<Parameters>().size(), 3U) << "the current version, as soon as it is there";
+
+  it.open(0, {0, 8});
+  it.tell(worker_node(1), Pull{it.term, 1});
+  EXPECT_THAT(it.said, IsEmpty()) << "it waits";
+  it.tell(worker_node(2), it.push(0, {0, 8}, 1));
+  ASSERT_EQ(it.heard<Parameters>().size(), 1U) << "slice by slice, as they close";
+  EXPECT_EQ(it.heard<Parameters>()[0].slice, 1U);
+  EXPECT_EQ(it.heard<Parameters>()[0].version, 1U);
+  it.tell(worker_node(3), Pull{it.term, 0});
+  EXPECT_EQ(it.heard<Parameters>().size(), 3U)
+      << "current of two slices, previous of the one that has closed";
+  EXPECT_EQ(it.heard<Parameters>()[1].values.floats()[0], 0.0F);
+  it.tell(worker_node(2), it.push(0, {0, 8}, 0));
+  it.tell(worker_node(2), it.push(0, {0, 8}, 2));
+
+  it.open(1, {8, 16});
+  it.tell(worker_node(2), it.push(1, {8, 9}, 0));
+  it.tell(worker_node(4), Pull{it.term, 0});
+  ASSERT_EQ(it.heard<Gone>().size(), 1U) << "a push of the next round proves that nobody needs it any more";
+  EXPECT_EQ(it.heard<Gone>()[0].wanted, 0U);
+  EXPECT_EQ(it.heard<Gone>()[0].oldest, 1U);
+  EXPECT_EQ(it.heard<Parameters>().size(), 2U);
+  it.tell(worker_node(4), Pull{it.term + 1, 1});
+  EXPECT_THAT(it.said, IsEmpty()) << "another history";
+}
+
+TEST(Shard, ALostWorkersPullIsForgotten) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8});
+  it.tell(worker_node(1), Pull{it.term, 1});
+  it.tell(link_node, Lost{worker_node(1)});
+  it.finish(0, {0, 8});
+  EXPECT_THAT(it.heard<Parameters>(), IsEmpty());
+}
+
+TEST(Shard, WithAGateNothingIsAppliedBeforeCommit) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8}, true);
+  for (std::uint32_t slice = 0; slice < 3; ++slice) {
+    EXPECT_THAT(it.heard<Covered>(), IsEmpty());
+    it.tell(worker_node(1), it.push(0, {0, 8}, slice));
+  }
+  ASSERT_EQ(it.heard<Covered>().size(), 1U);
+  EXPECT_EQ(it.heard<Covered>()[0].squares.size(), 3U);
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.tell(worker_node(1), it.push(0, {0, 8}, 0));
+  EXPECT_EQ(it.shard.counts().repeated, 1U);
+
+  it.tell(scheduler_node, SchedulerBeat{it.term});
+  EXPECT_EQ(it.heard<Covered>().size(), 1U) << "said again: it may have been lost";
+  it.wake(1);
+  EXPECT_TRUE(it.heard<ShardBeat>()[0].covered);
+
+  it.tell(scheduler_node, Commit{it.term + 1, 0, 1});
+  it.tell(scheduler_node, Commit{it.term, 1, 1});
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.tell(scheduler_node, Commit{it.term, 0, 1});
+  ASSERT_EQ(it.heard<Closed>().size(), 1U);
+  test::PlainLoop plain(it.job);
+  plain.round({0, 8});
+  EXPECT_EQ(it.parameters(), plain.parameters);
+  it.tell(scheduler_node, Commit{it.term, 0, 1});
+  EXPECT_EQ(it.shard.version(), 1U) << "a Commit said twice";
+}
+
+TEST(Shard, NumbersThatAreNotFiniteAreToldAndNotAdded) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8});
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    Push push = it.push(0, {0, 8}, 1);
+    push.piece = 42;
+    push.values = ShardCase::constant(4, bad);
+    it.tell(worker_node(7), push);
+    ASSERT_EQ(it.heard<NonFinite>().size(), 1U);
+    const NonFinite told = it.heard<NonFinite>()[0];
+    EXPECT_EQ(std::tie(told.piece, told.slice, told.worker), std::make_tuple(42U, 1U, worker_node(7)));
+  }
+  EXPECT_EQ(it.shard.counts().non_finite, 2U);
+  it.finish(0, {0, 8});
+  EXPECT_EQ(it.shard.version(), 1U) << "the right numbers still count";
+}
+
+TEST(Shard, AShardWithoutSlicesIsDoneAtOnce) {
+  Job job = shard_job(4, 4);
+  job.shards = 2;
+  ShardCase it(job, 0);
+  ASSERT_TRUE(it.shard.slices().empty());
+  EXPECT_TRUE(it.shard.loaded());
+  it.open(0, {0, 8}, true);
+  EXPECT_EQ(it.heard<Covered>().size(), 1U);
+  ASSERT_EQ(it.heard<Closed>().size(), 1U);
+  EXPECT_EQ(it.heard<Closed>()[0].version, 1U);
+  it.open(1, {8, 16});
+  EXPECT_EQ(it.heard<Closed>()[0].version, 2U);
+  it.tell(worker_node(1), Pull{it.term, 1});
+  it.tell(test::keeper_node, Fetch{2});
+  EXPECT_THAT(it.said, IsEmpty());
+}
+
+TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
+  ShardCase stopped(shard_job());
+  stopped.tell(scheduler_node, Stop{Outcome::storage, "full"});
+  EXPECT_EQ(stopped.heard<Leave>().size(), 1U);
+  EXPECT_TRUE(stopped.shard.finished());
+  EXPECT_EQ(stopped.shard.outcome().text, "full");
+  EXPECT_EQ(stopped.shard.deadline(), Time::max());
+
+  Shard refused({test::shard_node, {}, {}});
+  Outbox out(test::shard_node);
+  refused.step(
+      {},
+      {scheduler_node, test::shard_node, Message(std::in_place_type<ToShard>, Refuse{Refusal::full, "no"})},
+      out);
+  EXPECT_TRUE(refused.finished());
+  EXPECT_EQ(refused.refusal()->text, "no");
+
+  ShardCase silent(shard_job());
+  silent.wake(9.9);
+  EXPECT_FALSE(silent.shard.finished());
+  silent.wake(0.2);
+  EXPECT_TRUE(silent.shard.unreachable());
+
+  ShardCase interrupted(shard_job());
+  interrupted.tell(link_node, Interrupt{});
+  EXPECT_EQ(interrupted.heard<Leave>().size(), 1U);
+  EXPECT_FALSE(interrupted.shard.finished()) << "the scheduler saves first";
+
+  ShardCase alien(shard_job());
+  alien.tell(worker_node(1), Alien{9});
+  EXPECT_FALSE(alien.shard.finished());
+  alien.tell(scheduler_node, Alien{9});
+  EXPECT_TRUE(alien.shard.finished());
+  EXPECT_THAT(alien.shard.refusal()->text, HasSubstr("protocol 9"));
+}
+
+}  // namespace
+}  // namespace steelyard

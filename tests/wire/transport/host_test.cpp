@@ -1,0 +1,75 @@
+// A host moves envelopes and tells the time; it decides nothing.
+#include "wire/transport/host.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/error.h"
+#include "wire/transport/local.h"
+
+namespace steelyard {
+namespace {
+
+constexpr NodeId self{Role::worker, 1};
+
+// Counts its wakes, echoes what it hears to the recorder, ends on Stop.
+struct Echo {
+  void step(Time, const Envelope& in, Outbox& out) {
+    const auto& message = std::get<ToWorker>(in.message);
+    if (std::holds_alternative<Stop>(message)) stopped = true;
+    out.send<ToRecorder>(recorder_node, Note{"heard"});
+    out.send<ToCompute>(compute_node, Abandon{1});
+    out.send<ToScheduler>(scheduler_node, Ready{});
+  }
+  void wake(Time now, Outbox&) {
+    ++wakes;
+    next = now + milliseconds(5);
+  }
+  [[nodiscard]] Time deadline() const { return next; }
+  [[nodiscard]] bool finished() const { return stopped && wakes >= 3; }
+  Time next;
+  int wakes = 0;
+  bool stopped = false;
+};
+
+TEST(Host, DeliversWakesAndEnds) {
+  LocalNetwork network;
+  const auto scheduler = network.join(scheduler_node);
+  const auto link = network.join(self);
+  scheduler->send({scheduler_node, self, Message(std::in_place_type<ToWorker>, SchedulerBeat{})});
+  scheduler->send({scheduler_node, self, Message(std::in_place_type<ToWorker>, Stop{})});
+  int recorded = 0, computed = 0;
+  Echo echo;
+  host(echo, self, *link,
+       [&](const Envelope& envelope) { (envelope.to == recorder_node ? recorded : computed) += 1; });
+  EXPECT_EQ(recorded, 2);
+  EXPECT_EQ(computed, 2);
+  EXPECT_GE(echo.wakes, 3) << "once at the start, then at its deadlines";
+  EXPECT_TRUE(scheduler->receive(Time{}));
+  EXPECT_TRUE(scheduler->receive(Time{}));
+  EXPECT_FALSE(scheduler->receive(Time{}));
+}
+
+// Endpoints come over the wire: one that makes no sense is a peer that cannot be reached, not the end.
+TEST(Host, AnEndpointThatMakesNoSenseIsSurvived) {
+  struct Picky : Link {
+    void connect(NodeId, const std::string&) override { throw Failure(ExitCode::configuration, "nonsense"); }
+    void disconnect(NodeId) override { ++disconnected; }
+    void send(Envelope) override { ++sent; }
+    std::optional<Envelope> receive(Time) override { return std::nullopt; }
+    void post(Envelope) override {}
+    int disconnected = 0, sent = 0;
+  } link;
+  Outbox out(self);
+  out.send<ToLink>(link_node, Connect{{Role::shard, 1}, "nonsense"});
+  out.send<ToLink>(link_node, Disconnect{{Role::shard, 1}});
+  out.send<ToScheduler>(scheduler_node, Ready{});
+  out.send<ToRecorder>(recorder_node, Note{"nobody records"});
+  deliver(link, {}, out.take());
+  EXPECT_EQ(link.disconnected, 1);
+  EXPECT_EQ(link.sent, 1);
+}
+
+}  // namespace
+}  // namespace steelyard

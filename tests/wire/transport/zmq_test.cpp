@@ -1,0 +1,200 @@
+// Strangers at the socket: frames that no steelyard sends are dropped and counted, and hurt nobody else.
+#include "wire/transport/zmq.h"
+
+#include <zmq.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/error.h"
+#include "tests/wire/transport/nets.h"
+#include "wire/codec.h"
+#include "wire/transport/zmq_socket.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::HasSubstr;
+using Frame = std::string;
+
+constexpr NodeId honest{Role::worker, 1};
+
+Time soon() { return steady_now() + from_seconds(20); }
+
+Frame hello_frame() {
+  const auto header = encode(Message(std::in_place_type<ToScheduler>, Hello{0, "x", "", "cpu", 0})).header;
+  return {reinterpret_cast<const char*>(header.data()), header.size()};
+}
+
+class Strangers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = test::unfit("tcp");
+    if (!why.empty()) GTEST_SKIP() << why;
+    context = std::make_unique<ZmqContext>();
+    listener = std::make_unique<ZmqLink>(*context, scheduler_node);
+    endpoint = listener->listen("tcp://127.0.0.1:*");
+  }
+
+  // A bare socket, connected to the listener.
+  zmq::socket_t stranger(const std::string& id) {
+    zmq::socket_t socket(*static_cast<zmq::context_t*>(context->handle()), zmq::socket_type::dealer);
+    socket.set(zmq::sockopt::linger, 0);
+    if (!id.empty()) socket.set(zmq::sockopt::routing_id, id);
+    socket.connect(endpoint);
+    return socket;
+  }
+  static void say(zmq::socket_t& socket, const std::vector<Frame>& frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const bool last = i + 1 == frames.size();
+      socket.send(zmq::buffer(frames[i]), last ? zmq::send_flags::none : zmq::send_flags::sndmore);
+    }
+  }
+  static std::string id_of(NodeId node) {
+    const RoutingId id = routing_id(node, 0);
+    return {reinterpret_cast<const char*>(id.data()), id.size()};
+  }
+  // Until the listener has dropped so many: it must not hear anything meanwhile.
+  void expect_dropped(std::uint64_t count) {
+    const Time deadline = soon();
+    while (listener->dropped() < count && steady_now() < deadline) {
+      EXPECT_FALSE(listener->receive(steady_now() + milliseconds(10)));
+    }
+    EXPECT_EQ(listener->dropped(), count);
+  }
+  void expect_honest_heard() {
+    ZmqLink link(*context, honest);
+    link.connect(scheduler_node, endpoint);
+    link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+    const Time deadline = soon();
+    while (const auto envelope = listener->receive(deadline)) {
+      const auto* message = std::get_if<ToScheduler>(&envelope->message);
+      if (envelope->from == honest && std::holds_alternative<Ready>(*message)) return;
+    }
+    ADD_FAILURE() << "an honest node is not heard any more";
+  }
+
+  std::unique_ptr<ZmqContext> context;
+  std::unique_ptr<ZmqLink> listener;
+  std::string endpoint;
+};
+
+TEST_F(Strangers, MalformedFramesAreDroppedAndCounted) {
+  auto socket = stranger(id_of({Role::worker, 9}));
+  const Frame good = hello_frame();
+  std::uint64_t bad = 0;
+  for (const std::vector<Frame>& frames : {std::vector<Frame>{""},
+                                           {"S"},
+                                           {"GET / HTTP/1.1"},
+                                           {good.substr(0, good.size() - 1)},
+                                           {good + "x"},
+                                           {good, "a payload"},
+                                           {good, "", "a third frame"},
+                                           {Frame(200'000, 'S')}}) {
+    say(socket, frames);
+    ++bad;
+  }
+  expect_dropped(bad);
+  say(socket, {good});
+  const auto heard = listener->receive(soon());
+  ASSERT_TRUE(heard) << "from the same connection, once it makes sense";
+  EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
+  expect_honest_heard();
+}
+
+TEST_F(Strangers, NamesThatNoNodeHasAreDropped) {
+  auto nameless = stranger("");
+  auto short_name = stranger("worker");
+  auto wrong_role = stranger("Z" + id_of(honest).substr(1));
+  std::string compute = id_of(honest);
+  compute[0] = static_cast<char>('A' + static_cast<int>(Role::compute));
+  auto pseudo = stranger(compute);
+  say(nameless, {hello_frame()});
+  say(short_name, {hello_frame()});
+  say(pseudo, {hello_frame()});
+  say(wrong_role, {hello_frame()});
+  expect_dropped(4);
+  expect_honest_heard();
+}
+
+TEST_F(Strangers, AnotherProtocolIsToldToTheMachine) {
+  auto socket = stranger(id_of({Role::worker, 9}));
+  Frame header = hello_frame();
+  header[2] = 77;
+  say(socket, {header});
+  const auto heard = listener->receive(soon());
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
+  const auto* message = std::get_if<ToScheduler>(&heard->message);
+  ASSERT_TRUE(message != nullptr && std::holds_alternative<Alien>(*message));
+  EXPECT_EQ(std::get<Alien>(*message).protocol, 77U);
+}
+
+TEST_F(Strangers, WhatIsTooLongIsNotTaken) {
+  auto long_header = stranger(id_of({Role::worker, 9}));
+  Frame header = hello_frame();
+  header.resize(largest_header + 1);
+  say(long_header, {header});
+  expect_dropped(1);
+  auto oversize = stranger(id_of({Role::worker, 10}));
+  say(oversize, {Frame(16 << 20, 'S')});  // libzmq ends such a connection by itself
+  expect_honest_heard();
+}
+
+TEST_F(Strangers, AListenerThatSaysTooMuchIsNotBelieved) {
+  zmq::socket_t fake(*static_cast<zmq::context_t*>(context->handle()), zmq::socket_type::router);
+  fake.set(zmq::sockopt::linger, 0);
+  fake.bind("tcp://127.0.0.1:*");
+  ZmqLink link(*context, honest);
+  link.connect(scheduler_node, fake.get(zmq::sockopt::last_endpoint));
+  link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+  zmq::message_t id, said;
+  ASSERT_TRUE(fake.recv(id));
+  ASSERT_TRUE(fake.recv(said));
+  const auto answer = [&](const std::vector<Frame>& frames) {
+    fake.send(zmq::buffer(id.data(), id.size()), zmq::send_flags::sndmore);
+    say(fake, frames);
+  };
+  const auto gone = encode(Message(std::in_place_type<ToWorker>, Gone{1, 2})).header;
+  const Frame good(reinterpret_cast<const char*>(gone.data()), gone.size());
+  answer({"nonsense"});
+  answer({good, "", "a third frame"});
+  answer({good});
+  ASSERT_TRUE(link.receive(soon())) << "what makes sense is heard";
+  EXPECT_FALSE(link.receive(steady_now() + milliseconds(50))) << "and only that";
+  EXPECT_EQ(link.dropped(), 2U);
+}
+
+TEST_F(Strangers, APortInUseIsNamedWithARemedy) {
+  ZmqLink second(*context, {Role::shard, 3});
+  try {
+    second.listen(endpoint);
+    ADD_FAILURE() << "two listen on " << endpoint;
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), HasSubstr(endpoint));
+    EXPECT_THAT(failure.what(), HasSubstr("choose another port"));
+  }
+}
+
+TEST_F(Strangers, EndpointsThatMakeNoSenseAreNamed) {
+  for (const char* nonsense :
+       {"", "127.0.0.1:5000", "tcp://", "udp://127.0.0.1:1", "tcp://127.0.0.1:99999"}) {
+    ZmqLink link(*context, honest);
+    EXPECT_THROW(link.connect(scheduler_node, nonsense), Failure) << nonsense;
+    ZmqLink other(*context, {Role::shard, 3});
+    EXPECT_THROW(other.listen(nonsense), Failure) << nonsense;
+  }
+}
+
+TEST_F(Strangers, RoutingIdsNameTheirNode) {
+  const RoutingId id = routing_id({Role::keeper, 0x0123456789abcdefULL}, 42);
+  EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::keeper, 0x0123456789abcdefULL}));
+  EXPECT_NE(id, routing_id({Role::keeper, 0x0123456789abcdefULL}, 43)) << "each socket has its own";
+  EXPECT_FALSE(node_of(id.data(), id.size() - 1));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -51,7 +51,7 @@ class Cluster {
       : workers_(workers),
         job_(job_of(workers, policy)),
         random_(seed),
-        scheduler_(job_, {term}, std::make_unique<Timed>(balancing::make_policy(policy), balancing_)) {
+        scheduler_(job_, beginning(), std::make_unique<Timed>(balancing::make_policy(policy), balancing_)) {
     for (unsigned i = 0; i < workers; ++i) seconds_per_sample_.push_back(1e-4 * (1 + random_.uniform() * 7));
     tell(shard_, Hello{0, "shard", "tcp://127.0.0.1:1"});
     for (unsigned i = 0; i < workers; ++i) tell(worker(i), Hello{0, "worker " + std::to_string(i), {}});
@@ -101,6 +101,11 @@ class Cluster {
     job.policy = policy;
     job.evaluate_every = job.checkpoint_every = 0;
     return job;
+  }
+  static Progress beginning() {
+    Progress from;
+    from.term = term;
+    return from;
   }
   static NodeId worker(unsigned i) { return {Role::worker, 1 + i}; }
 

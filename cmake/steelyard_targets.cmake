@@ -23,9 +23,6 @@ function(steelyard_library name)
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
-  if(NOT arg_SOURCES) # TEMP
-    return()
-  endif() # ENDTEMP
   set(target steelyard_${name})
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(steelyard::${name} ALIAS ${target})
@@ -41,9 +38,6 @@ endfunction()
 # the namespace of its functions. Such files include no library headers: an inline function compiled for AVX-512
 # must never be the copy that the linker keeps for everybody.
 function(steelyard_leveled target)
-  if(NOT ARGN) # TEMP
-    return()
-  endif() # ENDTEMP
   foreach(level baseline v3 v4)
     set(objects ${target}_${level})
     add_library(${objects} OBJECT ${ARGN})
@@ -65,12 +59,7 @@ function(steelyard_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   if(NOT sources) # TEMP
     return()
-  endif()
-  foreach(t ${ARGN})
-    if(NOT TARGET ${t})
-      return()
-    endif()
-  endforeach() # ENDTEMP
+  endif() # ENDTEMP
   add_executable(test_${name} ${sources})
   target_link_libraries(test_${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name} TIMEOUT 300)

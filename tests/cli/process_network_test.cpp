@@ -67,15 +67,15 @@ class Hosts {
 
 class ProcessNetwork : public ProcessTest {
  protected:
-  std::unique_ptr<Run> on(int host, const std::string& name, const std::vector<std::string>& arguments) {
-    return std::make_unique<Run>(path(name + ".log"), arguments, Hosts::enter(host));
+  std::unique_ptr<Process> on(int host, const std::string& name, const std::vector<std::string>& arguments) {
+    return std::make_unique<Process>(path(name + ".log"), arguments, Hosts::enter(host));
   }
-  std::unique_ptr<Run> server(int host, const std::string& name) {
+  std::unique_ptr<Process> server(int host, const std::string& name) {
     return on(
         host, name,
         {"server", "--scheduler", "10.77.0.1:7070", "--name", name, "--listen", "0.0.0.0:*", "--insecure"});
   }
-  std::unique_ptr<Run> worker(int host, const std::string& name) {
+  std::unique_ptr<Process> worker(int host, const std::string& name) {
     return on(host, name, {"worker", "--scheduler", "10.77.0.1:7070", "--name", name});
   }
 };

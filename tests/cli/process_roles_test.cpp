@@ -18,21 +18,21 @@ class ProcessRoles : public ProcessTest {
  protected:
   [[nodiscard]] std::string endpoint() const { return "ipc://" + path("scheduler"); }
 
-  std::unique_ptr<Run> scheduler(const std::vector<std::string>& settings = {}) {
+  std::unique_ptr<Process> scheduler(const std::vector<std::string>& settings = {}) {
     std::vector<std::string> arguments{"scheduler", job_, "--listen", endpoint(), "--run-dir", path("run")};
     for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
-    return std::make_unique<Run>(path("scheduler.log"), arguments);
+    return std::make_unique<Process>(path("scheduler.log"), arguments);
   }
-  std::unique_ptr<Run> server(const std::string& name) {
+  std::unique_ptr<Process> server(const std::string& name) {
     return start({"server", "--scheduler", endpoint(), "--name", name, "--listen", "127.0.0.1:*"}, name);
   }
-  std::unique_ptr<Run> worker(const std::string& name, const std::vector<std::string>& more = {}) {
+  std::unique_ptr<Process> worker(const std::string& name, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments{"worker", "--scheduler", endpoint(), "--name", name};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return start(arguments, name);
   }
-  std::unique_ptr<Run> start(const std::vector<std::string>& arguments, const std::string& name) {
-    return std::make_unique<Run>(path(name + ".log"), arguments);
+  std::unique_ptr<Process> start(const std::vector<std::string>& arguments, const std::string& name) {
+    return std::make_unique<Process>(path(name + ".log"), arguments);
   }
 };
 
@@ -43,7 +43,7 @@ TEST_F(ProcessRoles, StartInAnyOrder) {
     std::vector<std::string> order = roles;
     if (turn == 0) std::ranges::reverse(order);
     if (turn == 2) std::ranges::rotate(order, order.begin() + 2);
-    std::vector<std::unique_ptr<Run>> runs;
+    std::vector<std::unique_ptr<Process>> runs;
     for (const std::string& role : order) {
       runs.push_back(role == "scheduler" ? scheduler() : role[0] == 's' ? server(role) : worker(role));
       // The next one comes when this one is really there, so that the order is the one that is tested.
@@ -84,7 +84,7 @@ TEST_F(ProcessRoles, AnotherJobIsRefused) {
 
 TEST_F(ProcessRoles, CtrlCAtTheSchedulerEndsAllWithACheckpoint) {
   const auto decides = scheduler({"train.epochs=1000000"});
-  std::vector<std::unique_ptr<Run>> others;
+  std::vector<std::unique_ptr<Process>> others;
   for (const char* name : {"s0", "s1"}) others.push_back(server(name));
   for (const char* name : {"ada", "bob"}) others.push_back(worker(name));
   ASSERT_TRUE(eventually(

@@ -71,7 +71,8 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-Run::Run(const fs::path& log, const std::vector<std::string>& arguments, const std::function<void()>& before)
+Process::Process(const fs::path& log, const std::vector<std::string>& arguments,
+                 const std::function<void()>& before)
     : log_(log), mark_(new_mark()) {
   const std::string binary = program();
   std::vector<std::string> owned{binary};
@@ -94,14 +95,14 @@ Run::Run(const fs::path& log, const std::vector<std::string>& arguments, const s
   _exit(127);
 }
 
-Run::~Run() {
+Process::~Process() {
   for (const pid_t process : living()) kill(process, SIGKILL);
   if (!code_) waitpid(process_, nullptr, 0);
 }
 
-void Run::signal(int signal) const { kill(process_, signal); }
+void Process::signal(int signal) const { kill(process_, signal); }
 
-std::optional<int> Run::code() {
+std::optional<int> Process::code() {
   eventually([&] {
     int status = 0;
     if (!code_ && waitpid(process_, &status, WNOHANG) == process_) {
@@ -112,7 +113,7 @@ std::optional<int> Run::code() {
   return code_;
 }
 
-std::vector<pid_t> Run::living() const {
+std::vector<pid_t> Process::living() const {
   std::vector<pid_t> found;
   std::error_code gone;
   for (const auto& entry : fs::directory_iterator("/proc", gone)) {
@@ -125,7 +126,7 @@ std::vector<pid_t> Run::living() const {
   return found;
 }
 
-pid_t Run::living_with(const std::string& words) const {
+pid_t Process::living_with(const std::string& words) const {
   for (const pid_t process : living()) {
     std::string line = text_of("/proc/" + std::to_string(process) + "/cmdline");
     for (char& c : line) c = c == '\0' ? ' ' : c;
@@ -155,7 +156,7 @@ void ProcessTest::TearDown() {
   fs::remove_all(directory_);
 }
 
-void ProcessTest::ends_clean(Run& run, int code) {
+void ProcessTest::ends_clean(Process& run, int code) {
   EXPECT_EQ(run.code(), code);
   EXPECT_TRUE(eventually([&] { return run.living().empty(); })) << "processes are left behind";
   for (const char* crash : {"terminate called", "core dumped", "Segmentation", "what():", "CHECK", "#0 "}) {
@@ -164,7 +165,7 @@ void ProcessTest::ends_clean(Run& run, int code) {
 }
 
 int ProcessTest::run(const std::vector<std::string>& arguments, const std::function<void()>& before) {
-  Run run(directory_ / "run.log", arguments, before);
+  Process run(directory_ / "run.log", arguments, before);
   const int code = run.code().value_or(-1);
   ends_clean(run, code);
   said_ = run.output();

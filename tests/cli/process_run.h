@@ -21,14 +21,14 @@ bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds li
 std::string text_of(const std::filesystem::path& file);  // empty if there is none
 
 // A run of the program, with all that it starts. Output and errors go to one file.
-class Run {
+class Process {
  public:
   // `before` is called in the child before the program is; it may be empty.
-  Run(const std::filesystem::path& log, const std::vector<std::string>& arguments,
-      const std::function<void()>& before = {});
-  ~Run();  // kills what is left
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  Process(const std::filesystem::path& log, const std::vector<std::string>& arguments,
+          const std::function<void()>& before = {});
+  ~Process();  // kills what is left
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   [[nodiscard]] std::string output() const { return text_of(log_); }
   [[nodiscard]] bool says(const std::string& text) const { return output().find(text) != std::string::npos; }
@@ -59,7 +59,7 @@ class ProcessTest : public testing::Test {
   // The code of `steelyard arguments...`, which must leave no process and look like no crash. Its output is
   // in said_.
   int run(const std::vector<std::string>& arguments, const std::function<void()>& before = {});
-  void ends_clean(Run& run, int code);
+  void ends_clean(Process& run, int code);
 
   [[nodiscard]] std::string path(const std::string& name) const { return (directory_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const;

@@ -42,7 +42,7 @@ TEST_F(ProcessTrain, FinishesAndTellsSo) {
 
 TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
   {
-    Run run(path("first.log"), endless("run"));
+    Process run(path("first.log"), endless("run"));
     await_checkpoint("run");
     run.signal(SIGINT);
     ends_clean(run, 75);
@@ -58,7 +58,7 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
 }
 
 TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
-  Run run(path("run.log"), endless("run"));
+  Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
   run.signal(SIGSTOP);  // both requests wait for it together
   run.signal(SIGINT);
@@ -71,7 +71,7 @@ TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
 
 TEST_F(ProcessTrain, KilledItselfItLeavesNobodyBehindAndCanBeResumed) {
   {
-    Run run(path("first.log"), endless("run"));
+    Process run(path("first.log"), endless("run"));
     await_checkpoint("run");
     run.signal(SIGKILL);
     EXPECT_EQ(run.code(), -SIGKILL);
@@ -84,7 +84,8 @@ TEST_F(ProcessTrain, KilledItselfItLeavesNobodyBehindAndCanBeResumed) {
 }
 
 TEST_F(ProcessTrain, AKilledWorkerIsDoneWithout) {
-  Run run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4", "train.checkpoint_every=1"}));
+  Process run(path("run.log"),
+              train("run", {"train.epochs=0", "train.seconds=4", "train.checkpoint_every=1"}));
   await_checkpoint("run");
   const pid_t worker = run.living_with("--name bob");
   ASSERT_NE(worker, 0);
@@ -97,7 +98,7 @@ TEST_F(ProcessTrain, AKilledWorkerIsDoneWithout) {
 }
 
 TEST_F(ProcessTrain, WithoutAnyWorkerItEndsWithACheckpoint) {
-  Run run(path("run.log"), endless("run"));
+  Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
   kill(run.living_with("--name ada"), SIGKILL);
   kill(run.living_with("--name bob"), SIGKILL);
@@ -106,7 +107,7 @@ TEST_F(ProcessTrain, WithoutAnyWorkerItEndsWithACheckpoint) {
 }
 
 TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
-  Run run(path("run.log"), endless("run"));
+  Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
   kill(run.living_with("--name server-1"), SIGKILL);
   ends_clean(run, 69);
@@ -114,7 +115,7 @@ TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
 }
 
 TEST_F(ProcessTrain, AKilledSchedulerEndsTheJobWithAWord) {
-  Run run(path("run.log"), endless("run"));
+  Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
   kill(run.living_with(" scheduler "), SIGKILL);
   ends_clean(run, 69);

@@ -112,7 +112,7 @@ class Storm {
   }
   Push spoiled(Push push) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    switch (random_.below(12)) {
+    switch (random_.below(10)) {
       case 0:
         push.term += 1;
         break;
@@ -128,16 +128,16 @@ class Storm {
       case 4:
         std::swap(push.positions.begin, push.positions.end);
         break;
-      case 7:
+      case 5:
         push.weight = random_.below(2) == 0 ? nan : 0;
         break;
-      case 8:
+      case 6:
         push.weight = -1;
         break;
-      case 9:
+      case 7:
         push.values = {};
         break;
-      case 10:
+      case 8:
         push.values = ShardCase::constant(it_.slices[push.slice].size() + 1, 1);
         break;
       default:

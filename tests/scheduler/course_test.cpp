@@ -1,0 +1,121 @@
+// Where in the data the training is, and when it is over.
+#include "scheduler/course.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace steelyard {
+namespace {
+
+Job job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs = 2) {
+  Job it;
+  it.train_samples = samples;
+  it.global_batch = batch;
+  it.epochs = epochs;
+  return it;
+}
+
+TEST(Course, EveryEpochIsTiledByItsRounds) {
+  for (const std::uint64_t samples : {1U, 7U, 64U, 100U}) {
+    for (const std::uint64_t batch : {1U, 7U, 32U, 100U, 1000U}) {
+      Course course(job(samples, batch, 3), {});
+      Round round = 0;
+      for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+        EXPECT_TRUE(course.at_epoch_start());
+        Position at = 0;
+        while (at < samples) {
+          ASSERT_EQ(course.round(), round++);
+          ASSERT_EQ(course.epoch(), epoch);
+          ASSERT_EQ(course.positions().begin, at);
+          ASSERT_LE(course.positions().size(), batch);
+          ASSERT_FALSE(course.positions().empty());
+          at = course.positions().end;
+          ASSERT_EQ(course.ends_epoch(), at == samples);
+          ASSERT_FALSE(course.over(0));
+          course.advance();
+        }
+        ASSERT_EQ(at, samples);
+      }
+      EXPECT_TRUE(course.over(0)) << samples << " by " << batch;
+    }
+  }
+}
+
+TEST(Course, TheLastRoundOfAnEpochIsWhatIsLeft) {
+  Course course(job(100, 32), {});
+  for (int i = 0; i < 3; ++i) course.advance();
+  EXPECT_EQ(course.positions(), (Interval{96, 100}));
+  EXPECT_DOUBLE_EQ(course.epochs_done(), 0.96);
+  course.advance();
+  EXPECT_EQ(course.positions(), (Interval{0, 32}));
+  EXPECT_EQ(course.epoch(), 1U);
+}
+
+TEST(Course, GoesOnWhereACheckpointSaysItWas) {
+  const Job it = job(100, 32, 5);
+  Course whole(it, {});
+  for (int i = 0; i < 6; ++i) whole.advance();
+  const Progress saved = whole.progress(4, 12.5);
+  EXPECT_EQ(std::tie(saved.term, saved.version, saved.epoch, saved.offset, saved.seconds),
+            std::make_tuple(4U, 6U, 1U, 64U, 12.5));
+  Course resumed(it, saved);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(resumed.positions(), whole.positions());
+    EXPECT_EQ(resumed.epoch(), whole.epoch());
+    EXPECT_EQ(resumed.round(), whole.round());
+    resumed.advance();
+    whole.advance();
+  }
+}
+
+TEST(Course, AnotherBatchAfterAResumeStillTilesTheEpoch) {
+  Course course(job(100, 30), {1, 3, 0, 64, 0, {}});
+  EXPECT_EQ(course.positions(), (Interval{64, 94}));
+  course.advance();
+  EXPECT_EQ(course.positions(), (Interval{94, 100}));
+}
+
+TEST(Course, StopsAtWhateverComesFirst) {
+  Job it = job(100, 50, 10);
+  it.rounds = 3;
+  it.seconds = 60;
+  Course course(it, {});
+  EXPECT_FALSE(course.over(59.9));
+  EXPECT_TRUE(course.over(60));
+  for (int i = 0; i < 3; ++i) course.advance();
+  EXPECT_TRUE(course.over(0));
+  Job endless = job(100, 50, 0);
+  Course forever(endless, {});
+  for (int i = 0; i < 1000; ++i) forever.advance();
+  EXPECT_FALSE(forever.over(1e9)) << "0 is no reason to stop";
+}
+
+TEST(Course, EvaluationsAndCheckpointsFallOnEpochEnds) {
+  Job it = job(100, 40, 6);
+  it.evaluate_every = 2;
+  it.checkpoint_every = 3;
+  Course course(it, {});
+  std::vector<std::uint64_t> evaluated, saved;
+  while (!course.over(0)) {
+    if (course.evaluates_after_next()) evaluated.push_back(course.epoch());
+    if (course.saves_after_next()) saved.push_back(course.epoch());
+    course.advance();
+  }
+  EXPECT_EQ(evaluated, (std::vector<std::uint64_t>{1, 3, 5}));
+  EXPECT_EQ(saved, (std::vector<std::uint64_t>{2, 5}));
+  it.evaluate_every = it.checkpoint_every = 0;
+  Course never(it, {});
+  while (!never.over(0)) {
+    ASSERT_FALSE(never.evaluates_after_next() || never.saves_after_next());
+    never.advance();
+  }
+}
+
+TEST(CourseDeathTest, ACourseNeedsADataSetAndAPlaceInIt) {
+  EXPECT_DEATH(Course(job(0, 1), {}), "has samples and a batch");
+  EXPECT_DEATH(Course(job(10, 1), (Progress{1, 0, 0, 10, 0, {}})), "inside an epoch");
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,198 @@
+#include "tests/scheduler/script.h"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <sstream>
+#include <stdexcept>
+
+#include "balancing/policies.h"
+#include "tests/scheduler/script_words.h"
+
+namespace steelyard::test {
+
+// The words of a line: first those that stand alone, then key=value.
+struct Script::Words {
+  explicit Words(std::istream& in) {
+    for (std::string word; in >> word;) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos) {
+        plain.push_back(word);
+      } else {
+        values[word.substr(0, equals)] = word.substr(equals + 1);
+      }
+    }
+  }
+  [[nodiscard]] std::uint64_t count(const std::string& key, std::uint64_t otherwise) const {
+    return values.contains(key) ? std::stoull(values.at(key)) : otherwise;
+  }
+  [[nodiscard]] double real(const std::string& key, double otherwise) const {
+    return values.contains(key) ? std::stod(values.at(key)) : otherwise;
+  }
+  [[nodiscard]] std::uint64_t number(std::size_t at) const { return std::stoull(plain.at(at)); }
+  [[nodiscard]] bool says(const std::string& word) const {
+    return std::ranges::find(plain, word) != plain.end();
+  }
+  [[nodiscard]] std::string rest(std::size_t from) const {
+    std::string all;
+    for (std::size_t i = from; i < plain.size(); ++i) all += (i == from ? "" : " ") + plain[i];
+    return all;
+  }
+
+  std::vector<std::string> plain;
+  std::map<std::string, std::string> values;
+};
+
+namespace {
+
+// "1,2,5" or "0-8,16-20".
+std::vector<std::string> parts(const std::string& list, char between) {
+  std::vector<std::string> all;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, between);) all.push_back(part);
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> Script::say(const std::string& line) {
+  answers_.clear();
+  std::istringstream in(line);
+  std::string first;
+  in >> first;
+  if (first.empty() || first[0] == '#') return {};
+  if (first.back() == ':') {
+    std::string what;
+    in >> what;
+    hear(node_of_word(first.substr(0, first.size() - 1)), what, Words(in));
+    return answers_;
+  }
+  const Words words(in);
+  if (first == "job") {
+    begin(words);
+  } else if (first == "lost") {
+    tell(link_node, Lost{node_of_word(words.plain.at(0))});
+  } else if (first == "alien") {
+    tell(node_of_word(words.plain.at(0)), Alien{static_cast<std::uint32_t>(words.number(1))});
+  } else if (first == "interrupt") {
+    tell(link_node, Interrupt{});
+  } else if (first == "wait") {
+    now_ = now_ + from_seconds(std::stod(words.plain.at(0)));
+    Outbox out(scheduler_node);
+    scheduler_->wake(now_, out);
+    take(out.take());
+  } else {
+    throw std::runtime_error("what is this: " + line);
+  }
+  return answers_;
+}
+
+void Script::begin(Words words) {
+  job_ = {};
+  job_.name = "toy";
+  job_.train_samples = words.count("samples", 64);
+  job_.test_samples = words.count("tests", 0);
+  job_.global_batch = words.count("batch", 32);
+  job_.epochs = words.count("epochs", 1);
+  job_.rounds = words.count("rounds", 0);
+  job_.workers = static_cast<std::uint32_t>(words.count("workers", 2));
+  job_.shards = static_cast<std::uint32_t>(words.count("shards", 1));
+  job_.clip_norm = words.real("clip", 0);
+  job_.seconds = words.real("seconds", 0);
+  job_.target_accuracy = words.real("target", 0);
+  job_.checkpoint_every = words.count("save", 0);
+  job_.policy = words.values.contains("policy") ? words.values.at("policy") : "equal";
+  append(job_.layout, "w", {12});
+  job_.layout.slice_size = 4;
+  Progress from;
+  from.version = words.count("version", 0);
+  from.epoch = words.count("epoch", 0);
+  from.offset = words.count("offset", 0);
+  scheduler_ = std::make_unique<Scheduler>(job_, from, balancing::make_policy(job_.policy));
+  invariants_ = {};
+}
+
+void Script::hear(NodeId from, const std::string& what, Words words) {
+  if (what == "Hello") {
+    Hello hello{words.count("fingerprint", 0), words.plain.at(0), "tcp://" + words.plain.at(0), "cpu",
+                words.count("most", 0)};
+    if (words.says("rightly")) hello.fingerprint = fingerprint(job_);
+    tell(from, hello);
+  } else if (what == "Ready") {
+    tell(from, Ready{});
+  } else if (what == "Leave") {
+    tell(from, Leave{});
+  } else if (what == "Report") {
+    tell(from, report_of(words.number(0), words));
+  } else if (what == "Closed") {
+    tell(from, Closed{1, words.number(0)});
+  } else if (what == "Covered") {
+    Covered covered{1, words.number(0), 0, {}};
+    for (const std::string& square : parts(words.plain.at(1), ','))
+      covered.squares.push_back(std::stod(square));
+    tell(from, covered);
+  } else if (what == "NonFinite") {
+    const Report it = report_of(words.number(0), words);
+    tell(from, NonFinite{1, it.round, it.piece, it.positions, 0, node_of_word(words.plain.at(1))});
+  } else if (what == "Saved" || what == "Failed") {
+    tell(from, Saved{words.number(0), what == "Saved", words.rest(1)});
+  } else if (what == "Beat" && from.role == Role::shard) {
+    tell_shard_beat(from, words);
+  } else if (what == "Beat" && from.role == Role::worker) {
+    WorkerBeat beat{1, {}};
+    if (!words.plain.empty()) {
+      for (const std::string& piece : parts(words.plain[0], ',')) beat.held.push_back(std::stoull(piece));
+    }
+    tell(from, beat);
+  } else if (what == "Beat") {
+    tell(from, KeeperBeat{});
+  } else {
+    throw std::runtime_error("nobody says " + what);
+  }
+}
+
+void Script::tell_shard_beat(NodeId from, Words words) {
+  ShardBeat beat{1,  words.count("version", 0), words.count("opened", 0), words.says("loaded"),
+                 {}, words.says("covered")};
+  if (words.values.contains("gaps")) {
+    for (const std::string& gap : parts(words.values.at("gaps"), ',')) {
+      const auto edges = parts(gap, '-');
+      beat.gaps.push_back({std::stoull(edges.at(0)), std::stoull(edges.at(1))});
+    }
+  }
+  tell(from, beat);
+}
+
+// What its owner would say of a piece; of a piece that is not owed, what nobody believes.
+Report Script::report_of(PieceId id, Words words) const {
+  Report report;
+  report.term = words.count("term", 1);
+  report.piece = id;
+  report.seconds = words.real("seconds", 1);
+  report.loss = words.real("loss", 0);
+  report.correct = words.count("correct", 0);
+  for (const Work& work : scheduler_->works()) {
+    const auto piece = work.pieces().find(id);
+    if (piece == work.pieces().end()) continue;
+    report.round = work.round();
+    report.purpose = work.purpose();
+    report.positions = piece->second.positions;
+  }
+  return report;
+}
+
+template <class Said>
+void Script::tell(NodeId from, Said said) {
+  Outbox out(scheduler_node);
+  scheduler_->step(now_, {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))},
+                   out);
+  take(out.take());
+}
+
+void Script::take(std::vector<Envelope> said) {
+  for (const Envelope& envelope : said) answers_.push_back(in_words(envelope));
+  const std::string trouble = invariants_.check(*scheduler_);
+  if (!trouble.empty()) answers_.push_back("BROKEN: " + trouble);
+}
+
+}  // namespace steelyard::test

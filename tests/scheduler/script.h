@@ -1,0 +1,50 @@
+// A scheduler spoken to in plain text, so that a whole life of it can be read and compared.
+//
+// A transcript is a text file. Lines that begin in the first column are said to the scheduler (or are
+// remarks, with '#'); indented lines are what it answers. Nodes are w1, w2, ... (workers), s1, s2, ...
+// (shards) and k (the keeper).
+//
+//   job samples=64 batch=32 epochs=1 workers=2 shards=1   a job; policy `equal` unless told otherwise
+//   w1: Hello ann            w1: Ready             w1: Leave      w1: Beat 1,2        pieces it holds
+//   w1: Report 3 loss=1      piece 3; also seconds= correct=
+//   s1: Hello left           s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered
+//   s1: Closed 1             s1: Covered 0 4,5     s1: NonFinite 2 w1      piece 2, computed by w1
+//   k: Beat                  k: Saved 2 path       k: Failed 2 reason
+//   lost w1                  alien w1 7            interrupt      wait 0.5            seconds
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/invariants.h"
+#include "scheduler/scheduler.h"
+
+namespace steelyard::test {
+
+class Script {
+ public:
+  // What the scheduler answers to one line, one line each, in words. Throws std::runtime_error for a line
+  // that it does not understand.
+  std::vector<std::string> say(const std::string& line);
+
+ private:
+  struct Words;
+  void begin(Words words);
+  void hear(NodeId from, const std::string& what, Words words);
+  template <class Said>
+  void tell(NodeId from, Said said);
+  void tell_shard_beat(NodeId from, Words words);
+  Report report_of(PieceId id, Words words) const;
+  void take(std::vector<Envelope> said);
+  void check();
+
+  Job job_;
+  std::unique_ptr<Scheduler> scheduler_;
+  Invariants invariants_;
+  Time now_{std::chrono::seconds(1)};
+  std::vector<std::string> answers_;
+};
+
+}  // namespace steelyard::test

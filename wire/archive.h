@@ -85,7 +85,14 @@ void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const T& value) {
 }
 template <Plain T>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, T& value) {
-  reader.get(&value, sizeof value);
+  if constexpr (std::is_same_v<T, bool>) {  // a bool made of any other byte is undefined behaviour
+    std::uint8_t byte = 0;
+    reader.get(&byte, 1);
+    if (byte > 1) throw Malformed("has a truth that is neither yes nor no");
+    value = byte == 1;
+  } else {
+    reader.get(&value, sizeof value);
+  }
 }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const cereal::SizeTag<T>& tag) {

@@ -23,7 +23,6 @@ constexpr Term term = 1;
 constexpr Duration patience = std::chrono::seconds(10);
 constexpr std::uint64_t share = 8;     // positions of one worker; a power of two, so that means are exact
 constexpr Round opened_ahead = 4;      // a shard remembers 8
-constexpr double hours = 3600;         // no heartbeat falls into a reading
 
 Job job_of(const Exchange& exchange) {
   Job job;
@@ -32,7 +31,6 @@ Job job_of(const Exchange& exchange) {
   job.train_samples = job.global_batch = share * exchange.workers;
   job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   job.schedule.base = 1;
-  job.heartbeat = job.dead_after = hours;
   return job;
 }
 
@@ -57,7 +55,7 @@ void serve(const std::string& scheduler) {
   pin(0);
   ZmqContext context;
   ZmqLink link(context, shard_node);
-  Shard::Options options{shard_node, {}, {patience, from_seconds(hours), from_seconds(hours)}};
+  Shard::Options options{shard_node, {}, {patience, from_seconds(0.5), patience}};
   options.hello.endpoint = link.listen("tcp://127.0.0.1:*");
   link.connect(scheduler_node, scheduler);
   Shard shard(std::move(options));

@@ -28,6 +28,7 @@ class Script {
   // What the scheduler answers to one line, one line each, in words. Throws std::runtime_error for a line
   // that it does not understand.
   std::vector<std::string> say(const std::string& line);
+  [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
 
  private:
   struct Words;
@@ -38,7 +39,6 @@ class Script {
   void tell_shard_beat(NodeId from, Words words);
   Report report_of(PieceId id, Words words) const;
   void take(std::vector<Envelope> said);
-  void check();
 
   Job job_;
   std::unique_ptr<Scheduler> scheduler_;

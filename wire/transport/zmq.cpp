@@ -127,8 +127,11 @@ void ZmqLink::State::send(const Envelope& envelope) {
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
-  if (inbox_.empty()) wait(deadline);
-  if (inbox_.empty()) return std::nullopt;
+  // A socket may wake us with nothing for the machine: an event of its own, or a message that made no sense.
+  while (inbox_.empty()) {
+    wait(deadline);
+    if (inbox_.empty() && steady_now() >= deadline) return std::nullopt;
+  }
   Envelope envelope = std::move(inbox_.front());
   inbox_.pop_front();
   return envelope;
@@ -181,6 +184,10 @@ void ZmqLink::State::drain_dealer(NodeId peer) {
   for (int i = 0; i < drained_at_once; ++i) {
     auto received = receive_frames(socket, false);
     if (!received) break;
+    if (!received->well_formed) {
+      ++dropped;
+      continue;
+    }
     accept(peer, std::move(*received));
   }
 }

@@ -1,0 +1,144 @@
+// What a transcript cannot show: that nothing a stranger says, in any order, breaks the scheduler, and that
+// it is a pure machine.
+#include "scheduler/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "balancing/policies.h"
+#include "core/random.h"
+#include "tests/scheduler/script.h"
+#include "tests/scheduler/script_words.h"
+#include "tests/support/world.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::IsEmpty;
+
+Scheduler toy(const Job& job) { return {job, {}, balancing::make_policy("equal")}; }
+
+// A random word of a random node: sometimes right, mostly late, repeated, early or nonsense.
+Envelope gossip(Random& random, const Scheduler& scheduler) {
+  const auto make = [&](Role role, auto said) -> Envelope {
+    return {{role, 1 + random.below(4)},
+            scheduler_node,
+            Message(std::in_place_type<ToScheduler>, std::move(said))};
+  };
+  const std::uint64_t small = random.below(4);
+  Report report;
+  report.term = random.below(10) == 0 ? 1 : 0;
+  report.piece = random.below(30);
+  for (const Work& work : scheduler.works()) {
+    const auto piece = work.pieces().find(report.piece);
+    if (piece == work.pieces().end()) continue;
+    report.round = work.round();
+    report.purpose = work.purpose();
+    report.positions = piece->second.positions;
+    if (random.below(10) == 0) ++report.positions.end;
+  }
+  const std::string name(1, static_cast<char>('a' + small));
+  const Interval gap{random.below(40), 40 + random.below(40)};
+  switch (random.below(14)) {
+    case 0:
+      return make(Role::worker, Hello{random.below(20) == 0 ? 1U : 0U, name, "", "cpu", random.below(3) * 5});
+    case 1:
+      return make(Role::shard, Hello{0, name, "tcp://x", "cpu", 0});
+    case 2:
+      return make(Role::worker, Ready{});
+    case 3:
+      return make(Role::worker, WorkerBeat{0, {random.below(30)}});
+    case 4:
+      return make(Role::shard, ShardBeat{0, small, small + random.below(2), true, {gap}, false});
+    case 5:
+      return make(Role::shard, Closed{0, scheduler.course().round()});
+    case 6:
+      return make(Role::shard, NonFinite{random.below(3), 0, random.below(30), gap, 0, {Role::worker, 1}});
+    case 7:
+      return make(Role::shard, Covered{0, small, 0, {1.0}});
+    case 8:
+      return make(Role::keeper, KeeperBeat{});
+    case 9:
+      return make(Role::keeper, Saved{scheduler.course().round(), true, "p"});
+    case 10:
+      return make(Role::scheduler,
+                  Lost{{random.below(3) == 0 ? Role::shard : Role::worker, 1 + random.below(4)}});
+    case 11:
+      return random.below(50) == 0 ? make(Role::worker, Leave{}) : make(Role::worker, report);
+    default:
+      return make(Role::worker, report);
+  }
+}
+
+TEST(Scheduler, NoGossipBreaksAnInvariant) {
+  std::uint64_t rounds = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    Job job = test::toy_job(80, 40, 50, 2, 2);
+    job.clip_norm = seed % 3 == 0 ? 1 : 0;
+    job.dead_after = 1e6;
+    Scheduler scheduler = toy(job);
+    Invariants invariants;
+    Time now{std::chrono::seconds(1)};
+    for (int i = 0; i < 400 && !scheduler.finished(); ++i) {
+      now = now + milliseconds(static_cast<long>(random.below(300)));
+      Outbox out(scheduler_node);
+      if (random.below(5) == 0) {
+        scheduler.wake(now, out);
+      } else {
+        scheduler.step(now, gossip(random, scheduler), out);
+      }
+      ASSERT_THAT(invariants.check(scheduler), IsEmpty()) << "seed " << seed << ", step " << i;
+    }
+    rounds += scheduler.course().round();
+  }
+  EXPECT_GT(rounds, 500U) << "the gossip is good enough to train by";
+}
+
+// The same words at the same times: the same answers.
+TEST(Scheduler, IsAPureMachine) {
+  const auto life = [] {
+    Random random(5);
+    Scheduler scheduler = toy(test::toy_job(80, 40, 50, 2, 2));
+    Time now{std::chrono::seconds(1)};
+    std::vector<std::string> said;
+    for (int i = 0; i < 1000 && !scheduler.finished(); ++i) {
+      now = now + milliseconds(static_cast<long>(random.below(300)));
+      Outbox out(scheduler_node);
+      scheduler.step(now, gossip(random, scheduler), out);
+      scheduler.wake(now, out);
+      for (const Envelope& envelope : out.take()) said.push_back(test::in_words(envelope));
+    }
+    return said;
+  };
+  const auto first = life();
+  EXPECT_GT(first.size(), 1000U);
+  EXPECT_EQ(first, life());
+}
+
+TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
+  Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
+  Outbox out(scheduler_node);
+  scheduler.step({}, {scheduler_node, scheduler_node, Message(std::in_place_type<ToShard>, Open{})}, out);
+  scheduler.step({}, {{Role::worker, 9}, scheduler_node, Message(std::in_place_type<ToScheduler>, Report{})},
+                 out);
+  EXPECT_EQ(scheduler.ignored(), 2U);
+  EXPECT_THAT(out.take(), IsEmpty());
+}
+
+TEST(Scheduler, AThousandWorkersAreServedInOrder) {
+  test::Script script;
+  script.say("job samples=4000 batch=2000 workers=1000 shards=1");
+  script.say("s1: Hello left");
+  for (int i = 1; i <= 1000; ++i) {
+    script.say("w" + std::to_string(i) + ": Hello n" + std::to_string(i));
+    script.say("w" + std::to_string(i) + ": Ready");
+  }
+  const auto started = script.say("s1: Beat loaded");
+  ASSERT_EQ(started.size(), 1001U);
+  EXPECT_EQ(started[1], "w1 <- Start round 0 epoch 0 piece 1 [0, 2)");
+  EXPECT_EQ(started[1000], "w1000 <- Start round 0 epoch 0 piece 1000 [1998, 2000)");
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -22,6 +22,7 @@ struct WorkerView {
   std::uint64_t least = 1, most = UINT64_MAX;  // bounds of its share
   double cpu = -1;                             // share available now, -1 if unknown
   double memory = -1;                          // available now, -1 if unknown
+  bool may_rest = true;  // a policy may leave it out of a round, if `least` is at most 1
 };
 
 // One finished share: how many samples in how much compute time, without waiting and without exchange.
@@ -39,6 +40,7 @@ struct Request {
   std::uint64_t round = 0;
   std::uint64_t positions = 0;
   std::vector<WorkerView> workers;  // the living, ordered by slot; at least one
+  std::uint64_t epoch = 0;          // counted from 1; 0 if unknown
 };
 
 class Policy {
@@ -49,8 +51,11 @@ class Policy {
   virtual void observe(const Sample& sample) = 0;
 
   // One share per worker, in the order of request.workers. They sum to request.positions, exactly; a share is
-  // 0 only if there are fewer positions than workers or the worker's bounds say so. Throws Failure
-  // (configuration) if the workers together cannot take so many.
+  // 0 only if there are fewer positions than workers, if the worker's bounds say so, or if it may rest and the
+  // round is faster without it. Throws Failure (configuration) if the workers together cannot take so many.
+  //
+  // One round may be asked about several times: what a lost worker owed is divided by a request of its own,
+  // and so is an evaluation, of which no sample is ever observed.
   virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
 
   [[nodiscard]] virtual std::unique_ptr<Policy> clone() const = 0;

@@ -1,11 +1,14 @@
 #include "cli/endpoint.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 
 #include "core/error.h"
 
@@ -45,6 +48,22 @@ std::string own_address_towards(const HostPort& peer) {
   return address;
 }
 
+// The first address of this machine that is not loopback.
+std::optional<std::string> outward_address() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return std::nullopt;
+  std::optional<std::string> found;
+  for (const ifaddrs* it = all; it != nullptr && !found; it = it->ifa_next) {
+    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != AF_INET || (it->ifa_flags & IFF_LOOPBACK) != 0)
+      continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* address = reinterpret_cast<const sockaddr_in*>(it->ifa_addr);
+    if (inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr) found = text.data();
+  }
+  freeifaddrs(all);
+  return found;
+}
+
 }  // namespace
 
 std::string complete_endpoint(const std::string& text) {
@@ -78,7 +97,9 @@ std::string reachable_endpoint(const std::string& bound, const std::string& adve
   const HostPort parts = split(bound);
   if (!advertise.empty()) return "tcp://" + advertise + ":" + parts.port;
   if (parts.host != "0.0.0.0" && parts.host != "*" && parts.host != "[::]") return bound;
-  const std::string address = peer.starts_with("tcp://") ? own_address_towards(split(peer)) : "127.0.0.1";
+  std::string address = peer.starts_with("tcp://") ? own_address_towards(split(peer)) : "127.0.0.1";
+  // The scheduler is on this machine; workers elsewhere need an address that leaves it.
+  if (address.starts_with("127.")) address = outward_address().value_or(address);
   if (address.empty()) {
     throw Failure(ExitCode::configuration, "cannot find out under which address " + peer +
                                                " sees this machine: say it with --advertise HOST");

@@ -25,6 +25,7 @@ namespace steelyard {
 namespace {
 
 constexpr Duration farewell = std::chrono::seconds(5);  // for the others to end after the scheduler
+constexpr Duration doubt = std::chrono::seconds(2);     // whether a process failed, or the job did
 constexpr unsigned most_restarts = 3;                   // of one worker
 
 // A directory for sockets that only this user can enter; gone when the run is over.
@@ -81,6 +82,7 @@ class Cluster {
   void start_server(const std::string& name);
   void start_worker(const WorkerSpec& spec);
   std::optional<int> ended(const Child& child);
+  void failed(const Child& child);
   void worker_ended(const Child& child, const WorkerSpec& spec);
   void give_up(int code);
 
@@ -89,6 +91,12 @@ class Cluster {
   const RunDirectory& run_;
   const SocketDirectory sockets_;
   std::map<std::string, unsigned> restarts_;
+  // Ended with a code that may be the job's own: then the scheduler ends too, and has said why.
+  struct Doubtful {
+    Child child;
+    Time since;
+  };
+  std::vector<Doubtful> doubtful_;
   bool ending_ = false;  // the scheduler has been told to end
   int code_ = 0;         // why, if it was our decision
   Children children_;    // first to go
@@ -125,10 +133,12 @@ int Cluster::supervise(const std::atomic<bool>& interrupted) {
   while (true) {
     if (interrupted && !std::exchange(ending_, true)) children_.signal("scheduler", SIGTERM);
     for (const Child& child : children_.ended()) {
-      if (const auto code = ended(child)) {
-        children_.wait_all(farewell);
-        return *code;
-      }
+      if (const auto code = ended(child)) return *code;
+    }
+    while (!doubtful_.empty() && steady_now() - doubtful_.front().since > doubt) {
+      const Child child = doubtful_.front().child;
+      doubtful_.erase(doubtful_.begin());
+      failed(child);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -137,20 +147,32 @@ int Cluster::supervise(const std::atomic<bool>& interrupted) {
 // What follows from the end of a process; the job's exit code if it was the scheduler.
 std::optional<int> Cluster::ended(const Child& child) {
   if (child.name == "scheduler") {
-    if (WIFEXITED(*child.status)) return code_ != 0 ? code_ : WEXITSTATUS(*child.status);
+    if (WIFEXITED(*child.status)) {
+      children_.wait_all(farewell);
+      return code_ != 0 ? code_ : WEXITSTATUS(*child.status);
+    }
+    // Nobody has told the others to end, and nobody will: they are not waited for.
     std::fprintf(stderr,
                  "steelyard: the scheduler %s; go on from the last checkpoint with --run-dir %s --resume\n",
                  describe_status(*child.status).c_str(), run_.path().c_str());
     return static_cast<int>(ExitCode::unreachable);
   }
-  const bool orderly = WIFEXITED(*child.status) && WEXITSTATUS(*child.status) == 0;
-  if (orderly || ending_) return std::nullopt;
+  if (!WIFEXITED(*child.status)) {
+    failed(child);
+  } else if (WEXITSTATUS(*child.status) != 0) {
+    doubtful_.push_back({child, steady_now()});
+  }
+  return std::nullopt;
+}
+
+void Cluster::failed(const Child& child) {
+  if (ending_) return;
   std::fprintf(stderr, "steelyard: process '%s' %s; its log is %s\n%s", child.name.c_str(),
                describe_status(*child.status).c_str(), child.log.c_str(), last_lines(child.log, 5).c_str());
   for (const WorkerSpec& spec : file_.worker_specs) {
     if (spec.name == child.name) worker_ended(child, spec);
   }
-  return std::nullopt;  // a server: the scheduler notices and says what is to be done
+  // A server: the scheduler notices and says what is to be done.
 }
 
 // A worker that was killed is started again; one that ended with a code has said why, and would again.

@@ -1,4 +1,5 @@
-# What `cmake --install` puts where, and the package that find_package(steelyard) finds.
+# What `cmake --install` puts where, and the package that find_package(steelyard) finds. Libraries of which only the headers
+# are used are wrapped in BUILD_INTERFACE where they are linked: whoever uses the package need not have them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -14,4 +15,4 @@ install(EXPORT steelyardTargets NAMESPACE steelyard:: DESTINATION ${package})
 configure_package_config_file(cmake/steelyardConfig.cmake.in steelyardConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(steelyardConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/steelyardConfigVersion.cmake
-  cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake DESTINATION ${package})
+  cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake cmake/FindXxHash.cmake DESTINATION ${package})

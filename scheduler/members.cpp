@@ -20,7 +20,19 @@ std::uint32_t lowest_free(const Map& members) {
 
 }  // namespace
 
-WorkerMember* Members::worker(NodeId node) { return find_node(workers, node); }
+WorkerMember* Members::worker(NodeId node) {
+  if (node.role != Role::worker) return nullptr;
+  const auto seen = seen_.find(node);
+  const auto there = seen == seen_.end() ? workers.end() : workers.find(seen->second);
+  if (there != workers.end() && there->second.node == node) return &there->second;
+  WorkerMember* found = find_node(workers, node);
+  if (found != nullptr) {
+    if (seen_.size() > 2 * workers.size()) seen_.clear();  // full of nodes that are gone
+    seen_[node] = found->slot;
+  }
+  return found;
+}
+
 ShardMember* Members::shard(NodeId node) { return find_node(shards, node); }
 
 std::string Members::worker_name(NodeId node) const {

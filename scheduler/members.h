@@ -52,6 +52,10 @@ class Members {
   [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots of workers that are ready and present
   [[nodiscard]] bool all_shards_loaded(std::uint32_t wanted) const;
   [[nodiscard]] Version lowest_version() const;  // of all shards
+
+ private:
+  // Where a node was last found; looked at first, believed only if it is still true.
+  std::map<NodeId, std::uint32_t> seen_;
 };
 
 }  // namespace steelyard

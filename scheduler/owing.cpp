@@ -68,11 +68,10 @@ void Scheduler::reissue(Time now, Work& work, PieceId id, Outbox& out) {
 }
 
 void Scheduler::adopt_orphans(Time now, Outbox& out) {
-  if (members_.working().empty()) return;
   for (Work& work : works_) {
-    for (const PieceId id : work.select([](const Piece& piece) { return !piece.owner && !piece.reported; })) {
-      reissue(now, work, id, out);
-    }
+    const std::vector<PieceId> orphans = work.owed_by(std::nullopt);
+    if (orphans.empty() || members_.working().empty()) continue;
+    for (const PieceId id : orphans) reissue(now, work, id, out);
   }
 }
 

@@ -168,23 +168,26 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
   }
 }
 
-void Scheduler::handle(Time, NodeId from, const Closed& closed, Outbox&) {
+void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
   ShardMember* shard = members_.shard(from);
   if (shard == nullptr || closed.term != term_) return;
   shard->version = std::max(shard->version, closed.version);
-  confirm(members_.lowest_version());
+  confirm(now);
 }
 
-// Rounds that every shard has closed are done, whatever was reported of them.
-void Scheduler::confirm(Version version) {
+// Rounds that every shard has closed need nothing more. Of the newest the last reports may still be on their
+// way, for shards are told by others than we are: only those that do not come are done without.
+void Scheduler::confirm(Time now) {
+  const Version version = members_.lowest_version();
   for (auto work = works_.begin(); work != works_.end();) {
     const bool closed = work->purpose() == Purpose::train && work->round() < version;
     if (closed && std::next(work) != works_.end()) {
       work = works_.erase(work);
-    } else {
-      if (closed) work->close_unreported();
-      ++work;
+      continue;
     }
+    if (closed && !work->closed) work->closed = now;
+    if (closed && now - *work->closed > patience()) work->close_unreported();
+    ++work;
   }
 }
 
@@ -193,7 +196,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   if (shard == nullptr || beat.term != term_) return;
   shard->loaded = shard->loaded || beat.loaded;
   shard->version = std::max(shard->version, beat.version);
-  confirm(members_.lowest_version());
+  confirm(now);
   for (Work& work : works_) {
     if (work.purpose() != Purpose::train) continue;
     if (work.round() >= beat.opened && now - shard->opens_sent > patience()) {
@@ -206,6 +209,12 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
 }
 
 // ---- saving and ending
+
+std::string Scheduler::way_back() const {
+  if (last_saved_) return "resume: the checkpoint of round " + std::to_string(*last_saved_) + " is kept";
+  return resumed_ ? "resume from the checkpoint that this run began with"
+                  : "begin again: no checkpoint had been written yet";
+}
 
 void Scheduler::save(const Progress& progress, Outbox& out) {
   saving_.insert(progress.version);

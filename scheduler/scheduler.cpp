@@ -18,6 +18,7 @@ Scheduler::Scheduler(Job job, Progress from, std::unique_ptr<balancing::Policy> 
       term_(from.term),
       policy_(std::move(policy)),
       course_(job_, from),
+      resumed_(from.version > 0),
       seconds_before_(from.seconds) {
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
 }
@@ -68,6 +69,7 @@ void Scheduler::beat(Time now, Outbox& out) {
     out.send<ToShard>(shard.node, SchedulerBeat{term_});
     if (now - shard.last_heard > (shard.broken ? std::min(dead, reconnect) : dead)) lose_shard(shard, out);
   }
+  confirm(now);
   const bool complete = members_.shards.size() == job_.shards;
   if (members_.keeper && complete && !members_.all_shards_loaded(job_.shards)) {
     out.send<ToKeeper>(*members_.keeper, roster());
@@ -144,9 +146,7 @@ void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox&
   if (former != members_.shards.end() && former->second.node != from) {
     if (former->second.loaded) {
       return end(Outcome::server_lost,
-                 "server '" + hello.name +
-                     "' came back without its part of the model; resume from the last checkpoint",
-                 out);
+                 "server '" + hello.name + "' came back without its part of the model; " + way_back(), out);
     }
     members_.shards.erase(former);
   }
@@ -190,10 +190,9 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   if (worker == nullptr || beat.term != term_) return;
   // What it owes and neither holds nor has reported was lost on the way to it, or its report on the way here.
   for (Work& work : works_) {
-    for (const PieceId id : work.select([&](const Piece& piece) {
-           return piece.owner == worker->slot && !piece.reported && now - piece.since > patience();
-         })) {
-      if (std::ranges::find(beat.held, id) != beat.held.end()) continue;
+    for (const PieceId id : work.owed_by(worker->slot)) {
+      const bool held = std::ranges::find(beat.held, id) != beat.held.end();
+      if (held || now - work.find(id)->since <= patience()) continue;
       work.find(id)->since = now;
       send_start(work, id, out);
     }
@@ -235,8 +234,7 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   worker.present = false;
   note(out, "worker '" + worker.name + "' " + why);
   for (Work& work : works_) {
-    const auto owed = work.select([&](const Piece& p) { return p.owner == worker.slot && !p.reported; });
-    for (const PieceId id : owed) reissue(now, work, id, out);
+    for (const PieceId id : work.owed_by(worker.slot)) reissue(now, work, id, out);
   }
 }
 
@@ -246,7 +244,7 @@ void Scheduler::lose_shard(const ShardMember& shard, Outbox& out) {
     saving_.clear();
     storage_trouble_ = what;
   }
-  end(Outcome::server_lost, what + "; resume from the last checkpoint", out);
+  end(Outcome::server_lost, what + "; " + way_back(), out);
 }
 
 void Scheduler::forget(NodeId node) { awaited_.erase(node); }
@@ -259,7 +257,7 @@ void Scheduler::handle(Time, NodeId from, const Alien& alien, Outbox& out) {
 }
 
 void Scheduler::handle(Time, NodeId, const Interrupt&, Outbox& out) {
-  if (interrupted_) return;
+  if (interrupted_ || ending_ != Outcome::running) return;
   interrupted_ = true;
   note(out, "told to end: finishing the round and saving");
   if (phase_ == Phase::gathering) end(Outcome::interrupted, "ended before the training began", out);

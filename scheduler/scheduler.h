@@ -76,9 +76,10 @@ class Scheduler {
   void begin_evaluation(Time now, Outbox& out);
   void begin(Time now, Work work, Outbox& out);
   void record(Time now, const Work& work, Outbox& out);
-  void confirm(Version version);
+  void confirm(Time now);
   void save(const Progress& progress, Outbox& out);
   void end(Outcome outcome, std::string text, Outbox& out);
+  [[nodiscard]] std::string way_back() const;  // what to do after a failure
   void say_stop(Time now, Outbox& out);
 
   // owing.cpp: who owes what
@@ -111,7 +112,8 @@ class Scheduler {
   Time now_;  // as last told
   Time next_beat_;
 
-  Time started_;               // of the first round
+  Time started_;  // of the first round
+  const bool resumed_;
   double seconds_before_ = 0;  // of training, before a resume
   bool interrupted_ = false;
   bool evaluated_last_ = false;  // the present version has been evaluated

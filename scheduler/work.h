@@ -8,12 +8,15 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "wire/messages.h"
 
 namespace steelyard {
 
+// Who owns it and whether it is reported changes through Work alone, which keeps account of it.
 struct Piece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
@@ -33,10 +36,12 @@ class Work {
   [[nodiscard]] Time started() const { return started_; }
   [[nodiscard]] const std::map<PieceId, Piece>& pieces() const { return pieces_; }
   [[nodiscard]] Piece* find(PieceId id);
-  [[nodiscard]] bool reported() const;  // every piece is
+  [[nodiscard]] bool reported() const { return open_pieces_.empty(); }  // every piece is
+  // What a worker (nobody: nullopt) owes and has not reported, by id.
+  [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
 
-  void add(PieceId id, Piece piece) { pieces_.emplace(id, piece); }
-  void remove(PieceId id) { pieces_.erase(id); }
+  void add(PieceId id, Piece piece);
+  void remove(PieceId id);
   // All pieces for which `wanted` holds, by id: the caller may change the pieces while it walks the answer.
   template <class Predicate>
   [[nodiscard]] std::vector<PieceId> select(Predicate wanted) const {
@@ -66,11 +71,15 @@ class Work {
   std::map<std::uint32_t, std::vector<double>> squares;
   std::optional<double> scale;
 
+  std::optional<Time> closed;  // since when every shard is known to have all of it
+
  private:
   Open open_;
   Purpose purpose_;
   Time started_;
   std::map<PieceId, Piece> pieces_;
+  // The unreported ones by owner, so that a round of thousands of workers costs each of them little.
+  std::set<std::pair<std::optional<std::uint32_t>, PieceId>> open_pieces_;
   std::map<std::uint32_t, Part> parts_;
   double loss_ = 0;
   std::uint64_t correct_ = 0, samples_ = 0;

@@ -7,6 +7,7 @@
 namespace steelyard {
 namespace {
 
+constexpr std::size_t answers_kept = 4;
 constexpr Duration patience =
     std::chrono::milliseconds(500);  // between signs of life, and before asking again
 
@@ -62,6 +63,9 @@ void Keeper::load(const ShardPlace& shard, Outbox& out) {
 }
 
 void Keeper::handle(const Save& save, Outbox& out) {
+  if (const auto known = answered_.find(save.progress.version); known != answered_.end()) {
+    return answer(Saved(known->second), out);
+  }
   const auto [entry, is_new] = gatherings_.try_emplace(save.progress.version);
   if (!is_new) return;
   Gathering& gathering = entry->second;
@@ -110,6 +114,8 @@ void Keeper::handle(const Gone& gone, Outbox& out) {
 
 void Keeper::answer(const Saved& saved, Outbox& out) {
   gatherings_.erase(saved.version);
+  answered_[saved.version] = saved;
+  if (answered_.size() > answers_kept) answered_.erase(answered_.begin());
   out.send<ToScheduler>(scheduler_node, saved);
   for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, saved);
   fetch(out);

@@ -55,6 +55,7 @@ class Keeper {
   bool finished_ = false;
   Time next_;
   std::vector<ShardPlace> shards_;
+  std::map<Version, Saved> answered_;        // the latest, to be said again if it was lost
   std::map<Version, Gathering> gatherings_;  // oldest first; the oldest is being fetched
 };
 

@@ -106,7 +106,9 @@ void Shard::handle(Time, NodeId from, const Load& load, Outbox& out) {
 // ---- a round
 
 void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
-  if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) || open_.size() >= rounds_in_flight) return;
+  if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) ||
+      open_.size() >= rounds_in_flight)
+    return;
   open_.emplace(open.round, open);
   opened_ = open.round + 1;
   if (slices_.empty()) return close_empty(open, out);

@@ -67,8 +67,6 @@ void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scal
   advance(Blob::of_floats(next, next->span()));
 }
 
-void SliceMemory::keep() { advance(current_); }
-
 void SliceMemory::advance(Blob next) {
   previous_ = std::exchange(current_, std::move(next));
   ++version_;

@@ -43,7 +43,6 @@ class SliceMemory {
   // Ends the round: the next version is computed from the sum (`apply`), or is the same again (`keep`, for a
   // round declared void). Both clear the ledger; the version before stays available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);
-  void keep();
 
   [[nodiscard]] Blob current() const { return current_; }
   [[nodiscard]] const std::optional<Blob>& previous() const { return previous_; }

@@ -61,6 +61,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
 
   void get(void* data, std::size_t size) {
     if (size > rest_.size()) throw Malformed("ends too soon");
+    if (size == 0) return;  // an empty string may have no address
     std::memcpy(data, rest_.data(), size);
     rest_ = rest_.subspan(size);
   }

@@ -153,10 +153,11 @@ void Worker::turn_over(Outbox& out) {
 }
 
 // The version is past: nothing can be computed from it, and nobody needs it to be.
-void Worker::handle(Time, NodeId, const Gone& gone, Outbox&) {
+void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
   if (!next_.values || gone.wanted != next_.version) return;
   std::erase_if(pieces_, [&](const auto& entry) { return entry.second.start.round <= gone.wanted; });
   next_ = {};
+  choose_next(now, out);  // a piece of a later round may be waiting
 }
 
 void Worker::compute_next(Outbox& out) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "balancing/allocate/largest_remainder.h"
@@ -14,9 +13,10 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "lb-bsp.1";
-constexpr double shortest_time = 1e-9;         // seconds; less is a broken clock, not a fast worker
+constexpr char title[] = "lb-bsp.2";
 constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
+
+bool is_gpu(const WorkerView& worker) { return worker.kind == "gpu"; }
 
 }  // namespace
 
@@ -25,25 +25,28 @@ LbBsp::LbBsp(LbBspOptions options) : options_(std::move(options)) {
 }
 
 void LbBsp::observe(const Sample& sample) {
-  const bool possible =
-      sample.samples > 0 && sample.seconds >= shortest_time && std::isfinite(sample.seconds);
-  if (!possible) return;
+  if (!possible(sample)) return;
+  last_.add(sample);
   const double speed = static_cast<double>(sample.samples) / sample.seconds;
   predictor(sample.slot).observe(speed, sample.cpu, sample.memory);
 }
 
 std::vector<std::uint64_t> LbBsp::plan(const Request& request) {
-  const std::vector<Bound> bounds = share_bounds(request);
   forget_absent(request);
+  const bool any_gpu = std::ranges::any_of(request.workers, is_gpu);
+  return any_gpu ? plan_searched(request) : plan_predicted(request);
+}
+
+std::vector<std::uint64_t> LbBsp::plan_predicted(const Request& request) {
+  const std::vector<Bound> bounds = share_bounds(request);
   // v, x and t as in the header's equation.
   const std::vector<double> v = speeds(request);
   if (may_stay(request, bounds, v)) {
-    ++split_.rested;
+    ++rested_;
     return split_.shares;
   }
-  split_ = {};
-  for (const WorkerView& worker : request.workers) split_.slots.push_back(worker.slot);
-  split_.shares = largest_remainder(v, request.positions, bounds);
+  rested_ = 0;
+  split_ = Split::of(request, largest_remainder(v, request.positions, bounds));
   return split_.shares;
 }
 
@@ -62,17 +65,12 @@ void LbBsp::forget_absent(const Request& request) {
 }
 
 std::vector<double> LbBsp::speeds(const Request& request) const {
-  std::vector<double> all, measured;
+  std::vector<double> all;
   for (const WorkerView& worker : request.workers) {
     const auto found = predictors_.find(worker.slot);
     all.push_back(found == predictors_.end() ? 0 : found->second->predict(worker.cpu, worker.memory));
-    if (all.back() > 0) measured.push_back(all.back());
   }
-  // With nobody measured any number will do: only ratios count.
-  const double unknown = measured.empty() ? 1 : mean(measured);
-  for (double& speed : all) {
-    if (speed <= 0) speed = unknown;
-  }
+  fill_with_mean(all);
   return all;
 }
 
@@ -80,17 +78,10 @@ bool LbBsp::may_stay(const Request& request, const std::vector<Bound>& bounds,
                      const std::vector<double>& speeds) const {
   // Only a split of the same positions among the same workers can stay; 0 shares have no time to compare, and
   // give a spread that is always too large.
-  const std::size_t n = request.workers.size();
-  if (split_.shares.size() != n || split_.rested >= longest_rest) return false;
-  if (std::accumulate(split_.shares.begin(), split_.shares.end(), std::uint64_t{0}) != request.positions)
-    return false;
-  std::vector<double> times(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t share = split_.shares[i];
-    const bool valid =
-        split_.slots[i] == request.workers[i].slot && bounds[i].least <= share && share <= bounds[i].most;
-    if (!valid) return false;
-    times[i] = static_cast<double>(share) / speeds[i];
+  if (!split_.fits(request, bounds) || rested_ >= longest_rest) return false;
+  std::vector<double> times;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    times.push_back(static_cast<double>(split_.shares[i]) / speeds[i]);
   }
   return relative_spread(times) < options_.dead_band;
 }
@@ -98,7 +89,8 @@ bool LbBsp::may_stay(const Request& request, const std::vector<Bound>& bounds,
 std::unique_ptr<Policy> LbBsp::clone() const {
   auto copy = std::make_unique<LbBsp>(options_);
   for (const auto& [slot, predictor] : predictors_) copy->predictors_[slot] = predictor->clone();
-  copy->split_ = split_;
+  copy->split_ = split_, copy->rested_ = rested_;
+  copy->search_ = search_, copy->last_ = last_, copy->searching_ = searching_, copy->removed_ = removed_;
   return copy;
 }
 
@@ -106,8 +98,12 @@ std::string LbBsp::save() const {
   StateWriter writer(title);
   writer.count(predictors_.size());
   for (const auto& [slot, predictor] : predictors_) writer.count(slot).text(predictor->save());
-  writer.count(split_.rested).count(split_.slots.size());
-  for (std::size_t i = 0; i < split_.slots.size(); ++i) writer.count(split_.slots[i]).count(split_.shares[i]);
+  split_.save(writer);
+  writer.count(rested_);
+  search_.save(writer);
+  last_.save(writer);
+  writer.count(searching_ ? 1 : 0).count(removed_.size());
+  for (const std::uint32_t slot : removed_) writer.count(slot);
   return writer.str();
 }
 
@@ -118,10 +114,13 @@ void LbBsp::restore(const std::string& text) {
     const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
     restored.predictor(slot).restore(reader.text());
   }
-  restored.split_.rested = reader.count();
+  restored.split_.restore(reader);
+  restored.rested_ = reader.count();
+  restored.search_.restore(reader);
+  restored.last_.restore(reader);
+  restored.searching_ = reader.count(1) == 1;
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    restored.split_.slots.push_back(static_cast<std::uint32_t>(reader.count(UINT32_MAX)));
-    restored.split_.shares.push_back(reader.count(most_positions));
+    restored.removed_.insert(static_cast<std::uint32_t>(reader.count(UINT32_MAX)));
   }
   reader.end();
   // Only now, when nothing can be refused any more.

@@ -1,5 +1,5 @@
-// LB-BSP for CPU clusters (Chen, Weng, Wang, Li, Li: SoCC 2020, arXiv 1806.02508): shares in proportion to
-// the speed that each worker is predicted to have in the coming round,
+// LB-BSP (Chen, Weng, Wang, Li, Li: SoCC 2020, arXiv 1806.02508). On CPUs: shares in proportion to the speed
+// that each worker is predicted to have in the coming round,
 //
 //   t_i = x_i / v_i,   minimise max t_i   =>   x_i = X v_i / sum_j v_j,
 //
@@ -14,14 +14,25 @@
 //    it stays; but after 16 such rounds the split is solved again, so that a small lasting difference is not
 //    frozen;
 //  - a worker that is missing in a request is forgotten, and measured anew should its slot return;
-//  - GPUs are treated as CPUs are; their times are not through the origin, so they converge over some rounds.
+//
+// On GPUs, whose time does not go through the origin: no prediction, but a search that moves a few samples from
+// the straggler to the leader (leader_straggler.h). It starts from an equal split, which is followed by one in
+// proportion to the measured speeds as soon as everybody has one. Who is searched down to nothing is left out
+// until the workers change ("restart without that worker"), if it may rest; else it keeps one sample.
+//
+// Mixed clusters (the paper is silent): all CPUs together are one party of the search, and share what it grants
+// them in proportion to their predicted speeds. The straggler and the leader may then be of either kind.
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
 #include "balancing/policy.h"
+#include "balancing/policy/last_round.h"
+#include "balancing/policy/leader_straggler.h"
+#include "balancing/policy/split.h"
 #include "balancing/predict/predictor.h"
 
 namespace steelyard::balancing {
@@ -44,11 +55,12 @@ class LbBsp final : public Policy {
  private:
   static constexpr std::uint64_t longest_rest = 16;  // rounds in which the dead band may keep a split
 
-  struct Split {
-    std::uint64_t rested = 0;  // rounds since it was solved
-    std::vector<std::uint32_t> slots;
-    std::vector<std::uint64_t> shares;
-  };
+  std::vector<std::uint64_t> plan_predicted(const Request& request);
+  std::vector<std::uint64_t> plan_searched(const Request& request);
+  void search(const Request& request);
+  void move(const Request& request, const LeaderStraggler::Move& move);
+  void divide_among_cpus(const Request& request, const std::vector<Bound>& bounds);
+  [[nodiscard]] bool all_measured(const Request& request) const;
 
   // Of the worker in this slot; made if it has none yet.
   Predictor& predictor(std::uint32_t slot);
@@ -60,7 +72,13 @@ class LbBsp final : public Policy {
   LbBspOptions options_;
   std::map<std::uint32_t, std::unique_ptr<Predictor>>
       predictors_;  // by slot; only of workers that were measured
-  Split split_;     // the last plan
+  Split split_;               // the last plan for a round of the usual length
+  std::uint64_t rested_ = 0;  // rounds since it was solved
+  // Of the search; without meaning where all workers are CPUs.
+  LeaderStraggler search_;
+  LastRound last_;
+  bool searching_ = false;  // the split by measured speeds has been made
+  std::set<std::uint32_t> removed_;
 };
 
 }  // namespace steelyard::balancing

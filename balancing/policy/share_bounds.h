@@ -3,6 +3,8 @@
 // The first step of every policy, so that all of them treat short rounds and tight limits alike.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
@@ -13,5 +15,15 @@ namespace steelyard::balancing {
 // fitted() bounds of the workers, in their order. Throws Failure (configuration) if they cannot take the
 // round.
 std::vector<Bound> share_bounds(const Request& request);
+
+// The same where the workers in the slots of `resting` get nothing, as far as they may rest. Where the others
+// cannot take the round without them nobody rests.
+std::vector<Bound> share_bounds(const Request& request, const std::set<std::uint32_t>& resting);
+
+// The same where everybody who may rest may also be given nothing: the exact allocator then leaves out whoever
+// would only delay the round.
+std::vector<Bound> with_rest(const Request& request, std::vector<Bound> bounds);
+
+[[nodiscard]] bool may_rest(const WorkerView& worker);
 
 }  // namespace steelyard::balancing

@@ -17,6 +17,6 @@ namespace v3 { double fma_loop(std::uint64_t steps, double& flops); }
 namespace v4 { double fma_loop(std::uint64_t steps, double& flops); }
 // clang-format on
 
-double fma_gigaflops(double seconds);  // measured for about so long; throws WrongResult
+double fma_gigaflops(double seconds);  // for about so much CPU time; throws WrongResult
 
 }  // namespace steelyard::bench

@@ -16,23 +16,30 @@ typedef float Vector __attribute__((vector_size(4 * width)));
 
 constexpr int registers = 12;
 
+Vector all(float value) { return Vector{} + value; }
+
+double sum_of_lanes(Vector x) {
+  double sum = 0;
+  for (int lane = 0; lane < width; ++lane) sum += static_cast<double>(x[lane]);
+  return sum;
+}
+
 }  // namespace
 
+// Twelve variables rather than an array, which the compiler would keep in memory.
 double fma_loop(std::uint64_t steps, double& flops) {
-  Vector x[registers];
-  for (int i = 0; i < registers; ++i) x[i] = Vector{} + static_cast<float>(i);
-  Vector half = Vector{} + 0.5F, one = Vector{} + 1.0F;
+  Vector a = all(0), b = all(1), c = all(3), d = all(4), e = all(5), f = all(6);
+  Vector g = all(7), h = all(8), i = all(9), j = all(10), k = all(11), l = all(12);
+  const Vector half = all(0.5F), one = all(1);
   for (std::uint64_t step = 0; step < steps; ++step) {
-    for (int i = 0; i < registers; ++i) {
-      x[i] = x[i] * half + one;
-      asm volatile("" : "+x"(x[i]));  // one operation is done at a time, and in a register
-    }
+    a = a * half + one, b = b * half + one, c = c * half + one, d = d * half + one;
+    e = e * half + one, f = f * half + one, g = g * half + one, h = h * half + one;
+    i = i * half + one, j = j * half + one, k = k * half + one, l = l * half + one;
   }
   flops += 2.0 * width * registers * static_cast<double>(steps);
   double sum = 0;
-  for (int i = 0; i < registers; ++i) {
-    for (int lane = 0; lane < width; ++lane) sum += static_cast<double>(x[i][lane]);
-  }
+  const Vector xs[registers] = {a, b, c, d, e, f, g, h, i, j, k, l};
+  for (const Vector& x : xs) sum += sum_of_lanes(x);
   return sum / (registers * width);
 }
 

@@ -1,15 +1,16 @@
-// The limit by the kernel: blocking in poll(), 256 KB at a time, one connection a worker, no messages at all.
-// The server sends a piece back as soon as the whole of it is there.
+// The limit by the kernel: blocking sockets, 256 KB at a time, no messages at all. A worker writes from one
+// thread and reads from another; for each worker the server has a thread that sends back what it read.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <future>
+#include <semaphore>
+#include <thread>
 
 #include "bench/hardware.h"
 #include "bench/pairs.h"
@@ -18,79 +19,52 @@
 namespace steelyard::bench {
 namespace {
 
-constexpr std::uint64_t chunk = 256 * 1024;  // bytes of one read or write
-constexpr int patience_ms = 10000;
+constexpr std::size_t chunk = 256 * 1024;  // bytes of one read or write
 
-// A connected socket and how far it has come, both ways.
+// A connected socket, blocking; reads give up after ten seconds.
 class Connection {
  public:
   explicit Connection(int socket) : socket_(socket) {
     const int on = 1;
+    const timeval patience{10, 0};
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    fcntl(socket_, F_SETFL, O_NONBLOCK);
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   }
   ~Connection() { close(socket_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Bytes [sent, may_send) of the round's `out` go out, at most a chunk; whatever came is put into `in`.
-  // False: hung up.
-  bool pump(const std::byte* out, std::uint64_t may_send, std::byte* in, std::uint64_t round_bytes) {
-    if (may_send > sent) {
-      const auto n = send(socket_, out + sent, std::min(chunk, may_send - sent), MSG_NOSIGNAL);
-      if (n > 0) sent += static_cast<std::uint64_t>(n);
+  bool write(const std::byte* from, std::size_t size) {
+    while (size > 0) {
+      const auto n = send(socket_, from, std::min(chunk, size), MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      from += n;
+      size -= static_cast<std::size_t>(n);
     }
-    if (received == round_bytes) return true;
-    const auto n = recv(socket_, in + received, std::min(chunk, round_bytes - received), 0);
-    if (n > 0) received += static_cast<std::uint64_t>(n);
-    return n != 0;
+    return true;
   }
-  [[nodiscard]] pollfd wants(std::uint64_t may_send, std::uint64_t round_bytes) const {
-    const int out = may_send > sent ? POLLOUT : 0, in = received < round_bytes ? POLLIN : 0;
-    return {socket_, static_cast<short>(in | out), 0};
+  bool read(std::byte* to, std::size_t size) {
+    while (size > 0) {
+      const auto n = recv(socket_, to, std::min(chunk, size), MSG_WAITALL);
+      if (n <= 0) return false;
+      to += n;
+      size -= static_cast<std::size_t>(n);
+    }
+    return true;
   }
-
-  std::uint64_t sent = 0, received = 0;  // of this round
 
  private:
   const int socket_;
 };
 
-std::uint64_t bytes_of(std::uint64_t floats) { return floats * sizeof(float); }
+std::size_t bytes_of(std::uint64_t floats) { return floats * sizeof(float); }
 
-// One worker's round at the server: as echoed(), then forgotten when all of it is back.
-struct Echo {
-  Echo(int socket, const Exchange& exchange) : connection(socket), values(exchange.size()) {}
-
-  [[nodiscard]] std::uint64_t may_send(const Exchange& exchange) const {
-    const std::uint64_t unit = bytes_of(exchange.sum ? exchange.floats : exchange.size());
-    return connection.received / unit * unit;
-  }
-  bool pump(const Exchange& exchange) {
-    const std::uint64_t all = bytes_of(exchange.size());
-    auto* bytes = reinterpret_cast<std::byte*>(values.data());
-    const bool alive = connection.pump(bytes, may_send(exchange), bytes, all);
-    if (connection.sent == all) connection.sent = connection.received = 0;
-    return alive;
-  }
-
-  Connection connection;
-  FloatBuffer values;
-};
-
-void serve(const Exchange& exchange, int listener) {
+void echo(const Exchange& exchange, int socket) {
   pin(0);
-  std::vector<std::unique_ptr<Echo>> echoes;
-  for (unsigned worker = 0; worker < exchange.workers; ++worker) {
-    echoes.push_back(std::make_unique<Echo>(accept(listener, nullptr, nullptr), exchange));
-  }
-  while (!echoes.empty()) {
-    std::vector<pollfd> wanted;
-    for (const auto& echo : echoes) {
-      wanted.push_back(echo->connection.wants(echo->may_send(exchange), bytes_of(exchange.size())));
-    }
-    if (poll(wanted.data(), wanted.size(), patience_ms) <= 0) return;
-    std::erase_if(echoes, [&](const auto& echo) { return !echo->pump(exchange); });
+  Connection connection(socket);
+  const std::size_t unit = exchange.sum ? std::min(chunk, bytes_of(exchange.floats)) : bytes_of(exchange.size());
+  std::vector<std::byte> buffer(unit);
+  while (connection.read(buffer.data(), unit) && connection.write(buffer.data(), unit)) {
   }
 }
 
@@ -99,21 +73,25 @@ class Caller final : public Party {
   Caller(const Exchange& exchange, const sockaddr_in& address)
       : exchange_(exchange), values_(pattern(exchange.size())), answers_(exchange.size()) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    connection_ = std::make_unique<Connection>(socket);
     expect(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0,
            "raw TCP: cannot connect to ourselves");
-    connection_ = std::make_unique<Connection>(socket);
+    if (exchange.pieces > 1) writer_ = std::thread([this] { write_rounds(); });
+  }
+  ~Caller() override {
+    leaving_ = true;
+    begin_.release();
+    if (writer_.joinable()) writer_.join();
   }
 
   void round() override {
-    const std::uint64_t all = bytes_of(exchange_.size());
-    connection_->sent = connection_->received = 0;
-    while (connection_->received < all) {
-      pollfd wanted = connection_->wants(all, all);
-      expect(poll(&wanted, 1, patience_ms) > 0, "raw TCP: an answer never came");
-      const auto* out = reinterpret_cast<const std::byte*>(values_->data());
-      auto* in = reinterpret_cast<std::byte*>(answers_.data());
-      expect(connection_->pump(out, all, in, all), "raw TCP: the other side hung up");
+    if (writer_.joinable()) {
+      begin_.release();
+    } else {
+      write_round();
     }
+    expect(connection_->read(reinterpret_cast<std::byte*>(answers_.data()), bytes_of(exchange_.size())),
+           "raw TCP: an answer never came");
   }
   void check() override {
     expect(std::memcmp(answers_.data(), values_->data(), bytes_of(exchange_.size())) == 0,
@@ -121,10 +99,24 @@ class Caller final : public Party {
   }
 
  private:
+  void write_round() {
+    connection_->write(reinterpret_cast<const std::byte*>(values_->data()), bytes_of(exchange_.size()));
+  }
+  void write_rounds() {
+    for (;;) {
+      begin_.acquire();
+      if (leaving_) return;
+      write_round();
+    }
+  }
+
   const Exchange exchange_;
   const std::shared_ptr<FloatBuffer> values_;
   FloatBuffer answers_;
   std::unique_ptr<Connection> connection_;
+  std::counting_semaphore<> begin_{0};
+  std::atomic<bool> leaving_{false};
+  std::thread writer_;  // a single small piece is written without it
 };
 
 }  // namespace
@@ -138,10 +130,15 @@ double raw_tcp_rounds(const Exchange& exchange, Duration duration) {
   expect(bind(listener, reinterpret_cast<const sockaddr*>(&address), size) == 0 && listen(listener, 8) == 0 &&
              getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0,
          "raw TCP: cannot listen on 127.0.0.1");
-  auto server = std::async(std::launch::async, [&] { serve(exchange, listener); });
+  auto door = std::async(std::launch::async, [&] {
+    std::vector<std::jthread> echoes;
+    for (unsigned worker = 0; worker < exchange.workers; ++worker) {
+      echoes.emplace_back(echo, exchange, accept(listener, nullptr, nullptr));
+    }
+  });
   const double taken =
       time_rounds(exchange, duration, [&](unsigned) { return std::make_unique<Caller>(exchange, address); });
-  server.get();
+  door.get();
   close(listener);
   return taken;
 }

@@ -122,8 +122,9 @@ TEST_F(ProcessInput, NonFiniteStopsAndKeepsTheLastGoodCheckpoint) {
   std::vector<std::string> arguments = train("run", {"model.name=mlp", "train.epochs=2", "train.lr=1e9"});
   arguments.emplace_back("--resume");
   EXPECT_EQ(run(arguments), 1);
-  EXPECT_THAT(said_, AllOf(HasSubstr("not finite"), HasSubstr("round 3"), HasSubstr("worker 'ada'"),
-                           HasSubstr("train.clip_norm"), Not(HasSubstr("ended with code"))));
+  EXPECT_THAT(said_, AllOf(HasSubstr("not finite"), HasSubstr("round 3"),
+                           testing::ContainsRegex("worker '(ada|bob)'"), HasSubstr("train.clip_norm"),
+                           Not(HasSubstr("ended with code"))));
   EXPECT_TRUE(std::filesystem::exists(path("run/checkpoints/32/MANIFEST.json")));
   EXPECT_THAT(text_of(path("run/result.json")),
               AllOf(HasSubstr("\"non-finite\""), HasSubstr("checkpoints/32")));

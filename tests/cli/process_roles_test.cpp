@@ -31,6 +31,9 @@ class ProcessRoles : public ProcessTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return start(arguments, name);
   }
+  [[nodiscard]] bool round_was(const std::string& part) const {
+    return text_of(path("run/rounds.jsonl")).find(part) != std::string::npos;
+  }
   std::unique_ptr<Process> start(const std::vector<std::string>& arguments, const std::string& name) {
     return std::make_unique<Process>(path(name + ".log"), arguments);
   }
@@ -61,12 +64,11 @@ TEST_F(ProcessRoles, ALateWorkerJoinsTheRunningJob) {
   const auto s1 = server("s1");
   const auto ada = worker("ada");
   const auto bob = worker("bob");
-  ASSERT_TRUE(eventually(
-      [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
   const auto cleo = worker("cleo");
   for (const auto* run : {&decides, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 0);
   EXPECT_TRUE(decides->says("worker 'cleo' joined"));
-  EXPECT_THAT(text_of(path("run/rounds.jsonl")), HasSubstr("\"workers\":[\"ada\",\"bob\",\"cleo\"]"));
+  EXPECT_TRUE(round_was("\"cleo\"]")) << "it never got a share";
 }
 
 TEST_F(ProcessRoles, AnotherJobIsRefused) {
@@ -87,8 +89,7 @@ TEST_F(ProcessRoles, CtrlCAtTheSchedulerEndsAllWithACheckpoint) {
   std::vector<std::unique_ptr<Process>> others;
   for (const char* name : {"s0", "s1"}) others.push_back(server(name));
   for (const char* name : {"ada", "bob"}) others.push_back(worker(name));
-  ASSERT_TRUE(eventually(
-      [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
   decides->signal(SIGINT);
   ends_clean(*decides, 75);
   for (const auto& run : others) ends_clean(*run, 75);
@@ -101,8 +102,7 @@ TEST_F(ProcessRoles, AWorkerToldToLeaveLeavesTheOthersTheWork) {
   const auto s1 = server("s1");
   const auto ada = worker("ada");
   const auto bob = worker("bob");
-  ASSERT_TRUE(eventually(
-      [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
   bob->signal(SIGTERM);
   ends_clean(*bob, 75);
   ends_clean(*decides, 0);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@ namespace steelyard {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t longest = 4000;  // letters of a log that a failure shows
 
 constexpr const char* job_text = R"([job]
 name = "small"
@@ -150,7 +153,9 @@ void ProcessTest::TearDown() {
   if (HasFailure()) {
     for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
       if (entry.path().extension() != ".log") continue;
-      std::printf("---- %s\n%s\n", entry.path().c_str(), text_of(entry.path()).c_str());
+      const std::string text = text_of(entry.path());
+      std::printf("---- %s\n%s\n", entry.path().c_str(),
+                  text.substr(text.size() - std::min(text.size(), longest)).c_str());
     }
   }
   fs::remove_all(directory_);

@@ -36,6 +36,28 @@ TEST(World, TrainsToThePlainResult) {
   EXPECT_EQ(world.stored().size(), 3U) << "a checkpoint an epoch";
 }
 
+// A shard may tell of the end of a round before the last worker's report has come: the report still counts.
+TEST(World, EveryRecordHasEveryPosition) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World::Options options;
+    options.seed = seed;
+    World world(toy_job(120, 24, 2, 3, 2), options);
+    populate(world, 3, 2);
+    world.run();
+    expect_plain_result(world, "seed " + std::to_string(seed));
+    std::uint64_t rounds = 0;
+    for (const Envelope& envelope : world.recorded()) {
+      const auto* record = std::get_if<RoundRecord>(&std::get<ToRecorder>(envelope.message));
+      if (record == nullptr || record->purpose != Purpose::train) continue;
+      std::uint64_t sum = 0;
+      for (const RoundRecord::Part& part : record->parts) sum += part.share;
+      EXPECT_EQ(sum, record->positions.size()) << "seed " << seed << ", round " << record->round;
+      ++rounds;
+    }
+    EXPECT_EQ(rounds, 10U);
+  }
+}
+
 TEST(World, RandomSplitsAndSizes) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 

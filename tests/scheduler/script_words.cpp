@@ -22,7 +22,7 @@ std::string text(Outcome outcome) {
 }
 std::string quoted(const std::string& words) { return words.empty() ? "" : " '" + words + "'"; }
 
-std::string words(const Welcome& it) { return "Welcome slot " + text(it.slot); }
+std::string words(const Welcome& it) { return "Welcome slot " + std::to_string(it.slot); }
 std::string words(const Refuse& it) {
   static const char* const names[] = {"other_job", "other_protocol", "full", "finished"};
   return std::string("Refuse ") + names[static_cast<int>(it.reason)] + quoted(it.text);

@@ -26,7 +26,8 @@ Traffic traffic_of(NodeId listener) {
 ZmqContext::ZmqContext(int io_threads) : context_(new zmq::context_t(io_threads)) {
   auto& context = *static_cast<zmq::context_t*>(context_);
   // Otherwise frames of a few KB can begin at any address, and floats must not.
-  constexpr int zero_copy_receive = 10;  // ZMQ_ZERO_COPY_RECV, which the packaged header hides among its drafts
+  constexpr int zero_copy_receive =
+      10;  // ZMQ_ZERO_COPY_RECV, which the packaged header hides among its drafts
   CHECK(zmq_ctx_set(context.handle(), zero_copy_receive, 0) == 0, "libzmq is too old");
 }
 ZmqContext::~ZmqContext() { delete static_cast<zmq::context_t*>(context_); }

@@ -1,0 +1,89 @@
+#include "balancing/cost/cost_line.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr double first_fixed = 0.1, first_shape = 0.25, first_level = 0.3;  // relative to the first time
+constexpr double shape_drift = 0.003;                                      // relative, per round
+constexpr double jump_level = 0.7, jump_fixed = 0.15;                      // relative: a change, or a new cost
+constexpr double least_slope = 0.02;                                       // of the time, per size of the batch
+
+}  // namespace
+
+CostLine::CostLine(double units, double seconds)
+    : fixed_(first_fixed * seconds), slope_((1 - first_fixed) * seconds / units) {
+  // Level: both states together. Shape: what one has more the other has less.
+  const double shape = std::pow(first_shape * seconds, 2), level = first_level * first_level;
+  p00_ = shape + level * fixed_ * fixed_;
+  p01_ = -shape / units + level * fixed_ * slope_;
+  p11_ = shape / (units * units) + level * slope_ * slope_;
+}
+
+void CostLine::drift(double q) {
+  const double all = q * q, shape = std::pow(shape_drift * (fixed_ + slope_), 2);
+  p00_ += all * fixed_ * fixed_ + shape;
+  p01_ += all * fixed_ * slope_ - shape;
+  p11_ += all * slope_ * slope_ + shape;
+}
+
+void CostLine::loosen() {
+  const double level = jump_level * jump_level;
+  p00_ += level * fixed_ * fixed_ + std::pow(jump_fixed * at(1), 2);
+  p01_ += level * fixed_ * slope_;
+  p11_ += level * slope_ * slope_;
+}
+
+void CostLine::scale(double factor) {
+  fixed_ *= factor, slope_ *= factor;
+  p00_ *= factor * factor, p01_ *= factor * factor, p11_ *= factor * factor;
+}
+
+void CostLine::update(double units, double seconds, double noise) {
+  const double k0 = p00_ + p01_ * units, k1 = p01_ + p11_ * units;  // P h
+  const double predicted = at(units);
+  // The noise of a time that is longer than predicted is relative to the longer one.
+  const double measured = std::pow(noise * std::max(predicted, seconds), 2);
+  const double variance = k0 + k1 * units + measured;
+  const double error = seconds - predicted;
+  fixed_ += k0 / variance * error;
+  slope_ += k1 / variance * error;
+  p00_ -= k0 * k0 / variance;
+  p01_ -= k0 * k1 / variance;
+  p11_ -= k1 * k1 / variance;
+  // Rounding must not make a variance negative.
+  p00_ = std::max(p00_, 0.0), p11_ = std::max(p11_, 0.0);
+  keep_signs(units);
+}
+
+void CostLine::keep_signs(double units) {
+  const double time = std::max(at(units), 1e-12);
+  const double flattest = least_slope * time / units;
+  if (slope_ < flattest) {
+    slope_ = flattest;
+    fixed_ = time - slope_ * units;
+  }
+  if (fixed_ < 0) {
+    // The line that goes through the same time at this size, and through the origin.
+    fixed_ = 0;
+    slope_ = time / units;
+  }
+}
+
+double CostLine::doubt(double units) const {
+  const double variance = p00_ + 2 * p01_ * units + p11_ * units * units;
+  return std::sqrt(std::max(variance, 0.0)) / at(units);
+}
+
+void CostLine::save(StateWriter& writer) const {
+  writer.real(fixed_).real(slope_).real(p00_).real(p01_).real(p11_);
+}
+
+void CostLine::restore(StateReader& reader) {
+  for (double* value : {&fixed_, &slope_, &p00_, &p01_, &p11_}) *value = reader.real();
+  reader.require(fixed_ >= 0 && slope_ > 0 && p00_ >= 0 && p11_ >= 0, "a line falls");
+}
+
+}  // namespace steelyard::balancing

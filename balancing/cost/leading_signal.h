@@ -1,0 +1,31 @@
+// How much a worker's CPU share says about its time, learned on line:
+//
+//   ln(t_after / t_before) = -gain * ln(c_after / c_before)
+//
+// Gain 1: half the CPU, double the time. Gain 0: the number says nothing, as on a GPU. Regression through the
+// origin with a weak prior of 0 and slow forgetting; answers 0 until the gain is surely not 0, so a signal
+// that only jitters is never listened to.
+#pragma once
+
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+
+class LeadingSignal {
+ public:
+  // -ln of the share: what time grows with. Shares of less than a twentieth count as that.
+  static double load(double cpu);
+
+  // `growth` of the logarithm of the time beside that of the load; `variance` is the noise of the former.
+  void observe(double growth, double load_growth, double variance);
+
+  [[nodiscard]] double gain() const;  // in [0, 2]
+
+  void save(StateWriter& writer) const { writer.real(product_).real(square_); }
+  void restore(StateReader& reader) { product_ = reader.real(), square_ = reader.real(); }
+
+ private:
+  double product_ = 0, square_ = 0;  // sums over rounds, in units of their variance
+};
+
+}  // namespace steelyard::balancing

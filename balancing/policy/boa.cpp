@@ -1,0 +1,127 @@
+#include "balancing/policy/boa.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancing/allocate/largest_remainder.h"
+#include "balancing/allocate/min_max.h"
+#include "balancing/policy/share_bounds.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "boa.1";
+constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
+
+double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
+  double time = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] > 0) time = std::max(time, curves[i](static_cast<double>(shares[i])));
+  }
+  return time;
+}
+
+}  // namespace
+
+void Boa::observe(const Sample& sample) {
+  if (!possible(sample)) return;
+  last_.add(sample);
+  const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
+  Model& model = models_.try_emplace(sample.slot, Model{ForgettingLine(options_.forgetting), {}}).first->second;
+  const bool late = !model.line.empty() && batch.seconds > straggling * model.line.curve()(batch.samples);
+  if (!late) model.late.clear();
+  model.line.add(batch);
+  if (!late) return;
+  model.late.push_back(batch);
+  if (model.late.size() < straggling_rounds) return;
+  model.line = ForgettingLine(options_.forgetting);
+  for (const TimedBatch& one : model.late) model.line.add(one);
+  model.late.clear();
+}
+
+std::vector<std::uint64_t> Boa::plan(const Request& request) {
+  const std::vector<Bound> bounds = share_bounds(request);
+  std::erase_if(models_, [&](const auto& entry) {
+    return std::ranges::none_of(request.workers, [&](const auto& w) { return w.slot == entry.first; });
+  });
+  if (split_.empty() || !split_.same_workers(request)) {
+    // Newcomers join in proportion and are measured before the program is solved for them.
+    split_ = Split::of(request, split_.adapted(request, bounds));
+    promised_ = 0;
+  } else if (due(request)) {
+    solve(request, bounds);
+  }
+  return split_.adapted(request, bounds);
+}
+
+// Asked once per measured round: is it time to solve again?
+bool Boa::due(const Request& request) {
+  if (!last_.take(request, split_) || last_.samples() != request.positions) return false;
+  ++rested_;
+  if (promised_ == 0 || rested_ >= options_.period) return true;
+  double measured = 0;
+  for (const auto& [slot, work] : last_.work()) measured = std::max(measured, work.seconds);
+  return std::abs(measured - promised_) > options_.deviation * promised_;
+}
+
+void Boa::solve(const Request& request, const std::vector<Bound>& bounds) {
+  const std::vector<Affine> models = curves(request);
+  const std::vector<std::uint64_t> now = split_.adapted(request, bounds);
+  std::vector<std::uint64_t> best = min_max(models, bounds, request.positions);
+  const double stay = longest(models, now), move = longest(models, best);
+  split_ = Split::of(request, stay - move > options_.gain * stay ? std::move(best) : now);
+  promised_ = longest(models, split_.shares);
+  rested_ = 0;
+}
+
+// Who took no part in the round that was measured has no model yet: the mean of the others.
+std::vector<Affine> Boa::curves(const Request& request) const {
+  std::vector<double> fixed, per_sample;
+  for (const WorkerView& worker : request.workers) {
+    const auto found = models_.find(worker.slot);
+    const Affine curve = found == models_.end() ? Affine{} : found->second.line.curve();
+    fixed.push_back(curve.fixed);
+    per_sample.push_back(curve.per_sample);
+  }
+  fill_with_mean(per_sample);
+  std::vector<Affine> all;
+  for (std::size_t i = 0; i < fixed.size(); ++i) all.push_back({fixed[i], per_sample[i]});
+  return all;
+}
+
+std::string Boa::save() const {
+  StateWriter writer(title);
+  writer.count(models_.size());
+  for (const auto& [slot, model] : models_) {
+    writer.count(slot);
+    model.line.save(writer);
+    writer.count(model.late.size());
+    for (const TimedBatch& batch : model.late) writer.real(batch.samples).real(batch.seconds);
+  }
+  last_.save(writer);
+  split_.save(writer);
+  return writer.count(rested_).real(promised_).str();
+}
+
+void Boa::restore(const std::string& text) {
+  StateReader reader(text, title);
+  Boa restored(options_);
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
+    Model model{ForgettingLine(options_.forgetting), {}};
+    model.line.restore(reader);
+    for (std::uint64_t late = reader.count(straggling_rounds); late > 0; --late) {
+      const double samples = reader.real();
+      model.late.push_back({samples, reader.real()});
+    }
+    restored.models_.emplace(slot, std::move(model));
+  }
+  restored.last_.restore(reader);
+  restored.split_.restore(reader);
+  restored.rested_ = reader.count();
+  restored.promised_ = reader.real();
+  reader.end();
+  *this = std::move(restored);
+}
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,62 @@
+// BOA (Yang, Kang, Youn: J. Supercomputing 76(1), 2020): a linear performance model per worker, made of nothing
+// but measured batches and times, and the exact min-max integer program over these models,
+//
+//   t_i(b) = alpha_i b + beta_i        recursive least squares with forgetting (cost/forgetting_line.h)
+//   minimise T  subject to  t_i(b_i) <= T,  sum b_i = X,  b_i integer within its bounds.
+//
+// Only the abstract is public. Decided here: it is solved as soon as everybody has been measured, then every
+// `period` rounds, or when the longest measured time is `deviation` off the predicted one; a new split is
+// taken if it is predicted to be faster by more than `gain`; a worker that needs more than 1.3 times its own
+// model in three rounds in a row (a dynamic straggler) has its model made anew of these three. Nobody rests.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "balancing/cost/forgetting_line.h"
+#include "balancing/policy.h"
+#include "balancing/policy/last_round.h"
+#include "balancing/policy/split.h"
+
+namespace steelyard::balancing {
+
+struct BoaOptions {
+  std::uint64_t period = 50;  // rounds between two solutions, at least 1
+  double deviation = 0.1;     // relative, of the longest time from the predicted one
+  double gain = 0.02;         // relative, below which a split is not worth a move
+  double forgetting = 0.95;   // of the models, per measurement
+};
+
+class Boa final : public Policy {
+ public:
+  explicit Boa(BoaOptions options = {}) : options_(options) {}
+
+  void observe(const Sample& sample) override;
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Boa>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  static constexpr std::size_t straggling_rounds = 3;
+  static constexpr double straggling = 1.3;  // times its own model
+
+  struct Model {
+    ForgettingLine line;
+    std::deque<TimedBatch> late;  // the last measurements, as long as all of them straggle
+  };
+
+  [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
+  [[nodiscard]] bool due(const Request& request);
+  void solve(const Request& request, const std::vector<Bound>& bounds);
+
+  BoaOptions options_;
+  std::map<std::uint32_t, Model> models_;  // by slot, of workers that were measured
+  LastRound last_;
+  Split split_;
+  std::uint64_t rested_ = 0;  // rounds since the program was solved
+  double promised_ = 0;       // seconds of the longest share when it was; 0 before anybody was measured
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,54 @@
+// DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023; as DBS arXiv 2007.11831): once per epoch, from the speeds of the
+// epoch before,
+//
+//   p_i = d_i / t_i              (survey of LB-BSP, DLB and LBB, eq. 2)
+//   r_i = p_i / sum_j p_j        (eq. 3)
+//   b_i = largest_remainder(r_i X)
+//
+// with d_i the fraction of the data and t_i the pure compute time of worker i in the epoch. The first epoch is
+// an equal split.
+//
+// What the sources leave open, decided here:
+//  - d_i / t_i is the epoch's samples over its compute seconds, so that workers that came late compare;
+//  - an epoch ends when the request says so, or else after `rounds` measured rounds;
+//  - a worker without a measurement keeps its place: it counts as the mean of the others;
+//  - everybody keeps at least one sample: who has none is never measured again.
+#pragma once
+
+#include <map>
+
+#include "balancing/policy.h"
+#include "balancing/policy/split.h"
+
+namespace steelyard::balancing {
+
+struct DlbOptions {
+  std::uint64_t rounds = 50;  // of an epoch, where requests do not name theirs; at least 1
+};
+
+class Dlb final : public Policy {
+ public:
+  explicit Dlb(DlbOptions options = {}) : options_(options) {}
+
+  void observe(const Sample& sample) override;
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Dlb>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  struct Work {
+    double samples = 0, seconds = 0;
+  };
+  [[nodiscard]] bool epoch_over(const Request& request) const;
+  [[nodiscard]] std::vector<double> speeds(const Request& request) const;
+
+  DlbOptions options_;
+  std::map<std::uint32_t, Work> work_;  // of this epoch, by slot
+  std::uint64_t rounds_ = 0;            // measured in this epoch
+  std::uint64_t newest_ = 0;            // round of the newest sample
+  std::uint64_t epoch_ = 0;             // that the split was made in
+  Split split_;
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,169 @@
+#include "balancing/policy/lbb.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancing/allocate/min_max.h"
+#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/static_profile.h"
+#include "core/stats.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "lbb.1";
+constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
+constexpr std::size_t remembered = 3;          // rounds that the guard looks at
+constexpr double most_fixed = 0.95;            // of a measured time: the rest is for the samples
+constexpr double two_sizes = 0.1;              // relative difference that shows a slope
+
+}  // namespace
+
+LbbOptions lbb_as_released() {
+  LbbOptions options;
+  options.fine = 0.06, options.rapid = 0.15, options.window = 30;
+  options.guard = false, options.balanced_only = true;
+  return options;
+}
+
+Lbb::Lbb(LbbOptions options) : options_(std::move(options)) {}
+
+std::vector<std::uint64_t> Lbb::plan(const Request& request) {
+  const std::vector<Bound> bounds = share_bounds(request);
+  if (!split_.same_workers(request)) {
+    start(request, bounds);
+  } else if (last_.take(request, split_) && last_.samples() == request.positions) {
+    // Rounds of another length than the split was made for are tuned from its proportions.
+    split_ = Split::of(request, split_.adapted(request, bounds));
+    tune(request, bounds);
+  }
+  return split_.adapted(request, bounds);
+}
+
+// The first split among these workers.
+void Lbb::start(const Request& request, const std::vector<Bound>& bounds) {
+  const bool solve = !options_.profile.empty() && options_.profiled_start;
+  split_ = Split::of(request, solve ? profile_split(options_.profile, request) : split_.adapted(request, bounds));
+  std::erase_if(known_, [&](const auto& entry) {
+    return std::ranges::none_of(request.workers, [&](const auto& w) { return w.slot == entry.first; });
+  });
+  effects_.clear();
+  tuned_ = false;
+}
+
+void Lbb::tune(const Request& request, const std::vector<Bound>& bounds) {
+  const double se = straggler_effect();
+  effects_.push_back(se);
+  if (effects_.size() > remembered) effects_.erase(effects_.begin());
+  ++measured_since_;
+  if (!options_.balanced_only || se <= options_.fine) ++since_;
+
+  if (se >= options_.rapid && rapid_is_allowed(se)) {
+    rapid_tune(request, bounds);
+    before_ = se;
+    since_ = measured_since_ = 0;
+    tuned_ = true;
+    effects_.clear();
+  } else if (se >= options_.fine || (options_.balanced_only && tuned_ && since_ <= options_.window)) {
+    fine_tune(bounds);
+  }
+}
+
+double Lbb::straggler_effect() const {
+  std::vector<double> times;
+  for (const auto& [slot, work] : last_.work()) times.push_back(work.seconds);
+  return relative_spread(times);
+}
+
+// Asked with the effect of the last round at RT or above, and already among effects_.
+bool Lbb::rapid_is_allowed(double se) const {
+  const auto high = std::ranges::count_if(effects_, [&](double effect) { return effect >= options_.rapid; });
+  if (options_.guard && high < 2) return false;
+  if (!tuned_ || since_ > options_.window) return true;
+  return options_.guard && (se > before_ || measured_since_ >= 2);
+}
+
+void Lbb::fine_tune(const std::vector<Bound>& bounds) {
+  std::size_t slowest = split_.slots.size(), fastest = slowest;
+  double longest = 0, shortest = INFINITY;
+  for (std::size_t i = 0; i < split_.slots.size(); ++i) {
+    const LastRound::Work* work = last_.find(split_.slots[i]);
+    if (work == nullptr) continue;
+    if (work->seconds > longest && split_.shares[i] >= bounds[i].least + options_.step) {
+      longest = work->seconds, slowest = i;
+    }
+    if (work->seconds < shortest && split_.shares[i] + options_.step <= bounds[i].most) {
+      shortest = work->seconds, fastest = i;
+    }
+  }
+  if (slowest == split_.slots.size() || fastest == split_.slots.size() || longest <= shortest) return;
+  split_.shares[slowest] -= options_.step;
+  split_.shares[fastest] += options_.step;
+}
+
+void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
+  std::vector<double> fixed, per_sample;
+  for (const std::uint32_t slot : split_.slots) {
+    const LastRound::Work* work = last_.find(slot);
+    fixed.push_back(0), per_sample.push_back(0);
+    if (work == nullptr) continue;
+    const auto samples = static_cast<double>(work->samples);
+    fixed.back() = fixed_cost(slot, *work);
+    per_sample.back() = (work->seconds - fixed.back()) / samples;
+    known_[slot] = {samples, work->seconds, fixed.back()};
+  }
+  fill_with_mean(per_sample);
+  std::vector<Affine> curves;
+  for (std::size_t i = 0; i < fixed.size(); ++i) curves.push_back({fixed[i], per_sample[i]});
+  split_.shares = min_max(curves, bounds, request.positions);
+}
+
+double Lbb::fixed_cost(std::uint32_t slot, const LastRound::Work& work) const {
+  if (!options_.profile.empty()) {
+    return std::min(profile_curve(options_.profile, slot)(0), most_fixed * work.seconds);
+  }
+  const auto found = known_.find(slot);
+  if (found == known_.end()) return 0;
+  const Known& then = found->second;
+  const double more = static_cast<double>(work.samples) - then.samples;
+  // Outside a window the two times need not be of the same machine: somebody else may use it by now.
+  const bool comparable = tuned_ && since_ <= options_.window && std::abs(more) > two_sizes * then.samples;
+  if (comparable) {
+    const double slope = (work.seconds - then.seconds) / more;
+    const double fixed = work.seconds - slope * static_cast<double>(work.samples);
+    if (slope > 0 && fixed >= 0 && fixed < work.seconds) return std::min(fixed, most_fixed * work.seconds);
+  }
+  return std::min(then.fixed, most_fixed * work.seconds);
+}
+
+std::string Lbb::save() const {
+  StateWriter writer(title);
+  last_.save(writer);
+  split_.save(writer);
+  writer.count(known_.size());
+  for (const auto& [slot, known] : known_) {
+    writer.count(slot).real(known.samples).real(known.seconds).real(known.fixed);
+  }
+  writer.reals(effects_).count(tuned_ ? 1 : 0).count(since_).count(measured_since_).real(before_);
+  return writer.str();
+}
+
+void Lbb::restore(const std::string& text) {
+  StateReader reader(text, title);
+  Lbb restored(options_);
+  restored.last_.restore(reader);
+  restored.split_.restore(reader);
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    Known& known = restored.known_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
+    for (double* value : {&known.samples, &known.seconds, &known.fixed}) *value = reader.real();
+  }
+  restored.effects_ = reader.reals(remembered);
+  restored.tuned_ = reader.count(1) == 1;
+  restored.since_ = reader.count();
+  restored.measured_since_ = reader.count();
+  restored.before_ = reader.real();
+  reader.end();
+  *this = std::move(restored);
+}
+
+}  // namespace steelyard::balancing

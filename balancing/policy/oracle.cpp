@@ -1,0 +1,23 @@
+#include "balancing/policy/oracle.h"
+
+#include "balancing/policy/share_bounds.h"
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "oracle.1";
+
+}  // namespace
+
+std::vector<std::uint64_t> Oracle::plan(const Request& request) {
+  std::vector<Curve> curves;
+  for (const WorkerView& worker : request.workers) curves.push_back(truth_(worker.slot, request.round));
+  return min_max(curves, with_rest(request, share_bounds(request)), request.positions);
+}
+
+std::string Oracle::save() const { return StateWriter(title).str(); }
+
+void Oracle::restore(const std::string& text) { StateReader(text, title).end(); }
+
+}  // namespace steelyard::balancing

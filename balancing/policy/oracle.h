@@ -1,0 +1,32 @@
+// `oracle`: knows the true curve of every worker in every round, coming events included, but not the noise.
+//
+// The yardstick and no policy for a job: percent of ideal is its time on the same draws over the measured
+// time. It gives the exact integer min-max of the true curves, and leaves out whoever would only delay the
+// round.
+#pragma once
+
+#include <functional>
+
+#include "balancing/allocate/min_max.h"
+#include "balancing/policy.h"
+
+namespace steelyard::balancing {
+
+// The curve of the worker in a slot in a round: non-decreasing, as min_max() wants it.
+using TrueCurves = std::function<Curve(std::uint32_t slot, std::uint64_t round)>;
+
+class Oracle final : public Policy {
+ public:
+  explicit Oracle(TrueCurves truth) : truth_(std::move(truth)) {}
+
+  void observe(const Sample&) override {}
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Oracle>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  TrueCurves truth_;
+};
+
+}  // namespace steelyard::balancing

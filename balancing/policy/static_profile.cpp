@@ -1,0 +1,57 @@
+#include "balancing/policy/static_profile.h"
+
+#include "balancing/allocate/largest_remainder.h"
+#include "balancing/allocate/min_max.h"
+#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
+#include "balancing/state.h"
+#include "core/check.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "static.1";
+
+}  // namespace
+
+std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
+  if (!options_.curves.empty()) return profile_split(options_.curves, request);
+  std::vector<double> speeds = options_.speeds;
+  std::vector<double> weights;
+  for (const WorkerView& worker : request.workers) {
+    weights.push_back(worker.slot < speeds.size() ? speeds[worker.slot] : 0);
+  }
+  if (!speeds.empty()) speeds.push_back(0), fill_with_mean(speeds);
+  for (double& weight : weights) {
+    if (weight == 0) weight = speeds.empty() ? 1 : speeds.back();
+  }
+  return largest_remainder(weights, request.positions, share_bounds(request));
+}
+
+// The profile belongs to the job, not to the checkpoint.
+std::string StaticProfile::save() const { return StateWriter(title).str(); }
+
+void StaticProfile::restore(const std::string& text) { StateReader(text, title).end(); }
+
+Cubic profile_curve(const std::vector<Cubic>& profile, std::uint32_t slot) {
+  CHECK(!profile.empty(), "a profile of nobody");
+  if (slot < profile.size()) return profile[slot];
+  Cubic mean;
+  for (const Cubic& curve : profile) {
+    for (std::size_t k = 0; k < mean.terms.size(); ++k) {
+      mean.terms[k] += curve.terms[k] / static_cast<double>(profile.size());
+    }
+  }
+  return mean;
+}
+
+std::vector<std::uint64_t> profile_split(const std::vector<Cubic>& profile, const Request& request) {
+  std::vector<Curve> curves;
+  for (const WorkerView& worker : request.workers) {
+    const Cubic curve = profile_curve(profile, worker.slot);
+    curves.push_back([curve](std::uint64_t samples) { return curve(static_cast<double>(samples)); });
+  }
+  return min_max(curves, share_bounds(request), request.positions);
+}
+
+}  // namespace steelyard::balancing

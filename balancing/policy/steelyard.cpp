@@ -1,0 +1,201 @@
+#include "balancing/policy/steelyard.h"
+
+#include <algorithm>
+#include <set>
+
+#include "balancing/allocate/min_max.h"
+#include "balancing/policy/last_round.h"
+#include "balancing/policy/share_bounds.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "steelyard.1";
+constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
+constexpr std::uint64_t first_rest = 8, longest_rest = 1024;
+constexpr double rest_gain = 0.02;  // relative: a round must be faster by this much without a worker
+
+struct Longest {
+  double seconds = 0;
+  std::size_t worker = 0;
+};
+
+Longest longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
+  Longest found;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    const double time = curves[i](static_cast<double>(shares[i]));
+    if (time > found.seconds) found = {time, i};
+  }
+  return found;
+}
+
+}  // namespace
+
+void Steelyard::observe(const Sample& sample) {
+  if (!possible(sample)) return;
+  last_.add(sample);
+  const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
+  switch (workers_[sample.slot].observe(batch, sample.cpu, changes_last())) {
+    case CostFilter::Verdict::none: break;
+    case CostFilter::Verdict::lasted: ++lasted_; break;
+    case CostFilter::Verdict::accident: ++accidents_; break;
+  }
+}
+
+bool Steelyard::changes_last() const { return lasted_ >= 2 && lasted_ >= 3 * accidents_; }
+
+std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
+  forget_absent(request);
+  const std::vector<Affine> costs = curves(request);
+  // Rounds of another length than those that are measured (the last of an epoch, an evaluation, what a lost
+  // worker owed) are solved for themselves: a short one would send everybody with a fixed cost to rest.
+  const bool usual = request.positions == last_.samples() || request.positions == split_.total();
+  if (!usual || workers_.empty()) {
+    const std::vector<Bound> limits = share_bounds(request);
+    return min_max(costs, workers_.empty() ? limits : with_rest(request, limits), request.positions);
+  }
+  Shares best = solve(request, costs);
+  if (worth_a_move(request, costs, best)) split_ = Split::of(request, std::move(best));
+  return split_.shares;
+}
+
+void Steelyard::forget_absent(const Request& request) {
+  std::set<std::uint32_t> present;
+  for (const WorkerView& worker : request.workers) present.insert(worker.slot);
+  const auto absent = [&](const auto& entry) { return !present.contains(entry.first); };
+  std::erase_if(workers_, absent);
+  std::erase_if(rests_, absent);
+}
+
+std::vector<Affine> Steelyard::curves(const Request& request) const {
+  struct Sum {
+    double fixed = 0, per_sample = 0, count = 0;
+    void add(const Affine& curve) { fixed += curve.fixed, per_sample += curve.per_sample, count += 1; }
+    [[nodiscard]] Affine mean() const { return {fixed / count, per_sample / count}; }
+  };
+  std::map<std::string, Sum> kinds;
+  Sum anybody;
+  std::vector<Affine> all;
+  for (const WorkerView& worker : request.workers) {
+    const auto found = workers_.find(worker.slot);
+    all.push_back(found == workers_.end() ? Affine{} : found->second.curve(worker.cpu));
+    if (found == workers_.end()) continue;
+    kinds[worker.kind].add(all.back());
+    anybody.add(all.back());
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].per_sample > 0) continue;
+    const Sum& kind = kinds[request.workers[i].kind];
+    // With nobody measured any curve will do, as long as it is the same for all.
+    all[i] = kind.count > 0 ? kind.mean() : anybody.count > 0 ? anybody.mean() : Affine{0, 1};
+  }
+  return all;
+}
+
+Steelyard::Shares Steelyard::solve(const Request& request, const std::vector<Affine>& curves) {
+  std::vector<Bound> limits = share_bounds(request, still_resting(request, curves));
+  Shares all = min_max(curves, limits, request.positions);
+  if (!send_to_rest(request, curves, all, limits)) return all;
+  limits = share_bounds(request, still_resting(request, curves));
+  return min_max(curves, limits, request.positions);
+}
+
+// The slots that get nothing in this round. Whose time has come is tried: one round in which it must work.
+std::set<std::uint32_t> Steelyard::still_resting(const Request& request, const std::vector<Affine>& curves) {
+  std::set<std::uint32_t> resting;
+  const double now = longest(curves, split_.adapted(request, share_bounds(request))).seconds;
+  for (std::size_t i = 0; i < request.workers.size(); ++i) {
+    const auto found = rests_.find(request.workers[i].slot);
+    if (found == rests_.end() || found->second.trying) continue;
+    const bool would_help = split_.same_workers(request) && split_.shares[i] == 0 && curves[i](1) < now / 2;
+    if (request.round < found->second.until && !would_help) {
+      resting.insert(request.workers[i].slot);
+    } else {
+      found->second.trying = true;
+      found->second.until = request.round;
+    }
+  }
+  return resting;
+}
+
+// True if anybody new was sent to rest, compared with the split `all`.
+bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all,
+                             const std::vector<Bound>& limits) {
+  const Shares best = min_max(curves, with_rest(request, limits), request.positions);
+  const double without = longest(curves, best).seconds;
+  const bool faster = without < (1 - rest_gain) * longest(curves, all).seconds;
+  bool sent = false;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const std::uint32_t slot = request.workers[i].slot;
+    const auto known = workers_.find(slot);
+    const auto rest = rests_.find(slot);
+    const bool on_trial = rest != rests_.end() && rest->second.trying;
+    if (on_trial && rest->second.until == request.round) continue;  // it has not been measured yet
+    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() &&
+                        curves[i](1) * (1 - known->second.doubt(1)) > without;
+    if (faster && delays) {
+      const std::uint64_t interval = on_trial ? std::min(longest_rest, 2 * rest->second.interval) : first_rest;
+      rests_[slot] = {request.round + interval, interval, false};
+      sent = true;
+    } else if (on_trial) {
+      rests_.erase(rest);
+    }
+  }
+  return sent;
+}
+
+bool Steelyard::worth_a_move(const Request& request, const std::vector<Affine>& curves,
+                             const Shares& best) const {
+  if (!split_.same_workers(request) || split_.total() != request.positions) return true;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const WorkerView& worker = request.workers[i];
+    const std::uint64_t share = split_.shares[i];
+    // Rests begin and end with the solution; bounds may have changed since.
+    if ((share == 0) != (best[i] == 0) || share > worker.most || (share > 0 && share < worker.least)) return true;
+  }
+  const Longest now = longest(curves, split_.shares);
+  const auto slowest = workers_.find(request.workers[now.worker].slot);
+  const double doubt =
+      slowest == workers_.end() ? 0 : slowest->second.doubt(static_cast<double>(split_.shares[now.worker]));
+  const double gain = now.seconds - longest(curves, best).seconds;
+  return gain > std::max(options_.least_gain, options_.caution * doubt) * now.seconds;
+}
+
+std::string Steelyard::save() const {
+  StateWriter writer(title);
+  writer.count(workers_.size());
+  for (const auto& [slot, worker] : workers_) {
+    writer.count(slot);
+    worker.save(writer);
+  }
+  writer.count(rests_.size());
+  for (const auto& [slot, rest] : rests_) {
+    writer.count(slot).count(rest.until).count(rest.interval).count(rest.trying ? 1 : 0);
+  }
+  last_.save(writer);
+  split_.save(writer);
+  return writer.count(lasted_).count(accidents_).str();
+}
+
+void Steelyard::restore(const std::string& text) {
+  StateReader reader(text, title);
+  Steelyard restored(options_);
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    restored.workers_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
+  }
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    Rest& rest = restored.rests_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
+    rest.until = reader.count();
+    rest.interval = reader.count(longest_rest);
+    rest.trying = reader.count(1) == 1;
+  }
+  restored.last_.restore(reader);
+  restored.split_.restore(reader);
+  restored.lasted_ = reader.count();
+  restored.accidents_ = reader.count();
+  reader.end();
+  *this = std::move(restored);
+}
+
+}  // namespace steelyard::balancing

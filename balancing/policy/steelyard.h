@@ -1,0 +1,73 @@
+// `steelyard`, our own policy and the default of the house.
+//
+//   T_i       the time of worker i over its share, learned on line (cost/cost_filter.h)
+//   x*        = argmin max_i T_i(x_i), sum x_i = X: exact, in integers, under the bounds; 0 for who may rest
+//   move      if max T(x) - max T(x*) > max(least_gain, caution * doubt) * max T(x), else the old x stays
+//
+// What it does beyond the published methods:
+//  - fixed costs and speeds are learned apart, so the split is right two rounds after the start;
+//  - a sudden change is believed when the next round confirms it. If in this job changes have lasted so far
+//    (two at least, and three times as many as were accidents), the first round is enough;
+//  - on CPUs the share of the machine that is left moves the split before the round, once it has shown to
+//    matter;
+//  - a worker without whom the round is faster, and surely so, rests. It is tried again with one sample after
+//    8 rounds, then 16, 32, ... 1024, or at once when its CPU share says that it would help. Because any one
+//    worker alone is a split too, the plan is never slower in its own model than the best single worker;
+//  - a newcomer counts as the mean of those of its kind, and is known after its first round.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "balancing/allocate/bounds.h"
+#include "balancing/cost/cost_filter.h"
+#include "balancing/policy.h"
+#include "balancing/policy/last_round.h"
+#include "balancing/policy/split.h"
+
+namespace steelyard::balancing {
+
+struct SteelyardOptions {
+  double least_gain = 0.003;  // relative, below which nothing moves whatever is known
+  double caution = 0.5;       // of the doubt about the slowest worker's time; 0: always solve
+};
+
+class Steelyard final : public Policy {
+ public:
+  explicit Steelyard(SteelyardOptions options = {}) : options_(options) {}
+
+  void observe(const Sample& sample) override;
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Steelyard>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  struct Rest {
+    std::uint64_t until = 0;     // round of the next trial
+    std::uint64_t interval = 0;  // rounds of this rest
+    bool trying = false;         // it has a sample again, and is judged by it
+  };
+  using Shares = std::vector<std::uint64_t>;
+
+  void forget_absent(const Request& request);
+  [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
+  // The exact split, after who has to rest was sent to rest and who is to be tried was called back.
+  Shares solve(const Request& request, const std::vector<Affine>& curves);
+  [[nodiscard]] std::set<std::uint32_t> still_resting(const Request& request, const std::vector<Affine>& curves);
+  bool send_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all,
+                    const std::vector<Bound>& limits);
+  [[nodiscard]] bool worth_a_move(const Request& request, const std::vector<Affine>& curves,
+                                  const Shares& best) const;
+  [[nodiscard]] bool changes_last() const;
+
+  SteelyardOptions options_;
+  std::map<std::uint32_t, CostFilter> workers_;  // by slot, of those that were measured
+  std::map<std::uint32_t, Rest> rests_;          // by slot, of those that rest or did until lately
+  LastRound last_;
+  Split split_;                               // the last plan for a round of the usual length
+  std::uint64_t lasted_ = 0, accidents_ = 0;     // sudden changes so far, of all workers
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,173 @@
+#include "arena.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "balancing/policies.h"
+#include "core/check.h"
+#include "core/random.h"
+#include "core/stats.h"
+
+namespace steelyard::balancing::arena {
+
+Scenario::Scenario(std::string its_name, std::uint64_t its_positions, std::uint64_t its_rounds,
+                   std::vector<Machine> machines, std::uint64_t seed)
+    : name(std::move(its_name)),
+      positions(its_positions),
+      rounds(its_rounds),
+      machines_(std::move(machines)),
+      states_(machines_.size(), std::vector<State>(rounds + 1)),
+      seed_(seed) {}
+
+Scenario& Scenario::scale(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double factor) {
+  for (std::uint64_t k = from; k < std::min(to, rounds + 1); ++k) at(slot, k).scale *= factor;
+  return *this;
+}
+
+Scenario& Scenario::add(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms) {
+  for (std::uint64_t k = from; k < std::min(to, rounds + 1); ++k) at(slot, k).add += ms;
+  return *this;
+}
+
+Scenario& Scenario::ramp(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double factor) {
+  for (std::uint64_t k = from; k <= rounds; ++k) {
+    const double part = std::min(1.0, static_cast<double>(k - from) / static_cast<double>(to - from));
+    at(slot, k).scale *= 1 + (factor - 1) * part;
+  }
+  return *this;
+}
+
+Scenario& Scenario::periodic(std::uint32_t slot, std::uint64_t from, std::uint64_t period, std::uint64_t slow,
+                             double factor) {
+  for (std::uint64_t k = from; k <= rounds; k += period) scale(slot, k, k + slow, factor);
+  return *this;
+}
+
+Scenario& Scenario::random_walk(std::uint32_t slot, double deviation, double lowest, double highest) {
+  Random random(hash(seed_, ++draws_));
+  double level = 1;
+  for (std::uint64_t k = 1; k <= rounds; ++k) {
+    level = std::clamp(level * std::exp(deviation * random.normal()), lowest, highest);
+    at(slot, k).scale *= level;
+  }
+  return *this;
+}
+
+namespace {
+
+// A gap or a length in rounds: geometric, with this mean, and at least 1.
+std::uint64_t drawn(Random& random, double mean) {
+  return 1 + static_cast<std::uint64_t>(-std::log(1 - random.uniform()) * (mean - 1));
+}
+
+}  // namespace
+
+Scenario& Scenario::bursts(std::uint32_t slot, double mean_gap, double mean_length, double factor) {
+  Random random(hash(seed_, ++draws_));
+  for (std::uint64_t k = 1 + drawn(random, mean_gap); k <= rounds; k += drawn(random, mean_gap)) {
+    const std::uint64_t length = drawn(random, mean_length);
+    scale(slot, k, k + length, factor);
+    k += length;
+  }
+  return *this;
+}
+
+Scenario& Scenario::co_tenant(std::uint32_t slot, double mean_gap, double mean_length, double cpu) {
+  Random random(hash(seed_, ++draws_));
+  for (std::uint64_t k = 1 + drawn(random, mean_gap); k <= rounds; k += drawn(random, mean_gap)) {
+    for (std::uint64_t length = drawn(random, mean_length); length > 0 && k <= rounds; --length, ++k) {
+      at(slot, k).cpu = cpu;
+    }
+  }
+  return *this;
+}
+
+Scenario& Scenario::kill(std::uint32_t slot, std::uint64_t round) {
+  for (std::uint64_t k = round; k <= rounds; ++k) at(slot, k).present = false;
+  return *this;
+}
+
+Scenario& Scenario::join(std::uint32_t slot, std::uint64_t round) {
+  for (std::uint64_t k = 0; k < round; ++k) at(slot, k).present = false;
+  return *this;
+}
+
+double Scenario::time(std::uint32_t slot, std::uint64_t round, double share, bool noisy) const {
+  const Machine& machine = machines_[slot];
+  const State& state = states_[slot][round];
+  double ms = 0;
+  for (std::size_t power = machine.time_ms.size(); power-- > 0;) ms = ms * share + machine.time_ms[power];
+  ms = ms * state.scale / state.cpu + state.add;
+  if (!noisy) return ms;
+  Random random(hash(seed_, 0x6E01534E, slot, round));
+  return ms * std::max(0.3, 1 + machine.noise * random.normal());
+}
+
+Request Scenario::request(std::uint64_t round) const {
+  Request request{round, positions, {}};
+  for (std::uint32_t slot = 0; slot < machines_.size(); ++slot) {
+    const State& state = states_[slot][round];
+    if (!state.present) continue;
+    WorkerView worker{.slot = slot, .kind = machines_[slot].kind, .most = machines_[slot].most};
+    if (worker.kind == "cpu") worker.cpu = state.cpu;
+    request.workers.push_back(worker);
+  }
+  return request;
+}
+
+TrueCurves Scenario::truth() const {
+  return [this](std::uint32_t slot, std::uint64_t round) -> Curve {
+    return [=, this](std::uint64_t share) { return time(slot, round, static_cast<double>(share), false); };
+  };
+}
+
+double Round::straggler_effect() const {
+  std::vector<double> times;
+  std::copy_if(compute_ms.begin(), compute_ms.end(), std::back_inserter(times), [](double t) { return t > 0; });
+  return relative_spread(times);
+}
+
+std::uint64_t Round::share(std::uint32_t slot) const {
+  const auto found = std::find(slots.begin(), slots.end(), slot);
+  return found == slots.end() ? 0 : shares[static_cast<std::size_t>(found - slots.begin())];
+}
+
+std::vector<Round> play(const Scenario& scenario, Policy& policy) {
+  std::vector<Round> played;
+  for (std::uint64_t k = 1; k <= scenario.rounds; ++k) {
+    const Request request = scenario.request(k);
+    Round round;
+    round.shares = policy.plan(request);
+    CHECK(std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0}) == request.positions,
+          "shares do not sum to the round");
+    for (std::size_t i = 0; i < request.workers.size(); ++i) {
+      const WorkerView& worker = request.workers[i];
+      const std::uint64_t share = round.shares[i];
+      CHECK(share <= worker.most, "a share is out of its bounds");
+      round.slots.push_back(worker.slot);
+      round.compute_ms.push_back(share > 0 ? scenario.time(worker.slot, k, static_cast<double>(share)) : 0);
+      if (share > 0) policy.observe({worker.slot, k, share, round.compute_ms.back() / 1000, worker.cpu, -1});
+    }
+    round.ms = *std::ranges::max_element(round.compute_ms) + scenario.exchange_ms;
+    played.push_back(std::move(round));
+  }
+  return played;
+}
+
+double total_ms(const std::vector<Round>& rounds, std::uint64_t from) {
+  double sum = 0;
+  for (std::size_t k = from - 1; k < rounds.size(); ++k) sum += rounds[k].ms;
+  return sum;
+}
+
+double percent_of_ideal(const Scenario& scenario, Policy& policy) {
+  Oracle oracle(scenario.truth());
+  return 100 * total_ms(play(scenario, oracle)) / total_ms(play(scenario, policy));
+}
+
+double percent_of_ideal(const Scenario& scenario, const std::string& policy) {
+  return percent_of_ideal(scenario, *make_policy(policy));
+}
+
+}  // namespace steelyard::balancing::arena

@@ -1,0 +1,87 @@
+// The proving ground for policies: a cluster of formulas, without scheduler, messages or clocks.
+//
+// A round takes the longest of its workers' compute times plus a fixed exchange. The time of worker i in round
+// k for b samples is
+//
+//   t_i(k, b) = (p_i(b) scale_i(k) / cpu_i(k) + add_i(k)) noise_i(k)
+//
+// with a polynomial p_i and disturbances that are drawn in advance from a seed; the noise belongs to the place
+// (i, k) and not to the share, so all policies and the oracle meet the same draws. Everything is deterministic.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "balancing/policy.h"
+#include "balancing/policy/oracle.h"
+
+namespace steelyard::balancing::arena {
+
+struct Machine {
+  std::vector<double> time_ms;  // polynomial in the share, low order first
+  std::string kind = "gpu";
+  double noise = 0.02;  // relative standard deviation of one time
+  std::uint64_t most = UINT64_MAX;
+};
+
+class Scenario {
+ public:
+  Scenario(std::string name, std::uint64_t positions, std::uint64_t rounds, std::vector<Machine> machines,
+           std::uint64_t seed = 1);
+
+  std::string name;
+  std::uint64_t positions, rounds;
+  double exchange_ms = 0;
+
+  // Disturbances of the worker in a slot; rounds are counted from 1, `to` is the first that is free of it
+  // again. Each returns the scenario. Several may overlap.
+  Scenario& scale(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double factor);
+  Scenario& add(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms);
+  Scenario& ramp(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double factor);  // and stays there
+  Scenario& periodic(std::uint32_t slot, std::uint64_t from, std::uint64_t period, std::uint64_t slow,
+                     double factor);
+  Scenario& random_walk(std::uint32_t slot, double deviation, double lowest, double highest);
+  Scenario& bursts(std::uint32_t slot, double mean_gap, double mean_length, double factor);
+  Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length, double cpu);  // the worker sees it
+  Scenario& kill(std::uint32_t slot, std::uint64_t round);
+  Scenario& join(std::uint32_t slot, std::uint64_t round);
+
+  // One time in ms, with noise or without.
+  [[nodiscard]] double time(std::uint32_t slot, std::uint64_t round, double share, bool noisy = true) const;
+  [[nodiscard]] Request request(std::uint64_t round) const;  // to > rounds is not asked for
+  [[nodiscard]] TrueCurves truth() const;                    // refers to this scenario
+  [[nodiscard]] std::size_t size() const { return machines_.size(); }
+
+ private:
+  struct State {
+    double scale = 1, add = 0, cpu = 1;
+    bool present = true;
+  };
+  State& at(std::uint32_t slot, std::uint64_t round) { return states_[slot][round]; }
+
+  std::vector<Machine> machines_;
+  std::vector<std::vector<State>> states_;  // by slot and round
+  std::uint64_t seed_, draws_ = 0;
+};
+
+struct Round {
+  std::vector<std::uint32_t> slots;
+  std::vector<std::uint64_t> shares;  // one per slot
+  std::vector<double> compute_ms;     // 0 for who had nothing
+  double ms = 0;                      // with the exchange
+  [[nodiscard]] double straggler_effect() const;  // of those who worked
+  [[nodiscard]] std::uint64_t share(std::uint32_t slot) const;
+};
+
+// Lets the policy play all rounds. Ends the process if its shares do not sum to the round or leave the bounds.
+std::vector<Round> play(const Scenario& scenario, Policy& policy);
+
+double total_ms(const std::vector<Round>& rounds, std::uint64_t from = 1);
+
+// Time of the oracle over the time of the policy, on the same draws, in percent.
+double percent_of_ideal(const Scenario& scenario, Policy& policy);
+double percent_of_ideal(const Scenario& scenario, const std::string& policy);
+
+}  // namespace steelyard::balancing::arena

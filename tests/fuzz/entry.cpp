@@ -1,0 +1,77 @@
+#include "tests/fuzz/entry.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "server/manifest.h"
+#include "server/safetensors.h"
+#include "wire/codec.h"
+
+namespace steelyard::fuzz {
+namespace {
+
+Blob owned(std::span<const std::byte> bytes) {
+  auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+  const std::span<const std::byte> view(*copy);
+  return {std::move(copy), view};
+}
+
+bool read_safetensors(std::span<const std::byte> file) {
+  const TensorFile parsed = parse_safetensors(file, "fuzz");
+  for (const StoredTensor& tensor : parsed.tensors) {
+    CHECK(tensor.bytes.empty() || (tensor.bytes.data() >= file.data() &&
+                                   tensor.bytes.data() + tensor.bytes.size() <= file.data() + file.size()),
+          "a tensor lies outside of its file");
+    std::vector<float> values(tensor.size());
+    tensor.copy_to(values);
+    CHECK(parsed.find(tensor.name) == &tensor, "a name is found twice");
+  }
+  return true;
+}
+
+bool read_manifest(std::span<const std::byte> file) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  const Manifest manifest = parse_manifest(text, "fuzz");
+  const Manifest again = parse_manifest(manifest_text(manifest), "fuzz");
+  CHECK(again.layout == manifest.layout && again.seed == manifest.seed,
+        "a manifest changes when it is written");
+  return true;
+}
+
+}  // namespace
+
+bool decode(std::span<const std::byte> bytes) {
+  if (bytes.size() < 3) return false;
+  const auto role = static_cast<Role>(std::to_integer<unsigned>(bytes[0]) % 8);
+  const std::size_t announced =
+      std::to_integer<std::size_t>(bytes[1]) | std::to_integer<std::size_t>(bytes[2]) << 8;
+  const auto rest = bytes.subspan(3);
+  const std::size_t payload = std::min(announced, rest.size());
+  const auto header = rest.first(rest.size() - payload);
+  const auto decoded = steelyard::decode(role, header, payload == 0 ? Blob() : owned(rest.last(payload)));
+  const auto* message = std::get_if<Message>(&decoded);
+  if (message == nullptr) return false;
+
+  const Frames first = encode(*message);
+  const auto again = steelyard::decode(role, first.header, first.payload.value_or(Blob()));
+  CHECK(std::holds_alternative<Message>(again), "what was believed is believed again");
+  const Frames second = encode(std::get<Message>(again));
+  CHECK(first.header == second.header, "a message is the same ever after");
+  CHECK(first.payload.has_value() == second.payload.has_value(), "and so is its payload");
+  return true;
+}
+
+bool read_checkpoint_file(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return false;
+  const auto file = bytes.subspan(1);
+  try {
+    return std::to_integer<unsigned>(bytes[0]) % 2 == 0 ? read_safetensors(file) : read_manifest(file);
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+}  // namespace steelyard::fuzz

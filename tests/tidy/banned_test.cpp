@@ -1,0 +1,127 @@
+// What may be said where: clocks, randomness, environment, threads and the like have homes of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "tests/tidy/source_tree.h"
+
+namespace steelyard::test {
+namespace {
+
+using ::testing::IsEmpty;
+
+struct Ban {
+  std::string what;  // a regular expression on code without comments and literals
+  std::string why;
+  std::vector<std::string> homes;  // folders or files; nowhere if empty
+  bool product_only = false;
+};
+const std::vector<Ban> bans{
+    {R"(\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday)\b|(^|[^\w.>:])time\()",
+     "machines are told the time",
+     {"core/time.cpp", "core/queue.h", "cli", "wire/transport", "worker/compute", "bench", "tests"}},
+    {R"(\b(std::)?s?rand\(|\brandom_device\b|\bmt19937)", "randomness is seeded (core/random.h)", {"cli"}},
+    {R"(\bgetenv\()", "options are arguments", {"core/level.cpp", "cli", "bench", "tests"}},
+    {R"(\bstd::(recursive_|shared_|timed_)?mutex\b|\bstd::condition_variable)",
+     "threads share a bounded queue and nothing else",
+     {"core", "wire/transport/local.h", "tests", "bench"}},
+    {R"(\bstd::(j?thread|async)\b)",
+     "machines have no threads",
+     {"core", "cli", "worker/compute", "tests", "bench"}},
+    {R"(\bsleep_for\b|\bsleep_until\b|\bu?sleep\()",
+     "nobody waits by sleeping",
+     {"cli", "worker/compute/pace.cpp", "tests", "bench"}},
+    {R"(\bunordered_(multi)?(map|set)\b)", "their order would leak into results", {}, true},
+    {R"((^|[^\w_])assert\()", "a broken invariant is a CHECK, in every build", {}, true},
+    {R"(\bprintf\(|\bfprintf\(|\bputs\(|\bstd::c(out|err|log)\b)",
+     "machines do not talk to people",
+     {"cli", "core/check.cpp", "bench", "tests", "examples"}},
+    {R"(\bsetenv\(|\bputenv\()",
+     "too late inside a program; for children it is not",
+     {"cli", "tests", "bench"}},
+    {R"(\b(system|popen)\()", "no shell", {}, true},
+};
+
+TEST(Banned, CallsAreMadeAtHomeOnly) {
+  std::vector<std::string> findings;
+  for (const Ban& ban : bans) {
+    const std::regex pattern(ban.what);
+    for (const SourceFile& file : source_tree()) {
+      if (!is_code(file) || (ban.product_only && !is_product(file))) continue;
+      if (std::ranges::any_of(ban.homes, [&](const auto& home) { return file.under(home); })) continue;
+      for (std::size_t i = 0; i < file.code.size(); ++i) {
+        if (std::regex_search(file.code[i], pattern)) {
+          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + ban.why);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+// The patterns find what they are meant to find.
+TEST(Banned, ThePatternsAreNotBlind) {
+  const std::vector<std::pair<std::size_t, std::string>> caught{
+      {0, "  const auto t = std::chrono::steady_clock::now();"},
+      {0, "  srand(1); x = time(nullptr);"},
+      {1, "int x = rand();"},
+      {1, "std::random_device d;"},
+      {2, "std::getenv(name)"},
+      {3, "std::mutex m;"},
+      {4, "std::thread t(f);"},
+      {5, "std::this_thread::sleep_for(x);"},
+      {6, "std::unordered_map<int, int> m;"},
+      {7, "  assert(x);"},
+      {8, "std::printf(x);"},
+      {8, "std::cout << 1;"},
+      {9, "setenv(a, b, 1);"},
+      {10, "std::system(c);"}};
+  for (const auto& [ban, line] : caught) {
+    EXPECT_TRUE(std::regex_search(line, std::regex(bans.at(ban).what))) << line;
+  }
+  const std::vector<std::pair<std::size_t, std::string>> free{{0, "Duration thread_cpu_time();"},
+                                                              {0, "x.time(1)"},
+                                                              {1, "operand(1)"},
+                                                              {7, "static_assert(x);"},
+                                                              {8, "std::snprintf(text, 3, f);"}};
+  for (const auto& [ban, line] : free) {
+    EXPECT_FALSE(std::regex_search(line, std::regex(bans.at(ban).what))) << line;
+  }
+}
+
+// Marks of what is not finished, in any file. Put together here, so that this file has none.
+TEST(Banned, NothingIsLeftForLater) {
+  const std::regex marks(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + R"(X)\b)");
+  std::vector<std::string> findings;
+  for (const SourceFile& file : source_tree()) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (std::regex_search(file.lines[i], marks))
+        findings.push_back(file.path + ':' + std::to_string(i + 1));
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+// Nothing that is true of one machine only, and nobody's package servers.
+TEST(Banned, NoMachinePathsAndNoRegistries) {
+  const std::vector<std::string> places{std::string("/ho") + "me/",       std::string("/wo") + "rk/",
+                                        std::string("pypi") + ".org",     std::string("deb.deb") + "ian.org",
+                                        std::string("registry.") + "npm", std::string("/ro") + "ot/",
+                                        std::string("crates") + ".io"};
+  std::vector<std::string> findings;
+  for (const SourceFile& file : source_tree()) {
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      for (const std::string& place : places) {
+        if (file.lines[i].find(place) != std::string::npos) {
+          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + place);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+}  // namespace
+}  // namespace steelyard::test

@@ -1,0 +1,185 @@
+// Who may include whom: the table of the design, as data.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/source_tree.h"
+
+namespace steelyard::test {
+namespace {
+
+using ::testing::IsEmpty;
+
+// The parts of the house, the more particular place first: a file belongs to the first that holds it. A
+// folder may always include itself.
+struct Part {
+  std::string place;
+  std::set<std::string> may;  // other parts
+};
+const std::vector<Part> house{
+    {"core", {}},
+    {"nn/optimizer", {"core"}},
+    {"nn", {"core", "nn/optimizer"}},
+    {"balancing", {"core"}},
+    {"wire/transport", {"core", "wire"}},
+    {"wire", {"core", "nn/optimizer"}},  // a job says how it is optimised
+    {"server", {"core", "wire", "nn/optimizer"}},
+    {"scheduler", {"core", "wire", "balancing", "nn/optimizer/schedule.h"}},  // the rate, for the record
+    {"worker/compute", {"core", "wire", "nn", "wire/transport/link.h"}},  // answers through its worker's link
+    {"worker", {"core", "wire"}},
+    {"sim", {"core", "wire", "balancing", "scheduler", "server", "worker", "worker/compute"}},
+    {"cli",
+     {"core", "nn", "nn/optimizer", "balancing", "wire", "wire/transport", "server", "scheduler", "worker",
+      "worker/compute", "sim"}},
+};
+
+// Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where
+// `in_cpp_only`, not in headers, but for those named.
+struct Library {
+  std::string header;  // as a regular expression on what is included
+  std::vector<std::string> places;
+  bool in_cpp_only;
+  std::vector<std::string> internal_headers;
+};
+const std::vector<Library> libraries{
+    {"^zmq.*", {"wire/transport"}, true, {"wire/transport/zmq_socket.h"}},
+    {"^CLI/.*", {"cli/command_line.cpp"}, true, {}},
+    {"^Eigen/.*", {"balancing", "nn"}, true, {}},
+    {"^toml\\+\\+/.*", {"cli"}, true, {"cli/job_source.h"}},
+    {"^nlohmann/.*", {"cli", "server"}, true, {}},
+    {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn.h"}},
+    {"^(tbb|oneapi/tbb)/.*", {"core/parallel.cpp"}, true, {}},
+    {"^cereal/.*", {"wire"}, false, {}},
+    {"^(zlib|zconf)\\.h$", {"worker/compute"}, true, {}},
+    {"^omp\\.h$", {"nn/cpu"}, true, {}},
+    {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},
+    {"^(sys/socket|netdb|arpa/inet)\\.h$", {"cli", "wire/transport"}, true, {}},
+};
+
+struct Include {
+  std::string what;
+  bool quoted;
+  std::size_t line;
+};
+std::vector<Include> includes_of(const SourceFile& file) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> all;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    std::smatch match;
+    if (std::regex_search(file.lines[i], match, pattern)) all.push_back({match[2], match[1] == "\"", i + 1});
+  }
+  return all;
+}
+
+const Part* part_of(const std::string& path) {
+  const auto found =
+      std::ranges::find_if(house, [&](const Part& part) { return path.starts_with(part.place + '/'); });
+  return found == house.end() ? nullptr : &*found;
+}
+
+bool may_include(const Part& part, const std::string& what) {
+  const Part* target = part_of(what);
+  return target != nullptr &&
+         (target == &part || part.may.contains(target->place) || part.may.contains(what));
+}
+
+TEST(Includes, FollowTheTable) {
+  std::vector<std::string> findings;
+  std::size_t checked = 0;
+  for (const SourceFile& file : source_tree()) {
+    if (!is_product(file)) continue;
+    const Part* part = part_of(file.path);
+    ASSERT_NE(part, nullptr) << file.path;
+    for (const Include& it : includes_of(file)) {
+      if (!it.quoted) continue;
+      ++checked;
+      if (!may_include(*part, it.what)) {
+        findings.push_back(file.path + ':' + std::to_string(it.line) + ": " + part->place +
+                           " must not know \"" + it.what + '"');
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+  EXPECT_GT(checked, 200U) << "the tree was not found";
+}
+
+TEST(Includes, LibrariesStayWhereTheyBelong) {
+  std::vector<std::string> findings;
+  std::map<std::string, int> used;
+  for (const SourceFile& file : source_tree()) {
+    if (!is_product(file)) continue;
+    for (const Include& it : includes_of(file)) {
+      for (const Library& library : libraries) {
+        if (it.quoted || !std::regex_match(it.what, std::regex(library.header))) continue;
+        ++used[library.header];
+        const bool at_home =
+            std::ranges::any_of(library.places, [&](const auto& place) { return file.under(place); });
+        const bool header = file.ends_with(".h");
+        const bool named =
+            std::ranges::find(library.internal_headers, file.path) != library.internal_headers.end();
+        if (!at_home || (header && library.in_cpp_only && !named)) {
+          findings.push_back(file.path + ':' + std::to_string(it.line) + ": <" + it.what +
+                             "> does not belong here");
+        }
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+  EXPECT_GE(used.size(), 8U) << "libraries were not found where they are";
+}
+
+// An internal header that knows a heavy library is included by .cpp files of its own folder only.
+TEST(Includes, InternalHeadersStayInside) {
+  std::vector<std::string> findings;
+  for (const Library& library : libraries) {
+    for (const std::string& header : library.internal_headers) {
+      const std::string home = header.substr(0, header.find('/'));
+      for (const SourceFile& file : source_tree()) {
+        if (!is_product(file) || file.path == header) continue;
+        for (const Include& it : includes_of(file)) {
+          if (it.what != header) continue;
+          if (file.ends_with(".h") || (file.folder() != home && !file.under("worker/compute"))) {
+            findings.push_back(file.path + ':' + std::to_string(it.line) + ": \"" + header +
+                               "\" is internal");
+          }
+        }
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+TEST(Includes, HeadersAreGuardedAndIncludesAreFromTheRoot) {
+  std::vector<std::string> findings;
+  for (const SourceFile& file : source_tree()) {
+    if (!is_code(file) || file.folder() == "examples" || file.under("tests/package")) continue;
+    if (file.ends_with(".h") && std::ranges::find(file.lines, "#pragma once") == file.lines.end()) {
+      findings.push_back(file.path + ": no #pragma once");
+    }
+    for (const Include& it : includes_of(file)) {
+      if (it.quoted && (it.what.starts_with(".") || it.what.find('/') == std::string::npos)) {
+        findings.push_back(file.path + ':' + std::to_string(it.line) + ": \"" + it.what +
+                           "\" is not from the root");
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+TEST(Includes, TheTableItselfIsRead) {
+  const Part* server = part_of("server/shard.h");
+  ASSERT_NE(server, nullptr);
+  EXPECT_TRUE(may_include(*server, "wire/machine.h"));
+  EXPECT_TRUE(may_include(*server, "nn/optimizer/rule.h"));
+  EXPECT_FALSE(may_include(*server, "nn/network.h")) << "a server never sees a layer";
+  EXPECT_FALSE(may_include(*server, "wire/transport/zmq.h"));
+  EXPECT_FALSE(may_include(*server, "tests/support/world.h"));
+  EXPECT_FALSE(may_include(*part_of("balancing/policy.h"), "wire/messages.h"));
+}
+
+}  // namespace
+}  // namespace steelyard::test

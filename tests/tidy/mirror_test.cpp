@@ -1,0 +1,122 @@
+// Every file with logic has a test beside it, and every link in the documentation leads somewhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/source_tree.h"
+
+namespace steelyard::test {
+namespace {
+
+using ::testing::IsEmpty;
+
+// Files whose test has another name, or that have none: where they are tested, and why there.
+const std::map<std::string, std::string> tested_elsewhere{
+    {"balancing/policy/share_bounds.cpp",
+     "tests/balancing/policies_test.cpp: seen through every policy's bounds"},
+    {"cli/children.cpp", "tests/cli/process_train_test.cpp: whole processes"},
+    {"cli/command_line.cpp", "tests/cli/process_input_test.cpp: what people type"},
+    {"cli/endpoint.cpp", "tests/cli/process_input_test.cpp: what people type"},
+    {"cli/job_keys.cpp", "tests/cli/job_file_test.cpp: the table that job_file reads by"},
+    {"cli/job_source.cpp", "tests/cli/process_input_test.cpp: --set and the files"},
+    {"cli/job_text.cpp", "tests/cli/job_file_test.cpp: the resolved job, written and read"},
+    {"cli/prepare_job.cpp", "tests/cli/process_train_test.cpp: whole processes"},
+    {"cli/roles.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
+    {"cli/run.cpp", "tests/cli/process_input_test.cpp: exit codes"},
+    {"cli/run_totals.cpp", "tests/cli/recorder_test.cpp: the summary at the end"},
+    {"cli/scheduler_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
+    {"cli/server_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
+    {"cli/signals.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
+    {"cli/train.cpp", "tests/cli/process_train_test.cpp: whole processes"},
+    {"cli/worker_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
+    {"cli/main.cpp", "none: one line, calls run()"},
+    {"nn/cpu/direct_convolution.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
+    {"nn/cpu/direct_pool.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
+    {"nn/cpu/direct_transpose.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
+    {"nn/cpu/onednn.cpp", "tests/nn/network_test.cpp: reads the names of the implementations chosen"},
+    {"nn/layers/average_pool.cpp", "tests/nn/pool_test.cpp: both pools in one harness"},
+    {"nn/layers/max_pool.cpp", "tests/nn/pool_test.cpp: both pools in one harness"},
+    {"nn/layers/conv2d_direct.cpp", "tests/nn/conv2d_test.cpp: compared with the reference"},
+    {"nn/layers/conv2d_onednn.cpp", "tests/nn/conv2d_test.cpp: compared with the reference"},
+    {"nn/layers/conv2d_reference.cpp", "tests/nn/conv2d_test.cpp: compared with the fast ones"},
+    {"nn/layers/linear_reference.cpp", "tests/nn/linear_test.cpp: compared with the fast one"},
+    {"nn/no_cuda.cpp", "none: says that there is no device"},
+    {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},
+    {"nn/plan.cpp", "tests/nn/network_test.cpp: seen through the networks that are built by it"},
+    {"scheduler/owing.cpp",
+     "tests/scheduler/scheduler_test.cpp: a part of the scheduler; also in the transcripts"},
+    {"scheduler/rounds.cpp",
+     "tests/scheduler/scheduler_test.cpp: a part of the scheduler; also in the transcripts"},
+    {"wire/transport/local.cpp", "tests/wire/transport/link_test.cpp: one body for every kind of link"},
+    {"wire/transport/zmq_socket.cpp", "tests/wire/transport/zmq_test.cpp: frames of strangers"},
+};
+
+// "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by
+// tests/nn/direct_test.cpp.
+bool has_mirror(const SourceFile& file, const std::set<std::string>& tests) {
+  const std::string name = std::filesystem::path(file.path).stem().string();
+  const std::string folder = std::filesystem::path(file.path).parent_path().generic_string();
+  return tests.contains("tests/" + folder + '/' + name + "_test.cpp") ||
+         tests.contains("tests/" + file.folder() + '/' + name + "_test.cpp");
+}
+
+TEST(Mirror, EveryFileWithLogicHasItsTest) {
+  std::set<std::string> all, tests;
+  for (const SourceFile& file : source_tree()) {
+    all.insert(file.path);
+    if (file.ends_with("_test.cpp")) tests.insert(file.path);
+  }
+  std::vector<std::string> findings;
+  std::set<std::string> excused;
+  for (const SourceFile& file : source_tree()) {
+    if (!is_product(file) || !file.ends_with(".cpp") || file.ends_with(".kernel.cpp")) continue;
+    const bool listed_here = tested_elsewhere.contains(file.path);
+    if (listed_here) excused.insert(file.path);
+    if (has_mirror(file, tests)) {
+      if (listed_here) findings.push_back(file.path + ": has its own test now; take it off the list");
+    } else if (!listed_here) {
+      findings.push_back(file.path + ": no test of its name");
+    }
+  }
+  for (const auto& [path, why] : tested_elsewhere) {
+    if (!excused.contains(path)) findings.push_back(path + ": is on the list, but not in the tree");
+    // A reason begins with the file that tests it, or with "none: ".
+    const std::string place = why.substr(0, why.find(':'));
+    if (place != "none" && !all.contains(place)) findings.push_back(path + ": " + place + " is not there");
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+// Links of the kind [text](path#part); those with a scheme are the network's business.
+TEST(Links, EveryLinkToAFileLeadsToOne) {
+  namespace fs = std::filesystem;
+  const std::regex link(R"(\]\(([^)\s]+)\))");
+  std::vector<std::string> findings;
+  for (const SourceFile& file : source_tree()) {
+    if (!file.ends_with(".md")) continue;
+    const fs::path here = fs::path(STEELYARD_SOURCE) / fs::path(file.path).parent_path();
+    bool fenced = false;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      if (file.lines[i].starts_with("```")) fenced = !fenced;
+      if (fenced) continue;
+      for (std::sregex_iterator it(file.lines[i].begin(), file.lines[i].end(), link), end; it != end; ++it) {
+        const std::string whole = (*it)[1];
+        const std::string target = whole.substr(0, whole.find('#'));
+        if (target.empty() || target.find("://") != std::string::npos || target.starts_with("mailto:"))
+          continue;
+        if (!fs::exists(here / target)) {
+          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + target + " is not there");
+        }
+      }
+    }
+  }
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
+}
+
+}  // namespace
+}  // namespace steelyard::test

@@ -1,0 +1,149 @@
+#include "tests/tidy/source_tree.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace steelyard::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "wire", "server",
+                                               "scheduler", "worker", "sim",       "cli"};
+
+// Build outputs, run directories and what only this machine has.
+bool is_left_out(const std::string& top) {
+  return top.starts_with(".git") || top.starts_with("build") || top == "runs" || top == "shared";
+}
+
+bool is_text(const fs::path& path) {
+  static const std::vector<std::string> endings{".h",  ".cpp",  ".cu",   ".md", ".txt", ".cmake",
+                                                ".in", ".json", ".toml", ".py", ".sh"};
+  const std::string ending = path.extension().string();
+  return std::ranges::find(endings, ending) != endings.end() ||
+         (ending.empty() && path.filename() != "LICENSE");
+}
+
+// Walks through code one character at a time.
+class Stripper {
+ public:
+  std::string line(const std::string& text) {
+    std::string left;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool two = i + 1 < text.size();
+      if (in_block_) {
+        if (two && text[i] == '*' && text[i + 1] == '/') {
+          in_block_ = false;
+          ++i;
+        }
+      } else if (in_raw_) {
+        if (text.compare(i, raw_end_.size(), raw_end_) == 0) {
+          in_raw_ = false;
+          i += raw_end_.size() - 1;
+          left += '"';
+        }
+      } else if (two && text[i] == '/' && text[i + 1] == '/') {
+        break;
+      } else if (two && text[i] == '/' && text[i + 1] == '*') {
+        in_block_ = true;
+        ++i;
+      } else if (two && text[i] == 'R' && text[i + 1] == '"') {
+        const std::size_t open = text.find('(', i);
+        raw_end_ = ')' + text.substr(i + 2, open - i - 2) + '"';
+        in_raw_ = true;
+        left += '"';
+        i = open;
+      } else if (text[i] == '"' || (text[i] == '\'' && !is_digit_separator(text, i))) {
+        left += std::string(2, text[i]);
+        i = end_of_literal(text, i);
+      } else {
+        left += text[i];
+      }
+    }
+    return left;
+  }
+
+ private:
+  static bool is_digit_separator(const std::string& text, std::size_t at) {
+    return at > 0 && std::isxdigit(static_cast<unsigned char>(text[at - 1])) != 0 && at + 1 < text.size() &&
+           std::isxdigit(static_cast<unsigned char>(text[at + 1])) != 0;
+  }
+  static std::size_t end_of_literal(const std::string& text, std::size_t begin) {
+    for (std::size_t i = begin + 1; i < text.size(); ++i) {
+      if (text[i] == '\\') {
+        ++i;
+      } else if (text[i] == text[begin]) {
+        return i;
+      }
+    }
+    return text.size();
+  }
+
+  bool in_block_ = false, in_raw_ = false;
+  std::string raw_end_;
+};
+
+SourceFile read(const fs::path& root, const fs::path& path) {
+  SourceFile file;
+  file.path = fs::relative(path, root).generic_string();
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) file.lines.push_back(line);
+  if (is_code(file)) file.code = without_comments(file.lines);
+  return file;
+}
+
+}  // namespace
+
+std::string SourceFile::folder() const { return path.substr(0, path.find('/')); }
+
+bool SourceFile::under(const std::string& place) const {
+  return path == place || path.starts_with(place + '/');
+}
+
+bool SourceFile::ends_with(const std::string& suffix) const { return path.ends_with(suffix); }
+
+bool is_code(const SourceFile& file) {
+  return file.ends_with(".h") || file.ends_with(".cpp") || file.ends_with(".cu");
+}
+
+bool is_product(const SourceFile& file) {
+  return is_code(file) && std::ranges::find(product_folders, file.folder()) != product_folders.end();
+}
+
+std::vector<std::string> without_comments(const std::vector<std::string>& lines) {
+  Stripper stripper;
+  std::vector<std::string> code;
+  for (const std::string& line : lines) {
+    // An include is not a literal: what it names is read elsewhere.
+    code.push_back(line.starts_with("#include") ? line : stripper.line(line));
+  }
+  return code;
+}
+
+const std::vector<SourceFile>& source_tree() {
+  static const std::vector<SourceFile> tree = [] {
+    const fs::path root = STEELYARD_SOURCE;
+    std::vector<SourceFile> files;
+    for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
+      const bool top = it.depth() == 0;
+      if (top && is_left_out(it->path().filename().string())) {
+        it.disable_recursion_pending();
+      } else if (it->is_regular_file() && is_text(it->path())) {
+        files.push_back(read(root, it->path()));
+      }
+    }
+    std::ranges::sort(files, {}, &SourceFile::path);
+    return files;
+  }();
+  return tree;
+}
+
+std::string listed(const std::vector<std::string>& findings) {
+  std::string all;
+  for (const std::string& finding : findings) all += "\n  " + finding;
+  return all;
+}
+
+}  // namespace steelyard::test

@@ -1,0 +1,395 @@
+// The worker, message by message: pull, compute, push, report, and say it again when something was lost.
+#include "worker/worker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr NodeId self{Role::worker, 7}, left{Role::shard, 10}, right{Role::shard, 11};
+
+// Ten floats in three slices (4, 4, 2); `left` has the first, `right` the others.
+class WorkerTest : public ::testing::Test {
+ protected:
+  static Job make_job() {
+    Job job;
+    append(job.layout, "w", {10});
+    job.layout.slice_size = 4;
+    return job;
+  }
+  template <class Said>
+  void tell(NodeId from, Said message) {
+    Outbox out(self);
+    worker.step(now, {from, self, Message(std::in_place_type<ToWorker>, std::move(message))}, out);
+    said = out.take();
+  }
+  void wake(double later) {
+    now = now + from_seconds(later);
+    Outbox out(self);
+    worker.wake(now, out);
+    said = out.take();
+  }
+  template <class Said>
+  std::vector<Said> heard() const {
+    std::vector<Said> found;
+    for (const Envelope& envelope : said) {
+      std::visit(
+          [&]<class Receiver>(const Receiver& receiver) {
+            if constexpr (std::is_constructible_v<Receiver, Said>) {
+              if (const Said* it = std::get_if<Said>(&receiver)) found.push_back(*it);
+            }
+          },
+          envelope.message);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<NodeId> receivers() const {  // the shards among them
+    std::vector<NodeId> nodes;
+    for (const Envelope& envelope : said) {
+      if (envelope.to.role == Role::shard) nodes.push_back(envelope.to);
+    }
+    return nodes;
+  }
+  static Roster roster() { return {{{left, "tcp://a", 0, 1}, {right, "tcp://b", 1, 3}}}; }
+  void join() {
+    wake(0);
+    tell(scheduler_node, Welcome{term, 0, make_job()});
+    tell(scheduler_node, roster());
+  }
+  static Start start(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
+    return {term, round, purpose, 0, piece, positions};
+  }
+  void arrive(Version version, std::uint32_t slice, float value) {
+    tell(slice == 0 ? left : right,
+         Parameters{term, version, slice, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, value))});
+  }
+  void arrive_all(Version version) {
+    for (std::uint32_t slice = 0; slice < 3; ++slice) arrive(version, slice, static_cast<float>(version));
+  }
+  void computed(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
+    tell(compute_node, Computed{Report{0, round, purpose, piece, positions, 0.5}});
+  }
+  void final(Round round, PieceId piece, std::uint32_t slice) {
+    tell(compute_node,
+         Final{round, piece, slice, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, 1.0F))});
+  }
+
+  static constexpr Term term = 3;
+  int prepared = 0;
+  Time now{std::chrono::seconds(1)};
+  std::vector<Envelope> said;
+  Worker worker{{self, {0, "ann", "", "cpu", 0}, {}, [this](const Welcome&) { ++prepared; }}};
+};
+
+TEST_F(WorkerTest, JoinsPreparesConnectsAndIsReady) {
+  wake(0);
+  ASSERT_EQ(heard<Hello>().size(), 1U);
+  EXPECT_EQ(heard<Hello>()[0].name, "ann");
+  tell(scheduler_node, roster());
+  EXPECT_THAT(said, IsEmpty()) << "not before it is welcome";
+  tell(scheduler_node, Welcome{term, 0, make_job()});
+  tell(scheduler_node, Welcome{term, 0, make_job()});
+  EXPECT_EQ(prepared, 1);
+  tell(scheduler_node, Roster{});
+  tell(scheduler_node, Roster{{{left, "tcp://a", 0, 1}}});
+  EXPECT_THAT(said, IsEmpty()) << "a roster that leaves slices out";
+  tell(scheduler_node, roster());
+  EXPECT_EQ(heard<Connect>().size(), 2U);
+  EXPECT_EQ(heard<Ready>().size(), 1U);
+  wake(1);
+  EXPECT_EQ(heard<WorkerBeat>().size(), 1U);
+}
+
+TEST_F(WorkerTest, WhatCannotBePreparedIsAFailureOfTheSetUp) {
+  Worker broken{{self, {}, {}, [](const Welcome&) { throw Failure(ExitCode::io, "no data"); }}};
+  Outbox out(self);
+  const Envelope welcome{scheduler_node, self,
+                         Message(std::in_place_type<ToWorker>, Welcome{1, 0, make_job()})};
+  EXPECT_THROW(broken.step(now, welcome, out), Failure);
+}
+
+TEST_F(WorkerTest, AStartBeforeTheParametersPullsThenComputes) {
+  join();
+  tell(scheduler_node, start(4, 1, {0, 8}));
+  ASSERT_EQ(heard<Pull>().size(), 2U);
+  EXPECT_EQ(heard<Pull>()[0].version, 4U);
+  EXPECT_THAT(receivers(), ElementsAre(left, right));
+  arrive(4, 0, 1);
+  arrive(4, 0, 99);  // said twice: the first one counts
+  arrive(3, 1, 99);  // another version
+  arrive(4, 2, 3);
+  EXPECT_THAT(heard<Compute>(), IsEmpty());
+  arrive(4, 1, 2);
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  const Compute order = heard<Compute>()[0];
+  EXPECT_EQ(std::tie(order.round, order.piece, order.positions), std::make_tuple(4U, 1U, Interval{0, 8}));
+  const std::span<const float> values = order.parameters->span();
+  EXPECT_THAT(std::vector<float>(values.begin(), values.end()), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2, 3, 3));
+  EXPECT_EQ(worker.version(), 4U);
+}
+
+TEST_F(WorkerTest, AStartAfterTheParametersComputesAtOnce) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  arrive_all(0);
+  computed(0, 1, {0, 8});
+  EXPECT_EQ(heard<Pull>().size(), 2U)
+      << "the next version is sure to come: it is asked for ahead of its Start";
+  arrive_all(1);
+  EXPECT_THAT(heard<Compute>(), IsEmpty());
+  tell(scheduler_node, start(1, 2, {8, 16}));
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].parameters->span()[0], 1.0F);
+}
+
+TEST_F(WorkerTest, ParametersThatDoNotFitAreNotTaken) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  tell(left, Parameters{term, 0, 0, Blob::copy_of(std::vector<float>(5, 1.0F))});
+  tell(left, Parameters{term, 0, 3, Blob::copy_of(std::vector<float>(4, 1.0F))});
+  tell(left, Parameters{term + 1, 0, 0, Blob::copy_of(std::vector<float>(4, 1.0F))});
+  arrive(0, 1, 0);
+  arrive(0, 2, 0);
+  EXPECT_FALSE(worker.version());
+  arrive(0, 0, 0);
+  EXPECT_EQ(worker.version(), 0U);
+}
+
+TEST_F(WorkerTest, PushesSlicesAsTheyAreFinalThenReports) {
+  join();
+  tell(scheduler_node, start(0, 5, {2, 8}));
+  arrive_all(0);
+  final(0, 5, 2);
+  ASSERT_EQ(heard<Push>().size(), 1U);
+  EXPECT_THAT(receivers(), ElementsAre(right));
+  const Push push = heard<Push>()[0];
+  EXPECT_EQ(std::tie(push.term, push.round, push.piece, push.positions, push.weight, push.slice),
+            std::make_tuple(term, 0U, 5U, Interval{2, 8}, 6.0, 2U));
+  final(0, 5, 0);
+  EXPECT_THAT(receivers(), ElementsAre(left));
+  final(0, 5, 3);
+  final(0, 6, 0);
+  EXPECT_THAT(said, IsEmpty()) << "of no slice, of no piece of mine";
+  computed(0, 5, {2, 8});
+  ASSERT_EQ(heard<Report>().size(), 1U);
+  EXPECT_EQ(heard<Report>()[0].term, term) << "the compute node does not know it";
+}
+
+TEST_F(WorkerTest, ARepeatedStartIsAnsweredByTheReportIfThereIsOne) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  arrive_all(0);
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  EXPECT_THAT(said, IsEmpty()) << "it is being computed";
+  computed(0, 1, {0, 8});
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  ASSERT_EQ(heard<Report>().size(), 1U);
+  EXPECT_THAT(heard<Compute>(), IsEmpty());
+}
+
+TEST_F(WorkerTest, PiecesOfOneRoundAreComputedOneAfterTheOther) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  tell(scheduler_node, start(0, 2, {8, 16}));
+  arrive_all(0);
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].piece, 1U);
+  computed(0, 1, {0, 8});
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  wake(1);
+  EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(2)) << "what it knows of and has not reported";
+}
+
+// A lost worker's piece of an older round comes while the next version is being pulled: others wait for it.
+TEST_F(WorkerTest, AnOlderPieceGoesFirst) {
+  join();
+  tell(scheduler_node, start(5, 9, {0, 8}));
+  EXPECT_EQ(heard<Pull>()[0].version, 5U);
+  tell(scheduler_node, start(4, 10, {40, 48}));
+  ASSERT_EQ(heard<Pull>().size(), 2U);
+  EXPECT_EQ(heard<Pull>()[0].version, 4U);
+  arrive_all(4);
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].piece, 10U);
+  EXPECT_EQ(heard<Pull>()[0].version, 5U) << "meanwhile the next version comes";
+}
+
+TEST_F(WorkerTest, AnotherPieceOfThisRoundIsComputedWhileTheNextVersionComes) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  arrive_all(0);
+  computed(0, 1, {0, 8});
+  tell(scheduler_node, start(0, 2, {8, 16}));
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].round, 0U);
+}
+
+TEST_F(WorkerTest, ANewVersionMakesOldPiecesPointless) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  tell(scheduler_node, start(1, 2, {8, 16}));
+  arrive_all(0);  // piece 1 is being computed; meanwhile others have done it
+  arrive_all(1);
+  ASSERT_EQ(heard<Abandon>().size(), 1U);
+  EXPECT_EQ(heard<Abandon>()[0].before, 1U);
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  final(0, 1, 0);
+  EXPECT_THAT(said, IsEmpty()) << "a gradient that nobody waits for";
+  computed(0, 1, {0, 8});
+  EXPECT_THAT(heard<Report>(), IsEmpty());
+  tell(scheduler_node, start(0, 3, {0, 4}));
+  EXPECT_THAT(said, IsEmpty()) << "a piece of a round that is over";
+}
+
+TEST_F(WorkerTest, AgainPushesThatPieceAgain) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  arrive_all(0);
+  for (const std::uint32_t slice : {0U, 1U, 2U}) final(0, 1, slice);
+  computed(0, 1, {0, 8});
+  tell(scheduler_node, Again{term, 0, {0, 8}});
+  EXPECT_EQ(heard<Push>().size(), 3U);
+  tell(scheduler_node, Again{term, 0, {0, 4}});
+  tell(scheduler_node, Again{term, 1, {0, 8}});
+  tell(scheduler_node, Again{term + 1, 0, {0, 8}});
+  EXPECT_THAT(said, IsEmpty());
+  arrive_all(1);
+  tell(scheduler_node, Again{term, 0, {0, 8}});
+  EXPECT_THAT(said, IsEmpty()) << "version 1 is here, so every slice had it";
+}
+
+TEST_F(WorkerTest, ABrokenConnectionIsMadeGoodForThatShardAlone) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  arrive_all(0);
+  for (const std::uint32_t slice : {0U, 1U, 2U}) final(0, 1, slice);
+  computed(0, 1, {0, 8});
+  arrive(1, 0, 1);
+  tell(link_node, Lost{right});
+  EXPECT_EQ(heard<Push>().size(), 2U);
+  EXPECT_THAT(receivers(), UnorderedElementsAre(right, right, right)) << "two pushes and the pull";
+  EXPECT_EQ(heard<Pull>().size(), 1U);
+  tell(link_node, Lost{scheduler_node});
+  EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(WorkerTest, AVersionThatDoesNotComeIsAskedForAgain) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  arrive(0, 0, 0);
+  wake(0.5);
+  EXPECT_THAT(heard<Pull>(), IsEmpty());
+  wake(0.6);
+  ASSERT_EQ(heard<Pull>().size(), 1U) << "only of the shard that owes something";
+  EXPECT_EQ(said.back().to, right);
+}
+
+TEST_F(WorkerTest, WhatIsGoneIsGivenUp) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  tell(right, Gone{7, 9});
+  wake(0.1);
+  EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(1)) << "not the version that it waits for";
+  tell(right, Gone{0, 2});
+  tell(scheduler_node, start(2, 2, {8, 16}));
+  ASSERT_FALSE(heard<Pull>().empty());
+  EXPECT_EQ(heard<Pull>()[0].version, 2U);
+  wake(1);
+  EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(2));
+}
+
+TEST_F(WorkerTest, APieceOfALaterRoundIsNotForgottenWhenAVersionIsGone) {
+  join();
+  tell(scheduler_node, start(2, 1, {0, 8}));
+  tell(scheduler_node, start(1, 2, {8, 16}));  // an older piece, issued again
+  EXPECT_EQ(heard<Pull>().at(0).version, 1U);
+  tell(right, Gone{1, 2});
+  ASSERT_EQ(heard<Pull>().size(), 2U);
+  EXPECT_EQ(heard<Pull>()[0].version, 2U);
+  arrive_all(2);
+  EXPECT_EQ(heard<Compute>().size(), 1U);
+}
+
+TEST_F(WorkerTest, AnEvaluationPushesNothingAndPullsNothingNew) {
+  join();
+  tell(scheduler_node, start(3, 1, {0, 8}, Purpose::evaluate));
+  arrive_all(3);
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].purpose, Purpose::evaluate);
+  computed(3, 1, {0, 8}, Purpose::evaluate);
+  EXPECT_EQ(heard<Report>().size(), 1U);
+  EXPECT_THAT(heard<Pull>(), IsEmpty()) << "no version follows from it";
+  tell(scheduler_node, start(3, 2, {8, 16}));
+  EXPECT_EQ(heard<Compute>().size(), 1U) << "the round of that version";
+}
+
+TEST_F(WorkerTest, StartsThatMakeNoSenseAreIgnored) {
+  wake(0);
+  tell(scheduler_node, Welcome{term, 0, make_job()});
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  EXPECT_THAT(said, IsEmpty()) << "nobody has said where the shards are";
+  tell(scheduler_node, roster());
+  Start other = start(0, 1, {0, 8});
+  other.term = 4;
+  tell(scheduler_node, other);
+  tell(scheduler_node, start(0, 1, {8, 8}));
+  tell(scheduler_node, start(0, 1, {8, 0}));
+  EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(WorkerTest, EndsOnStopAndInterrupt) {
+  join();
+  tell(scheduler_node, Stop{Outcome::finished, "done"});
+  EXPECT_EQ(heard<Leave>().size(), 1U);
+  EXPECT_EQ(heard<Abandon>().size(), 1U);
+  EXPECT_TRUE(worker.finished());
+  EXPECT_EQ(worker.outcome().text, "done");
+  EXPECT_EQ(worker.deadline(), Time::max());
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  EXPECT_THAT(said, IsEmpty()) << "it has said its last word";
+}
+
+TEST_F(WorkerTest, AnInterruptLeavesInOrder) {
+  join();
+  tell(link_node, Interrupt{});
+  EXPECT_EQ(heard<Leave>().size(), 1U) << "what it owes is others' now";
+  EXPECT_TRUE(worker.finished());
+  EXPECT_EQ(worker.outcome().outcome, Outcome::interrupted);
+}
+
+TEST_F(WorkerTest, ARefusalIsKeptForPeople) {
+  wake(0);
+  tell(scheduler_node, Refuse{Refusal::other_job, "another job"});
+  EXPECT_TRUE(worker.finished());
+  EXPECT_EQ(worker.refusal()->text, "another job");
+}
+
+TEST_F(WorkerTest, ASchedulerThatIsSilentIsGivenUp) {
+  join();
+  wake(5);
+  tell(scheduler_node, SchedulerBeat{term});
+  wake(6);
+  EXPECT_FALSE(worker.finished());
+  wake(5);
+  EXPECT_TRUE(worker.unreachable());
+}
+
+TEST_F(WorkerTest, AnotherProtocolEndsItWithARemedy) {
+  wake(0);
+  tell(scheduler_node, Alien{2});
+  EXPECT_TRUE(worker.finished());
+  EXPECT_THAT(worker.refusal()->text, HasSubstr("same release everywhere"));
+}
+
+}  // namespace
+}  // namespace steelyard

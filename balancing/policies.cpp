@@ -1,46 +1,38 @@
 #include "balancing/policies.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
+#include "balancing/policy/boa.h"
+#include "balancing/policy/dlb.h"
 #include "balancing/policy/equal.h"
 #include "balancing/policy/lb_bsp.h"
+#include "balancing/policy/lbb.h"
+#include "balancing/policy/static_profile.h"
+#include "balancing/policy/steelyard.h"
 #include "balancing/predict/predictors.h"
 #include "core/error.h"
 
 namespace steelyard::balancing {
 namespace {
 
+using Made = std::unique_ptr<Policy>;
+
 // One row a policy: what a job calls it, what it may be told, how it is made.
 struct Entry {
   std::string name;
   std::vector<std::string> options;
-  std::function<std::unique_ptr<Policy>(const PolicyOptions&)> make;
+  std::function<Made(const PolicyOptions&)> make;
 };
-
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text.empty() ? "none" : text;
-}
 
 [[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
 
-// A number in [low, high), or the default if the job does not name it.
-double number_option(const PolicyOptions& options, const std::string& key, double fallback, double low,
-                     double high) {
-  const auto found = options.find(key);
-  if (found == options.end()) return fallback;
-  const std::string& text = found->second;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= low && value < high) return value;
-  refuse("policy option " + key + " = '" + text + "': give a number of at least " + std::to_string(low) +
-         " and below " + std::to_string(high));
+Made make_static(const PolicyOptions& options) {
+  return std::make_unique<StaticProfile>(
+      StaticOptions{numbers_option(options, "speeds"), curves_option(options, "curves_ms")});
 }
 
-std::unique_ptr<Policy> make_lb_bsp(const PolicyOptions& options) {
+Made make_lb_bsp(const PolicyOptions& options) {
   LbBspOptions chosen;
   if (const auto found = options.find("predictor"); found != options.end()) chosen.predictor = found->second;
   // Asked here and not in the predictors' own table, so that the message says which policy it is about.
@@ -52,11 +44,50 @@ std::unique_ptr<Policy> make_lb_bsp(const PolicyOptions& options) {
   return std::make_unique<LbBsp>(chosen);
 }
 
-// Ordered as the help shows them: baselines first.
+Made make_dlb(const PolicyOptions& options) {
+  return std::make_unique<Dlb>(DlbOptions{count_option(options, "rounds", DlbOptions{}.rounds)});
+}
+
+Made make_lbb(const PolicyOptions& options) {
+  const std::string preset = word_option(options, "preset", {"paper", "as-released"});
+  LbbOptions chosen = preset == "paper" ? LbbOptions{} : lbb_as_released();
+  chosen.fine = number_option(options, "fine", chosen.fine, 0, 2);
+  chosen.rapid = number_option(options, "rapid", chosen.rapid, 0, 100);
+  chosen.step = count_option(options, "step", chosen.step);
+  chosen.window = count_option(options, "window", chosen.window);
+  chosen.guard = flag_option(options, "guard", chosen.guard);
+  chosen.profile = curves_option(options, "profile_ms");
+  chosen.profiled_start = word_option(options, "start", {"profile", "equal"}) == "profile";
+  if (chosen.fine > chosen.rapid) refuse("policy lbb: fine is above rapid; lower fine or raise rapid");
+  return std::make_unique<Lbb>(chosen);
+}
+
+Made make_boa(const PolicyOptions& options) {
+  BoaOptions chosen;
+  chosen.period = count_option(options, "period", chosen.period);
+  chosen.deviation = number_option(options, "deviation", chosen.deviation, 0, 10);
+  chosen.gain = number_option(options, "gain", chosen.gain, 0, 1);
+  chosen.forgetting = number_option(options, "forgetting", chosen.forgetting, 0.5, 1.0000001);
+  return std::make_unique<Boa>(chosen);
+}
+
+Made make_steelyard(const PolicyOptions& options) {
+  SteelyardOptions chosen;
+  chosen.least_gain = number_option(options, "least_gain", chosen.least_gain, 0, 1);
+  chosen.caution = number_option(options, "caution", chosen.caution, 0, 10);
+  return std::make_unique<Steelyard>(chosen);
+}
+
+// Ordered as the help shows them: ours, baselines, published methods.
 const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = {
+      {"steelyard", {"least_gain", "caution"}, make_steelyard},
       {"equal", {}, [](const PolicyOptions&) { return std::make_unique<Equal>(); }},
+      {"static", {"speeds", "curves_ms"}, make_static},
       {"lb-bsp", {"predictor", "dead_band"}, make_lb_bsp},
+      {"dlb", {"rounds"}, make_dlb},
+      {"lbb", {"preset", "fine", "rapid", "step", "window", "guard", "profile_ms", "start"}, make_lbb},
+      {"boa", {"period", "deviation", "gain", "forgetting"}, make_boa},
   };
   return entries;
 }

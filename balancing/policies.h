@@ -1,16 +1,14 @@
 // The one table of policies: every published method and every baseline that a job can ask for by name.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "balancing/policy.h"
+#include "balancing/policy_options.h"
 
 namespace steelyard::balancing {
-
-using PolicyOptions = std::map<std::string, std::string>;
 
 // Throws Failure (configuration) for an unknown name, an unknown option or a value out of range; the message
 // lists what is known.

@@ -1,6 +1,6 @@
 // Training steps on one thread, as a worker's compute node takes them: micro-batches of 32 summed into one
-// flat gradient, 128 samples to a step. The limit is the FMA peak of this thread in the same minutes. All of it
-// counts CPU time of the thread, so that whoever else wants the core does not decide the figure.
+// flat gradient, 128 samples to a step. The limit is the FMA peak of this thread in the same minutes. All of
+// it counts CPU time of the thread, so that whoever else wants the core does not decide the figure.
 #include <cmath>
 #include <future>
 #include <vector>
@@ -72,7 +72,8 @@ class Trainee {
            "nn: the fast kernels give another gradient than the plain ones");
     double last = loss;
     for (int i = 0; i < 150; ++i) last = compute_and_update();
-    expect(last < 0.9 * loss, "nn: training took the loss from " + std::to_string(loss) + " to " + std::to_string(last));
+    expect(last < 0.9 * loss,
+           "nn: training took the loss from " + std::to_string(loss) + " to " + std::to_string(last));
   }
 
   // Samples per second of CPU time.
@@ -122,25 +123,40 @@ void run(const Effort& effort, Table& table) {
   mlp.check();
   lenet.check();
   const double reading = seconds(effort.reading);
-  const auto spreads = alternate(
-      effort.pairs, {[&] { return fma_gigaflops(reading / 2); },
-                     [&] { return mlp.rate(&Trainee::compute, reading); },
-                     [&] { return lenet.rate(&Trainee::compute, reading); },
-                     [&] { return mlp.rate(&Trainee::compute_and_update, reading); },
-                     [&] { return lenet.rate(&Trainee::compute_and_update, reading); }});
+  const auto spreads =
+      alternate(effort.pairs, {[&] { return fma_gigaflops(reading / 2); },
+                               [&] { return mlp.rate(&Trainee::compute, reading); },
+                               [&] { return lenet.rate(&Trainee::compute, reading); },
+                               [&] { return mlp.rate(&Trainee::compute_and_update, reading); },
+                               [&] { return lenet.rate(&Trainee::compute_and_update, reading); }});
   const Spread& peak = spreads[0];
   const double mlp_flops = mlp.gigaflops_per_sample(), lenet_flops = lenet.gigaflops_per_sample();
   table.add({"MLP 784-512-256-10", "GFLOP/s", scaled(spreads[1], mlp_flops), "FMA peak", peak, false, 0.75});
-  table.add({"", "k samples/s", scaled(spreads[1], 1e-3), "the peak allows",
-             scaled(peak, 1e-3 / mlp_flops), false, {}});
+  table.add({"",
+             "k samples/s",
+             scaled(spreads[1], 1e-3),
+             "the peak allows",
+             scaled(peak, 1e-3 / mlp_flops),
+             false,
+             {}});
   // 25 k samples/s where the peak is 117 GFLOP/s, as a share of the peak.
   const double lenet_share = 25e3 * lenet_flops / 117;
   table.add({"LeNet-5", "k samples/s", scaled(spreads[2], 1e-3), "the peak allows",
              scaled(peak, 1e-3 / lenet_flops), false, lenet_share});
-  table.add({"MLP, with the update", "k samples/s", scaled(spreads[3], 1e-3), "the peak allows",
-             scaled(peak, 1e-3 / mlp_flops), false, {}});
-  table.add({"LeNet-5, with the update", "k samples/s", scaled(spreads[4], 1e-3), "the peak allows",
-             scaled(peak, 1e-3 / lenet_flops), false, {}});
+  table.add({"MLP, with the update",
+             "k samples/s",
+             scaled(spreads[3], 1e-3),
+             "the peak allows",
+             scaled(peak, 1e-3 / mlp_flops),
+             false,
+             {}});
+  table.add({"LeNet-5, with the update",
+             "k samples/s",
+             scaled(spreads[4], 1e-3),
+             "the peak allows",
+             scaled(peak, 1e-3 / lenet_flops),
+             false,
+             {}});
 }
 
 }  // namespace

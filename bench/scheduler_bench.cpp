@@ -171,10 +171,9 @@ void scheduler_section(const Effort& effort, Table& table) {
   table.section("scheduler, microseconds per round (in brackets: the policy's share of them)");
   for (const unsigned workers : {3U, 100U, 1000U}) {
     Cluster equal(workers, "equal", effort.seed), balanced(workers, "lb-bsp", effort.seed);
-    const auto spreads =
-        alternate(effort.pairs, {[&] { return equal.measure(effort.reading); },
-                                 [&] { return balanced.measure(effort.reading); },
-                                 [&] { return equal.codec(effort.reading / 4); }});
+    const auto spreads = alternate(effort.pairs, {[&] { return equal.measure(effort.reading); },
+                                                  [&] { return balanced.measure(effort.reading); },
+                                                  [&] { return equal.codec(effort.reading / 4); }});
     const auto add = [&](const std::string& policy, const Cluster& cluster, const Spread& ours) {
       char name[64];
       std::snprintf(name, sizeof name, "%u workers, %s (%.0f %%)", workers, policy.c_str(),

@@ -38,10 +38,9 @@ void Table::section(std::string title) {
 void Table::add(Row row) {
   const bool compared = !row.limit.empty();
   const std::string target = row.target ? (row.less_is_better ? "<= " : ">= ") + number(*row.target) : "-";
-  lines_.push_back(line_of(row.figure, shown(row.ours) + " " + row.unit,
-                           compared ? row.limit + " " + shown(row.other) : "-",
-                           compared ? number(row.ratio()) : "-", target,
-                           row.target ? (row.met() ? "met" : "MISSED") : "-"));
+  lines_.push_back(line_of(
+      row.figure, shown(row.ours) + " " + row.unit, compared ? row.limit + " " + shown(row.other) : "-",
+      compared ? number(row.ratio()) : "-", target, row.target ? (row.met() ? "met" : "MISSED") : "-"));
   std::fprintf(stderr, "%s\n", lines_.back().c_str());
 }
 

@@ -14,7 +14,7 @@ struct Row {
   std::string figure;
   std::string unit;
   Spread ours;
-  std::string limit;             // what it is compared with; empty: nothing
+  std::string limit;  // what it is compared with; empty: nothing
   Spread other;
   bool less_is_better = false;   // then the ratio is still ours / other, and a target is an upper bound
   std::optional<double> target;  // of the ratio

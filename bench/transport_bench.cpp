@@ -55,7 +55,7 @@ void transport_section(const Effort& effort, Table& table) {
   throughput(effort, table, "64 KB values, 64 in flight", {64 * kb, 64}, {});
   throughput(effort, table, "1 MB values (4 slices), 16 in flight", {256 * kb, 64}, 0.85);
   throughput(effort, table, "1 MB values, two workers summed", {256 * kb, 32, 2}, 0.85);
-  throughput(effort, table, "1 MB value (4 slices), one in flight", {256 * kb, 4}, {});
+  throughput(effort, table, "1 MB value (4 slices), one in flight", {256 * kb, 4}, 0.85);
   throughput(effort, table, "16 MB value, slices of 1 MB", {mb, 16}, {});
 
   table.section("push + pull without summation (repeated pushes, the version that is there)");

@@ -289,7 +289,8 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   const std::uint64_t per_epoch = (train + job.global_batch - 1) / job.global_batch;
   const double rest =
       static_cast<double>(job.rounds % per_epoch * job.global_batch) / static_cast<double>(train);
-  const double length = static_cast<double>(job.rounds / per_epoch) + std::min(1.0, rest);
+  const std::uint64_t whole = job.rounds / per_epoch;
+  const double length = static_cast<double>(whole) + std::min(1.0, rest);
   job.schedule.epochs = job.epochs == 0 ? length : std::min(length, static_cast<double>(job.epochs));
 }
 

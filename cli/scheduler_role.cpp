@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <thread>
 
@@ -40,6 +41,12 @@ Snapshot beginning(const SchedulerCommand& command, const Job& job, const nn::Mo
       throw Failure(ExitCode::configuration, "the checkpoint " + path + " is of another model than '" +
                                                  job.model + "': resume with the job that wrote it");
     }
+    if (snapshot.progress.offset >= job.train_samples) {
+      throw Failure(ExitCode::configuration,
+                    "the checkpoint " + path + " stands at sample " +
+                        std::to_string(snapshot.progress.offset) + " of its epoch, and the data set has " +
+                        std::to_string(job.train_samples) + ": resume with the data that it was trained on");
+    }
     ++snapshot.progress.term;
     std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", path.c_str(),
                  static_cast<unsigned long long>(snapshot.progress.epoch),
@@ -47,6 +54,8 @@ Snapshot beginning(const SchedulerCommand& command, const Job& job, const nn::Mo
   } else {
     snapshot.parameters.resize(job.layout.size());
     model.initialize(snapshot.parameters, job.seed);
+    // Words of a former run on the same ports belong to another history.
+    snapshot.progress.term = new_node(Role::scheduler).number >> 16;
   }
   snapshot.layout = job.layout;
   snapshot.seed = job.seed;
@@ -79,16 +88,33 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
   return policy;
 }
 
+// A thread that is told to end, and waited for, however its scope is left.
+class Alongside {
+ public:
+  Alongside(const std::function<void()>& work, std::function<void()> end)
+      : end_(std::move(end)), thread_(work) {}
+  ~Alongside() {
+    end_();
+    thread_.join();
+  }
+  Alongside(const Alongside&) = delete;
+  Alongside& operator=(const Alongside&) = delete;
+
+ private:
+  const std::function<void()> end_;
+  std::thread thread_;
+};
+
 }  // namespace
 
 int run_scheduler(const SchedulerCommand& command, const Extensions& extensions) {
+  block_signals();  // a request to end waits until somebody listens
   const std::string listen = complete_endpoint(command.listen);
   require_loopback(listen, command.insecure);
   JobFile file = read_job_file(command.job_file, command.overrides);
   const Prepared prepared = prepare(file.job, extensions);
   complete(file.job, prepared);
   raise_descriptor_limit();
-  block_signals();
 
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
@@ -113,16 +139,16 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   const SignalWatch signals([&](int) {
     link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
   });
-  std::thread keeping([&] {
-    ZmqLink keeper_link(context, keeper_node);
-    keeper_link.connect(scheduler_node, own_endpoint(endpoint));
-    host(keeper, keeper_node, keeper_link);
-  });
+  ZmqLink keeper_link(context, keeper_node);
+  keeper_link.connect(scheduler_node, own_endpoint(endpoint));
+  const Alongside keeping(
+      [&] { host(keeper, keeper_node, keeper_link); },
+      [&] {
+        keeper_link.post({link_node, keeper_node, Message(std::in_place_type<ToKeeper>, Stop{})});
+      });
   host(scheduler, scheduler_node, link, [&](const Envelope& envelope) {
     if (const auto* it = std::get_if<ToRecorder>(&envelope.message)) recorder.handle(*it, steady_now());
   });
-  keeping.join();
-
   write_text(run.result(), verdict_json(recorder.verdict()));
   std::cout << recorder.summary() << std::flush;
   return static_cast<int>(exit_code(scheduler.outcome().outcome));

@@ -30,6 +30,7 @@ struct Seat {
   NodeId node;
   ZmqLink link;
   std::unique_ptr<Shard> shard;
+  std::optional<Failure> failure;  // read when its thread has ended
 };
 
 int verdict(const Shard& shard, const ServerCommand& command) {
@@ -70,10 +71,19 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
   });
   std::vector<std::thread> threads;
   for (const auto& seat : seats) {
-    threads.emplace_back([&seat = *seat] { host(*seat.shard, seat.node, seat.link); });
+    threads.emplace_back([&seat = *seat] {
+      try {
+        host(*seat.shard, seat.node, seat.link);
+      } catch (const Failure& failure) {
+        seat.failure = failure;
+      }
+    });
   }
   for (std::thread& thread : threads) thread.join();
   int worst = 0;
+  for (const auto& seat : seats) {
+    if (seat->failure) throw Failure(*seat->failure);
+  }
   for (const auto& seat : seats) worst = std::max(worst, verdict(*seat->shard, command));
   return worst;
 }

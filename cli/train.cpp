@@ -83,7 +83,7 @@ class Cluster {
   void start_worker(const WorkerSpec& spec);
   std::optional<int> ended(const Child& child);
   void failed(const Child& child);
-  void worker_ended(const Child& child, const WorkerSpec& spec);
+  void start_again(const std::string& name);
   void give_up(int code);
 
   const TrainCommand& command_;
@@ -169,22 +169,25 @@ void Cluster::failed(const Child& child) {
   if (ending_) return;
   std::fprintf(stderr, "steelyard: process '%s' %s; its log is %s\n%s", child.name.c_str(),
                describe_status(*child.status).c_str(), child.log.c_str(), last_lines(child.log, 5).c_str());
-  for (const WorkerSpec& spec : file_.worker_specs) {
-    if (spec.name == child.name) worker_ended(child, spec);
+  if (WIFEXITED(*child.status)) {
+    // It has said why, and would again. One that was told to leave is no failure: the others go on.
+    const int code = WEXITSTATUS(*child.status);
+    if (code != static_cast<int>(ExitCode::temporary)) give_up(code);
+  } else if (++restarts_[child.name] > most_restarts) {
+    give_up(static_cast<int>(ExitCode::failed));
+  } else {
+    start_again(child.name);
   }
-  // A server: the scheduler notices and says what is to be done.
 }
 
-// A worker that was killed is started again; one that ended with a code has said why, and would again.
-void Cluster::worker_ended(const Child& child, const WorkerSpec& spec) {
-  if (WIFEXITED(*child.status)) {
-    const int code = WEXITSTATUS(*child.status);
-    if (code == static_cast<int>(ExitCode::temporary)) return;  // told to leave: the others go on
-    return give_up(code);
+// What was killed may live longer the second time. A server that had a part of the model cannot go on without
+// it: the scheduler then ends the job and says so.
+void Cluster::start_again(const std::string& name) {
+  std::fprintf(stderr, "steelyard: starting '%s' again\n", name.c_str());
+  for (const WorkerSpec& spec : file_.worker_specs) {
+    if (spec.name == name) return start_worker(spec);
   }
-  if (++restarts_[spec.name] > most_restarts) return give_up(static_cast<int>(ExitCode::failed));
-  std::fprintf(stderr, "steelyard: starting '%s' again\n", spec.name.c_str());
-  start_worker(spec);
+  start_server(name);
 }
 
 void Cluster::give_up(int code) {

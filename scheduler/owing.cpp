@@ -104,10 +104,12 @@ void Scheduler::mend(Time now, Work& work, const Interval& gap, Outbox& out) {
   }
 }
 
-void Scheduler::handle(Time now, NodeId, const NonFinite& refused, Outbox& out) {
+void Scheduler::handle(Time now, NodeId from, const NonFinite& refused, Outbox& out) {
   const Found found = find(refused.piece);
-  if (found.piece == nullptr || refused.term != term_ || ending_ != Outcome::running)
+  if (members_.shard(from) == nullptr || found.piece == nullptr || refused.term != term_ ||
+      phase_ >= Phase::stopping) {
     return;  // issued again already
+  }
   const std::string who = members_.worker_name(refused.worker);
   const std::string where = "round " + std::to_string(refused.round) + " (epoch " +
                             std::to_string(found.work->open().epoch) + ", positions " +

@@ -7,6 +7,11 @@
 #include "scheduler/scheduler.h"
 
 namespace steelyard {
+namespace {
+
+constexpr std::size_t saves_at_once = 2;  // beyond, epochs are shorter than writing takes: some go unsaved
+
+}  // namespace
 
 double Scheduler::trained_seconds(Time now) const {
   return seconds_before_ + (started_ == Time{} ? 0 : seconds(now - started_));
@@ -29,8 +34,8 @@ void Scheduler::advance(Time now, Outbox& out) {
   if (phase_ == Phase::running && interrupted_ && members_.working().empty()) {
     end(Outcome::interrupted, "ended on request", out);  // nobody is left to finish the round
   }
-  if (phase_ == Phase::saving && saving_.empty()) {
-    if (!storage_trouble_.empty() && ending_ != Outcome::non_finite) {
+  if (phase_ == Phase::saving && saves_.empty()) {
+    if (!storage_trouble_.empty() && (ending_ == Outcome::finished || ending_ == Outcome::interrupted)) {
       ending_ = Outcome::storage;
       stop_.text = "the last checkpoint could not be written: " + storage_trouble_;
     }
@@ -87,7 +92,7 @@ void Scheduler::begin_round(Time now, Outbox& out) {
                   positions,
                   positions.size(),
                   job_.clip_norm > 0,
-                  course_.saves_after_next()};
+                  course_.saves_after_next() && saves_.size() < saves_at_once};
   for (auto& [slot, shard] : members_.shards) {
     shard.opens_sent = now;
     out.send<ToShard>(shard.node, open);
@@ -127,7 +132,9 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox&) {
   WorkerMember* worker = members_.worker(from);
   const Found found = find(report.piece);
   const bool usable = worker != nullptr && found.piece != nullptr && !found.piece->reported &&
-                      report.term == term_ && report.positions == found.piece->positions;
+                      report.term == term_ && report.positions == found.piece->positions &&
+                      found.piece->owner == worker->slot && report.correct <= report.positions.size() &&
+                      report.seconds >= 0;
   if (!usable) {
     ++ignored_;
     return;
@@ -147,7 +154,9 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
   if (shard == nullptr || work == works_.end() || covered.term != term_) return;
   work->squares[shard->slot] = covered.squares;
   if (!work->scale) {
-    if (work->squares.size() < members_.shards.size()) return;
+    // A small model may leave shards without slices: they have nothing to tell.
+    const std::size_t telling = std::min<std::size_t>(job_.shards, slices(job_.layout).size());
+    if (work->squares.size() < telling) return;
     double sum = 0;  // in the order of slices, whoever was first
     for (const auto& [slot, squares] : work->squares) {
       for (const double square : squares) sum += square;
@@ -170,7 +179,7 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
   ShardMember* shard = members_.shard(from);
-  if (shard == nullptr || closed.term != term_) return;
+  if (shard == nullptr || closed.term != term_ || closed.version > course_.round() + 1) return;
   shard->version = std::max(shard->version, closed.version);
   confirm(now);
 }
@@ -193,7 +202,7 @@ void Scheduler::confirm(Time now) {
 
 void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
   ShardMember* shard = members_.shard(from);
-  if (shard == nullptr || beat.term != term_) return;
+  if (shard == nullptr || beat.term != term_ || beat.version > course_.round() + 1) return;
   shard->loaded = shard->loaded || beat.loaded;
   shard->version = std::max(shard->version, beat.version);
   confirm(now);
@@ -203,7 +212,9 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
       out.send<ToShard>(from, work.open());  // it did not get this one
     }
     if (work.round() == beat.version && beat.opened > work.round()) {
-      for (const Interval& gap : beat.gaps) mend(now, work, gap, out);
+      for (const Interval& gap : beat.gaps) {
+        if (gap.valid() && work.open().positions.contains(gap)) mend(now, work, gap, out);
+      }
     }
   }
 }
@@ -217,31 +228,39 @@ std::string Scheduler::way_back() const {
 }
 
 void Scheduler::save(const Progress& progress, Outbox& out) {
-  saving_.insert(progress.version);
   saves_[progress.version] = progress;
   if (members_.keeper) out.send<ToKeeper>(*members_.keeper, Save{progress});
 }
 
 void Scheduler::handle(Time, NodeId, const Saved& saved, Outbox& out) {
-  if (saving_.erase(saved.version) == 0) return;
-  saves_.erase(saved.version);
-  storage_trouble_ = saved.ok ? "" : saved.text;
+  if (saves_.erase(saved.version) == 0) return;
+  const bool newest = saved.version >= last_answered_;
+  last_answered_ = std::max(last_answered_, saved.version);
+  if (newest) storage_trouble_ = saved.ok ? "" : saved.text;
   if (saved.ok) last_saved_ = std::max(last_saved_.value_or(0), saved.version);
   note(out, saved.ok ? "checkpoint of round " + std::to_string(saved.version) + " in " + saved.text
                      : "the checkpoint of round " + std::to_string(saved.version) + " failed: " + saved.text);
 }
 
-// Nothing more is begun. The present version is saved first, where it is whole and not saved yet.
+// What cannot be saved any more is not waited for.
+void Scheduler::give_up_saving(const std::string& why) {
+  if (saves_.empty()) return;
+  saves_.clear();
+  storage_trouble_ = why;
+}
+
+// Nothing more is begun. The present version is saved first, where it is whole and not saved yet. The first
+// failure stands; until it is said, it replaces any better ending.
 void Scheduler::end(Outcome outcome, std::string text, Outbox& out) {
-  if (ending_ != Outcome::running) return;
+  const auto good = [](Outcome it) { return it == Outcome::finished || it == Outcome::interrupted; };
+  if (ending_ != Outcome::running && (good(outcome) || !good(ending_) || phase_ >= Phase::stopping)) return;
+  const bool trained = phase_ == Phase::running;
   ending_ = outcome;
   stop_ = {outcome, std::move(text)};
-  const bool whole = outcome == Outcome::finished || outcome == Outcome::interrupted;
-  const bool trained = phase_ == Phase::running && started_ != Time{};
   phase_ = Phase::saving;
-  if (!whole) {
-    saving_.clear();
-  } else if (trained && last_saved_ != course_.round() && !saving_.contains(course_.round())) {
+  if (!good(outcome)) {
+    saves_.clear();
+  } else if (trained && last_saved_ != course_.round() && !saves_.contains(course_.round())) {
     Progress progress = course_.progress(term_, trained_seconds(now_));
     progress.policy_state = policy_->save();
     save(progress, out);

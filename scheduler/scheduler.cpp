@@ -12,7 +12,7 @@ constexpr Duration farewell = std::chrono::seconds(2);   // for everybody to hea
 
 }  // namespace
 
-Scheduler::Scheduler(Job job, Progress from, std::unique_ptr<balancing::Policy> policy)
+Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy)
     : job_(std::move(job)),
       fingerprint_(fingerprint(job_)),
       term_(from.term),
@@ -65,16 +65,23 @@ void Scheduler::beat(Time now, Outbox& out) {
     if (!worker.ready) out.send<ToWorker>(worker.node, roster());
     if (now - worker.last_heard > dead) lose_worker(now, worker, "has been silent for too long", out);
   }
+  std::vector<std::uint32_t> silent;
   for (const auto& [slot, shard] : members_.shards) {
     out.send<ToShard>(shard.node, SchedulerBeat{term_});
-    if (now - shard.last_heard > (shard.broken ? std::min(dead, reconnect) : dead)) lose_shard(shard, out);
+    if (now - shard.last_heard > (shard.broken ? std::min(dead, reconnect) : dead)) silent.push_back(slot);
   }
+  for (const std::uint32_t slot : silent) lose_shard(slot, out);
   confirm(now);
+  if (phase_ == Phase::saving && interrupted_ && members_.working().empty() &&
+      std::ranges::any_of(
+          works_, [](const Work& work) { return work.purpose() == Purpose::train && !work.closed; })) {
+    give_up_saving("no worker is left to finish the round");
+  }
   const bool complete = members_.shards.size() == job_.shards;
   if (members_.keeper && complete && !members_.all_shards_loaded(job_.shards)) {
     out.send<ToKeeper>(*members_.keeper, roster());
   }
-  for (const Version version : saving_) save(saves_.at(version), out);
+  for (const auto& [version, progress] : std::map(saves_)) save(progress, out);
 }
 
 // ---- joining
@@ -128,8 +135,7 @@ void Scheduler::forget_the_long_gone() {
   if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
   std::erase_if(members_.workers, [&](const auto& entry) {
     const auto takes_part = [&](const Work& work) {
-      return work.parts().contains(entry.first) ||
-             !work.select([&](const Piece& piece) { return piece.owner == entry.first; }).empty();
+      return !work.select([&](const Piece& piece) { return piece.owner == entry.first; }).empty();
     };
     return !entry.second.present && std::ranges::none_of(works_, takes_part);
   });
@@ -144,7 +150,11 @@ void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox&
   }
   const auto former = members_.shards.find(*slot);
   if (former != members_.shards.end() && former->second.node != from) {
-    if (former->second.loaded) {
+    if (!former->second.broken && now - former->second.last_heard < reconnect) {
+      return refuse(from, Refusal::full,
+                    "a server named '" + hello.name + "' is at work here: give this one another --name", out);
+    }
+    if (phase_ != Phase::gathering) {
       return end(Outcome::server_lost,
                  "server '" + hello.name + "' came back without its part of the model; " + way_back(), out);
     }
@@ -188,6 +198,8 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
 void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (worker == nullptr || beat.term != term_) return;
+  // It was not there when the end was told.
+  if (phase_ == Phase::stopping) return out.send<ToWorker>(from, stop_);
   // What it owes and neither holds nor has reported was lost on the way to it, or its report on the way here.
   for (Work& work : works_) {
     for (const PieceId id : work.owed_by(worker->slot)) {
@@ -214,7 +226,7 @@ void Scheduler::handle(Time now, NodeId from, const Leave&, Outbox& out) {
   if (WorkerMember* worker = members_.worker(from)) lose_worker(now, *worker, "left", out);
   if (const ShardMember* shard = members_.shard(from)) {
     note(out, "server '" + shard->name + "' was told to end: saving what there is");
-    interrupted_ = true;
+    handle(now, from, Interrupt{}, out);
   }
 }
 
@@ -238,12 +250,16 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   }
 }
 
-void Scheduler::lose_shard(const ShardMember& shard, Outbox& out) {
-  const std::string what = "server '" + shard.name + "' is lost, and with it its part of the model";
-  if (phase_ == Phase::saving && !saving_.empty()) {
-    saving_.clear();
-    storage_trouble_ = what;
+// Before the training begins a server holds nothing that the keeper could not give to another.
+void Scheduler::lose_shard(std::uint32_t slot, Outbox& out) {
+  const std::string name = members_.shards.at(slot).name;
+  if (phase_ == Phase::gathering) {
+    note(out, "server '" + name + "' is lost; waiting for another");
+    members_.shards.erase(slot);
+    return;
   }
+  const std::string what = "server '" + name + "' is lost, and with it its part of the model";
+  give_up_saving(what);
   end(Outcome::server_lost, what + "; " + way_back(), out);
 }
 
@@ -257,8 +273,7 @@ void Scheduler::handle(Time, NodeId from, const Alien& alien, Outbox& out) {
 }
 
 void Scheduler::handle(Time, NodeId, const Interrupt&, Outbox& out) {
-  if (interrupted_ || ending_ != Outcome::running) return;
-  interrupted_ = true;
+  if (std::exchange(interrupted_, true) || ending_ != Outcome::running) return;
   note(out, "told to end: finishing the round and saving");
   if (phase_ == Phase::gathering) end(Outcome::interrupted, "ended before the training began", out);
 }

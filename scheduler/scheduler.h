@@ -26,7 +26,7 @@ class Scheduler {
   enum class Phase { gathering, running, saving, stopping, finished };
 
   // `from` is where to begin: all zero, or a checkpoint's progress (its term raised by whoever resumes).
-  Scheduler(Job job, Progress from, std::unique_ptr<balancing::Policy> policy);
+  Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
@@ -56,7 +56,7 @@ class Scheduler {
   void welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out);
   void refuse(NodeId to, Refusal reason, std::string text, Outbox& out);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
-  void lose_shard(const ShardMember& shard, Outbox& out);
+  void lose_shard(std::uint32_t slot, Outbox& out);
   void forget(NodeId node);  // while stopping: one less to wait for
   [[nodiscard]] Roster roster() const;
   void send_roster(Outbox& out);
@@ -78,6 +78,7 @@ class Scheduler {
   void record(Time now, const Work& work, Outbox& out);
   void confirm(Time now);
   void save(const Progress& progress, Outbox& out);
+  void give_up_saving(const std::string& why);
   void end(Outcome outcome, std::string text, Outbox& out);
   [[nodiscard]] std::string way_back() const;  // what to do after a failure
   void say_stop(Time now, Outbox& out);
@@ -118,10 +119,10 @@ class Scheduler {
   bool interrupted_ = false;
   bool evaluated_last_ = false;  // the present version has been evaluated
 
-  std::set<Version> saving_;  // asked of the keeper, not answered
   std::optional<Version> last_saved_;
-  std::map<Version, Progress> saves_;  // to be asked again
-  std::string storage_trouble_;        // of the latest checkpoint, if it failed
+  std::map<Version, Progress> saves_;  // asked of the keeper, not answered
+  Version last_answered_ = 0;
+  std::string storage_trouble_;  // of the latest checkpoint, if it failed
 
   Outcome ending_ = Outcome::running;
   Stop stop_;

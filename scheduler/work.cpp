@@ -34,11 +34,7 @@ void Work::report(PieceId id, std::uint32_t slot, const Report& report, Time now
   piece.reported = true;
   piece.owner = slot;
   piece.since = now;
-  parts_[slot].samples += piece.positions.size();
-  parts_[slot].seconds += report.seconds;
-  loss_ += report.loss;
-  correct_ += report.correct;
-  samples_ += piece.positions.size();
+  piece.told = {report.seconds, report.loss, report.correct};
 }
 
 void Work::close_unreported() {
@@ -46,9 +42,31 @@ void Work::close_unreported() {
   open_pieces_.clear();
 }
 
-double Work::loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
+std::map<std::uint32_t, Work::Part> Work::parts() const {
+  std::map<std::uint32_t, Part> parts;
+  for (const auto& [id, piece] : pieces_) {
+    if (!piece.told || !piece.owner) continue;
+    parts[*piece.owner].samples += piece.positions.size();
+    parts[*piece.owner].seconds += piece.told->seconds;
+  }
+  return parts;
+}
+
+double Work::loss() const {
+  return mean([](const Piece& piece) { return piece.told->loss; });
+}
 double Work::accuracy() const {
-  return samples_ == 0 ? 0 : static_cast<double>(correct_) / static_cast<double>(samples_);
+  return mean([](const Piece& piece) { return static_cast<double>(piece.told->correct); });
+}
+
+double Work::mean(double (*value)(const Piece&)) const {
+  double sum = 0, samples = 0;
+  for (const auto& [id, piece] : pieces_) {
+    if (!piece.told) continue;
+    sum += value(piece);
+    samples += static_cast<double>(piece.positions.size());
+  }
+  return samples > 0 ? sum / samples : 0;
 }
 
 }  // namespace steelyard

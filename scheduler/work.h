@@ -24,6 +24,12 @@ struct Piece {
   Time since;                // of the last thing said about it: issued, reported, asked for again
   bool asked_again = false;  // the owner was asked to push it again
   unsigned refusals = 0;     // how often its numbers were not finite
+  // What was reported of it; nothing if it was done without.
+  struct Told {
+    double seconds = 0, loss = 0;
+    std::uint64_t correct = 0;
+  };
+  std::optional<Told> told{};
 };
 
 class Work {
@@ -52,7 +58,7 @@ class Work {
     return ids;
   }
 
-  // A piece is done. Adds what was said about it to the sums of the round.
+  // A piece is done.
   void report(PieceId id, std::uint32_t slot, const Report& report, Time now);
 
   // Every shard has all of it, so nothing is owed any more, reported or not.
@@ -63,7 +69,7 @@ class Work {
     std::uint64_t samples = 0;
     double seconds = 0;
   };
-  [[nodiscard]] const std::map<std::uint32_t, Part>& parts() const { return parts_; }
+  [[nodiscard]] std::map<std::uint32_t, Part> parts() const;
   [[nodiscard]] double loss() const;  // means over what has been reported
   [[nodiscard]] double accuracy() const;
 
@@ -74,15 +80,14 @@ class Work {
   std::optional<Time> closed;  // since when every shard is known to have all of it
 
  private:
+  [[nodiscard]] double mean(double (*value)(const Piece&)) const;
+
   Open open_;
   Purpose purpose_;
   Time started_;
   std::map<PieceId, Piece> pieces_;
   // The unreported ones by owner, so that a round of thousands of workers costs each of them little.
   std::set<std::pair<std::optional<std::uint32_t>, PieceId>> open_pieces_;
-  std::map<std::uint32_t, Part> parts_;
-  double loss_ = 0;
-  std::uint64_t correct_ = 0, samples_ = 0;
 };
 
 }  // namespace steelyard

@@ -9,6 +9,12 @@ fail() {
   exit 1
 }
 
+# A command line that makes no sense: what would.
+usage() {
+  printf 'usage: %s\n' "$*" >&2
+  exit 2
+}
+
 # step NAME COMMAND...: says what is done and how long it took; ends the script if it fails.
 step() {
   local name=$1 begin=$SECONDS

@@ -199,7 +199,7 @@ std::string write_checkpoint(const std::string& dir, const Snapshot& snapshot) {
   for (const auto& slot : snapshot.state) {
     CHECK(slot.size() == snapshot.layout.size(), "a snapshot has all of the state");
   }
-  const std::string path = dir + "/" + std::to_string(snapshot.progress.version);
+  std::string path = dir + "/" + std::to_string(snapshot.progress.version);
   std::string made;
   try {
     fs::create_directories(dir);

@@ -8,8 +8,8 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t answers_kept = 4;
-constexpr Duration patience =
-    std::chrono::milliseconds(500);  // between signs of life, and before asking again
+constexpr Duration patience = std::chrono::milliseconds(500);  // between signs of life
+constexpr Duration silence = std::chrono::seconds(2);          // before something is said or asked again
 
 }  // namespace
 
@@ -20,7 +20,8 @@ Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, Store s
       slots_(1 + state_slots),
       store_(std::move(store)) {}
 
-void Keeper::step(Time, const Envelope& in, Outbox& out) {
+void Keeper::step(Time now, const Envelope& in, Outbox& out) {
+  now_ = now;
   const auto* message = std::get_if<ToKeeper>(&in.message);
   if (message == nullptr || finished_) return;
   std::visit([&](const auto& it) { handle(it, out); }, *message);
@@ -29,15 +30,23 @@ void Keeper::step(Time, const Envelope& in, Outbox& out) {
 void Keeper::wake(Time now, Outbox& out) {
   if (finished_ || now < next_) return;
   next_ = now + patience;
+  now_ = now;
   out.send<ToScheduler>(scheduler_node, KeeperBeat{});
-  fetch(out);
+  if (now - heard_ > silence) fetch(out);  // while answers come, all is well
 }
 
 // The scheduler repeats the roster until every shard says that it is loaded.
 void Keeper::handle(const Roster& roster, Outbox& out) {
+  for (const ShardPlace& former : shards_) {
+    const auto same = [&](const ShardPlace& shard) { return shard.node == former.node; };
+    if (std::ranges::none_of(roster.shards, same)) out.send<ToLink>(link_node, Disconnect{former.node});
+  }
   shards_ = roster.shards;
   for (const ShardPlace& shard : shards_) {
     out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
+    const auto [loaded, is_new] = loaded_.try_emplace(shard.node, now_);
+    if (!is_new && now_ - loaded->second <= silence) continue;  // it is on its way
+    loaded->second = now_;
     load(shard, out);
   }
 }
@@ -79,11 +88,13 @@ void Keeper::handle(const Save& save, Outbox& out) {
 
 void Keeper::fetch(Outbox& out) {
   if (gatherings_.empty()) return;
+  heard_ = now_;  // of being asked
   for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, Fetch{gatherings_.begin()->first});
 }
 
 void Keeper::handle(const State& state, Outbox& out) {
   const auto entry = gatherings_.find(state.version);
+  heard_ = now_;
   if (entry == gatherings_.end() || state.slice >= slices_.size() || state.slot >= slots_) return;
   Gathering& gathering = entry->second;
   const Slice& slice = slices_[state.slice];
@@ -119,10 +130,6 @@ void Keeper::answer(const Saved& saved, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, saved);
   for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, saved);
   fetch(out);
-}
-
-void Keeper::handle(const Lost& lost, Outbox&) {
-  if (lost.node == scheduler_node) finished_ = true;
 }
 
 static_assert(Machine<Keeper>);

@@ -40,7 +40,7 @@ class Keeper {
   void handle(const Gone& gone, Outbox& out);
   void handle(const SchedulerBeat&, Outbox&) {}
   void handle(const Stop&, Outbox&) { finished_ = true; }
-  void handle(const Lost& lost, Outbox& out);
+  void handle(const Lost&, Outbox&) {}  // whoever is gone comes back or is replaced: the scheduler's affair
   void handle(const Alien&, Outbox&) {}
 
   void load(const ShardPlace& shard, Outbox& out);
@@ -53,7 +53,10 @@ class Keeper {
   const std::uint32_t slots_;  // 1 (parameters) + optimizer state
   const Store store_;
   bool finished_ = false;
-  Time next_;
+  Time now_;                       // as last told
+  Time next_;                      // sign of life
+  Time heard_;                     // when a shard last sent state
+  std::map<NodeId, Time> loaded_;  // when a shard was last given what to begin with
   std::vector<ShardPlace> shards_;
   std::map<Version, Saved> answered_;        // the latest, to be said again if it was lost
   std::map<Version, Gathering> gatherings_;  // oldest first; the oldest is being fetched

@@ -117,9 +117,8 @@ void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   for (const HeldPush& it : held) handle(Time{}, it.from, it.push, out);
 }
 
-// A small model may have fewer slices than the job has shards.
+// A small model may have fewer slices than the job has shards. With a gate, nothing is asked of such a shard.
 void Shard::close_empty(const Open& open, Outbox& out) {
-  if (open.gate) out.send<ToScheduler>(scheduler_node, Covered{term_, open.round, first_, {}});
   open_.erase(open.round);
   out.send<ToScheduler>(scheduler_node, Closed{term_, version()});
 }

@@ -112,6 +112,19 @@ template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, cereal::BinaryData<T>& data) {
   reader.get(data.data, data.size);
 }
+// Vectors grow as their elements are read, so that an announced count costs nothing by itself.
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const std::vector<T>& values) {
+  writer(cereal::make_size_tag(values.size()));
+  for (const T& value : values) writer(value);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, std::vector<T>& values) {
+  std::size_t count = 0;
+  reader(cereal::make_size_tag(count));
+  values.clear();
+  while (count-- > 0) reader(values.emplace_back());
+}
 // Entries of maps: names are for archives that print them.
 template <class Archive, class T>
 void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {

@@ -18,7 +18,9 @@
 namespace steelyard {
 
 inline constexpr std::uint16_t protocol_version = 1;
-inline constexpr std::size_t largest_header = 1 << 20;  // bytes; a Welcome with a large layout is the longest
+// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy that knows many
+// workers.
+inline constexpr std::size_t largest_header = 16 << 20;
 
 struct Frames {
   std::vector<std::byte> header;

@@ -5,7 +5,6 @@
 
 #include <cereal/types/map.hpp>
 #include <cereal/types/string.hpp>
-#include <cereal/types/vector.hpp>
 
 #include "wire/archive.h"
 #include "wire/messages.h"

@@ -49,5 +49,8 @@ template <class... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
+template <class... Handlers>
+Overloaded(Handlers...)
+    -> Overloaded<Handlers...>;  // clang 14, and so clang-tidy, does not find it by itself
 
 }  // namespace steelyard

@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t pieces_at_most = 4096;  // known at a time; a scheduler in its senses stays far below
+constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
 constexpr Duration pull_patience = from_seconds(1.0);  // before a version is asked for again
 
 }  // namespace
@@ -73,9 +73,16 @@ void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
 
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
   if (!lifeline_.joined() || roster.shards.empty()) return;
-  std::uint32_t covered = 0;
-  for (const ShardPlace& shard : roster.shards) covered += shard.last - shard.first;
-  if (covered != slices_.size()) return;
+  std::uint32_t next = 0;  // the shards' slices follow one another
+  for (const ShardPlace& shard : roster.shards) {
+    if (shard.first != next || shard.last < shard.first) return;
+    next = shard.last;
+  }
+  if (next != slices_.size()) return;
+  for (const ShardPlace& former : shards_) {
+    const auto same = [&](const ShardPlace& shard) { return shard.node == former.node; };
+    if (std::ranges::none_of(roster.shards, same)) out.send<ToLink>(link_node, Disconnect{former.node});
+  }
   shards_ = roster.shards;
   for (const ShardPlace& shard : shards_) out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
   out.send<ToScheduler>(scheduler_node, Ready{});
@@ -137,6 +144,7 @@ void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out)
   if (parameters.values.size() != slice.size() * sizeof(float)) return;
   std::memcpy(next_.values->data() + slice.begin, parameters.values.bytes().data(), parameters.values.size());
   next_.arrived[parameters.slice] = true;
+  next_.asked = now;  // while answers come, all is well
   if (--next_.missing > 0) return;
   turn_over(out);
   compute_next(out);
@@ -190,6 +198,8 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     piece->second.report = computed.report;
     piece->second.report->term = term_;
     out.send<ToScheduler>(scheduler_node, *piece->second.report);
+    // Nothing was pushed in an evaluation: should the report be lost, it can be computed again.
+    if (piece->second.start.purpose == Purpose::evaluate) pieces_.erase(piece);
   }
   compute_next(out);
   choose_next(now, out);

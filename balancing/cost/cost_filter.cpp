@@ -6,13 +6,16 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double first_noise = 0.05, least_noise = 0.004;
-constexpr double noise_memory = 0.93, error_memory = 0.85;  // per round
-constexpr double clear_lead = 0.8;            // of the error of the line in use: only then another takes over
-constexpr double odd = 2.5, far = 4;          // deviations
-constexpr double least_odd = 0.03, least_far = 0.1;  // relative: less is never called odd, or far
-constexpr double clear_load = 0.2;            // move of the load that makes a slow round no accident
-constexpr double nearly = 0.85;               // of a time known from before
+constexpr double first_noise = 0.1, least_noise = 0.004;
+constexpr double first_doubt = 0.3;                         // of the level: first rounds are often slow
+constexpr double noise_memory = 0.93, error_memory = 0.95;  // per round
+constexpr double clear_lead = 0.8;  // of the error of the level in use: only then another takes over
+constexpr double shape_drift = 2, least_shape_drift = 0.03;  // in units of the noise, and at least
+constexpr double odd = 2.5, far = 4;                         // deviations
+constexpr double least_odd = 0.03, least_far = 0.1;          // relative: less is never called odd, or far
+constexpr double jump_doubt = 0.7;                           // of the level after a sudden change
+constexpr double clear_load = 0.2;  // move of the load that makes a slow round no accident
+constexpr double nearly = 0.85;     // of a time known from before
 
 }  // namespace
 
@@ -22,148 +25,178 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
     return Verdict::none;
   }
   const double units = batch.samples / unit_, seconds = batch.seconds;
-  const Verdict verdict = judge_last(units, seconds);
-  // The signal was known before the round, so what it says is part of the prediction.
-  const double load = cpu >= 0 && loaded_ ? LeadingSignal::load(cpu) - load_ : 0;
-  const double known = std::exp(signal_.gain() * load);
-  const double own = lines_[chosen_].doubt(units);
-  const double deviation = std::hypot(own, noise_);
-  const double predicted = lines_[chosen_].at(units);
-  listen(std::log(seconds / predicted), cpu, deviation);
-  for (CostLine& line : lines_) line.scale(known);
-  const double surprise = std::log(seconds / (known * predicted));
+  // What the signal says was known before the round, so it is part of the prediction.
+  const double load = load_growth(cpu), known = signal_.gain() * load;
+  go_to(units);
+  const Verdict verdict = judge_last(seconds);
+  const double deviation = std::hypot(std::sqrt(levels_[chosen_].variance), noise_);
+  listen(std::log(seconds / predicted()), cpu, deviation);
+  for (Level& level : levels_) level.log_seconds += known;
+  shape_->scale(std::exp(known));
+  const double surprise = std::log(seconds / predicted());
 
   const bool is_far = std::abs(surprise) > std::max(far * deviation, least_far);
   const bool is_odd = std::abs(surprise) > std::max(odd * deviation, least_odd);
-  const bool again = is_odd && odd_ && odd_->surprise * surprise > 0;
-  const bool corroborated = is_far && load * surprise > 0 && std::abs(load) > clear_load;
-  const bool at_once = is_far && (believe || corroborated || was_as_fast(units, seconds));
-  if (again) {
+  if (is_odd && odd_ && odd_->surprise * surprise > 0) {
     const Odd before = *odd_;
-    // Two that agree are both followed; otherwise only the newer one says how it is now.
-    const double change = std::abs(before.surprise - surprise);
-    const bool agree = before.held && change < std::max(far * deviation, least_far);
-    jump(agree ? before.units : units, agree ? before.seconds : seconds, surprise);
-    if (agree) follow(units, seconds);
     odd_.reset();
+    // Of two that agree the mean is more than each; otherwise only the newer one says how it is now.
+    const bool agree =
+        before.held && std::abs(before.surprise - surprise) < std::max(far * deviation, least_far);
+    jump(agree ? seconds * std::exp((before.surprise - surprise) / 2) : seconds, surprise);
     return before.held ? Verdict::lasted : verdict;
   }
-  if (at_once) {
-    believed_ = Odd{units, seconds, surprise, false};
-    jump(units, seconds, surprise);
+  const bool corroborated = load * surprise > 0 && std::abs(load) > clear_load;
+  if (is_far && (believe || corroborated || was_as_fast(seconds))) {
     odd_.reset();
+    believed_ = Odd{units, seconds, surprise, false};
+    jump(seconds, surprise);
     return verdict;
   }
   const bool refuted = odd_ && odd_->held;
   odd_.reset();
   if (is_odd) odd_ = Odd{units, seconds, surprise, is_far};
-  if (!is_far) follow(units, seconds);
+  if (!is_far) follow(seconds);
   return refuted ? Verdict::accident : verdict;
 }
 
 void CostFilter::first(TimedBatch batch, double cpu) {
   unit_ = batch.samples;
-  lines_.assign(speeds.size(), CostLine(1, batch.seconds));
+  units_ = 1;
+  shape_ = CostLine(1, batch.seconds);
+  levels_.fill({std::log(batch.seconds), first_doubt * first_doubt, 0});
   noise_ = first_noise;
-  if (cpu >= 0) load_ = LeadingSignal::load(cpu), loaded_ = true;
+  if (cpu >= 0) load_ = LeadingSignal::load(cpu);
+}
+
+double CostFilter::load_growth(double cpu) const {
+  return cpu >= 0 && load_ >= 0 ? LeadingSignal::load(cpu) - load_ : 0;
+}
+
+double CostFilter::predicted() const { return std::exp(levels_[chosen_].log_seconds); }
+
+// From here on the levels refer to batches of this size, with the doubt that the shape adds on the way.
+void CostFilter::go_to(double units) {
+  const double growth = std::log(shape_->at(units) / shape_->at(units_));
+  const double doubt = shape_->doubt(units_, units);
+  for (Level& level : levels_) {
+    level.log_seconds += growth;
+    level.variance += doubt * doubt;
+  }
+  units_ = units;
 }
 
 // Was the change that was believed after one round a lasting one? It was if the next time is nearer to what
 // came after it than to what was before.
-CostFilter::Verdict CostFilter::judge_last(double units, double seconds) {
+CostFilter::Verdict CostFilter::judge_last(double seconds) {
   if (!believed_) return Verdict::none;
-  const Odd change = *believed_;
+  const double change = std::abs(believed_->surprise);
   believed_.reset();
-  const double after = std::abs(std::log(seconds / lines_[chosen_].at(units)));
-  return after < std::abs(change.surprise) / 2 ? Verdict::lasted : Verdict::accident;
+  return std::abs(std::log(seconds / predicted())) < change / 2 ? Verdict::lasted : Verdict::accident;
 }
 
-bool CostFilter::was_as_fast(double units, double seconds) const {
-  return fast_ && seconds < lines_[chosen_].at(units) && seconds > nearly * (*fast_)(units);
+bool CostFilter::was_as_fast(double seconds) const {
+  return fast_ && seconds < predicted() && seconds > nearly * (*fast_)(units_);
 }
 
 void CostFilter::listen(double surprise, double cpu, double deviation) {
   if (!(cpu >= 0)) return;
-  const double load = LeadingSignal::load(cpu);
-  if (loaded_) signal_.observe(surprise, load - load_, deviation * deviation);
-  load_ = load, loaded_ = true;
+  if (load_ >= 0) signal_.observe(surprise, load_growth(cpu), deviation * deviation);
+  load_ = LeadingSignal::load(cpu);
 }
 
-void CostFilter::follow(double units, double seconds) {
-  for (std::size_t k = 0; k < lines_.size(); ++k) {
-    lines_[k].drift(speeds[k] * noise_);
-    // Errors are judged before the line has seen the measurement; one far off counts as three deviations.
-    const double error = std::log(seconds / lines_[k].at(units));
-    const double most = 3 * std::hypot(noise_, lines_[k].doubt(units));
-    const double square = std::min(error * error, most * most);
-    errors_[k] = error_memory * errors_[k] + (1 - error_memory) * square;
+void CostFilter::Level::update(double measured, double noise) {
+  const double gain = variance / (variance + noise * noise);
+  log_seconds += gain * (measured - log_seconds);
+  variance *= 1 - gain;
+}
+
+void CostFilter::follow(double seconds) {
+  const double measured = std::log(seconds);
+  for (std::size_t k = 0; k < levels_.size(); ++k) {
+    Level& level = levels_[k];
+    level.variance += std::pow(speeds[k] * noise_, 2);
+    // One far off counts as three deviations: accidents choose nobody.
+    const double away = measured - level.log_seconds;
+    const double square = std::min(away * away, 9 * (level.variance + noise_ * noise_));
+    level.error = error_memory * level.error + (1 - error_memory) * square;
     if (k == chosen_) {
-      // Only what the line's own doubt does not explain is noise.
-      const double doubt = lines_[k].doubt(units), trust = noise_ * noise_ / (noise_ * noise_ + doubt * doubt);
+      // Only what the level's own doubt does not explain is noise.
+      const double trust = noise_ * noise_ / (noise_ * noise_ + level.variance);
       const double share = (1 - noise_memory) * trust;
       noise_ = std::max(least_noise, std::sqrt((1 - share) * noise_ * noise_ + share * square));
     }
-    lines_[k].update(units, seconds, noise_);
+    level.update(measured, noise_);
   }
-  const auto best = static_cast<std::size_t>(std::ranges::min_element(errors_) - errors_.begin());
-  if (errors_[best] < clear_lead * errors_[chosen_]) chosen_ = best;
+  const auto better = [](const Level& a, const Level& b) { return a.error < b.error; };
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(levels_, better) - levels_.begin());
+  if (levels_[best].error < clear_lead * levels_[chosen_].error) chosen_ = best;
+  shape_->drift(std::max(shape_drift * noise_, least_shape_drift));
+  shape_->update(units_, seconds, noise_);
 }
 
-void CostFilter::jump(double units, double seconds, double surprise) {
-  const CostLine& line = lines_[chosen_];
-  if (surprise > 0 && (!fast_ || line.at(units) < (*fast_)(units))) fast_ = {line.fixed(), line.slope()};
-  for (CostLine& each : lines_) {
-    each.loosen();
-    each.update(units, seconds, noise_);
+void CostFilter::jump(double seconds, double surprise) {
+  if (surprise > 0 && (!fast_ || predicted() < (*fast_)(units_))) {
+    const double scale = predicted() / shape_->at(units_);
+    fast_ = {scale * shape_->fixed(), scale * shape_->slope()};
   }
+  for (Level& level : levels_) {
+    level.variance += jump_doubt * jump_doubt;
+    level.update(std::log(seconds), noise_);
+  }
+  shape_->loosen();
+  shape_->update(units_, seconds, noise_);
 }
 
 Affine CostFilter::curve(double cpu_now) const {
-  const CostLine& line = lines_[chosen_];
-  const double load = cpu_now >= 0 && loaded_ ? LeadingSignal::load(cpu_now) - load_ : 0;
-  const double known = std::exp(signal_.gain() * load);
-  return {known * line.fixed(), known * line.slope() / unit_};
+  const double scale = predicted() * std::exp(signal_.gain() * load_growth(cpu_now)) / shape_->at(units_);
+  return {scale * shape_->fixed(), scale * shape_->slope() / unit_};
 }
 
-double CostFilter::doubt(double samples) const { return lines_[chosen_].doubt(samples / unit_); }
+double CostFilter::doubt(double samples) const {
+  return std::hypot(std::sqrt(levels_[chosen_].variance), shape_->doubt(units_, samples / unit_));
+}
 
 void CostFilter::save(StateWriter& writer) const {
-  writer.real(unit_).count(lines_.size());
-  for (const CostLine& line : lines_) line.save(writer);
-  for (const double error : errors_) writer.real(error);
-  writer.count(chosen_).real(noise_).real(load_).count(loaded_ ? 1 : 0);
+  writer.count(shape_ ? 1 : 0);
+  if (!shape_) return;
+  writer.real(unit_).real(units_);
+  shape_->save(writer);
+  for (const Level& level : levels_) writer.real(level.log_seconds).real(level.variance).real(level.error);
+  writer.count(chosen_).real(noise_).real(load_);
   signal_.save(writer);
-  for (const std::optional<Odd>* maybe : {&odd_, &believed_}) {
-    writer.count(*maybe ? 1 : 0);
-    if (!*maybe) continue;
-    const Odd& one = **maybe;
-    writer.real(one.units).real(one.seconds).real(one.surprise).count(one.held ? 1 : 0);
+  for (const std::optional<Odd>& maybe : {odd_, believed_}) {
+    writer.count(maybe ? 1 : 0);
+    if (maybe)
+      writer.real(maybe->units).real(maybe->seconds).real(maybe->surprise).count(maybe->held ? 1 : 0);
   }
   writer.count(fast_ ? 1 : 0);
   if (fast_) writer.real(fast_->fixed).real(fast_->per_sample);
 }
 
 void CostFilter::restore(StateReader& reader) {
+  *this = {};
+  if (reader.count(1) == 0) return;
   unit_ = reader.real();
-  const std::uint64_t lines = reader.count(speeds.size());
-  reader.require(unit_ > 0 && (lines == 0 || lines == speeds.size()), "a worker with some of its lines");
-  lines_.assign(lines, CostLine(1, 1));
-  for (CostLine& line : lines_) line.restore(reader);
-  for (double& error : errors_) error = reader.real();
+  units_ = reader.real();
+  reader.require(unit_ > 0 && units_ > 0, "a batch without samples");
+  shape_ = CostLine(1, 1);
+  shape_->restore(reader);
+  for (Level& level : levels_) {
+    level.log_seconds = reader.real(), level.variance = reader.real(), level.error = reader.real();
+    reader.require(level.variance >= 0, "a variance is negative");
+  }
   chosen_ = reader.count(speeds.size() - 1);
   noise_ = reader.real();
   load_ = reader.real();
-  loaded_ = reader.count(1) == 1;
   signal_.restore(reader);
   for (std::optional<Odd>* maybe : {&odd_, &believed_}) {
-    maybe->reset();
     if (reader.count(1) == 0) continue;
     Odd one{};
     one.units = reader.real(), one.seconds = reader.real(), one.surprise = reader.real();
     one.held = reader.count(1) == 1;
     *maybe = one;
   }
-  fast_.reset();
   if (reader.count(1) == 0) return;
   const double fixed = reader.real();
   fast_ = Affine{fixed, reader.real()};

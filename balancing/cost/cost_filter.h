@@ -1,22 +1,26 @@
 // The time of one worker as it will be in the next round, and how sure that is: the eyes of `steelyard`.
 //
-// Four ideas, each for one thing that machines do:
-//  - drift: three lines (cost_line.h) that differ in how fast they forget follow every measurement; the one
-//    whose one-step errors were least of late is believed. A quiet machine is averaged over many rounds, a
-//    restless one followed at once;
+//   T(b) = level * shape(b) / shape(b of the last round)
+//
+// Five ideas, each for one thing that machines do:
+//  - shape: one line with a fixed and a variable part (cost_line.h) that takes drift for granted, since a
+//    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that are
+//    free;
+//  - level: three averages of the logarithm that differ in how fast they forget; the one whose one-step
+//  errors
+//    were least of late is believed. A quiet machine is averaged over many rounds, a restless one followed;
 //  - accidents: a time far from what was predicted changes nothing, but is remembered;
-//  - lasting changes: if the next one is odd in the same direction the line is let loose and follows both. So
-//    after a step two rounds run with the old split and no more. One round is enough if the CPU share moved as
-//    well, if the worker is as fast as it has been before, or if the caller says that sudden changes last here;
+//  - lasting changes: if the next one is odd in the same direction both are followed at once. So after a step
+//    two rounds run with the old split and no more. One round is enough if the CPU share moved as well, if
+//    the worker is as fast as it has been before, or if the caller says that sudden changes last here;
 //  - leading signals: what the CPU share says about the time (leading_signal.h) is applied before the round.
 //
-// A plain object of one thread; some 0.2 microseconds per measurement.
+// A plain object of one thread; some 0.3 microseconds per measurement.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "balancing/cost/cost_line.h"
 #include "balancing/cost/leading_signal.h"
@@ -31,7 +35,7 @@ class CostFilter {
   // A batch that is possible (policy/last_round.h); cpu is -1 if unknown. `believe`: changes last here.
   Verdict observe(TimedBatch batch, double cpu, bool believe);
 
-  [[nodiscard]] bool empty() const { return lines_.empty(); }
+  [[nodiscard]] bool empty() const { return !shape_; }
 
   // None of these before the first batch.
   [[nodiscard]] Affine curve(double cpu_now) const;
@@ -42,28 +46,37 @@ class CostFilter {
   void restore(StateReader& reader);
 
  private:
+  struct Level {  // a random walk seen through noise: a Kalman filter of one state
+    double log_seconds = 0, variance = 0;
+    double error = 0;  // recent mean square of its one-step errors
+    void update(double measured, double noise);
+  };
   struct Odd {  // a measurement that nothing has explained so far
     double units, seconds;
     double surprise;  // ln(measured / predicted)
-    bool held;        // kept from the lines
+    bool held;        // kept from the estimates
   };
 
   void first(TimedBatch batch, double cpu);
-  void follow(double units, double seconds);
-  void jump(double units, double seconds, double surprise);
-  Verdict judge_last(double units, double seconds);
-  [[nodiscard]] bool was_as_fast(double units, double seconds) const;
+  void go_to(double units);
+  void follow(double seconds);
+  void jump(double seconds, double surprise);
+  Verdict judge_last(double seconds);
+  [[nodiscard]] bool was_as_fast(double seconds) const;
   void listen(double surprise, double cpu, double deviation);
+  [[nodiscard]] double load_growth(double cpu) const;
+  [[nodiscard]] double predicted() const;  // seconds at units_
 
-  static constexpr std::array<double, 3> speeds{0.03, 0.3, 1.5};  // drift per round, in units of the noise
+  // Drift of the level per round, in units of the noise.
+  static constexpr std::array<double, 3> speeds{0.03, 0.3, 1.5};
 
-  double unit_ = 1;              // samples of the first batch
-  std::vector<CostLine> lines_;  // one per speed; none before the first batch
-  std::array<double, 3> errors_{};
-  std::size_t chosen_ = 1;
-  double noise_ = 0;   // relative deviation of a measurement
-  double load_ = 0;    // of the CPU at the last batch that told it
-  bool loaded_ = false;
+  double unit_ = 1;  // samples of the first batch
+  std::optional<CostLine> shape_;
+  double units_ = 1;  // of the batch that the levels refer to
+  std::array<Level, 3> levels_;
+  std::size_t chosen_ = 0;
+  double noise_ = 0;  // relative deviation of a measurement
+  double load_ = -1;  // of the CPU at the last batch that told it; -1 if none did
   LeadingSignal signal_;
   std::optional<Odd> odd_, believed_;
   std::optional<Affine> fast_;  // seconds over units: as it was before it became slow

@@ -7,9 +7,9 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double first_fixed = 0.1, first_shape = 0.25, first_level = 0.3;  // relative to the first time
-constexpr double shape_drift = 0.003;                                      // relative, per round
-constexpr double jump_level = 0.7, jump_fixed = 0.15;                      // relative: a change, or a new cost
-constexpr double least_slope = 0.02;                                       // of the time, per size of the batch
+constexpr double shape_drift = 0.003;                                       // relative, per round
+constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
+constexpr double least_slope = 0.02;                   // of the time, per size of the batch
 
 }  // namespace
 
@@ -72,9 +72,11 @@ void CostLine::keep_signs(double units) {
   }
 }
 
-double CostLine::doubt(double units) const {
-  const double variance = p00_ + 2 * p01_ * units + p11_ * units * units;
-  return std::sqrt(std::max(variance, 0.0)) / at(units);
+// To first order: the variance of h' w with h the difference of the two relative gradients.
+double CostLine::doubt(double from, double to) const {
+  const double a = at(from), b = at(to);
+  const double h0 = 1 / b - 1 / a, h1 = to / b - from / a;
+  return std::sqrt(std::max(0.0, h0 * h0 * p00_ + 2 * h0 * h1 * p01_ + h1 * h1 * p11_));
 }
 
 void CostLine::save(StateWriter& writer) const {

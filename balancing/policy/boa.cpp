@@ -41,9 +41,10 @@ void Boa::observe(const Sample& sample) {
 
 std::vector<std::uint64_t> Boa::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
-  std::erase_if(models_, [&](const auto& entry) {
-    return std::ranges::none_of(request.workers, [&](const auto& w) { return w.slot == entry.first; });
-  });
+  if (!split_.same_workers(request)) {
+    const std::set<std::uint32_t> present = slots_of(request);
+    std::erase_if(models_, [&](const auto& entry) { return !present.contains(entry.first); });
+  }
   if (split_.empty() || !split_.same_workers(request)) {
     // Newcomers join in proportion and are measured before the program is solved for them.
     split_ = Split::of(request, split_.adapted(request, bounds));

@@ -59,8 +59,7 @@ Predictor& LbBsp::predictor(std::uint32_t slot) {
 
 // Memory is bounded by the living, and a late sample of someone who left does not outlast the next plan.
 void LbBsp::forget_absent(const Request& request) {
-  std::set<std::uint32_t> present;
-  for (const WorkerView& worker : request.workers) present.insert(worker.slot);
+  const std::set<std::uint32_t> present = slots_of(request);
   std::erase_if(predictors_, [&](const auto& entry) { return !present.contains(entry.first); });
 }
 

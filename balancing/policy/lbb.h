@@ -12,14 +12,18 @@
 //  - it minimises max T and not max T - min T: slowing the fast makes nothing faster;
 //  - the fine step takes and gives the same (the printed halves, floor and ceil, change the sum), and all
 //    rounding is by largest remainder or exact (the released code trains with 511 of 512);
-//  - outlier guard: the rapid gear wants SE >= RT in two of the last three rounds. In the authors' own log one
+//  - outlier guard: the rapid gear wants SE >= RT in two of the last three rounds. In the authors' own log
+//  one
 //    slow iteration ruined the split for good;
-//  - observation window: `window` rounds after a rapid step only the fine gear is allowed; but the window opens
+//  - observation window: `window` rounds after a rapid step only the fine gear is allowed; but the window
+//  opens
 //    early if SE is larger than before the step, or still at RT or above two rounds after it;
-//  - without a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes: then
+//  - without a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes:
+//  then
 //    it is where the line through both meets 0, if that lies in [0, CT_i).
-// The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while the window
-// is closed; the window counts balanced rounds (SE <= 0.06) and opens after 30; no guard, no early opening.
+// The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while the
+// window is closed; the window counts balanced rounds (SE <= 0.06) and opens after 30; no guard, no early
+// opening.
 #pragma once
 
 #include <map>
@@ -39,7 +43,7 @@ struct LbbOptions {
   bool guard = true;                // against single outliers
   bool balanced_only = false;       // the window counts balanced rounds, and fine tuning fills it
   bool profiled_start = true;       // false: the first split is equal even with a profile
-  std::vector<Cubic> profile;       // by slot; may be empty
+  std::vector<Cubic> profile{};     // by slot; may be empty
 };
 
 LbbOptions lbb_as_released();

@@ -62,6 +62,12 @@ void Split::restore(StateReader& reader) {
   }
 }
 
+std::set<std::uint32_t> slots_of(const Request& request) {
+  std::set<std::uint32_t> slots;
+  for (const WorkerView& worker : request.workers) slots.insert(worker.slot);
+  return slots;
+}
+
 void fill_with_mean(std::vector<double>& values) {
   std::vector<double> known;
   std::copy_if(values.begin(), values.end(), std::back_inserter(known), [](double v) { return v > 0; });

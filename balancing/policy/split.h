@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
@@ -34,6 +35,9 @@ struct Split {
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);
 };
+
+// The slots of the workers that are there: what is known of others is to be forgotten.
+std::set<std::uint32_t> slots_of(const Request& request);
 
 // Fills the holes (numbers that are not positive) with the mean of the others; with 1 if all are holes.
 void fill_with_mean(std::vector<double>& values);

@@ -16,8 +16,8 @@
 namespace steelyard::balancing {
 
 struct StaticOptions {
-  std::vector<double> speeds;  // of any unit, by slot; positive
-  std::vector<Cubic> curves;   // by slot; where there are any, speeds do not count
+  std::vector<double> speeds{};  // of any unit, by slot; positive
+  std::vector<Cubic> curves{};   // by slot; where there are any, speeds do not count
 };
 
 class StaticProfile final : public Policy {

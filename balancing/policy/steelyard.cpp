@@ -11,23 +11,17 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "steelyard.1";
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
-constexpr std::uint64_t first_rest = 8, longest_rest = 1024;
-constexpr double rest_gain = 0.02;  // relative: a round must be faster by this much without a worker
+constexpr std::size_t most_workers = 1 << 20;                    // that a saved state may have
+constexpr std::uint64_t first_rest = 8, longest_rest = 1 << 20;  // rounds
+constexpr double rest_per_delay = 40;  // rounds of the first rest per round that a trial costs
+constexpr double rest_gain = 0.02;     // relative: a round must be faster by this much without a worker
 
-struct Longest {
-  double seconds = 0;
-  std::size_t worker = 0;
-};
-
-Longest longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
-  Longest found;
+double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
+  double time = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] == 0) continue;
-    const double time = curves[i](static_cast<double>(shares[i]));
-    if (time > found.seconds) found = {time, i};
+    if (shares[i] > 0) time = std::max(time, curves[i](static_cast<double>(shares[i])));
   }
-  return found;
+  return time;
 }
 
 }  // namespace
@@ -37,9 +31,14 @@ void Steelyard::observe(const Sample& sample) {
   last_.add(sample);
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
   switch (workers_[sample.slot].observe(batch, sample.cpu, changes_last())) {
-    case CostFilter::Verdict::none: break;
-    case CostFilter::Verdict::lasted: ++lasted_; break;
-    case CostFilter::Verdict::accident: ++accidents_; break;
+    case CostFilter::Verdict::none:
+      break;
+    case CostFilter::Verdict::lasted:
+      ++lasted_;
+      break;
+    case CostFilter::Verdict::accident:
+      ++accidents_;
+      break;
   }
 }
 
@@ -61,8 +60,7 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
 }
 
 void Steelyard::forget_absent(const Request& request) {
-  std::set<std::uint32_t> present;
-  for (const WorkerView& worker : request.workers) present.insert(worker.slot);
+  const std::set<std::uint32_t> present = slots_of(request);
   const auto absent = [&](const auto& entry) { return !present.contains(entry.first); };
   std::erase_if(workers_, absent);
   std::erase_if(rests_, absent);
@@ -104,11 +102,12 @@ Steelyard::Shares Steelyard::solve(const Request& request, const std::vector<Aff
 // The slots that get nothing in this round. Whose time has come is tried: one round in which it must work.
 std::set<std::uint32_t> Steelyard::still_resting(const Request& request, const std::vector<Affine>& curves) {
   std::set<std::uint32_t> resting;
-  const double now = longest(curves, split_.adapted(request, share_bounds(request))).seconds;
+  const bool comparable = split_.same_workers(request);
+  const double now = comparable ? longest(curves, split_.shares) : 0;
   for (std::size_t i = 0; i < request.workers.size(); ++i) {
     const auto found = rests_.find(request.workers[i].slot);
     if (found == rests_.end() || found->second.trying) continue;
-    const bool would_help = split_.same_workers(request) && split_.shares[i] == 0 && curves[i](1) < now / 2;
+    const bool would_help = comparable && split_.shares[i] == 0 && curves[i](1) < now / 2;
     if (request.round < found->second.until && !would_help) {
       resting.insert(request.workers[i].slot);
     } else {
@@ -123,8 +122,8 @@ std::set<std::uint32_t> Steelyard::still_resting(const Request& request, const s
 bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all,
                              const std::vector<Bound>& limits) {
   const Shares best = min_max(curves, with_rest(request, limits), request.positions);
-  const double without = longest(curves, best).seconds;
-  const bool faster = without < (1 - rest_gain) * longest(curves, all).seconds;
+  const double without = longest(curves, best);
+  const bool faster = without < (1 - rest_gain) * longest(curves, all);
   bool sent = false;
   for (std::size_t i = 0; i < best.size(); ++i) {
     const std::uint32_t slot = request.workers[i].slot;
@@ -135,7 +134,10 @@ bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& 
     const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() &&
                         curves[i](1) * (1 - known->second.doubt(1)) > without;
     if (faster && delays) {
-      const std::uint64_t interval = on_trial ? std::min(longest_rest, 2 * rest->second.interval) : first_rest;
+      const double delay = curves[i](1) / without - 1;
+      const auto first = static_cast<std::uint64_t>(std::min(rest_per_delay * delay, 1000.0));
+      const std::uint64_t interval =
+          on_trial ? std::min(longest_rest, 2 * rest->second.interval) : std::max(first_rest, first);
       rests_[slot] = {request.round + interval, interval, false};
       sent = true;
     } else if (on_trial) {
@@ -152,14 +154,19 @@ bool Steelyard::worth_a_move(const Request& request, const std::vector<Affine>& 
     const WorkerView& worker = request.workers[i];
     const std::uint64_t share = split_.shares[i];
     // Rests begin and end with the solution; bounds may have changed since.
-    if ((share == 0) != (best[i] == 0) || share > worker.most || (share > 0 && share < worker.least)) return true;
+    if ((share == 0) != (best[i] == 0) || share > worker.most || (share > 0 && share < worker.least))
+      return true;
   }
-  const Longest now = longest(curves, split_.shares);
-  const auto slowest = workers_.find(request.workers[now.worker].slot);
-  const double doubt =
-      slowest == workers_.end() ? 0 : slowest->second.doubt(static_cast<double>(split_.shares[now.worker]));
-  const double gain = now.seconds - longest(curves, best).seconds;
-  return gain > std::max(options_.least_gain, options_.caution * doubt) * now.seconds;
+  // The slowest of many is the one whose time was overestimated most, so the largest doubt counts. It is the
+  // doubt about the shares as they are: where the new ones lead is only learned by going there.
+  double doubt = 0;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const auto known = workers_.find(request.workers[i].slot);
+    if (split_.shares[i] == 0 || known == workers_.end()) continue;
+    doubt = std::max(doubt, known->second.doubt(static_cast<double>(split_.shares[i])));
+  }
+  const double now = longest(curves, split_.shares), then = longest(curves, best);
+  return now - then > std::max(options_.least_gain, options_.caution * doubt) * now;
 }
 
 std::string Steelyard::save() const {

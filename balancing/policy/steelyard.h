@@ -2,7 +2,7 @@
 //
 //   T_i       the time of worker i over its share, learned on line (cost/cost_filter.h)
 //   x*        = argmin max_i T_i(x_i), sum x_i = X: exact, in integers, under the bounds; 0 for who may rest
-//   move      if max T(x) - max T(x*) > max(least_gain, caution * doubt) * max T(x), else the old x stays
+//   move      if max T(x) - max T(x*) > max(least_gain, caution * doubt) * max T(x), else x stays
 //
 // What it does beyond the published methods:
 //  - fixed costs and speeds are learned apart, so the split is right two rounds after the start;
@@ -10,8 +10,9 @@
 //    (two at least, and three times as many as were accidents), the first round is enough;
 //  - on CPUs the share of the machine that is left moves the split before the round, once it has shown to
 //    matter;
-//  - a worker without whom the round is faster, and surely so, rests. It is tried again with one sample after
-//    8 rounds, then 16, 32, ... 1024, or at once when its CPU share says that it would help. Because any one
+//  - a worker without whom the round is faster, and surely so, rests. It is tried again with one sample, at
+//    first after 8 rounds, or after 40 times the rounds that a trial costs if that is later, and each time
+//    after twice as many; or at once when its CPU share says that it would help. Because any one
 //    worker alone is a split too, the plan is never slower in its own model than the best single worker;
 //  - a newcomer counts as the mean of those of its kind, and is known after its first round.
 #pragma once
@@ -30,7 +31,7 @@ namespace steelyard::balancing {
 
 struct SteelyardOptions {
   double least_gain = 0.003;  // relative, below which nothing moves whatever is known
-  double caution = 0.5;       // of the doubt about the slowest worker's time; 0: always solve
+  double caution = 0.25;      // of the doubt about the slowest worker's time; 0: always solve
 };
 
 class Steelyard final : public Policy {
@@ -55,7 +56,8 @@ class Steelyard final : public Policy {
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
   // The exact split, after who has to rest was sent to rest and who is to be tried was called back.
   Shares solve(const Request& request, const std::vector<Affine>& curves);
-  [[nodiscard]] std::set<std::uint32_t> still_resting(const Request& request, const std::vector<Affine>& curves);
+  [[nodiscard]] std::set<std::uint32_t> still_resting(const Request& request,
+                                                      const std::vector<Affine>& curves);
   bool send_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all,
                     const std::vector<Bound>& limits);
   [[nodiscard]] bool worth_a_move(const Request& request, const std::vector<Affine>& curves,
@@ -67,7 +69,7 @@ class Steelyard final : public Policy {
   std::map<std::uint32_t, Rest> rests_;          // by slot, of those that rest or did until lately
   LastRound last_;
   Split split_;                               // the last plan for a round of the usual length
-  std::uint64_t lasted_ = 0, accidents_ = 0;     // sudden changes so far, of all workers
+  std::uint64_t lasted_ = 0, accidents_ = 0;  // sudden changes so far, of all workers
 };
 
 }  // namespace steelyard::balancing

@@ -1,8 +1,10 @@
 #include "balancing/predict/predictors.h"
 
+#include "balancing/predict/arima.h"
 #include "balancing/predict/ema.h"
 #include "balancing/predict/last.h"
 #include "balancing/predict/narx.h"
+#include "balancing/predict/rnn.h"
 #include "core/error.h"
 
 namespace steelyard::balancing {
@@ -18,6 +20,8 @@ const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = {
       {"last", [](std::uint64_t) -> std::unique_ptr<Predictor> { return std::make_unique<Last>(); }},
       {"ema", [](std::uint64_t) -> std::unique_ptr<Predictor> { return std::make_unique<Ema>(); }},
+      {"arima", [](std::uint64_t) -> std::unique_ptr<Predictor> { return std::make_unique<Arima>(); }},
+      {"rnn", [](std::uint64_t seed) -> std::unique_ptr<Predictor> { return std::make_unique<Rnn>(seed); }},
       {"narx", [](std::uint64_t seed) -> std::unique_ptr<Predictor> { return std::make_unique<Narx>(seed); }},
   };
   return entries;

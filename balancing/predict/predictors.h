@@ -10,8 +10,8 @@
 
 namespace steelyard::balancing {
 
-// By name: last, ema, narx. The seed is for those that start at random. Throws Failure (configuration) that
-// lists the known names.
+// By name: last, ema, arima, rnn, narx. The seed is for those that start at random. Throws Failure
+// (configuration) that lists the known names.
 std::unique_ptr<Predictor> make_predictor(const std::string& name, std::uint64_t seed);
 
 std::vector<std::string> predictor_names();

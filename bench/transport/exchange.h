@@ -42,8 +42,8 @@ double time_rounds(const Exchange& exchange, Duration duration, const MakeParty&
 
 // The carriers: seconds per round.
 double product_rounds(const Exchange& exchange, Duration duration);   // Shard and ZmqLink over tcp
-double bare_zmq_rounds(const Exchange& exchange, Duration duration);  // DEALER and ROUTER over tcp, echoing
-double raw_tcp_rounds(const Exchange& exchange, Duration duration);   // sockets and poll, echoing
+double bare_zmq_rounds(const Exchange& exchange, Duration duration);  // DEALER and ROUTER over tcp
+double raw_tcp_rounds(const Exchange& exchange, Duration duration);   // sockets and poll
 
 // What a worker pushes: small whole numbers, different at every place, so that sums in float are exact.
 std::shared_ptr<FloatBuffer> pattern(std::uint64_t floats);

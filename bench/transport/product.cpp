@@ -1,6 +1,6 @@
-// The product: a Shard machine hosted on a ZmqLink over tcp, and workers that speak to it as worker/worker.cpp
-// does. What a scheduler and a keeper would say to the shard is said by a Steward on the first worker's
-// thread, over a connection of its own as in a real job.
+// The product: a Shard machine hosted on a ZmqLink over tcp, and workers that speak to it as
+// worker/worker.cpp does. What a scheduler and a keeper would say to the shard is said by a Steward on the
+// first worker's thread, over a connection of its own as in a real job.
 //
 // A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that version.
 // It keeps what it got as it came; copying it into the model's flat buffer is left out, as it is at the
@@ -19,10 +19,11 @@ namespace steelyard::bench {
 namespace {
 
 constexpr NodeId shard_node{Role::shard, 1};
+constexpr NodeId keeper_node{Role::keeper, 1};
 constexpr Term term = 1;
 constexpr Duration patience = std::chrono::seconds(10);
-constexpr std::uint64_t share = 8;     // positions of one worker; a power of two, so that means are exact
-constexpr Round opened_ahead = 4;      // a shard remembers 8
+constexpr std::uint64_t share = 8;  // positions of one worker; a power of two, so that means are exact
+constexpr Round opened_ahead = 4;   // a shard remembers 8
 
 Job job_of(const Exchange& exchange) {
   Job job;
@@ -66,7 +67,10 @@ void serve(const std::string& scheduler) {
 class Steward {
  public:
   Steward(ZmqContext& context, const Exchange& exchange)
-      : exchange_(exchange), job_(job_of(exchange)), link_(context, scheduler_node) {
+      : exchange_(exchange),
+        job_(job_of(exchange)),
+        link_(context, scheduler_node),
+        keeper_(context, keeper_node) {
     const std::string endpoint = link_.listen("tcp://127.0.0.1:*");
     server_ = std::async(std::launch::async, serve, endpoint);
   }
@@ -78,18 +82,21 @@ class Steward {
   std::string prepare() {
     const std::string server = await<Hello, ToScheduler>(link_, "the server's Hello").endpoint;
     say<ToShard>(link_, scheduler_node, shard_node, Welcome{term, 0, job_});
+    keeper_.connect(shard_node, server);
     const std::vector<Slice> all = slices(job_.layout);
     for (std::uint32_t slice = 0; slice < all.size(); ++slice) {
       const std::vector<float> zeros(all[slice].size());
-      say<ToShard>(link_, scheduler_node, shard_node, Load{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
+      say<ToShard>(keeper_, keeper_node, shard_node, Load{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
     }
     while (!await<ShardBeat, ToScheduler>(link_, "the server's word that it is loaded").loaded) {
     }
     return server;
   }
 
-  // Rounds up to and with this one are open, some more are opened, and what the shard has said is heard.
+  // This round and the next are open; every few rounds some more are opened, and what the shard said is
+  // heard.
   void open(Round round) {
+    if (round + 1 < opened_) return;
     for (; opened_ <= round + opened_ahead; ++opened_) {
       const Interval all{0, share * exchange_.workers};
       say<ToShard>(link_, scheduler_node, shard_node, Open{term, opened_, 0, all, all.size(), false, false});
@@ -101,7 +108,7 @@ class Steward {
  private:
   const Exchange exchange_;
   const Job job_;
-  ZmqLink link_;
+  ZmqLink link_, keeper_;
   std::future<void> server_;
   Round opened_ = 0;
 };
@@ -166,8 +173,9 @@ class Client final : public Party {
   void gather(Version version) {
     for (std::uint64_t missing = exchange_.pieces; missing > 0; --missing) {
       auto got = await<Parameters, ToWorker>(link_, "an answer");
-      expect(got.version == version && got.slice < exchange_.pieces && got.values.holds_floats(exchange_.floats),
-             "product: an answer is of another version or size");
+      expect(
+          got.version == version && got.slice < exchange_.pieces && got.values.holds_floats(exchange_.floats),
+          "product: an answer is of another version or size");
       answers_[got.slice] = std::move(got.values);
     }
   }

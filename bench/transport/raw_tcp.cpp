@@ -1,16 +1,16 @@
-// The limit by the kernel: blocking sockets, 256 KB at a time, no messages at all. A worker writes from one
-// thread and reads from another; for each worker the server has a thread that sends back what it read.
+// What a plain program gets from the kernel: sockets that do not block, poll(), 256 KB at a time, one thread
+// a side, no messages at all. A simple program's result rather than a hard limit.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <future>
-#include <semaphore>
-#include <thread>
+#include <utility>
 
 #include "bench/hardware.h"
 #include "bench/pairs.h"
@@ -20,51 +20,62 @@ namespace steelyard::bench {
 namespace {
 
 constexpr std::size_t chunk = 256 * 1024;  // bytes of one read or write
+constexpr int patience_ms = 10000;
 
-// A connected socket, blocking; reads give up after ten seconds.
+// A connected socket and how far a round has come on it, both ways.
 class Connection {
  public:
   explicit Connection(int socket) : socket_(socket) {
     const int on = 1;
-    const timeval patience{10, 0};
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    fcntl(socket_, F_SETFL, O_NONBLOCK);
   }
   ~Connection() { close(socket_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  bool write(const std::byte* from, std::size_t size) {
-    while (size > 0) {
-      const auto n = send(socket_, from, std::min(chunk, size), MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      from += n;
-      size -= static_cast<std::size_t>(n);
-    }
-    return true;
-  }
-  bool read(std::byte* to, std::size_t size) {
-    while (size > 0) {
-      const auto n = recv(socket_, to, std::min(chunk, size), MSG_WAITALL);
-      if (n <= 0) return false;
-      to += n;
-      size -= static_cast<std::size_t>(n);
-    }
-    return true;
+  void begin() { sent_ = received_ = 0; }
+  [[nodiscard]] std::size_t sent() const { return sent_; }
+  [[nodiscard]] std::size_t received() const { return received_; }
+
+  // Whatever can be read of the round and written of its bytes up to `may_send`. Sleeps if that is nothing.
+  // False: hung up, or ten seconds without a sign.
+  bool pump(const std::byte* out, std::size_t may_send, std::byte* in, std::size_t all) {
+    const auto got =
+        received_ < all ? recv(socket_, in + received_, std::min(chunk, all - received_), 0) : -1;
+    if (got == 0) return false;
+    const auto put =
+        sent_ < may_send ? send(socket_, out + sent_, std::min(chunk, may_send - sent_), MSG_NOSIGNAL) : -1;
+    if (got > 0) received_ += static_cast<std::size_t>(got);
+    if (put > 0) sent_ += static_cast<std::size_t>(put);
+    if (got > 0 || put > 0) return true;
+    const int events = (received_ < all ? POLLIN : 0) | (sent_ < may_send ? POLLOUT : 0);
+    pollfd wanted{socket_, static_cast<short>(events), 0};
+    return poll(&wanted, 1, patience_ms) > 0;
   }
 
  private:
   const int socket_;
+  std::size_t sent_ = 0, received_ = 0;
 };
 
 std::size_t bytes_of(std::uint64_t floats) { return floats * sizeof(float); }
 
-void echo(const Exchange& exchange, int socket) {
+// Answers each piece, or the round, as soon as the whole of it is there, from a buffer of its own.
+void serve(const Exchange& exchange, int socket) {
   pin(0);
   Connection connection(socket);
-  const std::size_t unit = exchange.sum ? std::min(chunk, bytes_of(exchange.floats)) : bytes_of(exchange.size());
-  std::vector<std::byte> buffer(unit);
-  while (connection.read(buffer.data(), unit) && connection.write(buffer.data(), unit)) {
+  const std::size_t all = bytes_of(exchange.size());
+  const std::size_t unit = exchange.sum ? bytes_of(exchange.floats) : all;
+  const std::shared_ptr<FloatBuffer> answers = pattern(exchange.size());
+  const auto* out = reinterpret_cast<const std::byte*>(answers->data());
+  std::vector<std::byte> in(all);
+  bool checked = false;
+  while (connection.pump(out, connection.received() / unit * unit, in.data(), all)) {
+    if (connection.sent() < all) continue;
+    expect(std::exchange(checked, true) || std::memcmp(in.data(), out, all) == 0,
+           "raw TCP: what was pushed arrived as something else");
+    connection.begin();
   }
 }
 
@@ -73,25 +84,19 @@ class Caller final : public Party {
   Caller(const Exchange& exchange, const sockaddr_in& address)
       : exchange_(exchange), values_(pattern(exchange.size())), answers_(exchange.size()) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    connection_ = std::make_unique<Connection>(socket);
     expect(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0,
            "raw TCP: cannot connect to ourselves");
-    if (exchange.pieces > 1) writer_ = std::thread([this] { write_rounds(); });
-  }
-  ~Caller() override {
-    leaving_ = true;
-    begin_.release();
-    if (writer_.joinable()) writer_.join();
+    connection_ = std::make_unique<Connection>(socket);
   }
 
   void round() override {
-    if (writer_.joinable()) {
-      begin_.release();
-    } else {
-      write_round();
+    const std::size_t all = bytes_of(exchange_.size());
+    connection_->begin();
+    while (connection_->received() < all) {
+      expect(connection_->pump(reinterpret_cast<const std::byte*>(values_->data()), all,
+                               reinterpret_cast<std::byte*>(answers_.data()), all),
+             "raw TCP: an answer never came");
     }
-    expect(connection_->read(reinterpret_cast<std::byte*>(answers_.data()), bytes_of(exchange_.size())),
-           "raw TCP: an answer never came");
   }
   void check() override {
     expect(std::memcmp(answers_.data(), values_->data(), bytes_of(exchange_.size())) == 0,
@@ -99,24 +104,10 @@ class Caller final : public Party {
   }
 
  private:
-  void write_round() {
-    connection_->write(reinterpret_cast<const std::byte*>(values_->data()), bytes_of(exchange_.size()));
-  }
-  void write_rounds() {
-    for (;;) {
-      begin_.acquire();
-      if (leaving_) return;
-      write_round();
-    }
-  }
-
   const Exchange exchange_;
   const std::shared_ptr<FloatBuffer> values_;
   FloatBuffer answers_;
   std::unique_ptr<Connection> connection_;
-  std::counting_semaphore<> begin_{0};
-  std::atomic<bool> leaving_{false};
-  std::thread writer_;  // a single small piece is written without it
 };
 
 }  // namespace
@@ -131,10 +122,12 @@ double raw_tcp_rounds(const Exchange& exchange, Duration duration) {
              getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0,
          "raw TCP: cannot listen on 127.0.0.1");
   auto door = std::async(std::launch::async, [&] {
-    std::vector<std::jthread> echoes;
+    std::vector<std::future<void>> servers;
     for (unsigned worker = 0; worker < exchange.workers; ++worker) {
-      echoes.emplace_back(echo, exchange, accept(listener, nullptr, nullptr));
+      const int socket = accept(listener, nullptr, nullptr);
+      servers.push_back(std::async(std::launch::async, serve, exchange, socket));
     }
+    for (auto& server : servers) server.get();
   });
   const double taken =
       time_rounds(exchange, duration, [&](unsigned) { return std::make_unique<Caller>(exchange, address); });

@@ -1,4 +1,4 @@
-#include "arena.h"
+#include "tests/balancing/arena.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,6 +83,11 @@ Scenario& Scenario::co_tenant(std::uint32_t slot, double mean_gap, double mean_l
   return *this;
 }
 
+Scenario& Scenario::outlier(std::uint32_t slot, std::uint64_t round, double factor) {
+  at(slot, round).outlier *= factor;
+  return *this;
+}
+
 Scenario& Scenario::kill(std::uint32_t slot, std::uint64_t round) {
   for (std::uint64_t k = round; k <= rounds; ++k) at(slot, k).present = false;
   return *this;
@@ -101,7 +106,7 @@ double Scenario::time(std::uint32_t slot, std::uint64_t round, double share, boo
   ms = ms * state.scale / state.cpu + state.add;
   if (!noisy) return ms;
   Random random(hash(seed_, 0x6E01534E, slot, round));
-  return ms * std::max(0.3, 1 + machine.noise * random.normal());
+  return ms * state.outlier * std::max(0.3, 1 + machine.noise * random.normal());
 }
 
 Request Scenario::request(std::uint64_t round) const {
@@ -124,7 +129,8 @@ TrueCurves Scenario::truth() const {
 
 double Round::straggler_effect() const {
   std::vector<double> times;
-  std::copy_if(compute_ms.begin(), compute_ms.end(), std::back_inserter(times), [](double t) { return t > 0; });
+  std::copy_if(compute_ms.begin(), compute_ms.end(), std::back_inserter(times),
+               [](double t) { return t > 0; });
   return relative_spread(times);
 }
 

@@ -1,12 +1,13 @@
 // The proving ground for policies: a cluster of formulas, without scheduler, messages or clocks.
 //
-// A round takes the longest of its workers' compute times plus a fixed exchange. The time of worker i in round
-// k for b samples is
+// A round takes the longest of its workers' compute times plus a fixed exchange. The time of worker i in
+// round k for b samples is
 //
 //   t_i(k, b) = (p_i(b) scale_i(k) / cpu_i(k) + add_i(k)) noise_i(k)
 //
-// with a polynomial p_i and disturbances that are drawn in advance from a seed; the noise belongs to the place
-// (i, k) and not to the share, so all policies and the oracle meet the same draws. Everything is deterministic.
+// with a polynomial p_i and disturbances that are drawn in advance from a seed; the noise belongs to the
+// place (i, k) and not to the share, so all policies and the oracle meet the same draws. Everything is
+// deterministic.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,9 @@ class Scenario {
                      double factor);
   Scenario& random_walk(std::uint32_t slot, double deviation, double lowest, double highest);
   Scenario& bursts(std::uint32_t slot, double mean_gap, double mean_length, double factor);
-  Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length, double cpu);  // the worker sees it
+  Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length,
+                      double cpu);                                            // the worker sees it
+  Scenario& outlier(std::uint32_t slot, std::uint64_t round, double factor);  // noise: no oracle knows of it
   Scenario& kill(std::uint32_t slot, std::uint64_t round);
   Scenario& join(std::uint32_t slot, std::uint64_t round);
 
@@ -56,7 +59,7 @@ class Scenario {
 
  private:
   struct State {
-    double scale = 1, add = 0, cpu = 1;
+    double scale = 1, add = 0, cpu = 1, outlier = 1;
     bool present = true;
   };
   State& at(std::uint32_t slot, std::uint64_t round) { return states_[slot][round]; }
@@ -68,14 +71,15 @@ class Scenario {
 
 struct Round {
   std::vector<std::uint32_t> slots;
-  std::vector<std::uint64_t> shares;  // one per slot
-  std::vector<double> compute_ms;     // 0 for who had nothing
-  double ms = 0;                      // with the exchange
+  std::vector<std::uint64_t> shares;              // one per slot
+  std::vector<double> compute_ms;                 // 0 for who had nothing
+  double ms = 0;                                  // with the exchange
   [[nodiscard]] double straggler_effect() const;  // of those who worked
   [[nodiscard]] std::uint64_t share(std::uint32_t slot) const;
 };
 
-// Lets the policy play all rounds. Ends the process if its shares do not sum to the round or leave the bounds.
+// Lets the policy play all rounds. Ends the process if its shares do not sum to the round or leave the
+// bounds.
 std::vector<Round> play(const Scenario& scenario, Policy& policy);
 
 double total_ms(const std::vector<Round>& rounds, std::uint64_t from = 1);

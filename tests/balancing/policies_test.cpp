@@ -24,23 +24,55 @@ std::string refusal(const std::string& name, const PolicyOptions& options) {
   return "";
 }
 
-TEST(Policies, Names) { EXPECT_THAT(policy_names(), ElementsAre("equal", "lb-bsp")); }
+TEST(Policies, Names) {
+  EXPECT_THAT(policy_names(), ElementsAre("steelyard", "equal", "static", "lb-bsp", "dlb", "lbb", "boa"));
+}
 
 TEST(Policies, OptionsAreTaken) {
   EXPECT_EQ(refusal("lb-bsp", {{"predictor", "last"}, {"dead_band", "0"}}), "");
   EXPECT_EQ(refusal("lb-bsp", {{"predictor", "narx"}, {"dead_band", "0.1"}}), "");
+  EXPECT_EQ(refusal("static", {{"speeds", "100 80 40 20"}}), "");
+  EXPECT_EQ(refusal("static", {{"curves_ms", "5.896 0.59308; 8.3 0.6 0 1e-7"}}), "");
+  EXPECT_EQ(refusal("dlb", {{"rounds", "97"}}), "");
+  EXPECT_EQ(refusal("lbb", {{"preset", "as-released"}, {"window", "20"}, {"guard", "true"}}), "");
+  EXPECT_EQ(refusal("lbb", {{"profile_ms", "5.9 0.59; 51 2.7"}, {"start", "equal"}}), "");
+  EXPECT_EQ(refusal("boa", {{"period", "20"}, {"forgetting", "1"}}), "");
+  EXPECT_EQ(refusal("steelyard", {{"caution", "0"}}), "");
 }
 
 TEST(Policies, RefusalsListWhatIsKnown) {
-  EXPECT_THAT(refusal("lbbsp", {}), AllOf(HasSubstr("lbbsp"), HasSubstr("equal, lb-bsp")));
+  EXPECT_THAT(refusal("lbbsp", {}), AllOf(HasSubstr("lbbsp"), HasSubstr("steelyard, equal, static, lb-bsp")));
   EXPECT_THAT(refusal("lb-bsp", {{"rapid", "1"}}),
               AllOf(HasSubstr("rapid"), HasSubstr("predictor, dead_band")));
   EXPECT_THAT(refusal("equal", {{"rapid", "1"}}), AllOf(HasSubstr("rapid"), HasSubstr("none")));
   EXPECT_THAT(refusal("lb-bsp", {{"predictor", "oracle"}}),
-              AllOf(HasSubstr("oracle"), HasSubstr("last, ema, narx")));
+              AllOf(HasSubstr("oracle"), HasSubstr("last, ema, arima, rnn, narx")));
   for (const char* value : {"1", "-0.1", "3 %", "", "nan"}) {
     EXPECT_THAT(refusal("lb-bsp", {{"dead_band", value}}), HasSubstr("dead_band")) << value;
   }
+}
+
+TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
+  EXPECT_THAT(refusal("static", {{"speeds", "100 fast"}}), HasSubstr("speeds"));
+  EXPECT_THAT(refusal("static", {{"speeds", "100 0"}}), HasSubstr("positive"));
+  EXPECT_THAT(refusal("static", {{"curves_ms", "1 2 3 4 5"}}), HasSubstr("one to four"));
+  EXPECT_THAT(refusal("static", {{"curves_ms", ""}}), HasSubstr("curves_ms"));
+  EXPECT_THAT(refusal("dlb", {{"rounds", "0"}}), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal("dlb", {{"rounds", "1.5"}}), HasSubstr("whole"));
+  EXPECT_THAT(refusal("lbb", {{"preset", "released"}}), HasSubstr("paper, as-released"));
+  EXPECT_THAT(refusal("lbb", {{"guard", "yes"}}), HasSubstr("true or false"));
+  EXPECT_THAT(refusal("lbb", {{"fine", "0.4"}}), HasSubstr("above rapid"));
+  EXPECT_THAT(refusal("boa", {{"forgetting", "2"}}), HasSubstr("forgetting"));
+}
+
+// What the profile says reaches the policy: LBB solves its first split on it.
+TEST(Policies, ProfilesReachTheirPolicies) {
+  const std::string table2 = "5.896 0.59308; 7.151 0.58077; 8.291 0.60233; 50.982 2.67139";
+  const Request request{1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}};
+  EXPECT_THAT(make_policy("lbb", {{"profile_ms", table2}})->plan(request), ElementsAre(166, 167, 159, 20));
+  EXPECT_THAT(make_policy("static", {{"curves_ms", table2}})->plan(request), ElementsAre(166, 167, 159, 20));
+  EXPECT_THAT(make_policy("lbb", {{"profile_ms", table2}, {"start", "equal"}})->plan(request),
+              ElementsAre(128, 128, 128, 128));
 }
 
 // What every policy promises, whatever it thinks: random clusters that change, random bounds, random times.
@@ -55,7 +87,9 @@ struct World {
     std::uint64_t most = 0;
     for (std::uint32_t slot = 0; slot < 9; ++slot) {
       if (random.below(4) == 0 && (slot < 8 || !r.workers.empty())) continue;
-      WorkerView worker{.slot = slot, .cpu = random.uniform(), .memory = 1000 * random.uniform()};
+      WorkerView worker{.slot = slot, .kind = slot % 3 == 0 ? "cpu" : "gpu"};
+      worker.cpu = random.uniform(), worker.memory = 1000 * random.uniform();
+      worker.may_rest = random.below(2) == 0;
       worker.least = random.below(6);
       worker.most = random.below(5) == 0   ? worker.least
                     : random.below(4) == 0 ? UINT64_MAX
@@ -76,12 +110,14 @@ struct World {
 void expect_promises(const Request& request, const std::vector<std::uint64_t>& shares) {
   ASSERT_EQ(shares.size(), request.workers.size());
   ASSERT_EQ(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}), request.positions);
+  const auto may_rest = [](const WorkerView& w) { return w.may_rest && w.least <= 1; };
   std::uint64_t least = 0;
   for (const WorkerView& worker : request.workers)
     least += std::min(std::max<std::uint64_t>(worker.least, 1), worker.most);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const WorkerView& worker = request.workers[i];
     ASSERT_LE(shares[i], worker.most) << "slot " << worker.slot;
+    if (may_rest(worker) && shares[i] == 0) continue;
     if (least <= request.positions) {
       ASSERT_GE(shares[i], worker.least) << "slot " << worker.slot;
     }

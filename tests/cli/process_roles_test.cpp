@@ -44,8 +44,8 @@ TEST_F(ProcessRoles, StartInAnyOrder) {
   for (int turn = 0; turn < 3; ++turn) {
     SCOPED_TRACE(turn);
     std::vector<std::string> order = roles;
-    if (turn == 0) std::ranges::reverse(order);
-    if (turn == 2) std::ranges::rotate(order, order.begin() + 2);
+    if (turn == 0) std::reverse(order.begin(), order.end());
+    if (turn == 2) std::rotate(order.begin(), order.begin() + 2, order.end());
     std::vector<std::unique_ptr<Process>> runs;
     for (const std::string& role : order) {
       runs.push_back(role == "scheduler" ? scheduler() : role[0] == 's' ? server(role) : worker(role));

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 namespace steelyard {
@@ -83,8 +84,12 @@ Process::Process(const fs::path& log, const std::vector<std::string>& arguments,
   std::vector<char*> raw;
   for (std::string& argument : owned) raw.push_back(argument.data());
   raw.push_back(nullptr);
-  std::vector<char*> environment{mark_.data()};
-  for (char** it = environ; *it != nullptr; ++it) environment.push_back(*it);
+  // Whoever is killed cannot tidy up, so what it leaves is left where the test tidies up.
+  std::string place = "TMPDIR=" + log.parent_path().string();
+  std::vector<char*> environment{mark_.data(), place.data()};
+  for (char** it = environ; *it != nullptr; ++it) {
+    if (!std::string_view(*it).starts_with("TMPDIR=")) environment.push_back(*it);
+  }
   environment.push_back(nullptr);
   process_ = fork();
   if (process_ != 0) return;

@@ -45,7 +45,7 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
   const bool rarely = random.below(100) == 0;
   const std::string name(1, static_cast<char>('a' + (rarely ? random.below(4) : worker)));
   const Interval gap{random.below(40), 40 + random.below(40)};
-  switch (random.below(18)) {
+  switch (random.below(24)) {
     case 0:
       return make(w, Hello{rarely ? 1U : 0U, name, "", "cpu", random.below(3) * 5});
     case 1:
@@ -69,8 +69,10 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
     case 9:
       return make(k, Saved{round, !rarely, "p"});
     case 10:
+      if (random.below(4) != 0) return make(w, Ready{});
       return make(link_node, Lost{rarely ? s : w});
     case 11:
+      if (random.below(4) != 0) return make(w, Ready{});
       return make(w, Leave{});
     default:
       return make(w, some_report(random, scheduler));

@@ -83,19 +83,6 @@ TEST(SliceMemory, ThePreviousVersionStaysUntilReleased) {
   EXPECT_FALSE(slice.previous());
 }
 
-TEST(SliceMemory, AVoidRoundChangesTheVersionOnly) {
-  SliceMemory slice = loaded({3});
-  ASSERT_TRUE(slice.add({0, 1}, 1, blob({100})));
-  slice.keep();
-  EXPECT_EQ(slice.version(), 1U);
-  EXPECT_EQ(slice.steps(), 0U);
-  EXPECT_THAT(floats(slice.current()), ElementsAre(3));
-  EXPECT_EQ(slice.coverage().count(), 0U);
-  ASSERT_TRUE(slice.add({0, 1}, 1, blob({1}))) << "the ledger begins anew";
-  slice.apply(plain, 1, 1);
-  EXPECT_THAT(floats(slice.current()), ElementsAre(2));
-}
-
 // Versions are immutable: what was handed out stays as it was, however many rounds go by.
 TEST(SliceMemory, WhatWasHandedOutNeverChanges) {
   SliceMemory slice = loaded({0, 0, 0});

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <cereal/types/vector.hpp>
 #include "core/random.h"
 #include "wire/codec.h"
+
 #include "wire/fields.h"
 
 namespace steelyard::test {

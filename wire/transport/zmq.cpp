@@ -1,13 +1,17 @@
 #include "wire/transport/zmq.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
+#include <limits>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "core/queue.h"
+#include "wire/authority.h"
 #include "wire/transport/notice.h"
 #include "wire/transport/zmq_socket.h"
 
@@ -16,6 +20,14 @@ namespace {
 
 constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
 constexpr std::size_t mailbox_capacity = 1 << 16;
+
+// Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
+int patience(Time deadline) {
+  if (deadline == Time::max()) return -1;
+  const Duration left = std::max(deadline - steady_now(), Duration::zero());
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
+}
 
 Traffic traffic_of(NodeId listener) {
   return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
@@ -119,12 +131,17 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 void ZmqLink::State::send(const Envelope& envelope) {
   const auto dealer = dealers_.find(envelope.to);
   if (dealer != dealers_.end()) {
+    dealer->second.socket->quiet = false;
     if (!send_frames(dealer->second.socket->socket(), nullptr, encode(envelope.message))) ++dropped;
     return;
   }
   const auto peer = peers_.find(envelope.to);
-  if (peer == peers_.end() || !send_frames(router_->socket(), &peer->second, encode(envelope.message)))
+  if (peer == peers_.end()) {
     ++dropped;
+    return;
+  }
+  router_->quiet = false;
+  if (!send_frames(router_->socket(), &peer->second, encode(envelope.message))) ++dropped;
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
@@ -144,33 +161,38 @@ void ZmqLink::State::post(Envelope envelope) {
   (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
 }
 
+// Asking libzmq whether a socket has anything costs a system call each, so one poll() watches the descriptors
+// of all. Those tell only of what comes after libzmq last looked, and it also looks when something is sent: a
+// socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
 void ZmqLink::State::wait(Time deadline) {
-  std::vector<zmq::pollitem_t> items{{nullptr, wake_, ZMQ_POLLIN, 0}};
-  std::vector<NodeId> peers;
   for (auto& [peer, dealer] : dealers_) {
-    peers.push_back(peer);
-    items.push_back({dealer.socket->socket().handle(), 0, ZMQ_POLLIN, 0});
-    items.push_back({dealer.socket->monitor().handle(), 0, ZMQ_POLLIN, 0});
+    if (!dealer.socket->quiet) drain_dealer(peer);
   }
-  if (router_) {
-    items.push_back({router_->socket().handle(), 0, ZMQ_POLLIN, 0});
-    items.push_back({router_->monitor().handle(), 0, ZMQ_POLLIN, 0});
-  }
-  std::chrono::milliseconds patience{-1};
-  if (deadline != Time::max()) {
-    const Duration left = std::max(deadline - steady_now(), Duration::zero());
-    patience = std::chrono::ceil<std::chrono::milliseconds>(left);
-  }
-  if (zmq::poll(items, patience) == 0) return;
+  if (router_ && !router_->quiet) drain_router();
 
-  if (items[0].revents != 0) drain_posted();
+  std::vector<pollfd> watched{{wake_, POLLIN, 0}};
+  std::vector<NodeId> peers;
+  bool quiet = inbox_.empty();
+  const auto watch = [&](const ZmqSocket& socket) {
+    quiet &= socket.quiet;
+    watched.push_back({socket.data_descriptor(), POLLIN, 0});
+    watched.push_back({socket.monitor_descriptor(), POLLIN, 0});
+  };
+  for (const auto& [peer, dealer] : dealers_) {
+    peers.push_back(peer);
+    watch(*dealer.socket);
+  }
+  if (router_) watch(*router_);
+  if (poll(watched.data(), watched.size(), quiet ? patience(deadline) : 0) <= 0) return;
+
+  if (watched[0].revents != 0) drain_posted();
   for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (items[1 + 2 * i].revents != 0) drain_dealer(peers[i]);
-    if (items[2 + 2 * i].revents != 0) watch_dealer(peers[i]);
+    if (watched[1 + 2 * i].revents != 0) drain_dealer(peers[i]);
+    if (watched[2 + 2 * i].revents != 0) watch_dealer(peers[i]);
   }
   if (router_) {
-    if (items[items.size() - 2].revents != 0) drain_router();
-    if (items.back().revents != 0) watch_router();
+    if (watched[watched.size() - 2].revents != 0) drain_router();
+    if (watched.back().revents != 0) watch_router();
   }
 }
 
@@ -181,10 +203,12 @@ void ZmqLink::State::drain_posted() {
 }
 
 void ZmqLink::State::drain_dealer(NodeId peer) {
-  zmq::socket_t& socket = dealers_.at(peer).socket->socket();
+  ZmqSocket& socket = *dealers_.at(peer).socket;
+  socket.quiet = false;
   for (int i = 0; i < drained_at_once; ++i) {
-    auto received = receive_frames(socket, false);
-    if (!received) break;
+    auto received = receive_frames(socket.socket(), false);
+    socket.quiet = !received;
+    if (!received) return;
     if (!received->well_formed) {
       ++dropped;
       continue;
@@ -194,9 +218,11 @@ void ZmqLink::State::drain_dealer(NodeId peer) {
 }
 
 void ZmqLink::State::drain_router() {
+  router_->quiet = false;
   for (int i = 0; i < drained_at_once; ++i) {
     auto received = receive_frames(router_->socket(), true);
-    if (!received) break;
+    router_->quiet = !received;
+    if (!received) return;
     if (!received->well_formed) {
       ++dropped;
       continue;
@@ -212,20 +238,26 @@ void ZmqLink::State::watch_dealer(NodeId peer) {
   Dealer& dealer = dealers_.at(peer);
   while (const auto event = dealer.socket->next_event()) broken |= event->kind == ZMQ_EVENT_DISCONNECTED;
   if (!broken) return;
-  drain_dealer(peer);  // what had arrived before the end still counts
+  do drain_dealer(peer);  // what had arrived before the end still counts
+  while (!dealer.socket->quiet);
   dealer.socket = dial(peer, dealer.endpoint);
   if (auto notice = notice_for(self_, Lost{peer})) inbox_.push_back(std::move(*notice));
 }
 
+// Words come before the news that their speaker is gone, however many there are.
 void ZmqLink::State::watch_router() {
-  drain_router();
+  do drain_router();
+  while (!router_->quiet);
   while (const auto event = router_->next_event()) {
     if (event->kind == ZMQ_EVENT_DISCONNECTED) forget(event->descriptor);
   }
 }
 
 void ZmqLink::State::remember(NodeId peer, const RoutingId& id, int descriptor) {
-  peers_[peer] = id;
+  const auto [known, is_new_peer] = peers_.try_emplace(peer, id);
+  if (!is_new_peer && socket_number(id) < socket_number(known->second))
+    return;  // late words of an older connection
+  known->second = id;
   if (descriptor < 0) return;
   const auto [entry, is_new] = by_descriptor_.try_emplace(descriptor, peer);
   if (is_new || entry->second == peer) return;
@@ -259,7 +291,11 @@ void ZmqLink::State::accept(NodeId from, Received received) {
                                                 : decode(self_.role, header, std::move(received.payload));
   std::visit(Overloaded{
                  [&](Message& message) {
-                   inbox_.push_back({from, self_, std::move(message)});
+                   if (may_say(from.role, message)) {
+                     inbox_.push_back({from, self_, std::move(message)});
+                   } else {
+                     ++dropped;
+                   }
                  },
                  [&](Alien& alien) {
                    if (auto notice = notice_for(self_, alien)) {

@@ -10,11 +10,10 @@ namespace {
 void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   const bool bulk = traffic == Traffic::bulk;
   socket.set(zmq::sockopt::linger, bulk ? 0 : 1000);
-  // A message waiting to be sent is a reference to a blob that is kept anyway; what overflows is asked for
-  // again.
-  socket.set(zmq::sockopt::sndhwm, 4096);
+  // A bulk message waiting to be sent is a reference to a blob that is kept anyway: there may be any number.
+  socket.set(zmq::sockopt::sndhwm, bulk ? 0 : 4096);
   socket.set(zmq::sockopt::rcvhwm, bulk ? 64 : 4096);
-  socket.set(zmq::sockopt::maxmsgsize, std::int64_t{bulk ? 4 << 20 : 2 << 20} + 4096);
+  socket.set(zmq::sockopt::maxmsgsize, (bulk ? std::int64_t{4 << 20} : std::int64_t{largest_header}) + 4096);
   socket.set(zmq::sockopt::handshake_ivl, 3000);
   socket.set(zmq::sockopt::connect_timeout, 1000);
   socket.set(zmq::sockopt::reconnect_ivl, 100);
@@ -41,11 +40,17 @@ RoutingId routing_id(NodeId node, std::uint64_t socket_number) {
   return id;
 }
 
+std::uint64_t socket_number(const RoutingId& id) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, &id[9], 7);
+  return number;
+}
+
 std::optional<NodeId> node_of(const void* routing_id, std::size_t size) {
   if (size != sizeof(RoutingId)) return std::nullopt;
   const auto* bytes = static_cast<const std::uint8_t*>(routing_id);
   const int role = bytes[0] - 'A';
-  if (role < 0 || role > static_cast<int>(Role::keeper)) return std::nullopt;
+  if (role <= static_cast<int>(Role::scheduler) || role > static_cast<int>(Role::keeper)) return std::nullopt;
   NodeId node{static_cast<Role>(role), 0};
   std::memcpy(&node.number, bytes + 1, 8);
   return node;
@@ -60,6 +65,8 @@ ZmqSocket::ZmqSocket(zmq::context_t& context, zmq::socket_type type, Traffic tra
                      ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED);
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.connect(name);
+  // libzmq wakes only a reader that has found nothing before.
+  (void)next_event();
 }
 
 ZmqSocket::~ZmqSocket() { zmq_socket_monitor(socket_.handle(), nullptr, 0); }

@@ -20,6 +20,8 @@ enum class Traffic { control, bulk };
 // 16 bytes: role, number, and a counter that is new for every socket.
 using RoutingId = std::array<std::uint8_t, 16>;
 RoutingId routing_id(NodeId node, std::uint64_t socket_number);
+std::uint64_t socket_number(const RoutingId& id);  // of one node, later ones are greater
+// Nobody connects to anybody as the scheduler: nodes connect to it.
 std::optional<NodeId> node_of(const void* routing_id, std::size_t size);
 
 struct SocketEvent {
@@ -35,8 +37,14 @@ class ZmqSocket {
   ZmqSocket& operator=(const ZmqSocket&) = delete;
 
   zmq::socket_t& socket() { return socket_; }
-  zmq::socket_t& monitor() { return monitor_; }
+  // Become readable when something comes that no call on the socket has met yet; see ZmqLink.
+  [[nodiscard]] int data_descriptor() const { return socket_.get(zmq::sockopt::fd); }
+  [[nodiscard]] int monitor_descriptor() const { return monitor_.get(zmq::sockopt::fd); }
   std::optional<SocketEvent> next_event();  // does not block
+
+  // Kept by whoever sends and reads: a read found nothing, and nothing was sent since. Only then does the data
+  // descriptor tell all that is to come.
+  bool quiet = false;
 
  private:
   zmq::socket_t socket_;

@@ -10,7 +10,9 @@
 namespace steelyard::balancing {
 namespace {
 
-TEST(Predictors, Names) { EXPECT_THAT(predictor_names(), testing::ElementsAre("last", "ema", "narx")); }
+TEST(Predictors, Names) {
+  EXPECT_THAT(predictor_names(), testing::ElementsAre("last", "ema", "arima", "rnn", "narx"));
+}
 
 TEST(Predictors, AnUnknownNameIsRefusedWithTheKnown) {
   try {
@@ -18,7 +20,7 @@ TEST(Predictors, AnUnknownNameIsRefusedWithTheKnown) {
     FAIL() << "no such predictor";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
-    EXPECT_THAT(failure.what(), testing::HasSubstr("last, ema, narx"));
+    EXPECT_THAT(failure.what(), testing::HasSubstr("last, ema, arima, rnn, narx"));
   }
 }
 

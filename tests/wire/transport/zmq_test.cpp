@@ -157,7 +157,7 @@ TEST_F(Strangers, AListenerThatSaysTooMuchIsNotBelieved) {
     fake.send(zmq::buffer(id.data(), id.size()), zmq::send_flags::sndmore);
     say(fake, frames);
   };
-  const auto gone = encode(Message(std::in_place_type<ToWorker>, Gone{1, 2})).header;
+  const auto gone = encode(Message(std::in_place_type<ToWorker>, Again{1, 2, {0, 1}})).header;
   const Frame good(reinterpret_cast<const char*>(gone.data()), gone.size());
   answer({"nonsense"});
   answer({good, "", "a third frame"});

@@ -1,0 +1,104 @@
+#include "balancing/predict/arima.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr char title[] = "arima.1";
+constexpr double lambda = 0.98;
+constexpr double first_variance = 10;         // of the coefficients, before anything is known
+constexpr double most_variance = 1e4;         // a constant input must not let them grow for ever
+constexpr double lowest = 0.25, highest = 4;  // times the last value
+
+}  // namespace
+
+Arima::Arima() {
+  for (std::size_t i = 0; i < terms; ++i) P_[i][i] = first_variance;
+}
+
+void Arima::observe(double value, double cpu, double memory) {
+  if (!(value > 0 && std::isfinite(value))) return;
+  average_.observe(value, cpu, memory);
+  if (seen_ == 0) unit_ = value;
+  ++seen_;
+  if (last_.size() == p + d) {
+    learn((value - last_.back()) / unit_);
+    last_.erase(last_.begin());
+  }
+  last_.push_back(value);
+}
+
+Arima::Terms Arima::input() const {
+  Terms x{1};
+  for (std::size_t lag = 1; lag <= p; ++lag) {
+    x[lag] = (last_[last_.size() - lag] - last_[last_.size() - lag - 1]) / unit_;
+  }
+  return x;
+}
+
+void Arima::learn(double difference) {
+  const Terms x = input();
+  Terms px{};
+  double spread = lambda, error = difference;
+  for (std::size_t i = 0; i < terms; ++i) {
+    for (std::size_t j = 0; j < terms; ++j) px[i] += P_[i][j] * x[j];
+    spread += x[i] * px[i];
+    error -= theta_[i] * x[i];
+  }
+  double trace = 0;
+  for (std::size_t i = 0; i < terms; ++i) {
+    theta_[i] += px[i] / spread * error;
+    for (std::size_t j = 0; j < terms; ++j) P_[i][j] -= px[i] * px[j] / spread;
+    trace += P_[i][i];
+  }
+  if (trace > most_variance) return;  // what is not excited is not forgotten either
+  for (Terms& row : P_) {
+    for (double& entry : row) entry /= lambda;
+  }
+}
+
+double Arima::predict(double cpu_now, double memory_now) const {
+  if (seen_ == 0) return 0;
+  const double last = last_.back();
+  double answer = average_.predict(cpu_now, memory_now);
+  if (seen_ >= 2 * (p + d)) {
+    const Terms x = input();
+    answer = last;
+    for (std::size_t i = 0; i < terms; ++i) answer += theta_[i] * x[i] * unit_;
+  }
+  return std::isfinite(answer) ? std::clamp(answer, lowest * last, highest * last) : last;
+}
+
+std::string Arima::save() const {
+  StateWriter writer(title);
+  writer.count(seen_).real(unit_).reals(last_);
+  for (const double value : theta_) writer.real(value);
+  for (const Terms& row : P_) {
+    for (const double value : row) writer.real(value);
+  }
+  return writer.text(average_.save()).str();
+}
+
+void Arima::restore(const std::string& text) {
+  StateReader reader(text, title);
+  Arima restored;
+  restored.seen_ = reader.count();
+  restored.unit_ = reader.real();
+  restored.last_ = reader.reals(p + d);
+  reader.require(
+      restored.unit_ > 0 && restored.last_.size() == std::min<std::uint64_t>(restored.seen_, p + d),
+      "values are missing");
+  for (double& value : restored.theta_) value = reader.real();
+  for (Terms& row : restored.P_) {
+    for (double& value : row) value = reader.real();
+  }
+  restored.average_.restore(reader.text());
+  reader.end();
+  *this = std::move(restored);
+}
+
+}  // namespace steelyard::balancing

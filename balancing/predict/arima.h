@@ -1,0 +1,48 @@
+// ARIMA(p, d, 0): an autoregression of the d-th differences, fitted on line.
+//
+//   y(k) = Delta^d v(k),     y(k) = c + phi_1 y(k-1) + ... + phi_p y(k-p) + e(k)
+//
+// fitted by recursive least squares with forgetting lambda:
+//
+//   K = P x / (lambda + x' P x),   theta <- theta + K (y - x' theta),   P <- (P - K x' P) / lambda
+//
+// There is no moving-average part: its terms are errors that nobody measures, and a longer autoregression
+// stands in for it. p = 3, d = 1, lambda = 0.98. Values are in units of the first one. Until 2 (p + d) values
+// are there it answers as the moving average does; every answer lies within [0.25, 4] times the last value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "balancing/predict/ema.h"
+#include "balancing/predict/predictor.h"
+
+namespace steelyard::balancing {
+
+class Arima final : public Predictor {
+ public:
+  Arima();
+
+  void observe(double value, double cpu, double memory) override;
+  [[nodiscard]] double predict(double, double) const override;
+  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Arima>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  static constexpr std::size_t p = 3, d = 1, terms = p + 1;
+  using Terms = std::array<double, terms>;
+
+  [[nodiscard]] Terms input() const;  // 1, y(k-1), ..., y(k-p)
+  void learn(double difference);
+
+  std::uint64_t seen_ = 0;
+  double unit_ = 1;           // the first value
+  std::vector<double> last_;  // the last p + d values, oldest first
+  Terms theta_{};
+  std::array<Terms, terms> P_{};
+  Ema average_;
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,88 @@
+// The proving ground is judged before it judges.
+#include "tests/balancing/arena.h"
+
+#include <gmock/gmock.h>
+
+#include "balancing/policy/equal.h"
+#include "tests/balancing/patterns.h"
+
+namespace steelyard::balancing::arena {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Arena, TheSameSeedGivesTheSameRounds) {
+  for (const auto make : {slow_patterns, quick_patterns}) {
+    const std::vector<Scenario> once = make(0), again = make(0), other = make(1);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      Equal a, b, c;
+      const double first = total_ms(play(once[i], a));
+      EXPECT_EQ(first, total_ms(play(again[i], b))) << once[i].name;
+      EXPECT_NE(first, total_ms(play(other[i], c))) << once[i].name;
+    }
+  }
+}
+
+// LBB (Yao et al. 2024), Table 2: SSGD at 128 each and the balanced split, in ms.
+TEST(Arena, TheEmulatorGoesThroughTable2) {
+  const Scenario scenario("", 512, 1, lbb_table_2());
+  const std::vector<double> even{81.81, 81.49, 85.39, 392.92}, balanced{104.94, 104.14, 103.46, 104.41};
+  const std::vector<double> shares{167, 167, 158, 20};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(scenario.time(i, 1, 128, false), even[i], 0.01);
+    EXPECT_NEAR(scenario.time(i, 1, shares[i], false), balanced[i], 0.01);
+  }
+}
+
+TEST(Arena, DisturbancesDoWhatTheySay) {
+  Scenario s("", 100, 20, {{{10, 1}, "cpu", 0}, {{0, 1}, "gpu", 0}});
+  s.scale(0, 3, 5, 2).add(0, 4, 6, 7).ramp(1, 10, 14, 3).kill(1, 16).outlier(0, 8, 4);
+  const auto ms = [&](std::uint32_t slot, std::uint64_t round) { return s.time(slot, round, 10, false); };
+  EXPECT_EQ(ms(0, 2), 20);
+  EXPECT_EQ(ms(0, 3), 40);
+  EXPECT_EQ(ms(0, 4), 47);
+  EXPECT_EQ(ms(0, 5), 27);
+  EXPECT_EQ(ms(0, 6), 20);
+  EXPECT_EQ(ms(1, 10), 10);
+  EXPECT_EQ(ms(1, 12), 20);
+  EXPECT_EQ(ms(1, 15), 30);
+  EXPECT_EQ(s.request(15).workers.size(), 2u);
+  EXPECT_EQ(s.request(16).workers.size(), 1u);
+  // An outlier is noise: measured, but no part of the truth.
+  EXPECT_EQ(ms(0, 8), 20);
+  EXPECT_EQ(s.time(0, 8, 10, true), 80);
+}
+
+TEST(Arena, TheCoTenantIsSeenBeforeTheRound) {
+  Scenario s("", 100, 200, {{{0, 1}, "cpu", 0}, {{0, 1}, "gpu", 0}}, 3);
+  s.co_tenant(0, 10, 5, 0.4);
+  int busy = 0;
+  for (std::uint64_t k = 1; k <= s.rounds; ++k) {
+    const Request request = s.request(k);
+    EXPECT_EQ(request.workers[1].cpu, -1);
+    EXPECT_NEAR(s.time(0, k, 10, false), 10 / request.workers[0].cpu, 1e-9);
+    busy += request.workers[0].cpu < 1;
+  }
+  EXPECT_GT(busy, 20);
+  EXPECT_LT(busy, 120);
+}
+
+TEST(Arena, TheOracleReachesAHundredPercentOfItself) {
+  for (const Scenario& scenario : slow_patterns()) {
+    Oracle oracle(scenario.truth());
+    EXPECT_DOUBLE_EQ(percent_of_ideal(scenario, oracle), 100) << scenario.name;
+  }
+}
+
+TEST(Arena, ARoundEndsWithItsSlowestAndTheExchange) {
+  Scenario s("", 90, 1, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 4}, "gpu", 0}});
+  s.exchange_ms = 50;
+  Equal equal;
+  const Round round = play(s, equal).front();
+  EXPECT_THAT(round.compute_ms, ElementsAre(30, 60, 120));
+  EXPECT_EQ(round.ms, 170);
+  EXPECT_NEAR(round.straggler_effect(), 90 / 70.0, 1e-12);
+}
+
+}  // namespace
+}  // namespace steelyard::balancing::arena

@@ -1,0 +1,138 @@
+#include "balancing/policy/lbb.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/balancing/arena.h"
+#include "tests/balancing/patterns.h"
+
+namespace steelyard::balancing {
+namespace {
+
+using arena::Round;
+using arena::Scenario;
+using testing::ElementsAre;
+
+std::vector<Cubic> table_2() {
+  return {
+      {{0.005896, 0.00059308}}, {{0.007151, 0.00058077}}, {{0.008291, 0.00060233}}, {{0.050982, 0.00267139}}};
+}
+
+Request request_of(std::uint64_t round, std::uint64_t positions, std::uint32_t workers) {
+  Request request{round, positions, {}};
+  for (std::uint32_t slot = 0; slot < workers; ++slot) request.workers.push_back({.slot = slot});
+  return request;
+}
+
+// Plays one round with given times; the plan that follows.
+std::vector<std::uint64_t> after(Policy& policy, std::uint64_t round, std::uint64_t positions,
+                                 const std::vector<double>& seconds) {
+  const auto workers = static_cast<std::uint32_t>(seconds.size());
+  const std::vector<std::uint64_t> shares = policy.plan(request_of(round, positions, workers));
+  for (std::uint32_t i = 0; i < workers; ++i) policy.observe({i, round, shares[i], seconds[i]});
+  return policy.plan(request_of(round + 1, positions, workers));
+}
+
+// LBB, Alg. 1 and Table 3, profile based: the exact optimum of the emulator, one sample from the printed
+// 166/166/160/20.
+TEST(Lbb, TheProfileGivesTheFirstSplit) {
+  Lbb lbb({.profile = table_2()});
+  EXPECT_THAT(lbb.plan(request_of(1, 512, 4)), ElementsAre(166, 167, 159, 20));
+}
+
+// LBB, Alg. 2: below FT nothing, below RT one sample from the slowest to the fastest, eq. 4 decides.
+TEST(Lbb, TheTwoThresholds) {
+  Lbb lbb;
+  EXPECT_THAT(after(lbb, 1, 300, {1.00, 1.02, 1.04}), ElementsAre(100, 100, 100));  // SE 0.039
+  EXPECT_THAT(after(lbb, 2, 300, {1.00, 1.02, 1.06}), ElementsAre(101, 100, 99));   // SE 0.058
+  EXPECT_THAT(after(lbb, 3, 300, {1.20, 1.02, 1.25}), ElementsAre(101, 101, 98));   // SE 0.199
+}
+
+TEST(Lbb, TheFineStepKeepsTheSum) {
+  Lbb lbb({.step = 4});
+  EXPECT_THAT(after(lbb, 1, 300, {1.0, 1.0, 1.1}), ElementsAre(104, 100, 96));
+}
+
+// LBB, Alg. 2, rapid: T_i(b) = (CT_i - a0_i) / CB_i b + a0_i. With a0 = 0 that is in proportion to speed; the
+// guard wants to see it twice.
+TEST(Lbb, TheRapidGearNeedsTwoRoundsOfThree) {
+  Lbb lbb;
+  EXPECT_THAT(after(lbb, 1, 300, {1, 1, 4}), ElementsAre(101, 100, 99));
+  EXPECT_THAT(after(lbb, 2, 300, {1.01, 1, 3.96}), ElementsAre(134, 133, 33));
+}
+
+// The failure in the authors' own log of 2023-02-23: one outlier, a rapid step to a ruined split.
+TEST(Lbb, ASingleOutlierMovesOneSample) {
+  Lbb lbb({.profile = table_2()});
+  after(lbb, 1, 512, {0.104, 0.104, 0.104, 0.104});
+  EXPECT_THAT(after(lbb, 2, 512, {0.104, 0.955, 0.1041, 0.1042}), ElementsAre(167, 166, 159, 20));
+  EXPECT_THAT(after(lbb, 3, 512, {0.104, 0.104, 0.104, 0.104}), ElementsAre(167, 166, 159, 20));
+}
+
+TEST(Lbb, AsReleasedTheOutlierRuinsTheSplitForGood) {
+  LbbOptions options = lbb_as_released();
+  options.profile = table_2();
+  Lbb lbb(options);
+  after(lbb, 1, 512, {0.104, 0.104, 0.104, 0.104});
+  const auto ruined = after(lbb, 2, 512, {0.104, 0.955, 0.104, 0.104});
+  EXPECT_LT(ruined[1], 40u);
+  // SE is far above RT from now on, but the window stays closed: only one sample per round moves.
+  const auto later = after(lbb, 3, 512, {0.133, 0.025, 0.133, 0.13});
+  EXPECT_EQ(later[1], ruined[1] + 1);
+}
+
+// As released: fine tuning fills the window whatever SE is; in the paper it stops at FT.
+TEST(Lbb, AsReleasedFineTuningGoesOnBelowTheThreshold) {
+  Lbb released(lbb_as_released()), paper;
+  after(released, 1, 300, {1, 1, 1.5});
+  const auto before = released.plan(request_of(2, 300, 3));
+  const auto now = after(released, 2, 300, {1.00, 1.01, 1.02});
+  EXPECT_EQ(now[2], before[2] - 1);
+  after(paper, 1, 300, {1, 1, 1.5});
+  after(paper, 2, 300, {1, 1, 1.5});
+  const auto settled = paper.plan(request_of(3, 300, 3));
+  EXPECT_EQ(after(paper, 3, 300, {1.00, 1.01, 1.02}), settled);
+}
+
+// LBB, section 3.2.3: after a rapid step the window allows only fine steps, while SE is below what it was.
+TEST(Lbb, TheObservationWindow) {
+  Lbb lbb({.profiled_start = false, .profile = table_2()});
+  const Scenario calm("", 512, 3, arena::lbb_table_2(0));
+  const std::vector<Round> rounds = arena::play(calm, lbb);
+  const auto settled = lbb.plan(request_of(4, 512, 4));
+  EXPECT_THAT(settled, ElementsAre(166, 167, 159, 20));
+  // One round above RT inside the window: one sample.
+  const auto next = after(lbb, 4, 512, {0.150, 0.104, 0.1041, 0.1042});
+  EXPECT_THAT(next, ElementsAre(165, 168, 159, 20));
+}
+
+// Test 5 of the rules (section 18) and LBB, Fig. 7: +50 ms rotating every 40 rounds. After the guard's two
+// rounds SE falls below 0.15 with the rapid step and stays there.
+TEST(Lbb, TheRotatingDisturbanceOfFigure7) {
+  Scenario scenario("", 512, 185, arena::lbb_table_2(0));
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    scenario.add(static_cast<std::uint32_t>(k), 25 + 40 * k, 65 + 40 * k, 50);
+  }
+  Lbb lbb({.profile = table_2()});
+  const std::vector<Round> rounds = arena::play(scenario, lbb);
+  for (std::uint64_t onset = 25; onset < 185; onset += 40) {
+    EXPECT_GT(rounds[onset - 1].straggler_effect(), 0.3) << onset;
+    for (std::uint64_t k = onset + 6; k < onset + 40; ++k) {
+      ASSERT_LT(rounds[k - 1].straggler_effect(), 0.15) << "round " << k;
+    }
+  }
+}
+
+// Test 6 of the rules: no regression where there is nothing to gain.
+TEST(Lbb, ANearlyHomogeneousClusterStaysEqual) {
+  EXPECT_GT(arena::percent_of_ideal(arena::homogeneous(0.01), "lbb"), 99.5);
+}
+
+TEST(Lbb, ShortRoundsKeepTheSplit) {
+  Lbb lbb({.profile = table_2()});
+  lbb.plan(request_of(1, 512, 4));
+  EXPECT_THAT(lbb.plan(request_of(2, 51, 4)), ElementsAre(16, 17, 16, 2));
+  EXPECT_THAT(lbb.plan(request_of(3, 512, 4)), ElementsAre(166, 167, 159, 20));
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

@@ -1,0 +1,48 @@
+#include "balancing/policy/static_profile.h"
+
+#include <gmock/gmock.h>
+
+namespace steelyard::balancing {
+namespace {
+
+using testing::ElementsAre;
+
+Request request_of(std::uint64_t positions, std::uint32_t workers) {
+  Request request{1, positions, {}};
+  for (std::uint32_t slot = 0; slot < workers; ++slot) request.workers.push_back({.slot = slot});
+  return request;
+}
+
+// Section 1.2 of the rules: 512 by 100:80:40:20.
+TEST(Static, InProportionToSpeeds) {
+  StaticProfile policy({.speeds = {100, 80, 40, 20}});
+  EXPECT_THAT(policy.plan(request_of(512, 4)), ElementsAre(213, 171, 85, 43));
+}
+
+// Section 1.4 of the rules, on the emulator of LBB Table 2.
+TEST(Static, ExactOnCurves) {
+  StaticProfile policy(
+      {.curves = {{{5.896, 0.59308}}, {{7.151, 0.58077}}, {{8.291, 0.60233}}, {{50.982, 2.67139}}}});
+  EXPECT_THAT(policy.plan(request_of(512, 4)), ElementsAre(166, 167, 159, 20));
+}
+
+TEST(Static, TimesDoNotMatter) {
+  StaticProfile policy({.speeds = {2, 1}});
+  policy.observe({0, 1, 20, 100});
+  EXPECT_THAT(policy.plan(request_of(30, 2)), ElementsAre(20, 10));
+}
+
+TEST(Static, StrangersCountAsTheMean) {
+  StaticProfile policy({.speeds = {3, 1}});
+  EXPECT_THAT(policy.plan(request_of(60, 3)), ElementsAre(30, 10, 20));
+  StaticProfile curves({.curves = {{{0, 1}}, {{0, 3}}}});
+  EXPECT_THAT(curves.plan(request_of(110, 3)), ElementsAre(60, 20, 30));
+}
+
+TEST(Static, WithoutAProfileEqual) {
+  StaticProfile policy;
+  EXPECT_THAT(policy.plan(request_of(31, 3)), ElementsAre(11, 10, 10));
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

@@ -1,0 +1,182 @@
+#include "balancing/policy/steelyard.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "core/random.h"
+#include "tests/balancing/arena.h"
+#include "tests/balancing/patterns.h"
+
+namespace steelyard::balancing {
+namespace {
+
+using arena::Round;
+using arena::Scenario;
+using testing::Each;
+using testing::ElementsAre;
+
+TEST(Steelyard, TheFirstPlanIsEqual) {
+  Steelyard policy;
+  EXPECT_THAT(policy.plan({1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}}), Each(128u));
+}
+
+// The golden of the exact solver (section 1.4 of the rules) with nothing known beforehand.
+TEST(Steelyard, FindsTheOptimumOfTable2InAFewRounds) {
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(Scenario("", 512, 30, arena::lbb_table_2(0)), policy);
+  EXPECT_LT(rounds[2].straggler_effect(), 0.1);
+  const std::vector<double> best{166, 167, 159, 20};
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_NEAR(static_cast<double>(rounds[29].share(i)), best[i], 1);
+}
+
+TEST(Steelyard, NoiseMovesLittle) {
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(Scenario("", 512, 300, arena::lbb_table_2(0.02), 4), policy);
+  for (std::size_t k = 50; k < 300; ++k) {
+    EXPECT_NEAR(static_cast<double>(rounds[k].share(0)), 166, 6) << "round " << k + 1;
+  }
+}
+
+TEST(Steelyard, ANewcomerCountsAsTheMeanOfItsKind) {
+  Steelyard policy;
+  Scenario scenario("", 900, 20, {{{0, 1}, "gpu", 0}, {{0, 2}, "cpu", 0}, {{0, 9}, "gpu", 0}});
+  scenario.join(2, 11);
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  EXPECT_NEAR(static_cast<double>(rounds[9].share(0)), 600, 8);
+  EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 360, 8);  // 1 : 1/2 : 1
+  EXPECT_NEAR(static_cast<double>(rounds[19].share(2)), 900 / 9.0 / (1 + 0.5 + 1 / 9.0), 8);
+}
+
+TEST(Steelyard, ASlotThatReturnsIsMeasuredAnew) {
+  Scenario scenario("", 600, 30, {{{0, 1}, "gpu", 0}, {{0, 1}, "gpu", 0}});
+  Steelyard policy;
+  arena::play(scenario, policy);
+  policy.plan({31, 600, {{.slot = 0}}});
+  EXPECT_THAT(policy.plan({32, 600, {{.slot = 0}, {.slot = 1}}}), ElementsAre(300, 300));
+}
+
+// The worker says before the round that half of its CPU is gone; nothing has been measured there yet.
+TEST(Steelyard, HearsOfTheCoTenantBeforeTheRound) {
+  Scenario scenario("", 600, 200, {{{0, 1}, "cpu", 0.02}, {{0, 1}, "cpu", 0.02}}, 3);
+  scenario.co_tenant(0, 20, 10, 0.5);
+  Steelyard policy;
+  arena::play(scenario, policy);
+  for (const auto& [cpu, share] : {std::pair{1.0, 300.0}, std::pair{0.5, 200.0}, std::pair{0.25, 120.0}}) {
+    const auto what_if = policy.clone();
+    const auto shares = what_if->plan({201, 600, {{.slot = 0, .cpu = cpu}, {.slot = 1, .cpu = 1}}});
+    EXPECT_NEAR(static_cast<double>(shares[0]), share, 20) << cpu;
+  }
+}
+
+// A signal that has nothing to do with the time is not listened to.
+TEST(Steelyard, IgnoresASignalThatOnlyJitters) {
+  Steelyard policy;
+  Request request{0, 600, {{.slot = 0}, {.slot = 1}}};
+  for (request.round = 1; request.round <= 100; ++request.round) {
+    for (WorkerView& worker : request.workers) worker.cpu = unit(hash(request.round, worker.slot));
+    const auto shares = policy.plan(request);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const double noise = 1 + 0.04 * (unit(hash(request.round, i, 7)) - 0.5);
+      policy.observe(
+          {i, request.round, shares[i], static_cast<double>(shares[i]) * noise, request.workers[i].cpu});
+      if (request.round <= 20) continue;
+      EXPECT_NEAR(static_cast<double>(shares[i]), 300, 12) << request.round;
+    }
+  }
+}
+
+// The marginal value of a worker: with it the round takes 300 ms, without it 80.
+TEST(Steelyard, WhoOnlyDelaysRestsAndIsTriedAtGrowingIntervals) {
+  const Scenario scenario("", 256, 3000, {{{5, 0.5}}, {{5, 0.7}}, {{300, 0.5}}}, 8);
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  std::vector<std::size_t> trials;
+  for (std::size_t k = 3; k < rounds.size(); ++k) {
+    if (rounds[k].share(2) == 0) continue;
+    EXPECT_EQ(rounds[k].share(2), 1u) << "round " << k + 1;
+    trials.push_back(k);
+  }
+  ASSERT_GE(trials.size(), 3u);
+  EXPECT_LE(trials.size(), 6u);
+  for (std::size_t i = 2; i < trials.size(); ++i) {
+    EXPECT_GT(trials[i] - trials[i - 1], 1.9 * static_cast<double>(trials[i - 1] - trials[i - 2]));
+  }
+}
+
+TEST(Steelyard, WhoRecoversWorksAgain) {
+  Scenario scenario("", 256, 600, {{{5, 0.5}, "gpu", 0.01}, {{5, 0.7}, "gpu", 0.01}, {{5, 0.5}, "gpu", 0.01}},
+                    8);
+  scenario.add(2, 50, 100, 200);
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  EXPECT_EQ(rounds[70].share(2), 0u);
+  EXPECT_NEAR(static_cast<double>(rounds[599].share(2)), static_cast<double>(rounds[599].share(0)), 8);
+}
+
+TEST(Steelyard, WhoMayNotRestKeepsASample) {
+  Steelyard policy;
+  Request request{0, 256, {{.slot = 0}, {.slot = 1, .may_rest = false}, {.slot = 2, .least = 3}}};
+  for (request.round = 1; request.round < 60; ++request.round) {
+    const auto shares = policy.plan(request);
+    EXPECT_GE(shares[1], 1u);
+    EXPECT_GE(shares[2], 3u);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      policy.observe(
+          {i, request.round, shares[i], (i == 0 ? 0.0 : 1.0) + 0.001 * static_cast<double>(shares[i])});
+    }
+  }
+}
+
+// In its own model the plan is never slower than the best single worker (it is a split too).
+TEST(Steelyard, NeverSlowerThanOneAloneInItsOwnModel) {
+  const Scenario scenario("", 64, 60, {{{1, 0.1}, "gpu", 0}, {{40, 0.1}, "gpu", 0}, {{60, 0.1}, "gpu", 0}});
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  EXPECT_THAT(rounds[20].shares, ElementsAre(64, 0, 0));
+  EXPECT_LE(rounds[20].ms, scenario.time(0, 21, 64) + 1e-9);
+}
+
+// Short rounds and evaluations are solved for themselves and disturb nothing.
+TEST(Steelyard, OtherLengthsLeaveTheSplitAlone) {
+  const Scenario scenario("", 512, 40, arena::lbb_table_2(0.01), 3);
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  const auto usual = policy.clone()->plan(scenario.request(40));
+  Request request = scenario.request(40);
+  for (const std::uint64_t positions : {1u, 7u, 100u, 10000u}) {
+    request.positions = positions;
+    const auto shares = policy.plan(request);
+    EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}), positions);
+  }
+  // 100 samples: the GTX 750, with its 51 ms of fixed cost, would only delay them.
+  request.positions = 100;
+  EXPECT_EQ(policy.plan(request)[3], 0u);
+  request.positions = 512;
+  EXPECT_EQ(policy.plan(request), usual);
+}
+
+// Many false alarms: with accidents all the time, nothing is believed at once.
+TEST(Steelyard, FrequentAccidentsStayAccidents) {
+  Scenario scenario("", 512, 300, arena::lbb_table_2(0.01), 3);
+  for (std::uint32_t k = 20; k < 300; k += 5) scenario.outlier(k % 4, k, 3);
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  for (std::size_t k = 30; k < 300; ++k) {
+    EXPECT_NEAR(static_cast<double>(rounds[k].share(0)), 166, 9) << "round " << k + 1;
+  }
+}
+
+// A cluster where changes have lasted: from the third on one round is enough.
+TEST(Steelyard, LearnsThatChangesLast) {
+  Scenario scenario("", 512, 400, arena::lbb_table_2(0.01), 3);
+  for (std::uint64_t k = 50; k < 400; k += 60) scenario.scale(1, k, k + 30, 2.5);
+  Steelyard policy;
+  Oracle oracle(scenario.truth());
+  const std::vector<Round> rounds = arena::play(scenario, policy), ideal = arena::play(scenario, oracle);
+  EXPECT_GT(rounds[50].ms, 1.3 * ideal[50].ms);    // the second round of the first change
+  EXPECT_LT(rounds[290].ms, 1.1 * ideal[290].ms);  // of the fifth
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

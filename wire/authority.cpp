@@ -1,0 +1,67 @@
+#include "wire/authority.h"
+
+namespace steelyard {
+namespace {
+
+// One row a message: who says it. What travels on one machine only is never believed from a wire.
+struct Speakers {
+  Role it;
+
+  [[nodiscard]] bool any() const { return it == Role::worker || it == Role::shard; }
+
+  bool operator()(const Hello&) const { return any(); }
+  bool operator()(const Leave&) const { return any(); }
+  bool operator()(const Ready&) const { return it == Role::worker; }
+  bool operator()(const Report&) const { return it == Role::worker; }
+  bool operator()(const WorkerBeat&) const { return it == Role::worker; }
+  bool operator()(const Pull&) const { return it == Role::worker; }
+  bool operator()(const Push&) const { return it == Role::worker; }
+
+  bool operator()(const NonFinite&) const { return it == Role::shard; }
+  bool operator()(const Covered&) const { return it == Role::shard; }
+  bool operator()(const Closed&) const { return it == Role::shard; }
+  bool operator()(const ShardBeat&) const { return it == Role::shard; }
+  bool operator()(const Parameters&) const { return it == Role::shard; }
+  bool operator()(const Gone&) const { return it == Role::shard; }
+  bool operator()(const State&) const { return it == Role::shard; }
+
+  bool operator()(const KeeperBeat&) const { return it == Role::keeper; }
+  bool operator()(const Saved&) const { return it == Role::keeper; }
+  bool operator()(const Load&) const { return it == Role::keeper; }
+  bool operator()(const Fetch&) const { return it == Role::keeper; }
+
+  bool operator()(const Welcome&) const { return it == Role::scheduler; }
+  bool operator()(const Refuse&) const { return it == Role::scheduler; }
+  bool operator()(const Roster&) const { return it == Role::scheduler; }
+  bool operator()(const Open&) const { return it == Role::scheduler; }
+  bool operator()(const Start&) const { return it == Role::scheduler; }
+  bool operator()(const Commit&) const { return it == Role::scheduler; }
+  bool operator()(const Again&) const { return it == Role::scheduler; }
+  bool operator()(const SchedulerBeat&) const { return it == Role::scheduler; }
+  bool operator()(const Save&) const { return it == Role::scheduler; }
+  bool operator()(const Stop&) const { return it == Role::scheduler; }
+
+  bool operator()(const Lost&) const { return false; }
+  bool operator()(const Alien&) const { return false; }
+  bool operator()(const Interrupt&) const { return false; }
+  bool operator()(const Final&) const { return false; }
+  bool operator()(const Computed&) const { return false; }
+};
+
+}  // namespace
+
+bool may_say(Role speaker, const Message& message) {
+  const auto ask = [&](const auto& receiver) { return std::visit(Speakers{speaker}, receiver); };
+  return std::visit(Overloaded{
+                        [&](const ToScheduler& it) { return ask(it); },
+                        [&](const ToShard& it) { return ask(it); },
+                        [&](const ToWorker& it) { return ask(it); },
+                        [&](const ToKeeper& it) { return ask(it); },
+                        [](const ToCompute&) { return false; },
+                        [](const ToRecorder&) { return false; },
+                        [](const ToLink&) { return false; },
+                    },
+                    message);
+}
+
+}  // namespace steelyard

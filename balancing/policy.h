@@ -51,8 +51,9 @@ class Policy {
   virtual void observe(const Sample& sample) = 0;
 
   // One share per worker, in the order of request.workers. They sum to request.positions, exactly; a share is
-  // 0 only if there are fewer positions than workers, if the worker's bounds say so, or if it may rest and the
-  // round is faster without it. Throws Failure (configuration) if the workers together cannot take so many.
+  // 0 only if there are fewer positions than workers, if the worker's bounds say so, or if it may rest and
+  // the round is faster without it. Throws Failure (configuration) if the workers together cannot take so
+  // many.
   //
   // One round may be asked about several times: what a lost worker owed is divided by a request of its own,
   // and so is an evaluation, of which no sample is ever observed.

@@ -4,10 +4,15 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <utility>
+#include <optional>
+
+#include "core/time.h"
 
 namespace steelyard {
 namespace {
+
+// The kernel may tell a child of its parent's end more than once, a thread of the parent at a time.
+constexpr Duration same_request = std::chrono::milliseconds(300);
 
 sigset_t watched() {
   sigset_t set;
@@ -28,13 +33,17 @@ SignalWatch::SignalWatch(std::function<void(int)> on_request) {
   block_signals();
   thread_ = std::thread([this, on_request = std::move(on_request)] {
     const sigset_t set = watched();
-    bool asked = false;
+    std::optional<Time> asked;
     while (!done_) {
       const timespec patience{0, 100'000'000};
       const int signal = sigtimedwait(&set, nullptr, &patience);
       if (signal < 0) continue;
-      if (std::exchange(asked, true)) _exit(128 + signal);
-      on_request(signal);
+      if (!asked) {
+        asked = steady_now();
+        on_request(signal);
+      } else if (steady_now() - *asked > same_request) {
+        _exit(128 + signal);
+      }
     }
   });
 }

@@ -1,5 +1,5 @@
-// Orderly endings: the first SIGINT or SIGTERM is told to `on_request`, on a thread of its own; the second
-// ends the process at once with the code 128 + signal.
+// Orderly endings: the first SIGINT or SIGTERM is told to `on_request`, on a thread of its own; a second one,
+// unless it is the same request told twice, ends the process at once with the code 128 + signal.
 //
 // Construct before any other thread is started: they inherit the blocked signals.
 #pragma once

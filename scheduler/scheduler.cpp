@@ -6,7 +6,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t members_at_most = 4096;
+constexpr std::size_t members_at_most = 65'536;
 constexpr Duration reconnect = std::chrono::seconds(2);  // for a server whose connection broke to come back
 constexpr Duration farewell = std::chrono::seconds(2);   // for everybody to hear Stop
 
@@ -72,9 +72,11 @@ void Scheduler::beat(Time now, Outbox& out) {
   }
   for (const std::uint32_t slot : silent) lose_shard(slot, out);
   confirm(now);
-  if (phase_ == Phase::saving && interrupted_ && members_.working().empty() &&
-      std::ranges::any_of(
-          works_, [](const Work& work) { return work.purpose() == Purpose::train && !work.closed; })) {
+  const auto in_the_way = [&](const Work& work) {
+    return work.purpose() == Purpose::train && !work.closed && work.round() < saves_.rbegin()->first;
+  };
+  if (phase_ == Phase::saving && interrupted_ && members_.working().empty() && !saves_.empty() &&
+      std::ranges::any_of(works_, in_the_way)) {
     give_up_saving("no worker is left to finish the round");
   }
   const bool complete = members_.shards.size() == job_.shards;

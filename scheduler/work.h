@@ -21,7 +21,7 @@ struct Piece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
   bool reported = false;
-  Time since;                // of the last thing said about it: issued, reported, asked for again
+  Time since{};              // of the last thing said about it: issued, reported, asked for again
   bool asked_again = false;  // the owner was asked to push it again
   unsigned refusals = 0;     // how often its numbers were not finite
   // What was reported of it; nothing if it was done without.

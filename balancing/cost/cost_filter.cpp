@@ -14,8 +14,9 @@ constexpr double shape_drift = 2, least_shape_drift = 0.03;  // in units of the 
 constexpr double odd = 2.5, far = 4;                         // deviations
 constexpr double least_odd = 0.03, least_far = 0.1;          // relative: less is never called odd, or far
 constexpr double jump_doubt = 0.7;                           // of the level after a sudden change
-constexpr double clear_load = 0.2;  // move of the load that makes a slow round no accident
-constexpr double nearly = 0.85;     // of a time known from before
+constexpr double clear_load = 0.2;        // move of the load that makes a slow round no accident
+constexpr std::uint64_t calm_prior = 20;  // rounds, so that two onsets soon after the start are no rule
+constexpr double nearly = 0.85;           // of a time known from before
 
 }  // namespace
 
@@ -24,6 +25,7 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
     first(batch, cpu);
     return Verdict::none;
   }
+  calm_ += slow_ ? 0 : 1;
   const double units = batch.samples / unit_, seconds = batch.seconds;
   // What the signal says was known before the round, so it is part of the prediction.
   const double load = load_growth(cpu), known = signal_.gain() * load;
@@ -40,16 +42,22 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
   if (is_odd && odd_ && odd_->surprise * surprise > 0) {
     const Odd before = *odd_;
     odd_.reset();
-    // Of two that agree the mean is more than each; otherwise only the newer one says how it is now.
-    const bool agree =
-        before.held && std::abs(before.surprise - surprise) < std::max(far * deviation, least_far);
-    jump(agree ? seconds * std::exp((before.surprise - surprise) / 2) : seconds, surprise);
+    // Of two that agree the mean is more than each; otherwise one of them is an accident on top of the
+    // change, and what both have in common is the smaller one.
+    const double apart = std::abs(before.surprise - surprise);
+    const bool agree = before.held && apart < std::max(far * deviation, least_far);
+    const double smaller = std::min(std::abs(before.surprise), std::abs(surprise));
+    const double change = agree ? (before.surprise + surprise) / 2 : std::copysign(smaller, surprise);
+    jump(predicted() * std::exp(before.held ? change : surprise), surprise);
+    if (agree) settled_ = 2;
+    if (before.held) remember(change, load);
     return before.held ? Verdict::lasted : verdict;
   }
   const bool corroborated = load * surprise > 0 && std::abs(load) > clear_load;
   if (is_far && (believe || corroborated || was_as_fast(seconds))) {
     odd_.reset();
     believed_ = Odd{units, seconds, surprise, false};
+    remember(surprise, load);
     jump(seconds, surprise);
     return verdict;
   }
@@ -66,6 +74,7 @@ void CostFilter::first(TimedBatch batch, double cpu) {
   shape_ = CostLine(1, batch.seconds);
   levels_.fill({std::log(batch.seconds), first_doubt * first_doubt, 0});
   noise_ = first_noise;
+  settled_ = 1;
   if (cpu >= 0) load_ = LeadingSignal::load(cpu);
 }
 
@@ -92,7 +101,16 @@ CostFilter::Verdict CostFilter::judge_last(double seconds) {
   if (!believed_) return Verdict::none;
   const double change = std::abs(believed_->surprise);
   believed_.reset();
-  return std::abs(std::log(seconds / predicted())) < change / 2 ? Verdict::lasted : Verdict::accident;
+  if (std::abs(std::log(seconds / predicted())) < change / 2) return Verdict::lasted;
+  if (slow_ && onsets_ > 0) --onsets_, slow_ = false;
+  return Verdict::accident;
+}
+
+// For the risk. What the CPU share tells will be seen before the round the next time, and is none.
+void CostFilter::remember(double surprise, double load) {
+  const bool onset = surprise > 0 && !slow_ && std::abs(load) < clear_load;
+  if (onset) growth_ = onsets_ == 0 ? surprise : std::min(surprise, 1.5 * growth_), ++onsets_;
+  slow_ = onset || (slow_ && surprise > 0);
 }
 
 bool CostFilter::was_as_fast(double seconds) const {
@@ -112,6 +130,7 @@ void CostFilter::Level::update(double measured, double noise) {
 }
 
 void CostFilter::follow(double seconds) {
+  ++settled_;
   const double measured = std::log(seconds);
   for (std::size_t k = 0; k < levels_.size(); ++k) {
     Level& level = levels_[k];
@@ -136,6 +155,7 @@ void CostFilter::follow(double seconds) {
 }
 
 void CostFilter::jump(double seconds, double surprise) {
+  settled_ = 0;
   if (surprise > 0 && (!fast_ || predicted() < (*fast_)(units_))) {
     const double scale = predicted() / shape_->at(units_);
     fast_ = {scale * shape_->fixed(), scale * shape_->slope()};
@@ -157,6 +177,11 @@ double CostFilter::doubt(double samples) const {
   return std::hypot(std::sqrt(levels_[chosen_].variance), shape_->doubt(units_, samples / unit_));
 }
 
+CostFilter::Risk CostFilter::risk() const {
+  if (slow_ || onsets_ < 2) return {};
+  return {static_cast<double>(onsets_) / static_cast<double>(calm_ + calm_prior), std::exp(growth_)};
+}
+
 void CostFilter::save(StateWriter& writer) const {
   writer.count(shape_ ? 1 : 0);
   if (!shape_) return;
@@ -170,6 +195,7 @@ void CostFilter::save(StateWriter& writer) const {
     if (maybe)
       writer.real(maybe->units).real(maybe->seconds).real(maybe->surprise).count(maybe->held ? 1 : 0);
   }
+  writer.count(settled_).count(onsets_).count(calm_).count(slow_ ? 1 : 0).real(growth_);
   writer.count(fast_ ? 1 : 0);
   if (fast_) writer.real(fast_->fixed).real(fast_->per_sample);
 }
@@ -197,6 +223,11 @@ void CostFilter::restore(StateReader& reader) {
     one.held = reader.count(1) == 1;
     *maybe = one;
   }
+  settled_ = reader.count();
+  onsets_ = reader.count();
+  calm_ = reader.count();
+  slow_ = reader.count(1) == 1;
+  growth_ = reader.real();
   if (reader.count(1) == 0) return;
   const double fixed = reader.real();
   fast_ = Affine{fixed, reader.real()};

@@ -2,7 +2,7 @@
 //
 //   T(b) = level * shape(b) / shape(b of the last round)
 //
-// Five ideas, each for one thing that machines do:
+// Six ideas, each for one thing that machines do:
 //  - shape: one line with a fixed and a variable part (cost_line.h) that takes drift for granted, since a
 //    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that are
 //    free;
@@ -13,6 +13,7 @@
 //  - lasting changes: if the next one is odd in the same direction both are followed at once. So after a step
 //    two rounds run with the old split and no more. One round is enough if the CPU share moved as well, if
 //    the worker is as fast as it has been before, or if the caller says that sudden changes last here;
+//  - risk: how often it became slow in that way, and by how much;
 //  - leading signals: what the CPU share says about the time (leading_signal.h) is applied before the round.
 //
 // A plain object of one thread; some 0.3 microseconds per measurement.
@@ -42,6 +43,16 @@ class CostFilter {
   [[nodiscard]] double doubt(double samples) const;  // relative deviation of the curve there
   [[nodiscard]] double noise() const { return noise_; }
 
+  // Whether two measurements agree on how it is since the last sudden change, or the start.
+  [[nodiscard]] bool settled() const { return settled_ >= 2; }
+
+  // The danger that it becomes slow in the next round, all at once and lastingly, as it has before.
+  struct Risk {
+    double probability = 0;  // 0 while it is slow, and until it has happened twice
+    double factor = 1;       // of its time, the last time it happened
+  };
+  [[nodiscard]] Risk risk() const;
+
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);
 
@@ -61,6 +72,7 @@ class CostFilter {
   void go_to(double units);
   void follow(double seconds);
   void jump(double seconds, double surprise);
+  void remember(double surprise, double load);
   Verdict judge_last(double seconds);
   [[nodiscard]] bool was_as_fast(double seconds) const;
   void listen(double surprise, double cpu, double deviation);
@@ -79,6 +91,11 @@ class CostFilter {
   double load_ = -1;  // of the CPU at the last batch that told it; -1 if none did
   LeadingSignal signal_;
   std::optional<Odd> odd_, believed_;
+  std::uint64_t settled_ = 0;   // measurements followed since the last sudden change, or the start
+  std::uint64_t onsets_ = 0;    // lasting changes to slower
+  std::uint64_t calm_ = 0;      // rounds in which one could have come
+  bool slow_ = false;           // one has come and not gone yet
+  double growth_ = 0;           // of the logarithm of the time in the last one
   std::optional<Affine> fast_;  // seconds over units: as it was before it became slow
 };
 

@@ -38,7 +38,8 @@ Cubic fit_cubic(std::span<const TimedBatch> batches) {
   std::set<double> sizes;
   double largest = 0;
   for (const TimedBatch& batch : batches) {
-    const bool usable = batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples + batch.seconds);
+    const bool usable =
+        batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples + batch.seconds);
     if (!usable) continue;
     good.push_back(batch);
     sizes.insert(batch.samples);

@@ -7,12 +7,12 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double least_share = 0.05;
-constexpr double memory = 0.995;       // per round
-constexpr double prior = 4;            // 1 / variance of the gain before anything is known
-constexpr double sure = 3;             // deviations from 0
+constexpr double memory = 0.995;  // per round
+constexpr double prior = 4;       // 1 / variance of the gain before anything is known
+constexpr double sure = 3;        // deviations from 0
 constexpr double most_gain = 2;
-constexpr double clear_move = 0.2;     // of the load; with less, a large growth has other reasons
-constexpr double largest_growth = 3;   // deviations believed of a round without a clear move
+constexpr double clear_move = 0.2;    // of the load; with less, a large growth has other reasons
+constexpr double largest_growth = 3;  // deviations believed of a round without a clear move
 
 }  // namespace
 

@@ -27,7 +27,8 @@ void Boa::observe(const Sample& sample) {
   if (!possible(sample)) return;
   last_.add(sample);
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
-  Model& model = models_.try_emplace(sample.slot, Model{ForgettingLine(options_.forgetting), {}}).first->second;
+  Model& model =
+      models_.try_emplace(sample.slot, Model{ForgettingLine(options_.forgetting), {}}).first->second;
   const bool late = !model.line.empty() && batch.seconds > straggling * model.line.curve()(batch.samples);
   if (!late) model.late.clear();
   model.line.add(batch);

@@ -1,5 +1,5 @@
-// BOA (Yang, Kang, Youn: J. Supercomputing 76(1), 2020): a linear performance model per worker, made of nothing
-// but measured batches and times, and the exact min-max integer program over these models,
+// BOA (Yang, Kang, Youn: J. Supercomputing 76(1), 2020): a linear performance model per worker, made of
+// nothing but measured batches and times, and the exact min-max integer program over these models,
 //
 //   t_i(b) = alpha_i b + beta_i        recursive least squares with forgetting (cost/forgetting_line.h)
 //   minimise T  subject to  t_i(b_i) <= T,  sum b_i = X,  b_i integer within its bounds.

@@ -5,8 +5,8 @@
 //   r_i = p_i / sum_j p_j        (eq. 3)
 //   b_i = largest_remainder(r_i X)
 //
-// with d_i the fraction of the data and t_i the pure compute time of worker i in the epoch. The first epoch is
-// an equal split.
+// with d_i the fraction of the data and t_i the pure compute time of worker i in the epoch. The first epoch
+// is an equal split.
 //
 // What the sources leave open, decided here:
 //  - d_i / t_i is the epoch's samples over its compute seconds, so that workers that came late compare;

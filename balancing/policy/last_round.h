@@ -1,8 +1,8 @@
 // What the workers did in the newest round that anybody has reported.
 //
 // Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) look at a round once, when
-// all who had a share in it are here. Several pieces of one worker in one round count as one share. Samples of
-// rounds before the newest come too late and are ignored.
+// all who had a share in it are here. Several pieces of one worker in one round count as one share. Samples
+// of rounds before the newest come too late and are ignored.
 #pragma once
 
 #include <cstdint>

@@ -15,13 +15,15 @@
 //    frozen;
 //  - a worker that is missing in a request is forgotten, and measured anew should its slot return;
 //
-// On GPUs, whose time does not go through the origin: no prediction, but a search that moves a few samples from
-// the straggler to the leader (leader_straggler.h). It starts from an equal split, which is followed by one in
-// proportion to the measured speeds as soon as everybody has one. Who is searched down to nothing is left out
-// until the workers change ("restart without that worker"), if it may rest; else it keeps one sample.
+// On GPUs, whose time does not go through the origin: no prediction, but a search that moves a few samples
+// from the straggler to the leader (leader_straggler.h). It starts from an equal split, which is followed by
+// one in proportion to the measured speeds as soon as everybody has one. Who is searched down to nothing is
+// left out until the workers change ("restart without that worker"), if it may rest; else it keeps one
+// sample.
 //
-// Mixed clusters (the paper is silent): all CPUs together are one party of the search, and share what it grants
-// them in proportion to their predicted speeds. The straggler and the leader may then be of either kind.
+// Mixed clusters (the paper is silent): all CPUs together are one party of the search, and share what it
+// grants them in proportion to their predicted speeds. The straggler and the leader may then be of either
+// kind.
 #pragma once
 
 #include <map>
@@ -71,7 +73,7 @@ class LbBsp final : public Policy {
 
   LbBspOptions options_;
   std::map<std::uint32_t, std::unique_ptr<Predictor>>
-      predictors_;  // by slot; only of workers that were measured
+      predictors_;            // by slot; only of workers that were measured
   Split split_;               // the last plan for a round of the usual length
   std::uint64_t rested_ = 0;  // rounds since it was solved
   // Of the search; without meaning where all workers are CPUs.

@@ -62,7 +62,8 @@ void LbBsp::move(const Request& request, const LeaderStraggler::Move& move) {
     if (party(worker) != move.from) continue;
     const bool leaves = move.removes && may_rest(worker);
     const std::uint64_t least = leaves ? 0 : bounds[i].least;
-    const std::uint64_t part = std::min(move.samples - taken, split_.shares[i] - std::min(split_.shares[i], least));
+    const std::uint64_t part =
+        std::min(move.samples - taken, split_.shares[i] - std::min(split_.shares[i], least));
     split_.shares[i] -= part, taken += part;
     if (leaves && split_.shares[i] == 0) removed_.insert(worker.slot);
   }

@@ -43,7 +43,8 @@ std::vector<std::uint64_t> Lbb::plan(const Request& request) {
 // The first split among these workers.
 void Lbb::start(const Request& request, const std::vector<Bound>& bounds) {
   const bool solve = !options_.profile.empty() && options_.profiled_start;
-  split_ = Split::of(request, solve ? profile_split(options_.profile, request) : split_.adapted(request, bounds));
+  split_ =
+      Split::of(request, solve ? profile_split(options_.profile, request) : split_.adapted(request, bounds));
   const std::set<std::uint32_t> present = slots_of(request);
   std::erase_if(known_, [&](const auto& entry) { return !present.contains(entry.first); });
   effects_.clear();

@@ -20,8 +20,8 @@ std::vector<Bound> share_bounds(const Request& request);
 // cannot take the round without them nobody rests.
 std::vector<Bound> share_bounds(const Request& request, const std::set<std::uint32_t>& resting);
 
-// The same where everybody who may rest may also be given nothing: the exact allocator then leaves out whoever
-// would only delay the round.
+// The same where everybody who may rest may also be given nothing: the exact allocator then leaves out
+// whoever would only delay the round.
 std::vector<Bound> with_rest(const Request& request, std::vector<Bound> bounds);
 
 [[nodiscard]] bool may_rest(const WorkerView& worker);

@@ -54,8 +54,9 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
     const std::vector<Bound> limits = share_bounds(request);
     return min_max(costs, workers_.empty() ? limits : with_rest(request, limits), request.positions);
   }
-  Shares best = solve(request, costs);
-  if (worth_a_move(request, costs, best)) split_ = Split::of(request, std::move(best));
+  const std::vector<Affine> cautious = insured(request, costs);
+  Shares best = solve(request, cautious);
+  if (worth_a_move(request, cautious, best)) split_ = Split::of(request, std::move(best));
   return split_.shares;
 }
 
@@ -131,7 +132,7 @@ bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& 
     const auto rest = rests_.find(slot);
     const bool on_trial = rest != rests_.end() && rest->second.trying;
     if (on_trial && rest->second.until == request.round) continue;  // it has not been measured yet
-    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() &&
+    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() && known->second.settled() &&
                         curves[i](1) * (1 - known->second.doubt(1)) > without;
     if (faster && delays) {
       const double delay = curves[i](1) / without - 1;

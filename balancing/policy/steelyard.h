@@ -8,9 +8,14 @@
 //  - fixed costs and speeds are learned apart, so the split is right two rounds after the start;
 //  - a sudden change is believed when the next round confirms it. If in this job changes have lasted so far
 //    (two at least, and three times as many as were accidents), the first round is enough;
+//  - who has become slow again and again, and would hold up all others the next time, is treated as slow
+//    between two times too, if that is the lesser loss:
+//        E(x) = max T(x) + sum_i p_i lag max(0, f_i T_i(x_i) - max T(x)),
+//    with p_i the chance per round, f_i the factor of the last time, lag the rounds until it is believed;
 //  - on CPUs the share of the machine that is left moves the split before the round, once it has shown to
 //    matter;
-//  - a worker without whom the round is faster, and surely so, rests. It is tried again with one sample, at
+//  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
+//  is tried again with one sample, at
 //    first after 8 rounds, or after 40 times the rounds that a trial costs if that is later, and each time
 //    after twice as many; or at once when its CPU share says that it would help. Because any one
 //    worker alone is a split too, the plan is never slower in its own model than the best single worker;
@@ -54,6 +59,8 @@ class Steelyard final : public Policy {
 
   void forget_absent(const Request& request);
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
+  // The curves with the risk of sudden slowness in them, where that pays.
+  [[nodiscard]] std::vector<Affine> insured(const Request& request, std::vector<Affine> curves) const;
   // The exact split, after who has to rest was sent to rest and who is to be tried was called back.
   Shares solve(const Request& request, const std::vector<Affine>& curves);
   [[nodiscard]] std::set<std::uint32_t> still_resting(const Request& request,

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "process_run.h"
+#include "tests/cli/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <memory>
 
-#include "process_run.h"
+#include "tests/cli/process_run.h"
 
 namespace steelyard {
 namespace {

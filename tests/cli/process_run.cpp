@@ -1,4 +1,4 @@
-#include "process_run.h"
+#include "tests/cli/process_run.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "process_run.h"
+#include "tests/cli/process_run.h"
 
 namespace steelyard {
 namespace {

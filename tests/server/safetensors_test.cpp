@@ -72,9 +72,9 @@ TEST(Safetensors, BeginsItsValuesAtAMultipleOf64) {
 
 // A header of the kind that other programs write: other order, no padding, values that are not aligned.
 TEST(Safetensors, ReadsTheFilesOfOthers) {
-  const std::string file = file_of(
-      R"({"y":{"data_offsets":[4,12],"shape":[2],"dtype":"F32"},"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )",
-      floats({1, 2, 3}));
+  const std::string file = file_of(R"({"y":{"data_offsets":[4,12],"shape":[2],"dtype":"F32"},)"
+                                   R"("x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )",
+                                   floats({1, 2, 3}));
   const TensorFile read = parse_safetensors(bytes_of(file), "f");
   ASSERT_EQ(read.tensors.size(), 2U);
   EXPECT_EQ(read.tensors[0].name, "x");

@@ -17,6 +17,14 @@ using ::testing::IsEmpty;
 
 // Files whose test has another name, or that have none: where they are tested, and why there.
 const std::map<std::string, std::string> tested_elsewhere{
+    {"balancing/cost/cost_line.cpp",
+     "tests/balancing/cost/cost_filter_test.cpp: the line that the filter keeps"},
+    {"balancing/cost/leading_signal.cpp",
+     "tests/balancing/policy/steelyard_test.cpp: a share that leads speed"},
+    {"balancing/policy/last_round.cpp", "tests/balancing/policy/split_test.cpp: whose split is it"},
+    {"balancing/policy/lb_bsp_search.cpp", "tests/balancing/policy/lb_bsp_test.cpp: GPUs and mixed clusters"},
+    {"balancing/policy/steelyard_insurance.cpp", "tests/balancing/policy/steelyard_test.cpp: a part of it"},
+    {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},
     {"cli/children.cpp", "tests/cli/process_train_test.cpp: whole processes"},

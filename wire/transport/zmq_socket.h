@@ -42,8 +42,8 @@ class ZmqSocket {
   [[nodiscard]] int monitor_descriptor() const { return monitor_.get(zmq::sockopt::fd); }
   std::optional<SocketEvent> next_event();  // does not block
 
-  // Kept by whoever sends and reads: a read found nothing, and nothing was sent since. Only then does the data
-  // descriptor tell all that is to come.
+  // Kept by whoever sends and reads: a read found nothing, and nothing was sent since. Only then does the
+  // data descriptor tell all that is to come.
   bool quiet = false;
 
  private:

@@ -1,0 +1,65 @@
+#include "wire/authority.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/wire/made_messages.h"
+
+namespace steelyard::test {
+namespace {
+
+constexpr Role roles[] = {Role::scheduler, Role::shard,    Role::worker, Role::keeper,
+                          Role::compute,   Role::recorder, Role::link};
+
+// What travels is some role's business, and never its receiver's own.
+TEST(Authority, EveryMessageHasASpeakerAndNoneSpeaksToItself) {
+  for (const MadeMessage& made : messages_of_every_kind(1)) {
+    std::set<Role> speakers;
+    for (const Role role : roles) {
+      if (may_say(role, made.message)) speakers.insert(role);
+    }
+    EXPECT_FALSE(speakers.empty()) << made.name();
+    EXPECT_LE(speakers.size(), 2U) << made.name();
+    EXPECT_FALSE(speakers.contains(made.receiver)) << made.name();
+    for (const Role pseudo : {Role::compute, Role::recorder, Role::link}) {
+      EXPECT_FALSE(speakers.contains(pseudo)) << made.name();
+    }
+  }
+}
+
+template <class Receiver, class Said>
+Message message(Said said) {
+  return Message(std::in_place_type<Receiver>, said);
+}
+
+TEST(Authority, OnlyTheSchedulerDecides) {
+  for (const Role role : {Role::shard, Role::worker, Role::keeper}) {
+    EXPECT_FALSE(may_say(role, message<ToShard>(Welcome{})));
+    EXPECT_FALSE(may_say(role, message<ToShard>(Open{})));
+    EXPECT_FALSE(may_say(role, message<ToShard>(Stop{})));
+    EXPECT_FALSE(may_say(role, message<ToWorker>(Start{})));
+  }
+  EXPECT_TRUE(may_say(Role::scheduler, message<ToShard>(Open{})));
+}
+
+TEST(Authority, StateComesFromTheKeeperAndSumsFromShards) {
+  EXPECT_TRUE(may_say(Role::keeper, message<ToShard>(Load{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToShard>(Load{})));
+  EXPECT_TRUE(may_say(Role::shard, message<ToScheduler>(Closed{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Closed{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Saved{})));
+}
+
+TEST(Authority, WhatIsSaidOnOneMachineIsNeverBelievedFromAWire) {
+  for (const Role role : roles) {
+    EXPECT_FALSE(may_say(role, message<ToWorker>(Computed{})));
+    EXPECT_FALSE(may_say(role, message<ToScheduler>(Lost{})));
+    EXPECT_FALSE(may_say(role, message<ToScheduler>(Interrupt{})));
+    EXPECT_FALSE(may_say(role, message<ToCompute>(Abandon{})));
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::test

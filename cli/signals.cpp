@@ -34,14 +34,16 @@ SignalWatch::SignalWatch(std::function<void(int)> on_request) {
   thread_ = std::thread([this, on_request = std::move(on_request)] {
     const sigset_t set = watched();
     std::optional<Time> asked;
+    int first = 0;
     while (!done_) {
       const timespec patience{0, 100'000'000};
       const int signal = sigtimedwait(&set, nullptr, &patience);
       if (signal < 0) continue;
       if (!asked) {
         asked = steady_now();
+        first = signal;
         on_request(signal);
-      } else if (steady_now() - *asked > same_request) {
+      } else if (signal != first || signal == SIGINT || steady_now() - *asked > same_request) {
         _exit(128 + signal);
       }
     }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/job_file.h"
+#include "cli/scenario_file.h"
 #include "core/error.h"
 #include "core/level.h"
 #include "nn/cuda_devices.h"
@@ -17,6 +18,9 @@ Examples:
   steelyard train examples/jobs/fashion_mnist.toml
   steelyard train examples/jobs/fashion_mnist.toml --set cluster.policy=equal --set train.epochs=2
   steelyard help job                   every key of a job file
+  steelyard simulate examples/scenarios/lbb_table2.toml
+  steelyard compare examples/scenarios/lbb_table2.toml --policies equal,lbb,steelyard
+  steelyard help scenario              every key of a scenario
 
 The roles by hand, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070
@@ -103,8 +107,31 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
 }
 
+void add_simulate(CLI::App& parent, SimulateCommand& it) {
+  CLI::App& app = *parent.add_subcommand("simulate", "run a scenario: the same machines in virtual time");
+  app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
+      ->required();
+  app.add_option("--policy", it.policy, "who divides the batch (default: as the scenario says)");
+  app.add_option("--sync", it.sync, "when a round is over (default: as the scenario says)");
+  app.add_option("--seed", it.seed, "of all that is random (default: as the scenario says)");
+  app.add_option("--json", it.json, "write every round to this file; - for standard output");
+  app.footer("Example: steelyard simulate examples/scenarios/lbb_table2.toml --policy lbb");
+}
+
+void add_compare(CLI::App& parent, CompareCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "compare", "run scenarios under many policies, on the same draws, and show a table");
+  app.add_option("scenario", it.scenario_files, "one scenario or several (TOML)")->required();
+  app.add_option("--policies", it.policies, "comma-separated (default: all)");
+  app.add_option("--sync", it.sync, "when a round is over (default: as the scenarios say)");
+  app.add_option("--seed", it.seed, "of all that is random (default: as the scenarios say)");
+  app.add_option("--json", it.json, "write the table to this file; - for standard output");
+  app.footer("Example: steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
+}
+
 std::string help_topic(const CLI::App& app, const std::string& topic) {
   if (topic == "job") return describe_keys();
+  if (topic == "scenario") return describe_scenario();
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == topic) return command->help();
   }
@@ -132,13 +159,17 @@ Command read_command_line(int argc, const char* const* argv) {
   SchedulerCommand scheduler;
   ServerCommand server;
   WorkerCommand worker;
+  SimulateCommand simulate;
+  CompareCommand compare;
   std::string topic;
   add_train(app, train);
   add_scheduler(app, scheduler);
   add_server(app, server);
   add_worker(app, worker);
-  CLI::App& help = *app.add_subcommand("help", "what a command or a job file takes");
-  help.add_option("topic", topic, "a command, or: job");
+  add_simulate(app, simulate);
+  add_compare(app, compare);
+  CLI::App& help = *app.add_subcommand("help", "what a command, a job file or a scenario takes");
+  help.add_option("topic", topic, "a command, or: job, scenario");
 
   try {
     app.parse(argc, argv);
@@ -153,6 +184,8 @@ Command read_command_line(int argc, const char* const* argv) {
   if (app.got_subcommand("scheduler")) return scheduler;
   if (app.got_subcommand("server")) return server;
   if (app.got_subcommand("worker")) return worker;
+  if (app.got_subcommand("simulate")) return simulate;
+  if (app.got_subcommand("compare")) return compare;
   return TextCommand{help_topic(app, topic)};
 }
 

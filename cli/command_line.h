@@ -51,11 +51,27 @@ struct WorkerCommand {
   double wait = 60;
 };
 
+struct SimulateCommand {
+  std::string scenario_file;
+  std::string policy, sync;  // empty: as the scenario says
+  std::optional<std::uint64_t> seed;
+  std::string json;  // a file, or - for standard output; empty: none
+};
+
+struct CompareCommand {
+  std::vector<std::string> scenario_files;
+  std::string policies;  // comma-separated; empty: all
+  std::string sync;      // empty: as the scenarios say
+  std::optional<std::uint64_t> seed;
+  std::string json;
+};
+
 struct TextCommand {  // help and versions: to standard output
   std::string text;
 };
 
-using Command = std::variant<TrainCommand, SchedulerCommand, ServerCommand, WorkerCommand, TextCommand>;
+using Command = std::variant<TrainCommand, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
+                             CompareCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood.
 Command read_command_line(int argc, const char* const* argv);

@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/roles.h"
+#include "cli/simulate.h"
 #include "cli/train.h"
 #include "core/error.h"
 #include "wire/machine.h"
@@ -20,6 +21,8 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const SchedulerCommand& it) { return run_scheduler(it, extensions); },
                           [&](const ServerCommand& it) { return run_server(it, extensions); },
                           [&](const WorkerCommand& it) { return run_worker(it, extensions); },
+                          [](const SimulateCommand& it) { return run_simulate(it); },
+                          [](const CompareCommand& it) { return run_compare(it); },
                           [](const TextCommand& it) {
                             std::fputs(it.text.c_str(), stdout);
                             return static_cast<int>(ExitCode::ok);

@@ -1,0 +1,130 @@
+#include "sim/device.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.h"
+
+namespace steelyard::sim {
+namespace {
+
+// Parts of the seed, so that no two uses of it meet the same numbers.
+constexpr std::uint64_t noise_draws = 0x6E01534E, shape_draws = 0x54A9E;
+constexpr double least_noise = 0.3;  // no draw makes a batch quicker than that
+
+// A gap or a length in rounds: geometric, with this mean, and at least 1.
+std::uint64_t drawn(Random& random, double mean) {
+  return 1 + static_cast<std::uint64_t>(-std::log(1 - random.uniform()) * (mean - 1));
+}
+
+std::vector<float> bursts(const Event& event, std::uint64_t rounds, Random random) {
+  std::vector<float> levels(rounds, 0.0F);
+  for (std::uint64_t k = event.from + drawn(random, event.mean_gap); k < rounds;
+       k += drawn(random, event.mean_gap)) {
+    for (std::uint64_t left = drawn(random, event.mean_length); left > 0 && k < rounds; --left, ++k)
+      levels[k] = 1;
+  }
+  return levels;
+}
+
+std::vector<float> walk(const Event& event, std::uint64_t rounds, Random random) {
+  std::vector<float> levels(rounds, 1.0F);
+  double level = 1;
+  for (std::uint64_t k = event.from; k < rounds; ++k) {
+    level = std::clamp(level * std::exp(event.deviation * random.normal()), event.lowest, event.highest);
+    levels[k] = static_cast<float>(level);
+  }
+  return levels;
+}
+
+// How strong it is in a round, 0 to 1; of a random walk, its level.
+double strength(const Event& event, const std::vector<float>& levels, Round round) {
+  const bool inside = event.from <= round && round < event.to;
+  switch (event.shape) {
+    case Shape::step:
+      return inside ? 1 : 0;
+    case Shape::ramp:
+      if (round < event.from) return 0;
+      return inside ? static_cast<double>(round - event.from) / static_cast<double>(event.to - event.from)
+                    : 1;
+    case Shape::periodic:
+      return inside && (round - event.from) % event.period < event.length ? 1 : 0;
+    case Shape::bursty:
+      return inside && round < levels.size() ? levels[round] : 0;
+    case Shape::random_walk:
+      return inside && round < levels.size() ? levels[round] : 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+double polynomial(std::span<const double> coefficients, double x) {
+  double value = 0;
+  for (std::size_t power = coefficients.size(); power-- > 0;) value = value * x + coefficients[power];
+  return value;
+}
+
+Devices::Devices(const Scenario& scenario, std::uint64_t seed)
+    : scenario_(scenario), seed_(seed), strokes_(scenario.workers.size()) {
+  const std::uint64_t rounds = count_rounds(scenario);
+  for (std::size_t number = 0; number < scenario.events.size(); ++number) {
+    const Event& event = scenario.events[number];
+    const std::size_t first = event.worker.value_or(0);
+    const std::size_t last = event.worker ? first + 1 : strokes_.size();
+    for (std::size_t worker = first; worker < last; ++worker) {
+      Stroke stroke{&event, {}};
+      const Random random(hash(seed, shape_draws, number, worker));
+      if (event.shape == Shape::bursty) stroke.levels = bursts(event, rounds, random);
+      if (event.shape == Shape::random_walk) stroke.levels = walk(event, rounds, random);
+      strokes_[worker].push_back(std::move(stroke));
+    }
+  }
+}
+
+Devices::State Devices::state(std::size_t worker, Round round, bool foreseen_only) const {
+  State state;
+  for (const Stroke& stroke : strokes_[worker]) {
+    const Event& event = *stroke.event;
+    if (foreseen_only && event.unforeseen) continue;
+    const double level = strength(event, stroke.levels, round);
+    if (event.shape == Shape::random_walk) {
+      state.scale *= level;
+      continue;
+    }
+    state.scale *= 1 + (event.scale - 1) * level;
+    state.add_ms += event.add_ms * level;
+    state.cpu *= 1 + (event.cpu - 1) * level;
+    state.network *= 1 + (event.network - 1) * level;
+  }
+  return state;
+}
+
+double Devices::batch_ms(std::size_t worker, Round round, std::uint64_t samples, bool foreseen_only) const {
+  if (samples == 0) return 0;
+  const State now = state(worker, round, foreseen_only);
+  const double own = polynomial(scenario_.workers[worker].time_ms, static_cast<double>(samples));
+  return own * now.scale / now.cpu + now.add_ms;
+}
+
+double Devices::true_ms(std::size_t worker, Round round, std::uint64_t samples) const {
+  return batch_ms(worker, round, samples, true);
+}
+
+double Devices::drawn_ms(std::size_t worker, Round round, std::uint64_t samples) const {
+  const double noise = scenario_.workers[worker].noise;
+  const double ms = batch_ms(worker, round, samples, false);
+  if (noise == 0) return ms;
+  Random random(hash(seed_, noise_draws, worker, round));
+  return ms * std::max(least_noise, 1 + noise * random.normal());
+}
+
+double Devices::cpu(std::size_t worker, Round round) const { return state(worker, round, false).cpu; }
+double Devices::network(std::size_t worker, Round round) const { return state(worker, round, false).network; }
+
+bool Devices::present_at_start(std::size_t worker) const {
+  return std::none_of(strokes_[worker].begin(), strokes_[worker].end(),
+                      [](const Stroke& stroke) { return stroke.event->join && stroke.event->from > 0; });
+}
+
+}  // namespace steelyard::sim

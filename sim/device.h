@@ -1,0 +1,50 @@
+// The devices of a scenario: how long worker i takes for b samples in round k.
+//
+//   true time   (p_i(b) scale_i(k) / cpu_i(k) + add_i(k))          what the oracle knows
+//   drawn time  the same with unforeseen events, times noise_i(k)    what happens
+//
+// All that is random is a function of (seed, worker, round), never of share, policy or the order of calls:
+// all policies, the oracle, and a worker that runs alone meet the same draws.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/scenario.h"
+
+namespace steelyard::sim {
+
+double polynomial(std::span<const double> coefficients, double x);  // low order first
+
+class Devices {
+ public:
+  Devices(const Scenario& scenario, std::uint64_t seed);  // the scenario must outlive it
+
+  // Milliseconds for a batch; 0 samples take none.
+  [[nodiscard]] double true_ms(std::size_t worker, Round round, std::uint64_t samples) const;
+  [[nodiscard]] double drawn_ms(std::size_t worker, Round round, std::uint64_t samples) const;
+
+  [[nodiscard]] double cpu(std::size_t worker, Round round) const;  // share of it that is free, (0, 1]
+  [[nodiscard]] double network(std::size_t worker,
+                               Round round) const;  // its exchange takes so many times as long
+  [[nodiscard]] bool present_at_start(std::size_t worker) const;
+
+ private:
+  struct State {
+    double scale = 1, add_ms = 0, cpu = 1, network = 1;
+  };
+  // One event as it strikes one worker. Random shapes are drawn in advance, round by round.
+  struct Stroke {
+    const Event* event = nullptr;
+    std::vector<float> levels;
+  };
+  [[nodiscard]] State state(std::size_t worker, Round round, bool foreseen_only) const;
+  [[nodiscard]] double batch_ms(std::size_t worker, Round round, std::uint64_t samples,
+                                bool foreseen_only) const;
+
+  const Scenario& scenario_;
+  const std::uint64_t seed_;
+  std::vector<std::vector<Stroke>> strokes_;  // by worker
+};
+
+}  // namespace steelyard::sim

@@ -1,0 +1,73 @@
+#include "sim/network.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace steelyard::sim {
+namespace {
+
+template <class Receiver, class Said>
+bool says(const Message& message) {
+  const auto* received = std::get_if<Receiver>(&message);
+  return received != nullptr && std::holds_alternative<Said>(*received);
+}
+
+double model_ms(const NetworkOptions& options) {
+  return options.bandwidth_gbps > 0 ? 8 * options.model_mb / options.bandwidth_gbps : 0;
+}
+
+}  // namespace
+
+double NetworkOptions::exchange_ms() const { return step_ms + 2 * latency_ms + 2 * model_ms(*this); }
+
+Network::Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices)
+    : options_(options),
+      centre_(centre),
+      slice_ms_(model_ms(options) / static_cast<double>(std::max<std::uint64_t>(1, slices))) {}
+
+Network::Connection& Network::connection(std::uint64_t outer, std::uint64_t inner) {
+  CHECK(inner < centre_, "workers do not talk to each other");
+  if (links_.size() <= outer) {
+    links_.resize(outer + 1);
+    connections_.resize(links_.size() * centre_);
+  }
+  return connections_[outer * centre_ + inner];
+}
+
+double Network::transfer_ms(const Message& message) const {
+  return says<ToShard, Push>(message) || says<ToWorker, Parameters>(message) ? slice_ms_ : 0;
+}
+
+double Network::delay_ms(const Message& message) const {
+  const bool fixed = says<ToShard, Push>(message) || says<ToScheduler, Report>(message);
+  return options_.latency_ms + (fixed ? options_.step_ms : 0);
+}
+
+Time Network::arrival(Time now, const Envelope& envelope, double slowdown) {
+  const std::uint64_t from = envelope.from.number, to = envelope.to.number;
+  const std::uint64_t outer = std::max(from, to), inner = std::min(from, to);
+  Connection& between = connection(outer, inner);
+  Time& last = from == outer ? between.last_out : between.last_in;
+  const Duration transfer = from_seconds(transfer_ms(envelope.message) * slowdown / 1000);
+  Time sent = now;
+  if (transfer > Duration::zero()) {
+    Time& free = from == outer ? links_[outer].free_out : links_[outer].free_in;
+    sent = free = std::max(free, now) + transfer;
+  }
+  last = std::max(last, sent + from_seconds(delay_ms(envelope.message) * slowdown / 1000));
+  return last;
+}
+
+void Network::cut(NodeId a, NodeId b) {
+  ever_cut_ = true;
+  ++connection(std::max(a.number, b.number), std::min(a.number, b.number)).cuts;
+}
+
+std::uint32_t Network::stamp(NodeId a, NodeId b) const {
+  if (!ever_cut_) return 0;
+  const std::uint64_t outer = std::max(a.number, b.number), inner = std::min(a.number, b.number);
+  return outer < links_.size() && inner < centre_ ? connections_[outer * centre_ + inner].cuts : 0;
+}
+
+}  // namespace steelyard::sim

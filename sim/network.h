@@ -1,0 +1,65 @@
+// The network of a scenario: when a message arrives, and whether.
+//
+// The promises of a link are kept, and no more: per pair of nodes in order and at most once; what is under
+// way on a connection that is cut does not arrive. Two ways to say how long it takes:
+//
+//   a fixed exchange     `step_ms` for pushes and reports, nothing for anything else: a round takes its
+//   longest
+//                        compute time + step_ms, exactly
+//   links                `latency_ms` for every message; gradients and parameters, `model_mb` each way and
+//   round,
+//                        pass one after the other through the worker's link of `bandwidth_gbps` (0: at once).
+//                        Servers and scheduler are never the bottleneck. A round takes its longest
+//                        compute + transfer of both + two latencies; the first one also pulls.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wire/machine.h"
+
+namespace steelyard::sim {
+
+struct NetworkOptions {
+  double step_ms = 0;
+  double latency_ms = 0;
+  double bandwidth_gbps = 0;
+  double model_mb = 0;  // millions of bytes
+
+  [[nodiscard]] double exchange_ms() const;  // what a round takes beside its computing
+};
+
+class Network {
+ public:
+  // Nodes with numbers below `centre` (scheduler, keeper, servers) talk to all; others to them only. A model
+  // has `slices` slices of one size.
+  Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices);
+
+  // When a message that is sent now arrives. `slowdown` is that of the worker at one end.
+  Time arrival(Time now, const Envelope& envelope, double slowdown);
+
+  // Breaks the connection of two nodes; stamps tell what was sent before.
+  void cut(NodeId a, NodeId b);
+  [[nodiscard]] std::uint32_t stamp(NodeId a, NodeId b) const;
+
+ private:
+  struct Connection {
+    Time last_in, last_out;  // arrivals, so that order is kept
+    std::uint32_t cuts = 0;
+  };
+  struct Link {              // of the node with the higher number
+    Time free_in, free_out;  // when it has passed on what it was given
+  };
+  Connection& connection(std::uint64_t outer, std::uint64_t inner);
+  [[nodiscard]] double transfer_ms(const Message& message) const;
+  [[nodiscard]] double delay_ms(const Message& message) const;
+
+  const NetworkOptions options_;
+  const std::uint64_t centre_;
+  const double slice_ms_;
+  bool ever_cut_ = false;
+  std::vector<Link> links_;              // by node number
+  std::vector<Connection> connections_;  // centre_ of them for each link
+};
+
+}  // namespace steelyard::sim

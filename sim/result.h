@@ -1,0 +1,50 @@
+// What came out of a simulation, and its JSON: a contract.
+//
+//   {"scenario","policy","sync","seed",
+//    "rounds":[{"round","shares":[...],"compute_ms":[...],"round_ms","se"}],
+//    "epoch_s":[...],"total_s","samples_per_s","ideal_s","percent_of_ideal","updates","final":{...}}
+//
+// Workers in the order of the file. Milliseconds carry six digits behind the point (a nanosecond); the same
+// result is always the same text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace steelyard::sim {
+
+struct RoundResult {
+  Round round = 0;
+  std::uint64_t epoch = 0;
+  std::vector<std::uint64_t> shares;  // samples computed; of who was not there: 0
+  std::vector<double> compute_ms;     // without waiting and exchange
+  double round_ms = 0;                // with both
+  double se = 0;  // straggler effect, (max - min) / mean of the times of those who computed
+};
+
+struct Result {
+  std::string scenario, policy, sync;
+  std::uint64_t seed = 0;
+  std::vector<std::string> workers;  // names
+  std::vector<RoundResult> rounds;
+  double ideal_s = 0;         // of the oracle, on the same draws
+  std::uint64_t updates = 0;  // versions of the parameters that were made
+
+  [[nodiscard]] double total_s() const;
+  [[nodiscard]] double samples_per_s() const;
+  [[nodiscard]] double percent_of_ideal() const;
+  [[nodiscard]] std::vector<double> epoch_s() const;
+  // The last round of full length: an epoch's last one is shorter. There is at least one round.
+  [[nodiscard]] const RoundResult& last_full() const;
+};
+
+std::string to_json(const Result& result);
+
+// Numbers and texts as JSON has them.
+std::string json_number(double value);  // the fewest digits that give the same number back
+std::string json_text(const std::string& text);
+
+}  // namespace steelyard::sim

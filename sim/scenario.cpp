@@ -1,0 +1,89 @@
+#include "sim/scenario.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "sim/device.h"
+
+namespace steelyard::sim {
+namespace {
+
+constexpr std::uint64_t most_rounds = 10'000'000;
+constexpr std::uint64_t tried_batches = 4096;  // of a curve, evenly over all that it may be asked for
+
+[[noreturn]] void refuse(const Scenario& scenario, const std::string& what) {
+  throw Failure(ExitCode::configuration, scenario.name + ": " + what);
+}
+
+void check_curve(const Scenario& scenario, const Device& device) {
+  double before = 0;
+  const std::uint64_t stride = std::max<std::uint64_t>(1, scenario.global_batch / tried_batches);
+  for (std::uint64_t batch = 1; batch <= scenario.global_batch; batch += stride) {
+    const double ms = polynomial(device.time_ms, static_cast<double>(batch));
+    if (!std::isfinite(ms) || ms <= 0 || ms < before) {
+      refuse(scenario, "worker '" + device.name + "': time_ms is " + std::to_string(ms) + " for a batch of " +
+                           std::to_string(batch) +
+                           "; times are positive and do not decrease with the batch, up to job.global_batch");
+    }
+    before = ms;
+  }
+}
+
+void check_event(const Scenario& scenario, const Event& event) {
+  if (event.worker && *event.worker >= scenario.workers.size()) refuse(scenario, "an event names no worker");
+  if ((event.kill || event.join || event.cut) && !event.worker) {
+    refuse(scenario, "kill, join and cut need a worker");
+  }
+  if (event.from >= event.to) refuse(scenario, "an event ends before it begins");
+  if (event.shape == Shape::ramp && event.to == UINT64_MAX) refuse(scenario, "a ramp needs an end");
+  if (event.shape == Shape::periodic && event.period == 0)
+    refuse(scenario, "a periodic event needs a period");
+  if (event.shape == Shape::bursty && (event.mean_gap < 1 || event.mean_length < 1)) {
+    refuse(scenario, "a bursty event needs a mean gap and a mean length of at least one round");
+  }
+  if (event.scale <= 0 || event.cpu <= 0 || event.network <= 0 || event.add_ms < 0) {
+    refuse(scenario, "scale, cpu and network of an event are positive, and add_ms is not negative");
+  }
+}
+
+}  // namespace
+
+std::uint64_t count_rounds(const Scenario& scenario) {
+  const std::uint64_t batch = scenario.global_batch, samples = scenario.samples_per_epoch;
+  const std::uint64_t in_an_epoch = samples / batch + (samples % batch == 0 ? 0 : 1);
+  const std::uint64_t by_epochs = scenario.epochs == 0 ? UINT64_MAX : scenario.epochs * in_an_epoch;
+  return std::min(by_epochs, scenario.rounds == 0 ? UINT64_MAX : scenario.rounds);
+}
+
+const std::vector<std::string>& sync_modes() {
+  static const std::vector<std::string> modes{"bsp"};
+  return modes;
+}
+
+void check_scenario(const Scenario& scenario) {
+  const auto& modes = sync_modes();
+  if (std::find(modes.begin(), modes.end(), scenario.sync) == modes.end()) {
+    refuse(scenario,
+           "sync mode '" + scenario.sync + "' does not exist; choose one of " + balancing::listed(modes));
+  }
+  if (scenario.workers.empty()) refuse(scenario, "there is no worker; write at least one [[worker]]");
+  if (scenario.global_batch == 0 || scenario.samples_per_epoch == 0) {
+    refuse(scenario, "job.global_batch and job.samples_per_epoch must be at least 1");
+  }
+  if (count_rounds(scenario) > most_rounds) {
+    refuse(scenario, "it would take more than " + std::to_string(most_rounds) +
+                         " rounds; give job.rounds or job.epochs a smaller number");
+  }
+  for (const Device& device : scenario.workers) check_curve(scenario, device);
+  for (const Event& event : scenario.events) check_event(scenario, event);
+  std::vector<bool> late(scenario.workers.size(), false);
+  for (const Event& event : scenario.events) {
+    if (event.join && event.from > 0 && event.worker) late[*event.worker] = true;
+  }
+  if (std::find(late.begin(), late.end(), false) == late.end()) {
+    refuse(scenario, "every worker joins later; at least one must be there in round 0");
+  }
+}
+
+}  // namespace steelyard::sim

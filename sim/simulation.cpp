@@ -1,0 +1,114 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+
+#include "balancing/policies.h"
+#include "balancing/policy/oracle.h"
+#include "core/error.h"
+
+namespace steelyard::sim {
+namespace {
+
+constexpr char oracle[] = "oracle";
+
+// The profile that somebody would have taken before the job, by slot: slots go to those who are there at the
+// start, in the order of the file, and then to the others as they come.
+std::string profile_of(const Scenario& scenario) {
+  const Devices devices(scenario, scenario.seed);
+  std::vector<std::size_t> order(scenario.workers.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t i) { return devices.present_at_start(i); });
+  std::string text;
+  for (const std::size_t i : order) {
+    if (!text.empty()) text += "; ";
+    for (const double term : scenario.workers[i].time_ms) text += json_number(term) + " ";
+  }
+  return text;
+}
+
+std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const balancing::TrueCurves& truth) {
+  if (scenario.policy == oracle) return std::make_unique<balancing::Oracle>(truth);
+  const auto found = scenario.policy_options.find(scenario.policy);
+  auto options = found == scenario.policy_options.end() ? balancing::PolicyOptions() : found->second;
+  const bool short_curves = std::all_of(scenario.workers.begin(), scenario.workers.end(),
+                                        [](const Device& device) { return device.time_ms.size() <= 4; });
+  if (scenario.policy == "static" && options.empty() && short_curves)
+    options["curves_ms"] = profile_of(scenario);
+  return balancing::make_policy(scenario.policy, options);
+}
+
+Result run(const Scenario& scenario, const World::Options& options) {
+  check_scenario(scenario);
+  const auto make = [&](const balancing::TrueCurves& truth) { return policy_for(scenario, truth); };
+  World world(scenario, make, options);
+  world.run();
+  Result result{scenario.name,        scenario.policy, scenario.sync, scenario.seed, {}, world.rounds(), 0,
+                world.rounds().size()};
+  for (const Device& device : scenario.workers) result.workers.push_back(device.name);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> simulated_policies() {
+  std::vector<std::string> names = balancing::policy_names();
+  if (std::find(names.begin(), names.end(), oracle) == names.end()) names.emplace_back(oracle);
+  return names;
+}
+
+Result simulate(const Scenario& scenario, std::optional<double> ideal_s, World::Checks checks) {
+  const std::vector<std::string> names = simulated_policies();
+  if (std::find(names.begin(), names.end(), scenario.policy) == names.end()) {
+    throw Failure(ExitCode::configuration, scenario.name + ": unknown policy '" + scenario.policy +
+                                               "'; choose one of " + balancing::listed(names));
+  }
+  Result result = run(scenario, {checks, {}});
+  result.ideal_s = ideal_s                     ? *ideal_s
+                   : scenario.policy == oracle ? result.total_s()
+                                               : ideal_seconds(scenario);
+  return result;
+}
+
+double ideal_seconds(const Scenario& scenario) {
+  Scenario ideal = scenario;
+  ideal.policy = oracle;
+  return run(ideal, {World::Checks::none, {}}).total_s();
+}
+
+std::optional<std::size_t> best_single_device(const Scenario& scenario) {
+  const Devices devices(scenario, scenario.seed);
+  std::vector<bool> stays(scenario.workers.size(), true);
+  for (const Event& event : scenario.events) {
+    if (event.worker && (event.kill || event.join)) stays[*event.worker] = false;
+  }
+  std::optional<std::size_t> best;
+  double best_ms = 0;
+  for (std::size_t worker = 0; worker < stays.size(); ++worker) {
+    if (!stays[worker]) continue;
+    const std::uint64_t most = scenario.workers[worker].max_batch;
+    double ms = 0;
+    for (Round round = 0; round < count_rounds(scenario); ++round) {
+      // What does not fit its memory at once takes several helpings.
+      for (std::uint64_t left = scenario.global_batch; left > 0;) {
+        const std::uint64_t helping = most == 0 ? left : std::min(left, most);
+        ms += devices.true_ms(worker, round, helping);
+        left -= helping;
+      }
+      ms += scenario.network.exchange_ms() * devices.network(worker, round);
+    }
+    if (!best || ms < best_ms) {
+      best = worker;
+      best_ms = ms;
+    }
+  }
+  return best;
+}
+
+double alone_seconds(const Scenario& scenario, std::size_t worker) {
+  Scenario alone = scenario;
+  alone.policy = "equal";
+  return run(alone, {World::Checks::rounds, worker}).total_s();
+}
+
+}  // namespace steelyard::sim

@@ -1,0 +1,34 @@
+// A scenario, simulated: under its policy, under the oracle, and with one device alone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/result.h"
+#include "sim/scenario.h"
+#include "sim/world.h"
+
+namespace steelyard::sim {
+
+// Every name that a scenario may give: the policies of a job, and "oracle".
+std::vector<std::string> simulated_policies();
+
+// Runs it under scenario.policy. All functions here throw Failure (configuration) as check_scenario() does,
+// or for a policy or option that does not exist; (failed) if the job cannot end.
+//
+// `static` without options knows the curves of the scenario as they are without events. `ideal_s` is the time
+// of the oracle on the same draws; it is simulated too, unless it is given.
+Result simulate(const Scenario& scenario, std::optional<double> ideal_s = {},
+                World::Checks checks = World::Checks::rounds);
+
+// Seconds that the oracle takes.
+double ideal_seconds(const Scenario& scenario);
+
+// The worker that would be soonest done with all of the job alone, exchange included, among those that are
+// there all the time; nothing if there is none. Judged by true times; the draws decide little there.
+std::optional<std::size_t> best_single_device(const Scenario& scenario);
+double alone_seconds(const Scenario& scenario, std::size_t worker);
+
+}  // namespace steelyard::sim

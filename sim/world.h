@@ -1,0 +1,122 @@
+// The world: a host for the machines of a job under virtual time.
+//
+// Scheduler, keeper, shards and workers are the product's own; links come from sim/network.h, and in the
+// place of each worker's compute node stands a device model. Gradients are one small whole number per slice,
+// a function of the positions, so that each version of a shard proves that every position was counted exactly
+// once.
+//
+// Deterministic: what happens follows from scenario, seed and policy. A plain object, of one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "balancing/policy/oracle.h"
+#include "scheduler/invariants.h"
+#include "server/keeper.h"
+#include "server/shard.h"
+#include "sim/device.h"
+#include "sim/event_queue.h"
+#include "sim/network.h"
+#include "sim/result.h"
+#include "sim/scenario.h"
+#include "sim/witness.h"
+#include "worker/worker.h"
+
+namespace steelyard::sim {
+
+class World {
+ public:
+  // When the scheduler's invariants are looked at. `rounds`: whenever a round begins or membership changes.
+  enum class Checks : std::uint8_t { none, rounds, steps };
+  struct Options {
+    Checks checks = Checks::rounds;
+    std::optional<std::size_t> alone;  // this worker is the only one, from first to last
+  };
+  // The policy is made by the caller, who may use the true curves of the slots; they refer to this world.
+  using MakePolicy = std::function<std::unique_ptr<balancing::Policy>(const balancing::TrueCurves&)>;
+
+  // The scenario must outlive the world.
+  World(const Scenario& scenario, const MakePolicy& make_policy, Options options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Until the job is over. Throws Failure (failed) if it cannot end: nobody is left to work, or an invariant
+  // is broken.
+  void run();
+
+  [[nodiscard]] const std::vector<RoundResult>& rounds() const { return rounds_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // the scheduler's
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }            // messages
+
+ private:
+  struct Node;
+  struct Sent {
+    Envelope envelope;
+    std::uint32_t stamp = 0;  // of the connection
+  };
+  struct Computing {
+    NodeId worker;
+    Round round = 0;
+    PieceId piece = 0;
+    Purpose purpose = Purpose::train;
+    Interval positions;
+    double seconds = 0;
+    std::uint64_t order = 0;  // of the worker: a later one makes it void
+  };
+
+  void start_worker(std::size_t worker);
+  void lose(std::size_t worker);
+  void cut(std::size_t worker);
+
+  bool step();
+  void wake(std::uint64_t number);
+  void deliver(const Envelope& envelope);
+  void finish(const Computing& done);
+  void take(Node& node, Outbox& out);
+  void post(Envelope envelope);
+  void compute(Node& node, const Compute& order);
+  void record(const ToRecorder& message);
+  void arm(Node& node);
+
+  void after_scheduler(bool membership);
+  void begin_round(Round round, Interval positions);
+  [[nodiscard]] balancing::TrueCurves truth();
+  [[nodiscard]] double slowdown(const Envelope& envelope) const;
+  [[nodiscard]] bool anybody_left() const;
+  void break_off(const std::string& why) const;
+
+  const Scenario& scenario_;
+  const Options options_;
+  const Devices devices_;
+  const Job job_;
+  Network network_;
+  Time now_{std::chrono::seconds(1)};
+
+  std::vector<std::unique_ptr<Node>> nodes_;  // by node number; dead ones are null
+  EventQueue<Sent> messages_;
+  EventQueue<Computing> computing_;
+  EventQueue<std::uint64_t> timers_;    // node numbers
+  std::vector<std::uint64_t> node_of_;  // by worker: number of its living node, or 0
+  std::vector<std::size_t> worker_in_;  // by slot
+  const Scheduler* scheduler_ = nullptr;
+
+  Round next_round_ = 0;                           // rounds below have begun
+  std::vector<std::vector<const Event*>> begins_;  // by round: kills and cuts
+  std::vector<std::vector<std::size_t>> comes_;    // by round: workers that start in it
+  Witness witness_;
+  Invariants invariants_;
+
+  std::vector<RoundResult> rounds_;
+  std::vector<std::string> notes_;
+  std::uint64_t delivered_ = 0, quiet_ = 0;  // messages; those since a round was last recorded
+  std::optional<Ended> ended_;
+};
+
+// The job that the machines are told.
+Job job_of(const Scenario& scenario, bool alone);
+
+}  // namespace steelyard::sim

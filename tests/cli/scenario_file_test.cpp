@@ -1,0 +1,212 @@
+#include "cli/scenario_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "sim/simulation.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char smallest[] = "[[worker]]\nsamples_per_s = 1600\n";
+
+// The scenario of the design, word for word in its keys.
+constexpr char contract[] = R"([job]
+global_batch = 512
+samples_per_epoch = 50000
+epochs = 1
+seed = 3
+sync = "bsp"
+policy = "lbb"
+[policy.lbb]
+rapid = 0.3
+preset = "paper"
+[network]
+step_ms = 95
+[[worker]]
+name = "gtx1070-a"
+kind = "gpu"
+time_ms = [5.896, 0.59308]
+max_batch = 1024
+noise = 0.02
+[[worker]]
+samples_per_s = 1600
+[[event]]
+worker = "gtx1070-a"
+from_round = 25
+to_round = 65
+add_ms = 50
+[[event]]
+worker = "worker-1"
+from_round = 30
+scale = 2
+cpu = 0.3
+)";
+
+TEST(ScenarioFile, EveryKeyOfTheContractArrives) {
+  const sim::Scenario it = parse_scenario(contract, "some/where/contract.toml");
+  EXPECT_EQ(it.name, "contract");
+  EXPECT_EQ(it.global_batch, 512U);
+  EXPECT_EQ(it.samples_per_epoch, 50'000U);
+  EXPECT_EQ(it.epochs, 1U);
+  EXPECT_EQ(it.rounds, 0U);
+  EXPECT_EQ(it.seed, 3U);
+  EXPECT_EQ(it.policy, "lbb");
+  EXPECT_EQ(it.policy_options.at("lbb"), (balancing::PolicyOptions{{"rapid", "0.3"}, {"preset", "paper"}}));
+  EXPECT_EQ(it.network.step_ms, 95);
+  ASSERT_EQ(it.workers.size(), 2U);
+  EXPECT_EQ(it.workers[0].kind, "gpu");
+  EXPECT_THAT(it.workers[0].time_ms, ElementsAre(5.896, 0.59308));
+  EXPECT_EQ(it.workers[0].max_batch, 1024U);
+  EXPECT_EQ(it.workers[0].noise, 0.02);
+  EXPECT_EQ(it.workers[1].name, "worker-1");
+  EXPECT_THAT(it.workers[1].time_ms, ElementsAre(0, 1000.0 / 1600));
+  ASSERT_EQ(it.events.size(), 2U);
+  EXPECT_EQ(it.events[0].worker, 0U);
+  EXPECT_EQ(it.events[0].from, 25U);
+  EXPECT_EQ(it.events[0].to, 65U);
+  EXPECT_EQ(it.events[0].add_ms, 50);
+  EXPECT_EQ(it.events[1].to, UINT64_MAX);
+  EXPECT_EQ(it.events[1].scale, 2);
+  EXPECT_EQ(it.events[1].cpu, 0.3);
+}
+
+TEST(ScenarioFile, TheAddedKeysArrive) {
+  const sim::Scenario it = parse_scenario(R"([job]
+rounds = 40
+global_batch = 10
+[network]
+latency_ms = 2
+bandwidth_gbps = 10
+model_mb = 44
+servers = 3
+heartbeat_s = 2
+[[worker]]
+name = "w"
+count = 3
+samples_per_s = 10
+[[event]]
+worker = "w-2"
+from_round = 5
+to_round = 20
+kill = true
+[[event]]
+shape = "periodic"
+period = 8
+length = 4
+network = 3
+unforeseen = true
+[[event]]
+worker = "w-1"
+shape = "random_walk"
+deviation = 0.1
+lowest = 0.5
+highest = 2
+)",
+                                          "a.toml");
+  EXPECT_EQ(it.epochs, 0U);
+  EXPECT_EQ(it.samples_per_epoch, 400U) << "all rounds are of one length";
+  EXPECT_EQ(it.network.latency_ms, 2);
+  EXPECT_EQ(it.network.bandwidth_gbps, 10);
+  EXPECT_EQ(it.network.model_mb, 44);
+  EXPECT_EQ(it.servers, 3U);
+  EXPECT_EQ(it.heartbeat_s, 2);
+  ASSERT_EQ(it.workers.size(), 3U);
+  EXPECT_EQ(it.workers[2].name, "w-2");
+  EXPECT_TRUE(it.events[0].kill);
+  EXPECT_FALSE(it.events[1].worker);
+  EXPECT_EQ(it.events[1].shape, sim::Shape::periodic);
+  EXPECT_EQ(it.events[1].period, 8U);
+  EXPECT_EQ(it.events[1].length, 4U);
+  EXPECT_EQ(it.events[1].network, 3);
+  EXPECT_TRUE(it.events[1].unforeseen);
+  EXPECT_EQ(it.events[2].deviation, 0.1);
+  EXPECT_EQ(it.events[2].highest, 2);
+}
+
+std::string trouble(const std::string& text) {
+  try {
+    parse_scenario(text, "odd.toml");
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    return failure.what();
+  }
+  return {};
+}
+
+TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
+  EXPECT_EQ(trouble(smallest), "");
+  EXPECT_THAT(trouble("[job]\nglobal_bacth = 3\n"),
+              AllOf(HasSubstr("odd.toml:2:1"), HasSubstr("\"global_bacth\""),
+                    HasSubstr("did you mean \"global_batch\"?")));
+  EXPECT_THAT(trouble("[network]\nsteps_ms = 3\n"), HasSubstr("did you mean \"step_ms\"?"));
+  EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nmaxbatch = 3\n"),
+              HasSubstr("did you mean \"max_batch\"?"));
+  EXPECT_THAT(trouble(std::string(smallest) + "[[event]]\nfromround = 3\n"),
+              HasSubstr("did you mean \"from_round\"?"));
+  EXPECT_THAT(trouble("[jop]\n"), HasSubstr("did you mean \"job\"?"));
+  EXPECT_THAT(trouble("[job]\npolicy = \"lbp\"\n"), HasSubstr("lbb"));
+  EXPECT_THAT(trouble("[job]\nsync = \"ssp:3\"\n"), HasSubstr("there are: bsp"));
+  EXPECT_THAT(trouble(std::string(smallest) + "[policy.stilyard]\n"), HasSubstr("steelyard"));
+}
+
+TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
+  EXPECT_THAT(trouble("[job]\nglobal_batch = 0\n"), AllOf(HasSubstr("odd.toml:2:16"), HasSubstr("from 1")));
+  EXPECT_THAT(trouble("[job]\nglobal_batch = 2.5\n"), HasSubstr("a whole number"));
+  EXPECT_THAT(trouble("[network]\nstep_ms = \"3\"\n"), HasSubstr("a number from 0"));
+  EXPECT_THAT(trouble("[[worker]]\nname = \"x\"\n"), HasSubstr("time_ms"));
+  EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, 1]\nsamples_per_s = 3\n"), HasSubstr("one of the two"));
+  EXPECT_THAT(trouble("[[worker]]\ntime_ms = []\n"), HasSubstr("a list of"));
+  EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, \"2\"]\n"), HasSubstr("numbers only"));
+  EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nkind = \"tpu\"\n"), HasSubstr("cpu, gpu"));
+  EXPECT_THAT(trouble(std::string(smallest) + "name = \"x\"\n[[worker]]\nname = \"x\"\nsamples_per_s = 1\n"),
+              HasSubstr("two workers"));
+  EXPECT_THAT(trouble("worker = 3\n"), HasSubstr("[[worker]]"));
+  EXPECT_THAT(trouble(""), HasSubstr("no worker"));
+  EXPECT_THAT(trouble("[job\n"), HasSubstr("not TOML"));
+}
+
+TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
+  const auto event = [](const std::string& text) {
+    return trouble(std::string(smallest) + "[[event]]\n" + text);
+  };
+  EXPECT_EQ(event("scale = 2\n"), "");
+  EXPECT_THAT(event("from_round = 3\n"), HasSubstr("does nothing"));
+  EXPECT_THAT(event("from_round = 3\nto_round = 3\nscale = 2\n"), HasSubstr("behind from_round"));
+  EXPECT_THAT(event("worker = \"worker-7\"\nscale = 2\n"), HasSubstr("worker-0"));
+  EXPECT_THAT(event("kill = true\n"), HasSubstr("need a worker"));
+  EXPECT_THAT(event("scale = 2\nshape = \"periodic\"\nlength = 3\n"), HasSubstr("needs period"));
+  EXPECT_THAT(event("scale = 2\nperiod = 3\n"), HasSubstr("means nothing"));
+  EXPECT_THAT(event("scale = 2\nshape = \"ramp\"\n"), HasSubstr("needs to_round"));
+  EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
+  EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
+}
+
+TEST(ScenarioFile, MissingFilesAreNamed) { EXPECT_THROW(read_scenario("nowhere.toml"), Failure); }
+
+// Whatever lies in examples/scenarios can be read, and runs.
+TEST(ScenarioFile, TheExamplesRun) {
+  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../../examples/scenarios";
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    sim::Scenario scenario = read_scenario(file.path().string());
+    scenario.policy = "static";
+    const sim::Result result = sim::simulate(scenario);
+    EXPECT_EQ(result.rounds.size(), sim::count_rounds(scenario)) << file.path();
+    EXPECT_GT(result.percent_of_ideal(), 40) << file.path();
+    EXPECT_LT(result.percent_of_ideal(), 102)
+        << file.path() << ": nobody is better than the oracle but by luck";
+    ++count;
+  }
+  EXPECT_GE(count, 12U);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,109 @@
+// The commands as a person gives them, and what they print.
+#include "cli/simulate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char two_to_one[] = R"([job]
+global_batch = 120
+rounds = 20
+policy = "equal"
+[[worker]]
+name = "quick"
+time_ms = [0, 1]
+[[worker]]
+name = "slow"
+time_ms = [0, 2]
+)";
+
+sim::Result made_result(const std::string& policy, std::uint64_t quick) {
+  sim::Result result{"made", policy, "bsp", 1, {"quick", "slow"}, {}, 0.16, 2};
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const auto a = static_cast<double>(quick), b = static_cast<double>(2 * (120 - quick));
+    result.rounds.push_back({i, 0, {quick, 120 - quick}, {a, b}, std::max(a, b), 0.5});
+  }
+  return result;
+}
+
+TEST(SimulateText, TheSummaryNamesWhatCounts) {
+  EXPECT_THAT(simulation_summary(made_result("equal", 60)),
+              AllOf(HasSubstr("made under equal, bsp, seed 1"), HasSubstr("seconds             0.240"),
+                    HasSubstr("samples per second  1000.0"), HasSubstr("percent of ideal    66.7"),
+                    HasSubstr("final shares        60+60")));
+}
+
+TEST(SimulateText, TheTableAndItsJsonAgree) {
+  const Comparison comparison{{made_result("equal", 60), made_result("static", 80)}, 0.24, "quick", 0.24};
+  EXPECT_THAT(comparison_table(comparison), AllOf(HasSubstr("best device alone: quick, 0.240 s"),
+                                                  HasSubstr("static              0.160"), HasSubstr("1.50")));
+  const auto json = nlohmann::json::parse(comparison_json({comparison}));
+  const auto& rows = json["scenarios"][0]["policies"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1]["policy"], "static");
+  EXPECT_DOUBLE_EQ(rows[1]["gain_over_equal"], 1.5);
+  EXPECT_DOUBLE_EQ(rows[1]["gain_over_best_single_device"], 1.5);
+  EXPECT_DOUBLE_EQ(rows[1]["percent_of_ideal"], 100);
+}
+
+TEST(SimulateText, WithoutASingleDeviceThereIsNoGainOverIt) {
+  const Comparison comparison{{made_result("equal", 60)}, 0.24, "", 0};
+  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("alone:")));
+  const auto json = nlohmann::json::parse(comparison_json({comparison}));
+  EXPECT_TRUE(json["scenarios"][0]["policies"][0]["gain_over_best_single_device"].is_null());
+}
+
+class ProcessSimulate : public ProcessTest {};
+
+TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
+  const std::string scenario = write("two.toml", two_to_one);
+  EXPECT_EQ(run({"simulate", scenario, "--policy", "static", "--seed", "5", "--json", path("a.json")}), 0)
+      << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("two under static, bsp, seed 5"), HasSubstr("80+40")));
+  EXPECT_EQ(run({"simulate", scenario, "--policy", "static", "--seed", "5", "--json", path("b.json")}), 0)
+      << said_;
+  EXPECT_EQ(text_of(path("a.json")), text_of(path("b.json")));
+  const auto json = nlohmann::json::parse(text_of(path("a.json")));
+  EXPECT_EQ(json["policy"], "static");
+  EXPECT_EQ(json["rounds"].size(), 20U);
+  EXPECT_EQ(run({"simulate", scenario, "--json", "-"}), 0) << said_;
+  EXPECT_EQ(nlohmann::json::parse(said_)["policy"], "equal") << "nothing but the JSON";
+}
+
+TEST_F(ProcessSimulate, ComparesPoliciesOnTheSameDraws) {
+  const std::string scenario = write("two.toml", two_to_one);
+  EXPECT_EQ(run({"compare", scenario, "--policies", "static,equal", "--json", path("c.json")}), 0) << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("static"), HasSubstr("best device alone: quick, 2.400 s")));
+  const auto json = nlohmann::json::parse(text_of(path("c.json")));
+  EXPECT_NEAR(json["scenarios"][0]["policies"][0]["gain_over_equal"], 1.5, 1e-6);
+  EXPECT_NEAR(json["scenarios"][0]["policies"][1]["percent_of_ideal"], 100 * 80.0 / 120, 1e-3);
+}
+
+TEST_F(ProcessSimulate, MistakesGetTheirCodeAndTheNextStep) {
+  const std::string scenario = write("two.toml", two_to_one);
+  EXPECT_EQ(run({"simulate", scenario, "--policy", "equall"}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("'equall'"), HasSubstr("steelyard")));
+  EXPECT_EQ(run({"simulate", scenario, "--sync", "asp"}), 78);
+  EXPECT_THAT(said_, HasSubstr("choose one of bsp"));
+  EXPECT_EQ(run({"compare", scenario, "--policies", "equal,lbbb"}), 2);
+  EXPECT_THAT(said_, HasSubstr("did you mean \"lbb\"?"));
+  EXPECT_EQ(run({"simulate", path("nowhere.toml")}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("cannot be read"), HasSubstr("help scenario")));
+  EXPECT_EQ(run({"simulate", scenario, "--json", path("no/such/folder.json")}), 74);
+  EXPECT_THAT(said_, HasSubstr("could not be written"));
+  EXPECT_EQ(run({"help", "scenario"}), 0);
+  EXPECT_THAT(said_, AllOf(HasSubstr("[[worker]]"), HasSubstr("step_ms"), HasSubstr("random_walk")));
+}
+
+}  // namespace
+}  // namespace steelyard

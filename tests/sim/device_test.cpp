@@ -1,0 +1,148 @@
+#include "sim/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+Scenario with(const Event& event) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}});
+  scenario.rounds = 1000;
+  scenario.samples_per_epoch = 100'000;
+  scenario.events.push_back(event);
+  return scenario;
+}
+double ms(const Scenario& scenario, Round round, std::size_t worker = 0) {
+  return Devices(scenario, scenario.seed).true_ms(worker, round, 50);  // 60 when nothing disturbs
+}
+
+TEST(Devices, PolynomialsHaveTheirLowestTermFirst) {
+  EXPECT_DOUBLE_EQ(polynomial(std::vector{1.0, 2.0, 3.0}, 2), 17);
+  EXPECT_DOUBLE_EQ(ms(made(100, {{10, 1}}), 0), 60);
+  const Scenario scenario = made(100, {{10, 1}});
+  EXPECT_EQ(Devices(scenario, 1).true_ms(0, 0, 0), 0) << "nothing to do takes no time";
+}
+
+TEST(Devices, EffectsJoinAsTheHeaderSays) {
+  Event event = on(0, 3, 5);
+  event.add_ms = 7;
+  event.scale = 2;
+  event.cpu = 0.5;
+  const Scenario scenario = with(event);
+  EXPECT_DOUBLE_EQ(ms(scenario, 2), 60);
+  EXPECT_DOUBLE_EQ(ms(scenario, 3), 60 * 2 / 0.5 + 7);
+  EXPECT_DOUBLE_EQ(ms(scenario, 4), 60 * 2 / 0.5 + 7);
+  EXPECT_DOUBLE_EQ(ms(scenario, 5), 60);
+  EXPECT_DOUBLE_EQ(ms(scenario, 3, 1), 60) << "the other worker";
+  EXPECT_DOUBLE_EQ(Devices(scenario, 1).cpu(0, 4), 0.5);
+  EXPECT_DOUBLE_EQ(Devices(scenario, 1).cpu(0, 5), 1);
+}
+
+TEST(Devices, RampsGrowAndStay) {
+  Event event = on(0, 10, 20);
+  event.shape = Shape::ramp;
+  event.scale = 3;
+  const Scenario scenario = with(event);
+  EXPECT_DOUBLE_EQ(ms(scenario, 10), 60);
+  EXPECT_DOUBLE_EQ(ms(scenario, 15), 120);
+  EXPECT_DOUBLE_EQ(ms(scenario, 20), 180);
+  EXPECT_DOUBLE_EQ(ms(scenario, 900), 180);
+}
+
+TEST(Devices, PeriodicEventsComeBack) {
+  Event event = on(0, 5, 100);
+  event.shape = Shape::periodic;
+  event.period = 10;
+  event.length = 3;
+  event.network = 4;
+  event.scale = 2;
+  const Scenario scenario = with(event);
+  const Devices devices(scenario, 1);
+  for (Round round = 0; round < 120; ++round) {
+    const bool struck = round >= 5 && round < 100 && (round - 5) % 10 < 3;
+    EXPECT_DOUBLE_EQ(devices.true_ms(0, round, 50), struck ? 120 : 60) << round;
+    EXPECT_DOUBLE_EQ(devices.network(0, round), struck ? 4 : 1) << round;
+  }
+}
+
+TEST(Devices, BurstsAreAsOftenAndAsLongAsTheyShouldBe) {
+  Event event = on(0, 0, UINT64_MAX);
+  event.worker.reset();  // everybody
+  event.shape = Shape::bursty;
+  event.mean_gap = 10;
+  event.mean_length = 5;
+  event.scale = 2;
+  const Scenario scenario = with(event);
+  const Devices devices(scenario, scenario.seed);
+  int struck = 0, together = 0;
+  for (Round round = 0; round < 1000; ++round) {
+    struck += devices.true_ms(0, round, 50) > 100;
+    together += devices.true_ms(0, round, 50) > 100 && devices.true_ms(1, round, 50) > 100;
+  }
+  EXPECT_NEAR(struck, 333, 120);
+  EXPECT_LT(together, struck) << "each worker has its own";
+}
+
+TEST(Devices, WalksStayInTheirBoundsAndMove) {
+  Event event = on(0, 100, UINT64_MAX);
+  event.shape = Shape::random_walk;
+  event.deviation = 0.1;
+  event.lowest = 0.5;
+  event.highest = 2;
+  const Scenario scenario = with(event);
+  const Devices devices(scenario, scenario.seed);
+  double low = 1e9, high = 0;
+  for (Round round = 0; round < 1000; ++round) {
+    const double it = devices.true_ms(0, round, 50);
+    EXPECT_TRUE(round >= 100 || it == 60) << round;
+    low = std::min(low, it);
+    high = std::max(high, it);
+  }
+  EXPECT_GE(low, 30 - 1e-3);
+  EXPECT_LE(high, 120 + 1e-3);
+  EXPECT_GT(high, low * 2);
+}
+
+TEST(Devices, NoiseBelongsToThePlaceAndNotToTheShare) {
+  Scenario scenario = made(100, {{0, 1}, {0, 1}});
+  scenario.workers[0].noise = scenario.workers[1].noise = 0.1;
+  const Devices devices(scenario, 5), same(scenario, 5), others(scenario, 6);
+  EXPECT_DOUBLE_EQ(devices.drawn_ms(0, 3, 20) / 20, devices.drawn_ms(0, 3, 70) / 70);
+  EXPECT_EQ(devices.drawn_ms(0, 3, 20), same.drawn_ms(0, 3, 20));
+  EXPECT_NE(devices.drawn_ms(0, 3, 20), others.drawn_ms(0, 3, 20));
+  EXPECT_NE(devices.drawn_ms(0, 3, 20), devices.drawn_ms(1, 3, 20));
+  EXPECT_NE(devices.drawn_ms(0, 3, 20), devices.drawn_ms(0, 4, 20));
+  double sum = 0, squares = 0;
+  for (Round round = 0; round < 4000; ++round) {
+    const double factor = devices.drawn_ms(0, round, 10) / 10;
+    sum += factor;
+    squares += (factor - 1) * (factor - 1);
+  }
+  EXPECT_NEAR(sum / 4000, 1, 0.01);
+  EXPECT_NEAR(std::sqrt(squares / 4000), 0.1, 0.01);
+}
+
+TEST(Devices, TheOracleDoesNotForeseeTheUnforeseen) {
+  Event event = on(0, 7, 8);
+  event.scale = 5;
+  event.unforeseen = true;
+  const Scenario scenario = with(event);
+  const Devices devices(scenario, scenario.seed);
+  EXPECT_DOUBLE_EQ(devices.true_ms(0, 7, 50), 60);
+  EXPECT_DOUBLE_EQ(devices.drawn_ms(0, 7, 50), 300);
+}
+
+TEST(Devices, WhoJoinsLaterIsNotThereAtTheStart) {
+  Event event = on(1, 7, UINT64_MAX);
+  event.join = true;
+  const Scenario scenario = with(event);
+  EXPECT_TRUE(Devices(scenario, 1).present_at_start(0));
+  EXPECT_FALSE(Devices(scenario, 1).present_at_start(1));
+}
+
+}  // namespace
+}  // namespace steelyard::sim

@@ -1,0 +1,60 @@
+#include "sim/network.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard::sim {
+namespace {
+
+constexpr NodeId server{Role::shard, 2}, worker{Role::worker, 3}, other{Role::worker, 4};
+
+Time at(double ms) { return Time{} + from_seconds(ms / 1000); }
+
+Envelope push(NodeId from) { return {from, server, Message(std::in_place_type<ToShard>, Push{})}; }
+Envelope pull(NodeId from) { return {from, server, Message(std::in_place_type<ToShard>, Pull{})}; }
+Envelope parameters(NodeId to) { return {server, to, Message(std::in_place_type<ToWorker>, Parameters{})}; }
+Envelope report(NodeId from) {
+  return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, Report{})};
+}
+Envelope start(NodeId to) { return {scheduler_node, to, Message(std::in_place_type<ToWorker>, Start{})}; }
+
+TEST(Network, AFixedExchangeIsChargedOncePerRound) {
+  Network network({.step_ms = 95}, 3, 1);
+  EXPECT_EQ(network.arrival(at(10), push(worker), 1), at(105));
+  EXPECT_EQ(network.arrival(at(10), report(worker), 1), at(105));
+  EXPECT_EQ(network.arrival(at(105), start(worker), 1), at(105));
+  EXPECT_EQ(network.arrival(at(105), parameters(worker), 1), at(105));
+  EXPECT_DOUBLE_EQ(NetworkOptions{.step_ms = 95}.exchange_ms(), 95);
+}
+
+TEST(Network, APairKeepsItsOrder) {
+  Network network({.step_ms = 95}, 3, 1);
+  network.arrival(at(10), push(worker), 1);
+  EXPECT_EQ(network.arrival(at(11), pull(worker), 1), at(105)) << "behind the push";
+  EXPECT_EQ(network.arrival(at(11), pull(other), 1), at(11)) << "other pairs do not wait";
+  EXPECT_EQ(network.arrival(at(11), parameters(worker), 1), at(11)) << "nor does the way back";
+}
+
+// 100 MB at 10 Gbit/s are 80 ms; in two slices of 40 ms, one behind the other.
+TEST(Network, ALinkPassesOneTransferAfterTheOther) {
+  const NetworkOptions options{.latency_ms = 2, .bandwidth_gbps = 10, .model_mb = 100};
+  Network network(options, 3, 2);
+  EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(42));
+  EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(82));
+  EXPECT_EQ(network.arrival(at(0), push(other), 1), at(42)) << "a link of its own";
+  EXPECT_EQ(network.arrival(at(0), parameters(worker), 1), at(42)) << "both directions at once";
+  EXPECT_EQ(network.arrival(at(0), report(worker), 1), at(2)) << "words are light";
+  EXPECT_EQ(network.arrival(at(100), push(worker), 3), at(100 + 3 * 42)) << "slowed down";
+  EXPECT_DOUBLE_EQ(options.exchange_ms(), 2 * 80 + 2 * 2);
+}
+
+TEST(Network, StampsTellWhatWasSentBeforeACut) {
+  Network network({}, 3, 1);
+  const std::uint32_t before = network.stamp(worker, server);
+  network.cut(server, worker);
+  EXPECT_NE(network.stamp(worker, server), before);
+  EXPECT_EQ(network.stamp(worker, server), network.stamp(server, worker));
+  EXPECT_EQ(network.stamp(worker, scheduler_node), before) << "another connection";
+}
+
+}  // namespace
+}  // namespace steelyard::sim

@@ -1,0 +1,136 @@
+#include "sim/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "balancing/allocate/min_max.h"
+#include "core/error.h"
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// LBB, Table 2: equal shares take 392.92 ms, a straggler effect of 1.94.
+TEST(Simulation, LbbTable2UnderEqual) {
+  const Result result = simulate(lbb_table_2("equal"));
+  for (const RoundResult& round : result.rounds) {
+    EXPECT_THAT(round.shares, ElementsAre(128, 128, 128, 128));
+    EXPECT_NEAR(round.round_ms, 392.92 + 95, 0.01);
+    EXPECT_NEAR(round.se, 1.94, 0.005);
+  }
+}
+
+// LBB, Table 2, balanced; the exact integer optimum on its two-point lines: 104.41 ms.
+TEST(Simulation, LbbTable2UnderTheOracle) {
+  const Result result = simulate(lbb_table_2("oracle"));
+  EXPECT_THAT(result.last_full().shares, ElementsAre(166, 167, 159, 20));
+  EXPECT_NEAR(result.last_full().round_ms, 104.41 + 95, 0.01);
+  EXPECT_NEAR(result.last_full().se, 0.0033, 0.0002);
+  EXPECT_DOUBLE_EQ(result.percent_of_ideal(), 100);
+}
+
+// LBB, Table 2: from 128 each, within ten rounds.
+TEST(Simulation, LbbTable2UnderLbb) {
+  const Result result = simulate(lbb_table_2("lbb"));
+  const RoundResult& tenth = result.rounds.at(9);
+  EXPECT_NEAR(result.rounds.front().se, 1.94, 0.005);
+  EXPECT_LE(tenth.se, 0.05);
+  EXPECT_LE(tenth.round_ms, 106.0 + 95);
+  const std::vector<std::uint64_t> paper{166, 167, 159, 20};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(static_cast<double>(tenth.shares[i]), static_cast<double>(paper[i]), 2) << i;
+  }
+}
+
+TEST(Simulation, PercentOfIdealIsTheClosedFormWhereNothingIsRandom) {
+  // 2:1, no fixed costs: equal takes 2 x 60, the best split 2 x 40.
+  const Result result = simulate(made(120, {{0, 1}, {0, 2}}));
+  EXPECT_NEAR(result.total_s(), 10 * 0.120, 1e-6);
+  EXPECT_NEAR(result.ideal_s, 10 * 0.080, 1e-6);
+  EXPECT_NEAR(result.percent_of_ideal(), 100 * 80.0 / 120, 1e-4);
+}
+
+// Every policy that a scenario can ask for, with everything that can happen, twice: the same text.
+TEST(Simulation, TheSameSeedGivesTheSameText) {
+  for (const std::string& policy : simulated_policies()) {
+    Scenario scenario = lbb_table_2(policy);
+    scenario.rounds = 60;
+    scenario.samples_per_epoch = 5000;
+    for (Device& device : scenario.workers) device.noise = 0.05;
+    scenario.events.push_back(on(0, 5, 15));
+    scenario.events.back().kill = true;
+    scenario.events.push_back(on(1, 8, 30));
+    scenario.events.back().add_ms = 50;
+    scenario.events.push_back(on(2, 0, UINT64_MAX));
+    scenario.events.back().shape = Shape::random_walk;
+    scenario.events.back().deviation = 0.05;
+    scenario.events.push_back(on(1, 20, 21));
+    scenario.events.back().cut = true;
+    const std::string text = to_json(simulate(scenario));
+    EXPECT_EQ(text, to_json(simulate(scenario))) << policy;
+    scenario.seed = 2;
+    EXPECT_NE(text, to_json(simulate(scenario))) << policy;
+  }
+}
+
+// Draws belong to worker and round: whatever the shares, the noise is the same.
+TEST(Simulation, AllPoliciesMeetTheSameDraws) {
+  Scenario scenario = made(100, {{0, 1}, {0, 3}});
+  for (Device& device : scenario.workers) device.noise = 0.2;
+  const Result equal = simulate(scenario);
+  scenario.policy = "static";
+  const Result profiled = simulate(scenario);
+  EXPECT_THAT(profiled.last_full().shares, ElementsAre(75, 25)) << "knows the curves of the scenario";
+  for (std::size_t k = 0; k < equal.rounds.size(); ++k) {
+    EXPECT_NEAR(equal.rounds[k].compute_ms[0] / 50, profiled.rounds[k].compute_ms[0] / 75, 1e-9) << k;
+  }
+  EXPECT_DOUBLE_EQ(equal.ideal_s, profiled.ideal_s);
+}
+
+TEST(Simulation, TheOracleLeavesOutWhoWouldDelayTheRound) {
+  const Result result = simulate(made(100, {{5, 0.5}, {5, 0.7}, {300, 0.5}}, "oracle"));
+  EXPECT_EQ(result.last_full().shares[2], 0U);
+}
+
+// The exchange belongs to the worker's time where it differs from worker to worker.
+TEST(Simulation, TheOracleCountsTheExchange) {
+  Scenario scenario = made(100, {{0, 1}, {0, 1}}, "oracle");
+  scenario.network.step_ms = 10;
+  scenario.events.push_back(on(1, 0, UINT64_MAX));
+  scenario.events.back().network = 3;
+  EXPECT_THAT(simulate(scenario).last_full().shares, ElementsAre(60, 40));
+}
+
+TEST(Simulation, TheBestSingleDeviceIsTheOneThatIsDoneFirst) {
+  Scenario scenario = made(100, {{50, 1}, {0, 1.2}, {0, 0.1}});
+  scenario.network.step_ms = 7;
+  scenario.events.push_back(on(2, 3, 5));
+  scenario.events.back().kill = true;  // not there all the time
+  ASSERT_EQ(best_single_device(scenario), 1U);
+  EXPECT_NEAR(alone_seconds(scenario, 1), 10 * 0.127, 1e-6);
+  scenario.workers[1].max_batch = 10;
+  scenario.workers[1].time_ms = {40, 1.2};
+  EXPECT_EQ(best_single_device(scenario), 0U) << "ten helpings have ten fixed costs";
+}
+
+TEST(Simulation, UnknownPoliciesAndOptionsAreRefused) {
+  const auto trouble = [](const Scenario& scenario) -> std::string {
+    try {
+      simulate(scenario);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(trouble(made(10, {{1, 1}}, "guess")),
+              testing::AllOf(HasSubstr("'guess'"), HasSubstr("equal, ")));
+  Scenario scenario = made(10, {{1, 1}}, "equal");
+  scenario.policy_options["equal"]["speed"] = "3";
+  EXPECT_THAT(trouble(scenario), HasSubstr("speed"));
+}
+
+}  // namespace
+}  // namespace steelyard::sim

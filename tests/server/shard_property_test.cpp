@@ -78,8 +78,8 @@ class Storm {
         return send(from, it_.push(round_ - 1, some_part(round_positions(round_ - 1)), slice), false);
       case 2:  // something said before, by whomever
         if (history_.empty()) return;
-        return send(from, history_[random_.below(history_.size())], true);
-      case 3:  // far ahead
+        return send(from, Push(history_[random_.below(history_.size())]), true);  // a copy: history grows
+      case 3:                                                                     // far ahead
         return send(from, it_.push(round_ + 2, some_part(round_positions(round_)), slice), false);
       case 4:  // beyond its round: known only once the round is
         return send(from, stretched(it_.push(round_, some_part(round_positions(round_)), slice)), true);

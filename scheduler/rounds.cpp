@@ -155,7 +155,7 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
   work->squares[shard->slot] = covered.squares;
   if (!work->scale) {
     // A small model may leave shards without slices: they have nothing to tell.
-    const std::size_t telling = std::min<std::size_t>(job_.shards, slices(job_.layout).size());
+    const std::uint32_t telling = std::min(job_.shards, slice_count_);
     if (work->squares.size() < telling) return;
     double sum = 0;  // in the order of slices, whoever was first
     for (const auto& [slot, squares] : work->squares) {

@@ -15,6 +15,7 @@ constexpr Duration farewell = std::chrono::seconds(2);   // for everybody to hea
 Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy)
     : job_(std::move(job)),
       fingerprint_(fingerprint(job_)),
+      slice_count_(static_cast<std::uint32_t>(slices(job_.layout).size())),
       term_(from.term),
       policy_(std::move(policy)),
       course_(job_, from),
@@ -174,8 +175,7 @@ void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox&
 Roster Scheduler::roster() const {
   Roster roster;
   if (members_.shards.size() != job_.shards) return roster;
-  const auto count = static_cast<std::uint32_t>(slices(job_.layout).size());
-  const auto borders = shard_borders(count, job_.shards);
+  const auto borders = shard_borders(slice_count_, job_.shards);
   for (const auto& [slot, shard] : members_.shards) {
     roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1]});
   }
@@ -261,7 +261,6 @@ void Scheduler::lose_shard(std::uint32_t slot, Outbox& out) {
     return;
   }
   const std::string what = "server '" + name + "' is lost, and with it its part of the model";
-  give_up_saving(what);
   end(Outcome::server_lost, what + "; " + way_back(), out);
 }
 

@@ -103,6 +103,7 @@ class Scheduler {
 
   const Job job_;
   const std::uint64_t fingerprint_;
+  const std::uint32_t slice_count_;
   const Term term_;
   const std::unique_ptr<balancing::Policy> policy_;
   Phase phase_ = Phase::gathering;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "wire/roster.h"
 
 namespace steelyard {
 namespace {
@@ -37,13 +38,8 @@ void Keeper::wake(Time now, Outbox& out) {
 
 // The scheduler repeats the roster until every shard says that it is loaded.
 void Keeper::handle(const Roster& roster, Outbox& out) {
-  for (const ShardPlace& former : shards_) {
-    const auto same = [&](const ShardPlace& shard) { return shard.node == former.node; };
-    if (std::ranges::none_of(roster.shards, same)) out.send<ToLink>(link_node, Disconnect{former.node});
-  }
-  shards_ = roster.shards;
+  adopt(roster, shards_, out);
   for (const ShardPlace& shard : shards_) {
-    out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
     const auto [loaded, is_new] = loaded_.try_emplace(shard.node, now_);
     if (!is_new && now_ - loaded->second <= silence) continue;  // it is on its way
     loaded->second = now_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "wire/roster.h"
 
 namespace steelyard {
 namespace {
@@ -79,12 +80,7 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
     next = shard.last;
   }
   if (next != slices_.size()) return;
-  for (const ShardPlace& former : shards_) {
-    const auto same = [&](const ShardPlace& shard) { return shard.node == former.node; };
-    if (std::ranges::none_of(roster.shards, same)) out.send<ToLink>(link_node, Disconnect{former.node});
-  }
-  shards_ = roster.shards;
-  for (const ShardPlace& shard : shards_) out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
+  adopt(roster, shards_, out);
   out.send<ToScheduler>(scheduler_node, Ready{});
 }
 

@@ -13,14 +13,6 @@ namespace {
 constexpr char title[] = "boa.1";
 constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
 
-double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
-  double time = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] > 0) time = std::max(time, curves[i](static_cast<double>(shares[i])));
-  }
-  return time;
-}
-
 }  // namespace
 
 void Boa::observe(const Sample& sample) {

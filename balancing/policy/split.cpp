@@ -77,4 +77,12 @@ void fill_with_mean(std::vector<double>& values) {
   }
 }
 
+double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
+  double time = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] > 0) time = std::max(time, curves[i](static_cast<double>(shares[i])));
+  }
+  return time;
+}
+
 }  // namespace steelyard::balancing

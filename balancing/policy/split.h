@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
+#include "balancing/cost/affine.h"
 #include "balancing/policy.h"
 #include "balancing/state.h"
 
@@ -41,5 +42,8 @@ std::set<std::uint32_t> slots_of(const Request& request);
 
 // Fills the holes (numbers that are not positive) with the mean of the others; with 1 if all are holes.
 void fill_with_mean(std::vector<double>& values);
+
+// Seconds of the slowest worker under these shares, by these curves; workers without a share take none.
+double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares);
 
 }  // namespace steelyard::balancing

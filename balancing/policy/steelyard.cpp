@@ -16,14 +16,6 @@ constexpr std::uint64_t first_rest = 8, longest_rest = 1 << 20;  // rounds
 constexpr double rest_per_delay = 40;  // rounds of the first rest per round that a trial costs
 constexpr double rest_gain = 0.02;     // relative: a round must be faster by this much without a worker
 
-double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares) {
-  double time = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] > 0) time = std::max(time, curves[i](static_cast<double>(shares[i])));
-  }
-  return time;
-}
-
 }  // namespace
 
 void Steelyard::observe(const Sample& sample) {

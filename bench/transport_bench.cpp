@@ -1,9 +1,12 @@
 // Push and pull through the product, beside a bare ZeroMQ loop and raw TCP with the same messages, the same
-// number in flight, the same threads on the same cores.
+// number in flight, the same threads on the same cores. The limits send a value as one message; the product
+// cuts it as it would cut a model of that size, and where that differs, bare ZeroMQ cut the same way stands
+// below.
 #include <functional>
 
 #include "bench/sections.h"
 #include "bench/transport/exchange.h"
+#include "core/layout.h"
 
 namespace steelyard::bench {
 namespace {
@@ -13,24 +16,44 @@ constexpr std::uint64_t mb = 1024 * kb;
 constexpr double bytes_per_float = 4;
 
 using Carrier = double (*)(const Exchange&, Duration);
-constexpr Carrier carriers[] = {product_rounds, bare_zmq_rounds, raw_tcp_rounds};
+struct Side {
+  Carrier carrier;
+  Exchange exchange;
+};
 
-// All carriers in turn; `figure` turns seconds per round into what is shown.
-std::vector<Spread> compare(const Effort& effort, const Exchange& exchange,
+// All sides in turn; `figure` turns seconds per round into what is shown.
+std::vector<Spread> compare(const Effort& effort, const std::vector<Side>& sides,
                             const std::function<double(double)>& figure) {
-  std::vector<std::function<double()>> sides;
-  for (const Carrier carrier : carriers) {
-    sides.emplace_back([&, carrier] { return figure(carrier(exchange, effort.reading)); });
+  std::vector<std::function<double()>> readings;
+  for (const Side& side : sides) {
+    readings.emplace_back([&] { return figure(side.carrier(side.exchange, effort.reading)); });
   }
-  return alternate(effort.pairs, sides);
+  return alternate(effort.pairs, readings);
 }
 
-void throughput(const Effort& effort, Table& table, const std::string& name, const Exchange& exchange,
-                std::optional<double> target) {
-  const double gigabytes = static_cast<double>(exchange.size()) * exchange.workers * bytes_per_float * 1e-9;
-  const auto spreads = compare(effort, exchange, [&](double round) { return gigabytes / round; });
+// `values` as messages of the limits; `slice` floats is what the product makes of them.
+void throughput(const Effort& effort, Table& table, const std::string& name, const Exchange& values,
+                std::uint64_t slice, std::optional<double> target) {
+  Exchange slices = values;
+  slices.floats = slice;
+  slices.pieces = values.size() / slice;
+  std::vector<Side> sides{{product_rounds, slices}, {bare_zmq_rounds, values}, {raw_tcp_rounds, values}};
+  if (slice != values.floats) sides.push_back({bare_zmq_rounds, slices});
+  const double gigabytes = static_cast<double>(values.size()) * values.workers * bytes_per_float * 1e-9;
+  const auto spreads = compare(effort, sides, [&](double round) { return gigabytes / round; });
   table.add({name, "GB/s", spreads[0], "bare ZeroMQ", spreads[1], false, target});
+  if (sides.size() > 3)
+    table.add({"", "GB/s", spreads[0], "bare ZeroMQ, cut the same way", spreads[3], false, {}});
   table.add({"", "GB/s", spreads[0], "raw TCP", spreads[2], false, {}});
+}
+
+// Values that are the slices of a larger model, or together a model of their own.
+void as_slices(const Effort& effort, Table& table, const std::string& name, const Exchange& values) {
+  throughput(effort, table, name, values, values.floats, {});
+}
+void as_model(const Effort& effort, Table& table, const std::string& name, const Exchange& values,
+              std::optional<double> target) {
+  throughput(effort, table, name, values, default_slice_size(values.size(), 1), target);
 }
 
 void coalescing(const Effort& effort, Table& table) {
@@ -51,24 +74,26 @@ void coalescing(const Effort& effort, Table& table) {
 
 void transport_section(const Effort& effort, Table& table) {
   table.section("push + pull with summation, one server, GB/s each way");
-  throughput(effort, table, "4 KB values, 64 in flight", {4 * kb, 64}, {});
-  throughput(effort, table, "64 KB values, 64 in flight", {64 * kb, 64}, {});
-  throughput(effort, table, "1 MB values (4 slices), 16 in flight", {256 * kb, 64}, 0.85);
-  throughput(effort, table, "1 MB values, two workers summed", {256 * kb, 32, 2}, 0.85);
-  throughput(effort, table, "1 MB value (4 slices), one in flight", {256 * kb, 4}, 0.85);
-  throughput(effort, table, "16 MB value, slices of 1 MB", {mb, 16}, {});
+  as_slices(effort, table, "4 KB values, 64 in flight", {4 * kb, 64});
+  as_slices(effort, table, "64 KB values, 64 in flight", {64 * kb, 64});
+  as_model(effort, table, "1 MB values, 16 in flight", {mb, 16}, 0.85);
+  as_model(effort, table, "1 MB values, two workers summed", {mb, 16, 2}, {});
+  as_model(effort, table, "1 MB value, one in flight", {mb, 1}, 0.85);
+  as_model(effort, table, "16 MB value, one in flight", {16 * mb, 1}, {});
 
   table.section("push + pull without summation (repeated pushes, the version that is there)");
-  throughput(effort, table, "4 KB values, 64 in flight", {4 * kb, 64, 1, false}, {});
-  throughput(effort, table, "64 KB values, 64 in flight", {64 * kb, 64, 1, false}, {});
-  throughput(effort, table, "1 MB values (4 slices), 16 in flight", {256 * kb, 64, 1, false}, 0.9);
-  throughput(effort, table, "16 MB value, slices of 1 MB", {mb, 16, 1, false}, {});
+  as_slices(effort, table, "4 KB values, 64 in flight", {4 * kb, 64, 1, false});
+  as_slices(effort, table, "64 KB values, 64 in flight", {64 * kb, 64, 1, false});
+  as_model(effort, table, "1 MB values, 16 in flight", {mb, 16, 1, false}, 0.9);
+  as_model(effort, table, "16 MB value, one in flight", {16 * mb, 1, 1, false}, {});
 
   table.section("key operations (a push, the sum and a pull of 4 KB), thousands a second");
   coalescing(effort, table);
 
   table.section("small push: 64 bytes there, summed, and back; microseconds");
-  const auto spreads = compare(effort, {16, 1}, [](double round) { return round * 1e6; });
+  const Exchange one{16, 1};
+  const auto spreads = compare(effort, {{product_rounds, one}, {bare_zmq_rounds, one}, {raw_tcp_rounds, one}},
+                               [](double round) { return round * 1e6; });
   table.add({"push + pull of 64 B", "us", spreads[0], "bare ZeroMQ", spreads[1], true, {}});
   table.add({"", "us", spreads[0], "raw TCP", spreads[2], true, {}});
 }

@@ -57,8 +57,11 @@ std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shar
 std::uint64_t default_slice_size(std::uint64_t parameters, std::uint32_t shards) {
   constexpr std::uint64_t quarter_megabyte = 65536;  // floats
   constexpr std::uint64_t cache_line = 16;
+  constexpr std::uint64_t in_flight = 16;  // slices of a shard: enough that transfer and sum overlap
   const std::uint64_t even = (parameters + shards - 1) / shards;
-  return std::clamp((even + cache_line - 1) / cache_line * cache_line, cache_line, quarter_megabyte);
+  const std::uint64_t large = std::clamp(even / in_flight, quarter_megabyte, 4 * quarter_megabyte);
+  return std::clamp((even + cache_line - 1) / cache_line * cache_line, cache_line,
+                    large / cache_line * cache_line);
 }
 
 }  // namespace steelyard

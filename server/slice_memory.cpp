@@ -1,7 +1,5 @@
 #include "server/slice_memory.h"
 
-#include <algorithm>
-
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
 
@@ -31,12 +29,14 @@ bool SliceMemory::add(Interval positions, double weight, const Blob& values) {
   weight_ += weight;
   if (first_.empty()) {
     first_ = values;
+    return true;
+  }
+  const std::span<float> so_far = sum_ ? sum_->span() : first_.floats_to_write_over();
+  if (!so_far.empty()) {
+    nn::add(so_far, values.floats());
   } else {
-    if (!sum_) {
-      sum_ = pool_.take();
-      std::ranges::copy(first_.floats(), sum_->data());
-    }
-    nn::add(sum_->span(), values.floats());
+    sum_ = pool_.take();
+    nn::sum(sum_->span(), first_.floats(), values.floats());
   }
   return true;
 }

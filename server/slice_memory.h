@@ -65,7 +65,8 @@ class SliceMemory {
   std::optional<Blob> previous_;
   std::vector<std::vector<float>> state_;
 
-  // Of the open round. A single push is kept as it came; only a second one makes a sum of our own.
+  // Of the open round. A single push is kept as it came. Further ones are added to it where it lies, if it
+  // was received into memory of our own; otherwise into a sum.
   IntervalSet coverage_;
   double weight_ = 0;
   Blob first_;

@@ -22,6 +22,13 @@ class Blob {
     const std::span<const float> view(*owned);
     return {std::move(owned), std::as_bytes(view)};
   }
+  // Bytes that a transport has just received, in memory that nobody else knows: its last holder may write
+  // over them.
+  static Blob received(std::shared_ptr<const void> owner, std::span<std::byte> bytes) {
+    Blob blob(std::move(owner), bytes);
+    blob.received_ = bytes;
+    return blob;
+  }
   template <class Owner>
   static Blob of_floats(std::shared_ptr<Owner> owner, std::span<const float> values) {
     return {std::move(owner), std::as_bytes(values)};
@@ -41,10 +48,16 @@ class Blob {
     return bytes_.size() == count * sizeof(float) &&
            reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
   }
+  // The floats, to be written over: of received bytes that only this blob holds. Nothing otherwise.
+  [[nodiscard]] std::span<float> floats_to_write_over() const {
+    if (owner_.use_count() != 1) return {};
+    return {reinterpret_cast<float*>(received_.data()), received_.size() / sizeof(float)};
+  }
 
  private:
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> bytes_;
+  std::span<std::byte> received_;  // the same bytes, or none
 };
 
 }  // namespace steelyard

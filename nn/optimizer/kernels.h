@@ -20,6 +20,7 @@ struct RuleTable {
 
 struct VectorTable {
   void (*add)(std::size_t size, float* into, const float* x);
+  void (*sum)(std::size_t size, float* into, const float* x, const float* y);
   bool (*all_finite)(std::size_t size, const float* x);
   double (*sum_of_squares)(std::size_t size, const float* x);
 };

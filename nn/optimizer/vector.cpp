@@ -25,6 +25,11 @@ void add(std::span<float> into, std::span<const float> x, Level level) {
   table(level).add(x.size(), into.data(), x.data());
 }
 
+void sum(std::span<float> into, std::span<const float> x, std::span<const float> y, Level level) {
+  CHECK(into.size() == x.size() && x.size() == y.size(), "a sum of slices of unequal length");
+  table(level).sum(x.size(), into.data(), x.data(), y.data());
+}
+
 bool all_finite(std::span<const float> x, Level level) { return table(level).all_finite(x.size(), x.data()); }
 
 double sum_of_squares(std::span<const float> x, Level level) {

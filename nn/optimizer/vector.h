@@ -13,6 +13,10 @@ namespace steelyard::nn {
 // into[i] += x[i]. Equally long.
 void add(std::span<float> into, std::span<const float> x, Level level = cpu_level());
 
+// into[i] = x[i] + y[i]. Equally long, in three different buffers.
+void sum(std::span<float> into, std::span<const float> x, std::span<const float> y,
+         Level level = cpu_level());
+
 // Whether no element is infinite or NaN. Exact; the whole slice is read, for almost always there is none.
 bool all_finite(std::span<const float> x, Level level = cpu_level());
 

@@ -12,6 +12,10 @@ void add(std::size_t size, float* __restrict into, const float* __restrict x) {
   for (std::size_t i = 0; i < size; ++i) into[i] += x[i];
 }
 
+void sum(std::size_t size, float* __restrict into, const float* __restrict x, const float* __restrict y) {
+  for (std::size_t i = 0; i < size; ++i) into[i] = x[i] + y[i];
+}
+
 bool all_finite(std::size_t size, const float* x) {
   // A float is infinite or NaN if all bits of its exponent are set. Counted without a branch: see vector.h.
   constexpr std::uint32_t exponent = 0x7F80'0000U;
@@ -45,6 +49,6 @@ double sum_of_squares(std::size_t size, const float* x) {
 
 }  // namespace
 
-const VectorTable vectors = {add, all_finite, sum_of_squares};
+const VectorTable vectors = {add, sum, all_finite, sum_of_squares};
 
 }  // namespace steelyard::nn::STEELYARD_LEVEL

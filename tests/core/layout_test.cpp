@@ -91,7 +91,9 @@ TEST(Layout, ShardBordersAreFairAndComplete) {
 }
 
 TEST(Layout, TheDefaultGridReachesEveryShard) {
-  EXPECT_EQ(default_slice_size(100'000'000, 2), 65536U) << "256 KB at the most";
+  EXPECT_EQ(default_slice_size(100'000'000, 2), 262144U) << "1 MB at the most";
+  EXPECT_EQ(default_slice_size(4'000'000, 2), 125'000U / 16 * 16) << "sixteen a shard between";
+  EXPECT_EQ(default_slice_size(1'000'000, 2), 65536U) << "256 KB where that is fewer than sixteen";
   EXPECT_EQ(default_slice_size(1, 4), 16U) << "a cache line at the least";
   for (std::uint64_t parameters : {100U, 7850U, 61706U, 535818U}) {
     for (std::uint32_t shards = 1; shards <= 6; ++shards) {

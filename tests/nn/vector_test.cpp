@@ -44,6 +44,16 @@ TEST_P(Vectors, AddsEveryElementOnceAtEveryLengthAndOffset) {
   }
 }
 
+TEST_P(Vectors, SumsEveryElementOfTwoAtEveryLength) {
+  for (std::size_t size = 0; size < 150; ++size) {
+    const Floats x = random_floats(size, 1), y = random_floats(size, 2);
+    Floats into(size + 1, 7.0F), wanted = into;
+    for (std::size_t i = 0; i < size; ++i) wanted[i] = x[i] + y[i];
+    sum(std::span(into).first(size), x, y, level);
+    ASSERT_EQ(into, wanted) << size;
+  }
+}
+
 TEST_P(Vectors, OneBadElementAnywhereIsFound) {
   constexpr float bad[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                            std::numeric_limits<float>::quiet_NaN(),

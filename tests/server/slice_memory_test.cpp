@@ -6,6 +6,7 @@
 
 #include <bitset>
 #include <numeric>
+#include <utility>
 
 #include "core/random.h"
 #include "nn/optimizer/schedule.h"
@@ -52,6 +53,31 @@ TEST(SliceMemory, StepsByTheAverageOfWhatWasAdded) {
   EXPECT_EQ(slice.version(), 1U);
   EXPECT_EQ(slice.steps(), 1U);
   EXPECT_EQ(slice.coverage().count(), 0U);
+}
+
+// As a link hands it over: in memory that nobody else knows.
+Blob received(std::vector<float> values) {
+  auto owned = std::make_shared<std::vector<float>>(std::move(values));
+  const auto bytes = std::as_writable_bytes(std::span(*owned));
+  return Blob::received(std::move(owned), bytes);
+}
+
+TEST(SliceMemory, WhatWasReceivedIsAddedUpWhereItLiesUnlessSomebodyHoldsIt) {
+  for (const bool held : {false, true}) {
+    SliceMemory slice = loaded({10, 20});
+    Blob first = received({1, 2});
+    const Blob kept = held ? first : Blob();
+    ASSERT_TRUE(slice.add({0, 1}, 1, std::exchange(first, {})));
+    const Blob second = received({3, 6});
+    ASSERT_TRUE(slice.add({1, 3}, 2, second));
+    ASSERT_TRUE(slice.add({3, 4}, 1, blob({4, 8})));
+    slice.apply(plain, 0.5, 1.0);
+    EXPECT_THAT(floats(slice.current()), ElementsAre(9, 18)) << held;
+    EXPECT_THAT(floats(second), ElementsAre(3, 6)) << "only what it keeps may change";
+    if (held) {
+      EXPECT_THAT(floats(kept), ElementsAre(1, 2)) << "others still read this";
+    }
+  }
 }
 
 TEST(SliceMemory, TheScaleOfTheGateMultipliesTheGradient) {

@@ -32,5 +32,22 @@ TEST(Blob, KnowsWhetherItHoldsFloats) {
   EXPECT_FALSE(Blob().holds_floats(1));
 }
 
+TEST(Blob, OnlyTheLastHolderOfReceivedBytesMayWriteOverThem) {
+  auto values = std::make_shared<std::vector<float>>(std::vector<float>{1, 2});
+  const std::span<float> view(*values);
+  EXPECT_TRUE(Blob::of_floats(values, view).floats_to_write_over().empty()) << "somebody made these";
+
+  Blob received = Blob::received(std::move(values), std::as_writable_bytes(view));
+  {
+    const Blob copy = received;
+    EXPECT_TRUE(received.floats_to_write_over().empty()) << "a copy is about";
+    EXPECT_TRUE(copy.floats_to_write_over().empty());
+  }
+  const std::span<float> mine = received.floats_to_write_over();
+  ASSERT_EQ(mine.data(), view.data());
+  EXPECT_EQ(mine.size(), 2U);
+  EXPECT_TRUE(Blob().floats_to_write_over().empty());
+}
+
 }  // namespace
 }  // namespace steelyard

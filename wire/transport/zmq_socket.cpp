@@ -120,7 +120,7 @@ std::optional<Received> receive_frames(zmq::socket_t& socket, bool router) {
   if (!socket.recv(*payload, zmq::recv_flags::dontwait)) return got;
   const std::span bytes(payload->data<std::byte>(), payload->size());
   const bool more = payload->more();
-  got.payload = Blob(std::move(payload), bytes);
+  got.payload = Blob::received(std::move(payload), bytes);
   while (more && socket.recv(frame, zmq::recv_flags::dontwait)) {
     got.well_formed = false;  // one payload is all a message may have: the rest is read and forgotten
     if (!frame.more()) break;

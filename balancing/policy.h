@@ -33,6 +33,8 @@ struct Sample {
   double seconds = 0;
   double cpu = -1;  // as reported with this sample
   double memory = -1;
+  // From its start to its report, beyond the compute: what the worker waited for its parameters. -1: unknown.
+  double exchange = -1;
 };
 
 // The round to be divided. The last round of an epoch is shorter, and workers come and go between requests.

@@ -1,8 +1,8 @@
-// steelyard_bench [quick|full] [--seed N] [--only transport|nn|scheduler]
+// steelyard_bench [quick|full] [--seed N] [--only SECTION]
 //
-// Prints the machine, then one table of figures, each beside a limit measured in the same minutes; see
-// script/bench. A target that is missed is a finding, not an error: the exit code is 1 only if a result was
-// wrong.
+// Sections: transport, nn, scheduler, balancing, predictors, sim. Prints the machine, then one table of
+// figures, each beside a limit measured in the same minutes; see script/bench. A target that is missed is a
+// finding, not an error: the exit code is 1 only if a result was wrong.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,13 +18,15 @@ namespace {
 using namespace steelyard;
 
 constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Table&)> sections[] = {
-    {"transport", bench::transport_section},
-    {"nn", bench::nn_section},
-    {"scheduler", bench::scheduler_section},
+    {"transport", bench::transport_section},  {"nn", bench::nn_section},
+    {"scheduler", bench::scheduler_section},  {"balancing", bench::balancing_section},
+    {"predictors", bench::predictor_section}, {"sim", bench::sim_section},
 };
 
 int usage() {
-  std::fprintf(stderr, "usage: steelyard_bench [quick|full] [--seed N] [--only transport|nn|scheduler]\n");
+  std::fprintf(stderr,
+               "usage: steelyard_bench [quick|full] [--seed N] [--only "
+               "transport|nn|scheduler|balancing|predictors|sim]\n");
   return 2;
 }
 

@@ -17,5 +17,8 @@ struct Effort {
 void transport_section(const Effort& effort, Table& table);
 void nn_section(const Effort& effort, Table& table);
 void scheduler_section(const Effort& effort, Table& table);
+void balancing_section(const Effort& effort, Table& table);
+void predictor_section(const Effort& effort, Table& table);
+void sim_section(const Effort& effort, Table& table);
 
 }  // namespace steelyard::bench

@@ -18,20 +18,23 @@ namespace steelyard {
 namespace {
 
 // In the child, between fork and exec: nothing here may allocate or throw.
-[[noreturn]] void become(pid_t parent, int log, char* const* arguments) {
+[[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments) {
   setpgid(0, 0);  // Ctrl-C is the parent's to handle
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it died before we could ask for the signal
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (log >= 0) {
-    dup2(log, STDOUT_FILENO);
-    dup2(log, STDERR_FILENO);
+  // Ours listens to requests to end as soon as it can; one that comes earlier has to wait, not to kill.
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  if (program.path.empty()) {
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
   }
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-  execv("/proc/self/exe", arguments);
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  if (program.out >= 0) dup2(program.out, STDOUT_FILENO);
+  if (program.error >= 0) dup2(program.error, STDERR_FILENO);
+  const int in = program.in >= 0 ? program.in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (in >= 0) dup2(in, STDIN_FILENO);
+  execvp(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments);
   _exit(127);
 }
 
@@ -47,15 +50,21 @@ void Children::start(const std::string& name, const std::vector<std::string>& ar
                     "cannot write " + log + ": " + std::strerror(errno) + "; choose another --run-dir");
     }
   }
-  std::vector<std::string> owned{"steelyard"};
-  owned.insert(owned.end(), arguments.begin(), arguments.end());
+  add(name, {.path = {}, .arguments = arguments, .out = file, .error = file}, log);
+  if (file >= 0) close(file);
+}
+
+void Children::start(const std::string& name, const Program& program) { add(name, program, ""); }
+
+void Children::add(const std::string& name, const Program& program, const std::string& log) {
+  std::vector<std::string> owned{program.path.empty() ? "steelyard" : program.path};
+  owned.insert(owned.end(), program.arguments.begin(), program.arguments.end());
   std::vector<char*> raw;
   for (std::string& argument : owned) raw.push_back(argument.data());
   raw.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t process = fork();
-  if (process == 0) become(parent, file, raw.data());
-  if (file >= 0) close(file);
+  if (process == 0) become(parent, program, raw.data());
   if (process < 0)
     throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
   children_.push_back({name, process, log, std::nullopt});

@@ -19,6 +19,13 @@ struct Child {
   std::optional<int> status;  // as wait() gives it; nothing while it runs
 };
 
+// Another program than this one, or other ends for input and output than usual.
+struct Program {
+  std::string path;                    // or a name that is looked up in PATH; empty: this very program
+  std::vector<std::string> arguments;  // behind its own name
+  int in = -1, out = -1, error = -1;   // what it gets as 0, 1 and 2; -1: nothing to read, and where ours goes
+};
+
 class Children {
  public:
   Children() = default;
@@ -28,6 +35,8 @@ class Children {
 
   // Runs this very program with these arguments. Throws Failure (io).
   void start(const std::string& name, const std::vector<std::string>& arguments, const std::string& log);
+  // Runs a program; one that cannot be run ends with the code 127. Descriptors stay the caller's to close.
+  void start(const std::string& name, const Program& program);
 
   // Who has ended since the last call.
   std::vector<Child> ended();
@@ -38,6 +47,8 @@ class Children {
   [[nodiscard]] std::size_t running() const;
 
  private:
+  void add(const std::string& name, const Program& program, const std::string& log);
+
   std::vector<Child> children_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/hosts_file.h"
 #include "cli/job_file.h"
 #include "cli/scenario_file.h"
 #include "core/error.h"
@@ -21,6 +22,9 @@ Examples:
   steelyard simulate examples/scenarios/lbb_table2.toml
   steelyard compare examples/scenarios/lbb_table2.toml --policies equal,lbb,steelyard
   steelyard help scenario              every key of a scenario
+  steelyard profile --output here.json how long this machine takes, for scenarios
+  steelyard launch examples/hosts.toml examples/jobs/quick.toml --insecure
+  steelyard help hosts                 every key of a hosts file
 
 The roles by hand, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070
@@ -107,6 +111,53 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
 }
 
+void add_launch(CLI::App& parent, LaunchCommand& it) {
+  CLI::App& app = *parent.add_subcommand("launch", "run a job on many machines, from this one");
+  app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
+      ->required();
+  add_job(app, it.job_file, it.overrides);
+  app.add_option("--run-dir,--run_dir", it.run_directory,
+                 "where results go on the scheduler's host (default: runs/NAME-N)");
+  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
+  app.add_option("--resume-from,--resume_from", it.resume_from,
+                 "go on from this checkpoint directory, on the scheduler's host");
+  app.add_flag("--insecure", it.insecure, "allow plain-text connections between machines");
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+  app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");
+  app.footer(
+      "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
+      "Example: steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run --insecure");
+}
+
+void add_attend(CLI::App& parent, AttendCommand& it) {
+  CLI::App& app = *parent.add_subcommand("attend", "what launch runs on each host; not for people");
+  app.group("");  // does its work without being advertised
+  app.add_option("--directory", it.directory);
+  app.add_option("--silence", it.silence)->check(CLI::Range(0.01, 1e6));
+}
+
+void add_profile(CLI::App& parent, ProfileCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "profile", "measure time against batch size on this machine, one worker alone and all together");
+  app.add_option("job", it.job_file, "take model and data from this job file (default: lenet5)");
+  app.add_option("--set", it.overrides, "replace a key of the job file; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--device", it.device, "what computes: cpu")->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--model", it.model, "another model than the job's");
+  app.add_option("--data", it.data, "another data set than the job's, as in synthetic");
+  app.add_option("--workers", it.workers, "so many at once (default: as many as processors)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--most", it.most, "the largest batch")->default_str("512")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--repeats", it.repeats, "measurements of each size; their median counts")
+      ->default_str("9")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--name", it.name, "what to call this machine (default: its host name)");
+  app.add_option("--output,-o", it.output, "write a JSON file that scenarios can use");
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the table");
+  app.footer("Example: steelyard profile --model mlp --workers 2 --output here.json");
+}
+
 void add_simulate(CLI::App& parent, SimulateCommand& it) {
   CLI::App& app = *parent.add_subcommand("simulate", "run a scenario: the same machines in virtual time");
   app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
@@ -120,18 +171,39 @@ void add_simulate(CLI::App& parent, SimulateCommand& it) {
 
 void add_compare(CLI::App& parent, CompareCommand& it) {
   CLI::App& app = *parent.add_subcommand(
-      "compare", "run scenarios under many policies, on the same draws, and show a table");
-  app.add_option("scenario", it.scenario_files, "one scenario or several (TOML)")->required();
-  app.add_option("--policies", it.policies, "comma-separated (default: all)");
-  app.add_option("--sync", it.sync, "when a round is over (default: as the scenarios say)");
-  app.add_option("--seed", it.seed, "of all that is random (default: as the scenarios say)");
-  app.add_option("--json", it.json, "write the table to this file; - for standard output");
-  app.footer("Example: steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
+      "compare", "run jobs or scenarios under many policies and sync modes, and show a table");
+  app.add_option("file", it.files, "jobs, which train as real processes, and scenarios (TOML)")->required();
+  app.add_option("--policies", it.policies,
+                 "comma-separated; equal/ssp:2 is a policy with a sync mode of its own (default: all)");
+  app.add_option("--sync", it.sync,
+                 "sync modes, comma-separated, each with each policy (default: as the file says)");
+  app.add_option("--repeats", it.repeats, "runs of each, A B C A B C; the table has medians")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--target", it.target,
+                 "measure the time to this accuracy, as in 0.85 (default: the job's target_accuracy)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--seed", it.seed, "of the first repeat; the next has the next (default: as the file says)");
+  app.add_option("--set", it.overrides,
+                 "replace a key of the job file, as in train.epochs=3; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--run-dir,--run_dir", it.run_directory,
+                 "where a job's runs, compare.json and compare.html go (default: runs/compare-NAME-N)");
+  app.add_option("--json", it.json, "write all numbers to this file; - for standard output");
+  app.add_option("--html", it.html, "write the page with the pictures to this file");
+  app.footer(
+      "Equal shares under bsp always take part, and so does the best single device alone. Ctrl-C shows what "
+      "is "
+      "done so far.\n"
+      "Examples:\n"
+      "  steelyard compare examples/jobs/unequal.toml --policies equal,lb-bsp,steelyard --repeats 3\n"
+      "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
 }
 
 std::string help_topic(const CLI::App& app, const std::string& topic) {
   if (topic == "job") return describe_keys();
   if (topic == "scenario") return describe_scenario();
+  if (topic == "hosts") return describe_hosts();
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == topic) return command->help();
   }
@@ -161,6 +233,9 @@ Command read_command_line(int argc, const char* const* argv) {
   WorkerCommand worker;
   SimulateCommand simulate;
   CompareCommand compare;
+  LaunchCommand launch;
+  AttendCommand attend;
+  ProfileCommand profile;
   std::string topic;
   add_train(app, train);
   add_scheduler(app, scheduler);
@@ -168,8 +243,11 @@ Command read_command_line(int argc, const char* const* argv) {
   add_worker(app, worker);
   add_simulate(app, simulate);
   add_compare(app, compare);
-  CLI::App& help = *app.add_subcommand("help", "what a command, a job file or a scenario takes");
-  help.add_option("topic", topic, "a command, or: job, scenario");
+  add_launch(app, launch);
+  add_attend(app, attend);
+  add_profile(app, profile);
+  CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
+  help.add_option("topic", topic, "a command, or: job, scenario, hosts");
 
   try {
     app.parse(argc, argv);
@@ -186,6 +264,9 @@ Command read_command_line(int argc, const char* const* argv) {
   if (app.got_subcommand("worker")) return worker;
   if (app.got_subcommand("simulate")) return simulate;
   if (app.got_subcommand("compare")) return compare;
+  if (app.got_subcommand("launch")) return launch;
+  if (app.got_subcommand("attend")) return attend;
+  if (app.got_subcommand("profile")) return profile;
   return TextCommand{help_topic(app, topic)};
 }
 

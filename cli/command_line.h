@@ -59,11 +59,44 @@ struct SimulateCommand {
 };
 
 struct CompareCommand {
-  std::vector<std::string> scenario_files;
-  std::string policies;  // comma-separated; empty: all
-  std::string sync;      // empty: as the scenarios say
-  std::optional<std::uint64_t> seed;
-  std::string json;
+  std::vector<std::string> files;      // jobs and scenarios
+  std::vector<std::string> overrides;  // key=value, of jobs
+  std::string policies;                // comma-separated; empty: all
+  std::string sync;                    // likewise; empty: as the file says
+  std::uint64_t repeats = 1;
+  std::optional<double> target;       // accuracy; default: the job's target_accuracy
+  std::optional<std::uint64_t> seed;  // default: the file's
+  std::string run_directory;          // of a job; empty: runs/compare-<name>-N
+  std::string json, html;             // files, or - for standard output; empty: only in the run directory
+};
+
+struct LaunchCommand {
+  std::string hosts_file, job_file;
+  std::vector<std::string> overrides;
+  std::string run_directory;  // on the scheduler's host
+  bool resume = false;
+  std::string resume_from;
+  bool insecure = false;
+  bool quiet = false;
+  bool dry_run = false;
+};
+
+struct AttendCommand {
+  std::string directory;  // empty: where it is
+  double silence = 300;   // seconds without a word from the launcher until it counts as gone
+};
+
+struct ProfileCommand {
+  std::string job_file;  // empty: the defaults of a job
+  std::vector<std::string> overrides;
+  std::string device = "cpu";
+  std::string model, data;  // empty: as the job says
+  std::string name;         // of this machine; empty: its host name
+  unsigned workers = 0;     // 0: as many as processors
+  std::uint64_t most = 512;
+  unsigned repeats = 9;
+  std::string output;
+  bool quiet = false;
 };
 
 struct TextCommand {  // help and versions: to standard output
@@ -71,7 +104,7 @@ struct TextCommand {  // help and versions: to standard output
 };
 
 using Command = std::variant<TrainCommand, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
-                             CompareCommand, TextCommand>;
+                             CompareCommand, LaunchCommand, AttendCommand, ProfileCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood.
 Command read_command_line(int argc, const char* const* argv);

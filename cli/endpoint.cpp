@@ -67,7 +67,7 @@ std::optional<std::string> outward_address() {
 }  // namespace
 
 std::string complete_endpoint(const std::string& text) {
-  const std::string endpoint = text.find("://") == std::string::npos ? "tcp://" + text : text;
+  std::string endpoint = text.find("://") == std::string::npos ? "tcp://" + text : text;
   const bool tcp = endpoint.starts_with("tcp://"), ipc = endpoint.starts_with("ipc://");
   const HostPort parts = split(endpoint);
   if ((!tcp && !ipc) || parts.host.empty() || (tcp && parts.port.empty())) {

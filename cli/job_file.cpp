@@ -12,6 +12,7 @@
 #include "cli/near_match.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -134,9 +135,10 @@ void JobReader::read_value(const JobKey& key, const std::string& path, const tom
   const JobField field = key.field(draft_);
   if (auto* const* text = std::get_if<std::string*>(&field)) {
     const auto value = node.value_exact<std::string>();
-    const bool good =
-        value && (limits.choices.empty() ? is_plain_name(*value)
-                                         : std::ranges::find(limits.choices, *value) != limits.choices.end());
+    const auto among = [&] { return std::ranges::find(limits.choices, *value) != limits.choices.end(); };
+    const bool good = value && (limits.accepts != nullptr ? limits.accepts(*value)
+                                : limits.choices.empty()  ? is_plain_name(*value)
+                                                          : among());
     if (!good) refuse();
     **text = *value;
     return;
@@ -245,6 +247,15 @@ void JobReader::finish() {
   demand(job.dead_after > 2 * job.heartbeat, "cluster", "dead_after",
          "dead_after = " + number_text(job.dead_after) +
              " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
+  const SyncMode mode = parse_sync(job.sync);
+  demand(mode.span != SyncMode::Span::job || job.epochs > 0, "cluster", "sync",
+         "sync = \"" + job.sync +
+             "\" in [cluster]: one round for the whole job needs its length: give "
+             "[train] epochs");
+  demand(!mode.at_once || job.sums != "ordered", "cluster", "sums",
+         "sums = \"ordered\" in [cluster]: under sync = \"" + job.sync +
+             "\" pushes are applied as they come and there is no order to keep: leave it out, or choose bsp, "
+             "local or oneshot");
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   job.shards = draft_.file.servers * draft_.shards_per_server;
   job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
@@ -286,9 +297,14 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   job.test_samples = test;
   if (job.rounds == 0) return;
   // The last round of an epoch takes what is left.
-  const std::uint64_t per_epoch = (train + job.global_batch - 1) / job.global_batch;
+  const SyncMode mode = parse_sync(job.sync);
+  const std::uint64_t batches = std::max<std::uint64_t>(1, mode.local);
+  const std::uint64_t length_of_round =
+      mode.span == SyncMode::Span::batch && batches < train / job.global_batch ? batches * job.global_batch
+                                                                               : train;
+  const std::uint64_t per_epoch = (train + length_of_round - 1) / length_of_round;
   const double rest =
-      static_cast<double>(job.rounds % per_epoch * job.global_batch) / static_cast<double>(train);
+      static_cast<double>(job.rounds % per_epoch * length_of_round) / static_cast<double>(train);
   const std::uint64_t whole = job.rounds / per_epoch;
   const double length = static_cast<double>(whole) + std::min(1.0, rest);
   job.schedule.epochs = job.epochs == 0 ? length : std::min(length, static_cast<double>(job.epochs));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/toml_text.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -18,6 +19,7 @@ JobLimits above(double least, double most = std::numeric_limits<double>::infinit
 JobLimits share_below_one() { return {0, 1, false, true, {}}; }
 JobLimits any_name() { return {}; }
 JobLimits one_of(std::vector<std::string> choices) { return {0, 0, false, false, std::move(choices)}; }
+JobLimits a_sync_mode() { return {0, 0, false, false, {}, is_sync, sync_choices}; }
 
 // So that a row of the table says where its value lives and nothing else.
 #define FIELD(place) [](JobDraft& draft) -> JobField { return &draft.place; }
@@ -63,8 +65,10 @@ std::vector<JobKey> make_keys() {
       {"cluster", "servers", FIELD(file.servers), at_least(1, 1024), "server processes"},
       {"cluster", "shards_per_server", FIELD(shards_per_server), at_least(1, 64),
        "parts of the model in each of them"},
-      {"cluster", "sync", FIELD(file.job.sync), one_of({"bsp"}), "when a round is over"},
-      {"cluster", "policy", FIELD(file.job.policy), any_name(), "who divides the batch: equal or lb-bsp"},
+      {"cluster", "sync", FIELD(file.job.sync), a_sync_mode(), "when a round is over"},
+      {"cluster", "sums", FIELD(file.job.sums), one_of({"arrival", "ordered"}),
+       "ordered: pushes are added in the order of their positions, whatever order they come in"},
+      {"cluster", "policy", FIELD(file.job.policy), any_name(), "who divides the batch (docs/policies.md)"},
       {"cluster", "heartbeat", FIELD(file.job.heartbeat), above(0, 3600), "seconds between signs of life"},
       {"cluster", "dead_after", FIELD(file.job.dead_after), above(0, 86400),
        "seconds of silence after which a process is lost; more than two heartbeats"},
@@ -110,6 +114,7 @@ std::string allowed(const JobKey& key) {
   const JobField field = key.field(draft);
   if (std::holds_alternative<double*>(field)) return "a number " + range_text(key.limits);
   if (!std::holds_alternative<std::string*>(field)) return "a whole number " + range_text(key.limits);
+  if (key.limits.choices_text != nullptr) return "one of " + key.limits.choices_text();
   if (key.limits.choices.empty()) {
     return "a name of at most 64 letters, digits, '.', '_' and '-' that begins with a letter, digit or '_'";
   }

@@ -29,6 +29,9 @@ struct JobLimits {
   double least = 0, most = std::numeric_limits<double>::infinity();
   bool above = false, below = false;  // the bounds themselves are not allowed
   std::vector<std::string> choices;   // of a text; empty: any name
+  // Of a text with a grammar of its own: whether it is one, and what may be given, in words.
+  bool (*accepts)(std::string_view) = nullptr;
+  const std::string& (*choices_text)() = nullptr;
 };
 
 struct JobKey {

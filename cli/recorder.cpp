@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/staleness_text.h"
 #include "core/stats.h"
 #include "server/checkpoint.h"
 #include "wire/machine.h"
@@ -16,7 +17,8 @@ using Json = nlohmann::ordered_json;
 // Microseconds are as fine as anything here is measured.
 double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 
-std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, double percent_of_ideal) {
+std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, double percent_of_ideal,
+                      double at) {
   Json workers = Json::array(), shares = Json::array(), compute = Json::array();
   std::vector<double> times;
   for (const WorkerPart& part : parts) {
@@ -26,20 +28,22 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
     times.push_back(part.seconds);
   }
   const bool train = r.purpose == Purpose::train;
-  const Json line = {{"round", r.round},
-                     {"epoch", r.epoch},
-                     {"purpose", train ? "train" : "evaluate"},
-                     {"begin", r.positions.begin},
-                     {"end", r.positions.end},
-                     {"lr", train ? Json(r.rate) : Json()},
-                     {"workers", workers},
-                     {"shares", shares},
-                     {"compute_ms", compute},
-                     {"round_ms", in_ms(r.seconds)},
-                     {"se", relative_spread(times)},
-                     {"percent_of_ideal", train ? Json(percent_of_ideal) : Json()},
-                     {"loss", r.loss},
-                     {"accuracy", r.accuracy}};
+  Json line = {{"round", r.round},
+               {"epoch", r.epoch},
+               {"purpose", train ? "train" : "evaluate"},
+               {"begin", r.positions.begin},
+               {"end", r.positions.end},
+               {"lr", train ? Json(r.rate) : Json()},
+               {"workers", workers},
+               {"shares", shares},
+               {"compute_ms", compute},
+               {"round_ms", in_ms(r.seconds)},
+               {"at_ms", in_ms(at)},
+               {"se", relative_spread(times)},
+               {"percent_of_ideal", train ? Json(percent_of_ideal) : Json()},
+               {"loss", r.loss},
+               {"accuracy", r.accuracy}};
+  if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and need not be UTF-8.
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -58,7 +62,12 @@ void Recorder::handle(const ToRecorder& message, Time now) {
 void Recorder::record(const RoundRecord& record, Time now) {
   const std::vector<WorkerPart> parts = by_worker(record);
   totals_.add(record, parts);
-  lines_.add(json_line(record, parts, totals_.percent_of_last()), now);
+  if (!began_) {
+    began_ = now;
+    first_seconds_ = record.seconds;
+  }
+  const double at = first_seconds_ + seconds(now - *began_);
+  lines_.add(json_line(record, parts, totals_.percent_of_last(), at), now);
   warn_of_trouble();
   if (record.purpose == Purpose::train) show(record, parts, now);
 }
@@ -69,7 +78,8 @@ double Recorder::share_done(const RoundRecord& record) const {
   double done = -1;
   if (job.epochs > 0 && job.train_samples > 0) {
     const double within = static_cast<double>(record.positions.end) / static_cast<double>(job.train_samples);
-    done = (static_cast<double>(record.epoch) + within) / static_cast<double>(job.epochs);
+    const std::uint64_t epochs_before = record.epoch + record.passes - 1;
+    done = (static_cast<double>(epochs_before) + within) / static_cast<double>(job.epochs);
   }
   if (job.rounds > 0) {
     done = std::max(done, static_cast<double>(record.round + 1) / static_cast<double>(job.rounds));
@@ -82,7 +92,7 @@ double Recorder::share_done(const RoundRecord& record) const {
 // in which everything is set up, are over when the second record comes.
 void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now) {
   ProgressView view;
-  view.epoch = record.epoch;
+  view.epoch = record.epoch + record.passes - 1;
   view.epochs = file_.job.epochs;
   view.round = record.round + 1;
   view.rounds = file_.job.rounds;
@@ -104,6 +114,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
 // The summary is asked for later, when the children are gone.
 void Recorder::end(const Ended& ended, Time now) {
   ended_ = ended;
+  totals_.add(ended);
   lines_.flush(now);
   warn_of_trouble();
   bar_.finish();

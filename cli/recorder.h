@@ -5,13 +5,18 @@
 // warning, not the training. One line of rounds.jsonl, times in milliseconds:
 //
 //   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
-//    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"se":0.01,"percent_of_ideal":97.2,
-//    "loss":1.84,"accuracy":0.31}
+//    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
+//    "percent_of_ideal":97.2,"loss":1.84,"accuracy":0.31}
 //
-// Lists are in the order of the workers' slots. A number that is not finite is null, and so is what an
-// evaluation does not have (lr, percent_of_ideal).
+// With a sync mode that applies pushes at once there is "staleness" too: how many updates the pushes of the
+// run so far came late, on average.
+//
+// Lists are in the order of the workers' slots. `at_ms` is the end of the round, since the first round of
+// this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number that
+// is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +53,9 @@ class Recorder {
   LineFile lines_;
   RunTotals totals_;
   bool warned_ = false;
-  double first_done_ = -1;  // where this run began, in share of the training; -1: not yet known
+  std::optional<Time> began_;  // when the first round of this process was told of
+  double first_seconds_ = 0;   // and how long it took
+  double first_done_ = -1;     // where this run began, in share of the training; -1: not yet known
   Time first_time_;
   Ended ended_{Outcome::running, {}, {}};
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <random>
 
 namespace steelyard {
@@ -18,6 +19,23 @@ std::string default_name(const char* role) {
   std::array<char, 64> host{};
   gethostname(host.data(), host.size() - 1);
   return std::string(role) + "-" + host.data() + "-" + std::to_string(getpid());
+}
+
+int verdict(const char* role, const Ending& ending, const std::string& scheduler) {
+  if (ending.refusal()) {
+    std::fprintf(stderr, "steelyard %s: refused: %s\n", role, ending.refusal()->text.c_str());
+    const Refusal reason = ending.refusal()->reason;
+    return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
+                                                                                   : ExitCode::protocol);
+  }
+  if (ending.unreachable()) {
+    std::fprintf(stderr, "steelyard %s: no answer from the scheduler at %s; is it running there?\n", role,
+                 scheduler.c_str());
+    return static_cast<int>(ExitCode::unreachable);
+  }
+  if (!ending.stop().text.empty())
+    std::fprintf(stderr, "steelyard %s: %s\n", role, ending.stop().text.c_str());
+  return static_cast<int>(exit_code(ending.stop().outcome));
 }
 
 void require_device(const std::string& worker, const std::string& device) {

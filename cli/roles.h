@@ -8,7 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/run.h"
 #include "cli/run_directory.h"
-#include "wire/messages.h"
+#include "wire/ending.h"
 
 namespace steelyard {
 
@@ -21,6 +21,8 @@ int run_worker(const WorkerCommand& command, const Extensions& extensions);
 NodeId new_node(Role role);                  // with a fresh random number
 std::string default_name(const char* role);  // host and process
 void raise_descriptor_limit();
+// Says on standard error why a server or worker ended, unless all went well; its exit code.
+int verdict(const char* role, const Ending& ending, const std::string& scheduler);
 void require_device(const std::string& worker,
                     const std::string& device);  // throws Failure for what is not here
 

@@ -5,6 +5,10 @@
 #include <exception>
 
 #include "cli/command_line.h"
+#include "cli/compare.h"
+#include "cli/launch.h"
+#include "cli/launch_attend.h"
+#include "cli/profile.h"
 #include "cli/roles.h"
 #include "cli/simulate.h"
 #include "cli/train.h"
@@ -21,8 +25,11 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const SchedulerCommand& it) { return run_scheduler(it, extensions); },
                           [&](const ServerCommand& it) { return run_server(it, extensions); },
                           [&](const WorkerCommand& it) { return run_worker(it, extensions); },
-                          [](const SimulateCommand& it) { return run_simulate(it); },
-                          [](const CompareCommand& it) { return run_compare(it); },
+                          [&](const SimulateCommand& it) { return run_simulate(it, extensions); },
+                          [&](const CompareCommand& it) { return run_compare(it, extensions); },
+                          [](const LaunchCommand& it) { return run_launch(it); },
+                          [](const AttendCommand& it) { return run_attend(it); },
+                          [&](const ProfileCommand& it) { return run_profile(it, extensions); },
                           [](const TextCommand& it) {
                             std::fputs(it.text.c_str(), stdout);
                             return static_cast<int>(ExitCode::ok);

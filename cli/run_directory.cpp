@@ -35,12 +35,16 @@ RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
 }
 
 RunDirectory RunDirectory::next(const std::string& parent, const std::string& name) {
+  return RunDirectory(next_directory(parent, name));
+}
+
+std::string next_directory(const std::string& parent, const std::string& name) {
   make(parent);
   for (int n = 1; n <= most_runs; ++n) {
-    const std::string path = parent + "/" + name + "-" + std::to_string(n);
+    std::string path = parent + "/" + name + "-" + std::to_string(n);
     std::error_code error;
     // Making it is the test whether it is free: two runs that start together get two directories.
-    if (fs::create_directory(path, error)) return RunDirectory(path);
+    if (fs::create_directory(path, error)) return path;
     if (error && error != std::errc::file_exists && error != std::errc::not_a_directory) {
       fail(path, error.message(), "give --run-dir a place where you may write");
     }
@@ -132,6 +136,7 @@ std::string verdict_json(const Verdict& v) {
                                        {"samples_per_second", or_null(v.samples_per_second)},
                                        {"steady_samples_per_second", or_null(v.steady_samples_per_second)},
                                        {"percent_of_ideal", or_null(v.percent_of_ideal)},
+                                       {"staleness", v.staleness},
                                        {"checkpoint", v.checkpoint}};
   // A path may be any bytes; the verdict must come out whatever they are.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -34,6 +34,9 @@ class RunDirectory {
   std::string path_;
 };
 
+// Makes <parent>/<name>-<N> for the first N that is free, and gives its path. Throws Failure (io) likewise.
+std::string next_directory(const std::string& parent, const std::string& name);
+
 // Replaces a file as a whole: whoever reads it sees the old text or the new one.
 void write_text(const std::string& path, const std::string& text);
 
@@ -47,6 +50,7 @@ struct Verdict {
   double samples_per_second = -1;         // of this run
   double steady_samples_per_second = -1;  // after its tenth round
   double percent_of_ideal = -1;           // after its tenth round (balancing/ideal.h)
+  Staleness staleness;                    // of all pushes; empty where none can be late
   std::string checkpoint;                 // path of the newest, or empty
 };
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/progress_bar.h"
+#include "cli/staleness_text.h"
 
 namespace steelyard {
 namespace {
@@ -56,7 +57,8 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
     }
     return;
   }
-  const auto samples = static_cast<double>(record.positions.size());
+  staleness_ = record.staleness;
+  const auto samples = static_cast<double>(record.positions.size() * record.passes);
   all_.add(samples, record.seconds);
   if (all_.rounds == warm_up + 1) steady_from_ = record.round;
   if (all_.rounds > warm_up) steady_.add(samples, record.seconds);
@@ -72,6 +74,8 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
   }
   ideal_.add(times);
 }
+
+void RunTotals::add(const Ended& ended) { staleness_ = ended.staleness; }
 
 // By name: a worker that comes back may sit in another slot, and is the same to whoever reads the summary.
 void RunTotals::add_part(const WorkerPart& part) {
@@ -93,6 +97,7 @@ double RunTotals::recent_samples_per_second() const {
 void RunTotals::complete(Verdict& verdict) const {
   verdict.accuracy = accuracy_;
   verdict.rounds = all_.rounds;
+  verdict.staleness = staleness_;
   verdict.samples_per_second = all_.rate();
   verdict.steady_samples_per_second = steady_.rate();
   verdict.percent_of_ideal = all_.rounds > 0 ? percent_of_ideal() : -1;
@@ -120,6 +125,8 @@ std::string RunTotals::summary(const Verdict& v) const {
     text +=
         row(sums.name, "%.1f samples in %.2f ms a round", sums.share / rounds, 1e3 * sums.seconds / rounds);
   }
+  if (const std::string late = staleness_text(staleness_); !late.empty())
+    text += row("staleness", "%s", late.c_str());
   text += row("checkpoint", "%s", v.checkpoint.empty() ? "none" : v.checkpoint.c_str());
   return text;
 }

@@ -36,6 +36,7 @@ class RunTotals {
   [[nodiscard]] double recent_samples_per_second() const;  // over some ten rounds
   [[nodiscard]] double accuracy() const { return accuracy_; }
   [[nodiscard]] double train_seconds() const { return all_.seconds; }
+  void add(const Ended& ended);  // what only the end tells
 
   // Fills in what rounds tell.
   void complete(Verdict& verdict) const;
@@ -63,6 +64,7 @@ class RunTotals {
   Round steady_from_ = 0;
   double accuracy_ = -1, best_accuracy_ = -1;
   Round best_round_ = 0;
+  Staleness staleness_;
   std::vector<WorkerSums> workers_;  // in the order in which they were first seen
 };
 

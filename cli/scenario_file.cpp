@@ -1,16 +1,18 @@
 #include "cli/scenario_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "cli/device_files.h"
 #include "cli/job_source.h"
 #include "cli/near_match.h"
+#include "cli/scenario_section.h"
+#include "cli/scenario_training.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -19,152 +21,60 @@ constexpr std::streamsize longest_file = 16 << 20;  // bytes; scenarios may be w
 constexpr double billion = 1e9, no_limit = 1e15;
 constexpr std::uint64_t most_workers = 50'000;
 
-// One section of the file. Whatever is asked for is known; finish() refuses the rest.
-class Section {
- public:
-  Section(const JobSource& source, std::string title, const toml::table& table)
-      : source_(source), title_(std::move(title)), table_(table) {}
-
-  bool number(const char* key, double& into, double least, double most) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return false;
-    const auto value = node->value<double>();
-    if (!value || !node->is_number() || !std::isfinite(*value) || *value < least || *value > most) {
-      refuse(*node, key, "give a number from " + number_text(least) + upper(most));
-    }
-    into = *value;
-    return true;
-  }
-  bool whole(const char* key, std::uint64_t& into, double least, double most) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return false;
-    const auto value = node->value_exact<std::int64_t>();
-    if (!value || static_cast<double>(*value) < least || static_cast<double>(*value) > most) {
-      refuse(*node, key, "give a whole number from " + number_text(least) + upper(most));
-    }
-    into = static_cast<std::uint64_t>(*value);
-    return true;
-  }
-  bool text(const char* key, std::string& into, const std::vector<std::string>& choices = {}) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return false;
-    const auto value = node->value_exact<std::string>();
-    if (!value || value->empty()) refuse(*node, key, "give a text in quotes");
-    if (!choices.empty() && std::find(choices.begin(), choices.end(), *value) == choices.end()) {
-      refuse(*node, key,
-             "there is no such" + did_you_mean(*value, choices) + " (there are: " + joined(choices) + ")");
-    }
-    into = *value;
-    return true;
-  }
-  void flag(const char* key, bool& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    const auto value = node->value_exact<bool>();
-    if (!value) refuse(*node, key, "give true or false");
-    into = *value;
-  }
-  bool numbers(const char* key, std::vector<double>& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return false;
-    const toml::array* list = node->as_array();
-    if (list == nullptr || list->empty() || list->size() > 16) {
-      refuse(*node, key, "give a list of 1 to 16 numbers, as in [5.9, 0.59]");
-    }
-    into.clear();
-    for (const toml::node& it : *list) {
-      const auto value = it.is_number() ? it.value<double>() : std::nullopt;
-      if (!value || !std::isfinite(*value)) refuse(*node, key, "give numbers only, as in [5.9, 0.59]");
-      into.push_back(*value);
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool given(const char* key) const { return table_.contains(key); }
-  // A rule that joins keys is broken: `key`, or where it is not given the section, is where to look.
-  void demand(bool holds, const char* key, const std::string& what) const {
-    if (holds) return;
-    const toml::node* node = table_.get(key);
-    source_.refuse("", node != nullptr ? node->source() : table_.source(), what);
-  }
-  void finish() const {
-    for (auto&& [name, node] : table_) {
-      const std::string key(name.str());
-      if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-      source_.refuse("", name.source(),
-                     "unknown key \"" + key + "\" in " + title_ + did_you_mean(key, known_) +
-                         " (there are: " + joined(known_) + ")");
-    }
-  }
-
- private:
-  const toml::node* find(const char* key) {
-    known_.emplace_back(key);
-    return table_.get(key);
-  }
-  static std::string upper(double most) { return most < no_limit ? " to " + number_text(most) : " on"; }
-  [[noreturn]] void refuse(const toml::node& node, const char* key, const std::string& what) const {
-    source_.refuse("", node.source(), std::string(key) + " = " + shown(node) + " in " + title_ + ": " + what);
-  }
-
-  const JobSource& source_;
-  const std::string title_;
-  const toml::table& table_;
-  std::vector<std::string> known_;
-};
-
 class ScenarioReader {
  public:
-  explicit ScenarioReader(const JobSource& source) : source_(source) {}
+  ScenarioReader(const JobSource& source, std::filesystem::path folder, const Extensions& extensions)
+      : source_(source), folder_(std::move(folder)), extensions_(extensions) {}
 
   sim::Scenario read(const std::string& name) {
     scenario_.name = name;
     check_sections();
-    const toml::table none;
-    const auto section = [&](const char* title) {
-      const toml::table* table = source_.root()[title].as_table();
-      return Section(source_, "[" + std::string(title) + "]", table != nullptr ? *table : none);
-    };
-    read_job(section("job"));
+    const auto section = [&](const char* title) { return ScenarioSection::of(source_, title); };
+    read_job(section("job"), section("model"), section("data"));
     read_network(section("network"));
     read_policies();
-    for_each("worker", [&](Section it) { read_worker(std::move(it)); });
-    for_each("event", [&](Section it) { read_event(std::move(it)); });
+    for (ScenarioSection& it : ScenarioSection::all_of(source_, "worker")) read_worker(std::move(it));
+    for (ScenarioSection& it : ScenarioSection::all_of(source_, "event")) read_event(std::move(it));
     sim::check_scenario(scenario_);
     return std::move(scenario_);
   }
 
  private:
   void check_sections() const;
-  void read_job(Section section);
-  void read_network(Section section);
+  void read_job(ScenarioSection section, const ScenarioSection& model, const ScenarioSection& data);
+  void read_network(ScenarioSection section);
   void read_policies();
-  void read_worker(Section section);
-  void read_event(Section section);
-  void read_shape(Section& section, sim::Event& event) const;
-
-  template <class Read>
-  void for_each(const char* name, const Read& read) {
-    const toml::array* all = source_.root()[name].as_array();
-    if (all == nullptr) return;
-    for (const toml::node& node : *all)
-      read(Section(source_, "[[" + std::string(name) + "]]", *node.as_table()));
-  }
+  void read_worker(ScenarioSection section);
+  // How long a worker takes: what its section says of it, and what follows.
+  struct TimeKeys {
+    int ways = 0;  // of time_ms, samples_per_s, profile, recorded: how many there are
+    double samples_per_s = 0;
+    std::string profile, recorded, recorded_worker, trace;
+  };
+  static TimeKeys read_time_keys(ScenarioSection& section, sim::Device& device);
+  void apply(const TimeKeys& keys, const ScenarioSection& section, sim::Device& device) const;
+  void read_event(ScenarioSection section);
+  void read_shape(ScenarioSection& section, sim::Event& event) const;
+  // Where a file that is named in the scenario lies: beside it, unless the path is absolute.
+  [[nodiscard]] std::string beside(const std::string& path) const { return (folder_ / path).string(); }
 
   const JobSource& source_;
+  const std::filesystem::path folder_;
+  const Extensions& extensions_;
   sim::Scenario scenario_;
   std::map<std::string, std::size_t> named_;  // workers, by name
 };
 
 void ScenarioReader::check_sections() const {
-  const std::vector<std::string> known{"job", "network", "policy", "worker", "event"};
+  const std::vector<std::string> known{"job", "model", "data", "network", "policy", "worker", "event"};
   for (auto&& [key, node] : source_.root()) {
     const std::string name(key.str());
     const bool listed = name == "worker" || name == "event";
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      source_.refuse(name, key.source(),
-                     "unknown section or key \"" + name + "\"" + did_you_mean(name, known) +
-                         " (there are: [job], [network], [policy.NAME], [[worker]], [[event]])");
+      source_.refuse(
+          name, key.source(),
+          "unknown section or key \"" + name + "\"" + did_you_mean(name, known) +
+              " (there are: [job], [model], [data], [network], [policy.NAME], [[worker]], [[event]])");
     }
     if (listed ? !node.is_array_of_tables() : !node.is_table()) {
       source_.refuse(name, key.source(),
@@ -174,7 +84,8 @@ void ScenarioReader::check_sections() const {
   }
 }
 
-void ScenarioReader::read_job(Section section) {
+void ScenarioReader::read_job(ScenarioSection section, const ScenarioSection& model,
+                              const ScenarioSection& data) {
   section.whole("global_batch", scenario_.global_batch, 1, billion);
   const bool by_rounds = section.whole("rounds", scenario_.rounds, 1, 1e7);
   if (by_rounds) scenario_.epochs = 0;
@@ -184,14 +95,21 @@ void ScenarioReader::read_job(Section section) {
     scenario_.samples_per_epoch = scenario_.global_batch * scenario_.rounds;
   section.whole("samples_per_epoch", scenario_.samples_per_epoch, 1, no_limit);
   section.whole("seed", scenario_.seed, 0, no_limit);
-  section.text("sync", scenario_.sync, sim::sync_modes());
+  section.text("sync", scenario_.sync);
+  section.demand(is_sync(scenario_.sync), "sync",
+                 "sync mode \"" + scenario_.sync + "\" does not exist: choose one of " + sync_choices());
   section.text("policy", scenario_.policy, sim::simulated_policies());
+  read_training(section, model, data, extensions_, scenario_);
   section.finish();
 }
 
-void ScenarioReader::read_network(Section section) {
+void ScenarioReader::read_network(ScenarioSection section) {
   sim::NetworkOptions& network = scenario_.network;
-  section.number("step_ms", network.step_ms, 0, billion);
+  std::string recorded;
+  const bool by_number = section.number("step_ms", network.step_ms, 0, billion);
+  const bool by_run = section.text("recorded", recorded);
+  section.demand(!by_number || !by_run, "recorded", "give step_ms or a recorded run: one of the two");
+  if (by_run) network.step_ms = read_exchange_ms(beside(recorded));
   section.number("latency_ms", network.latency_ms, 0, billion);
   section.number("bandwidth_gbps", network.bandwidth_gbps, 1e-6, billion);
   section.number("model_mb", network.model_mb, 0, billion);
@@ -214,32 +132,50 @@ void ScenarioReader::read_policies() {
                      "no policy is called \"" + name + "\"" + did_you_mean(name, known) +
                          " (there are: " + joined(known) + ")");
     }
-    for (auto&& [option, value] : *node.as_table()) {
-      const auto text = value.value_exact<std::string>();
-      const bool single = !value.is_table() && !value.is_array();
-      if (!single) source_.refuse("", option.source(), "give a text, a number, true or false");
-      scenario_.policy_options[name][std::string(option.str())] = text ? *text : shown(value);
-    }
+    scenario_.policy_options[name] = ScenarioSection::of(source_, "policy", name).options();
   }
 }
 
-void ScenarioReader::read_worker(Section section) {
+// Read before finish(), so that a slip in a key is told as that.
+ScenarioReader::TimeKeys ScenarioReader::read_time_keys(ScenarioSection& section, sim::Device& device) {
+  TimeKeys keys;
+  keys.ways = int{section.numbers("time_ms", device.time_ms)} +
+              int{section.number("samples_per_s", keys.samples_per_s, 1e-6, 1e12)} +
+              int{section.text("profile", keys.profile)} + int{section.text("recorded", keys.recorded)};
+  section.text("recorded_worker", keys.recorded_worker);
+  section.text("trace", keys.trace);
+  return keys;
+}
+
+void ScenarioReader::apply(const TimeKeys& keys, const ScenarioSection& section, sim::Device& device) const {
+  section.demand(keys.ways == 1, "name",
+                 "worker " + steelyard::quoted(device.name) +
+                     ": give one of time_ms (a polynomial), samples_per_s, profile and recorded (files)");
+  section.demand(!keys.recorded.empty() || keys.recorded_worker.empty(), "recorded_worker",
+                 "recorded_worker says whose rounds of a recorded run: give recorded too");
+  if (keys.samples_per_s > 0) device.time_ms = {0, 1000 / keys.samples_per_s};
+  if (!keys.profile.empty()) device.measured = sim::as_curve(read_profile(beside(keys.profile)));
+  if (!keys.recorded.empty()) {
+    const std::string& whose = keys.recorded_worker.empty() ? device.name : keys.recorded_worker;
+    const auto rounds = read_recording(beside(keys.recorded), whose);
+    device.time_ms = sim::fitted_line(rounds);
+    device.recording = sim::recording_of(rounds, device.time_ms);
+  }
+  if (!keys.trace.empty()) device.trace = read_trace(beside(keys.trace));
+}
+
+void ScenarioReader::read_worker(ScenarioSection section) {
   sim::Device device;
   device.name = "worker-" + std::to_string(scenario_.workers.size());
   std::uint64_t count = 1;
-  double samples_per_s = 0;
   section.text("name", device.name);
   section.text("kind", device.kind, {"cpu", "gpu"});
-  const bool by_curve = section.numbers("time_ms", device.time_ms);
-  const bool by_speed = section.number("samples_per_s", samples_per_s, 1e-6, 1e12);
+  const TimeKeys times = read_time_keys(section, device);
   section.whole("max_batch", device.max_batch, 0, no_limit);
   section.number("noise", device.noise, 0, 1);
   const bool many = section.whole("count", count, 1, static_cast<double>(most_workers));
   section.finish();
-  section.demand(
-      by_curve != by_speed, "samples_per_s",
-      "worker \"" + device.name + "\": give time_ms, a polynomial, or samples_per_s: one of the two");
-  if (by_speed) device.time_ms = {0, 1000 / samples_per_s};
+  apply(times, section, device);
   section.demand(scenario_.workers.size() + count <= most_workers, "count",
                  "more than " + std::to_string(most_workers) + " workers");
   const std::string name = device.name;
@@ -252,7 +188,7 @@ void ScenarioReader::read_worker(Section section) {
   }
 }
 
-void ScenarioReader::read_event(Section section) {
+void ScenarioReader::read_event(ScenarioSection section) {
   sim::Event event;
   std::string worker;
   if (section.text("worker", worker)) {
@@ -289,7 +225,7 @@ void ScenarioReader::read_event(Section section) {
   scenario_.events.push_back(event);
 }
 
-void ScenarioReader::read_shape(Section& section, sim::Event& event) const {
+void ScenarioReader::read_shape(ScenarioSection& section, sim::Event& event) const {
   std::string shape = sim::shape_names().front();
   section.text("shape", shape, sim::shape_names());
   const auto& names = sim::shape_names();
@@ -321,12 +257,13 @@ void ScenarioReader::read_shape(Section& section, sim::Event& event) const {
 
 }  // namespace
 
-sim::Scenario parse_scenario(std::string_view text, const std::string& file) {
+sim::Scenario parse_scenario(std::string_view text, const std::string& file, const Extensions& extensions) {
   const JobSource source(text, file, {});
-  return ScenarioReader(source).read(std::filesystem::path(file).stem().string());
+  const std::filesystem::path path(file);
+  return ScenarioReader(source, path.parent_path(), extensions).read(path.stem().string());
 }
 
-sim::Scenario read_scenario(const std::string& path) {
+sim::Scenario read_scenario(const std::string& path, const Extensions& extensions) {
   std::ifstream in(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(longest_file) + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -342,53 +279,7 @@ sim::Scenario read_scenario(const std::string& path) {
   if (in.gcount() > longest_file) {
     throw Failure(ExitCode::configuration, path + ": is no scenario: it has more than 16 MB");
   }
-  return parse_scenario(text, path);
-}
-
-std::string describe_scenario() {
-  return R"(A scenario is a TOML file: a cluster of formulas, and a job for it. Rounds count from 0.
-
-[job]                      what is done
-  global_batch = 512         samples in a round, over all workers
-  samples_per_epoch = 50000  left out beside rounds: all rounds are one epoch
-  epochs = 1                 or rounds = 200; with both, whichever is over first
-  seed = 1                   of all that is random
-  sync = "bsp"               when a round is over
-  policy = "steelyard"       who divides the batch; also "oracle", which knows the true curves
-[policy.lbb]               options of a policy, as in a job file
-[network]                  how long the exchange takes
-  step_ms = 0                so long in every round; or
-  latency_ms = 0             of every message, and
-  bandwidth_gbps = 0         of each worker's link; 0: transfers take no time
-  model_mb = 0               millions of bytes that go each way in a round
-  servers = 1                parts of the model
-  heartbeat_s = 0.5          seconds between signs of life; left out: longer for more than 100 workers
-[[worker]]                 one for each
-  name = "worker-0"
-  count = 1                  so many of them: NAME-0, NAME-1, ...
-  kind = "cpu"               or "gpu"; policies that read CPU shares see those of CPU workers
-  time_ms = [5.9, 0.593]     polynomial in the batch size, low order first; or
-  samples_per_s = 1600
-  max_batch = 0              samples that fit its memory at once; 0: no limit
-  noise = 0                  relative standard deviation of one compute time
-[[event]]                  what disturbs it
-  worker = "worker-0"        left out: all, each with draws of its own
-  from_round = 0             the first with it
-  to_round = 65              the first without it; left out: it stays
-  add_ms = 50                to the time of every batch
-  scale = 2.0                times the worker's own time
-  cpu = 0.3                  share of it left by a co-tenant: its own time is divided by that
-  network = 3.0              times its exchange
-  kill = true                dies in from_round; comes back for to_round if that is given
-  join = true                is not there before from_round
-  cut = true                 its connections break, once
-  unforeseen = true          the oracle does not know of it: it counts as noise
-  shape = "step"             all of it from from_round to to_round; or
-          "ramp"               grows from from_round to to_round, and stays
-          "periodic"           period = 80, length = 40: so many rounds of every period
-          "bursty"             mean_gap = 40, mean_length = 30: random rounds without and with it
-          "random_walk"        deviation = 0.02, lowest = 0.25, highest = 4: the time is multiplied by a walk
-)";
+  return parse_scenario(text, path, extensions);
 }
 
 }  // namespace steelyard

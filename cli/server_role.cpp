@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <thread>
 
 #include "cli/endpoint.h"
@@ -32,20 +31,6 @@ struct Seat {
   std::unique_ptr<Shard> shard;
   std::optional<Failure> failure;  // read when its thread has ended
 };
-
-int verdict(const Shard& shard, const ServerCommand& command) {
-  if (shard.refusal()) {
-    std::fprintf(stderr, "steelyard server: refused: %s\n", shard.refusal()->text.c_str());
-    return static_cast<int>(shard.refusal()->reason == Refusal::full ? ExitCode::temporary
-                                                                     : ExitCode::protocol);
-  }
-  if (shard.unreachable()) {
-    std::fprintf(stderr, "steelyard server: no answer from the scheduler at %s; is it running there?\n",
-                 command.scheduler.c_str());
-    return static_cast<int>(ExitCode::unreachable);
-  }
-  return static_cast<int>(exit_code(shard.outcome().outcome));
-}
 
 }  // namespace
 
@@ -84,7 +69,9 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
   for (const auto& seat : seats) {
     if (seat->failure) throw Failure(*seat->failure);
   }
-  for (const auto& seat : seats) worst = std::max(worst, verdict(*seat->shard, command));
+  for (const auto& seat : seats) {
+    worst = std::max(worst, verdict("server", seat->shard->ending(), command.scheduler));
+  }
   return worst;
 }
 

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "cli/roles.h"
 #include "cli/run_directory.h"
 #include "cli/signals.h"
+#include "cli/socket_directory.h"
 #include "core/error.h"
 
 namespace steelyard {
@@ -27,30 +27,6 @@ namespace {
 constexpr Duration farewell = std::chrono::seconds(5);  // for the others to end after the scheduler
 constexpr Duration doubt = std::chrono::seconds(2);     // whether a process failed, or the job did
 constexpr unsigned most_restarts = 3;                   // of one worker
-
-// A directory for sockets that only this user can enter; gone when the run is over.
-class SocketDirectory {
- public:
-  SocketDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "steelyard-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Failure(ExitCode::io, "cannot make a directory for sockets at " + pattern +
-                                      ": set TMPDIR to one that is writable");
-    }
-    path_ = pattern;
-  }
-  ~SocketDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  SocketDirectory(const SocketDirectory&) = delete;
-  SocketDirectory& operator=(const SocketDirectory&) = delete;
-
-  [[nodiscard]] std::string endpoint(const std::string& name) const { return "ipc://" + path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 RunDirectory run_directory(const TrainCommand& command, const Job& job) {
   if (command.resume) {

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <memory>
 
 #include "cli/endpoint.h"
@@ -25,23 +24,6 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
     job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
   }
   return job;
-}
-
-int verdict(const Worker& worker, const WorkerCommand& command) {
-  if (worker.refusal()) {
-    std::fprintf(stderr, "steelyard worker: refused: %s\n", worker.refusal()->text.c_str());
-    const Refusal reason = worker.refusal()->reason;
-    return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
-                                                                                   : ExitCode::protocol);
-  }
-  if (worker.unreachable()) {
-    std::fprintf(stderr, "steelyard worker: no answer from the scheduler at %s; is it running there?\n",
-                 command.scheduler.c_str());
-    return static_cast<int>(ExitCode::unreachable);
-  }
-  if (!worker.outcome().text.empty())
-    std::fprintf(stderr, "steelyard worker: %s\n", worker.outcome().text.c_str());
-  return static_cast<int>(exit_code(worker.outcome().outcome));
 }
 
 }  // namespace
@@ -77,7 +59,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   host(worker, self, link, [&](const Envelope& envelope) {
     if (compute) compute->give(envelope);
   });
-  return verdict(worker, command);
+  return verdict("worker", worker.ending(), command.scheduler);
 }
 
 }  // namespace steelyard

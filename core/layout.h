@@ -59,9 +59,9 @@ std::vector<Slice> slices(const Layout& layout);
 // Cuts `count` slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]).
 std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shards);
 
-// The default grid: sixteen slices a shard, but none below 256 KB or above 1 MB (a message costs about as much
-// whatever is in it, and what is summed should fit a core's cache); smaller where a small model would not
-// reach every shard.
+// The default grid: sixteen slices a shard, but none below 256 KB or above 1 MB (a message costs about as
+// much whatever is in it, and what is summed should fit a core's cache); smaller where a small model would
+// not reach every shard.
 std::uint64_t default_slice_size(std::uint64_t parameters, std::uint32_t shards);
 
 }  // namespace steelyard

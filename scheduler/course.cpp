@@ -7,7 +7,8 @@
 namespace steelyard {
 
 Course::Course(const Job& job, const Progress& from)
-    : samples_(job.train_samples),
+    : mode_(parse_sync(job.sync)),
+      samples_(job.train_samples),
       batch_(job.global_batch),
       epochs_(job.epochs),
       rounds_(job.rounds),
@@ -19,20 +20,34 @@ Course::Course(const Job& job, const Progress& from)
       offset_(from.offset) {
   CHECK(samples_ > 0 && batch_ > 0, "a job has samples and a batch");
   CHECK(offset_ < samples_, "a course begins inside an epoch");
+  CHECK(mode_.span != SyncMode::Span::job || epochs_ > 0, "one round for the whole job needs its epochs");
 }
 
-Interval Course::positions() const { return {offset_, std::min(offset_ + batch_, samples_)}; }
+Interval Course::positions() const {
+  if (mode_.span != SyncMode::Span::batch) return {offset_, samples_};
+  const std::uint64_t batches = std::max<std::uint64_t>(1, mode_.local);
+  return {offset_, std::min(offset_ + batches * batch_, samples_)};
+}
+
+// As many steps as it has global batches; a checkpoint of another mode may leave the rest of an epoch to be
+// done first.
+LocalSteps Course::local() const {
+  if (!mode_.is_local()) return {};
+  const bool all = mode_.span == SyncMode::Span::job && offset_ == 0 && epoch_ < epochs_;
+  return {(positions().size() + batch_ - 1) / batch_, all ? epochs_ - epoch_ : 1};
+}
 
 double Course::epochs_done() const {
   return static_cast<double>(epoch_) + static_cast<double>(offset_) / static_cast<double>(samples_);
 }
 
 void Course::advance() {
+  const std::uint64_t passes = local().passes;
   offset_ = positions().end;
   ++round_;
   if (offset_ == samples_) {
     offset_ = 0;
-    ++epoch_;
+    epoch_ += passes;
   }
 }
 

@@ -1,10 +1,13 @@
 // Course: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
 //
-// A round is the next `global_batch` positions of the epoch's permutation; rounds never span epochs, so an
-// epoch's last round is as long as what is left.
+// A round is the next `global_batch` positions of the epoch's permutation, or as many of them as its sync
+// mode takes local steps; rounds never span epochs, so an epoch's last round is as long as what is left.
+// Where one round is the rest of the job, it walks the positions of an epoch once for each epoch that is
+// left.
 #pragma once
 
 #include "wire/messages.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 
@@ -15,6 +18,7 @@ class Course {
   [[nodiscard]] Round round() const { return round_; }  // the next one; also how many have been done
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] Interval positions() const;  // of the next round
+  [[nodiscard]] LocalSteps local() const;    // of the next round
   [[nodiscard]] double epochs_done() const;  // with fractions
   [[nodiscard]] bool at_epoch_start() const { return offset_ == 0; }
   [[nodiscard]] bool ends_epoch() const { return positions().end == samples_; }  // the next round does
@@ -31,9 +35,10 @@ class Course {
 
  private:
   [[nodiscard]] bool due_after_next(std::uint64_t every) const {
-    return every > 0 && ends_epoch() && (epoch_ + 1) % every == 0;
+    return every > 0 && ends_epoch() && (epoch_ + local().passes) % every == 0;
   }
 
+  const SyncMode mode_;
   const std::uint64_t samples_, batch_, epochs_, rounds_, evaluate_every_, checkpoint_every_;
   const double seconds_;
   Round round_;

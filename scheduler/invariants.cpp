@@ -19,6 +19,10 @@ std::string Invariants::check(const Scheduler& scheduler) {
       return "two works of one round, or out of order";
     if (before != nullptr && before->purpose() == Purpose::evaluate)
       return "something was begun during an evaluation";
+    if (before != nullptr && work.purpose() == Purpose::evaluate && !before->done)
+      return "an evaluation was begun before all rounds were done";
+    if (work.round() > course.round() + scheduler.mode().slack)
+      return "round " + std::to_string(work.round()) + " is further ahead than the slack allows";
     before = &work;
     if (std::string trouble = check_work(scheduler, work); !trouble.empty()) return trouble;
   }
@@ -43,6 +47,8 @@ std::string Invariants::check_work(const Scheduler& scheduler, const Work& work)
     if (owner == scheduler.members().workers.end() || !owner->second.present)
       return name + "a piece is owed by the lost";
   }
+  if (!work.untaken().empty() && !seen.add_if_absent(work.untaken()))
+    return name + "what is owed can be taken";
   if (seen.count() != work.open().positions.size()) return name + "the pieces do not cover the positions";
   return {};
 }

@@ -6,7 +6,8 @@
 //  only when
 //              nobody is there may it have none
 //  order       rounds, epochs and positions never go back; piece numbers are never used twice
-//  pipeline    all works but the newest are reported or re-issued training rounds, in order
+//  pipeline    works are in the order of their rounds, an evaluation is alone and last
+//  slack       no round has begun that is more than the mode's slack ahead of the oldest that is not done
 #pragma once
 
 #include <string>

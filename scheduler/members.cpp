@@ -3,55 +3,52 @@
 #include <algorithm>
 
 namespace steelyard {
-namespace {
 
-template <class Map>
-auto* find_node(Map& members, NodeId node) {
-  const auto it = std::ranges::find_if(members, [&](const auto& entry) { return entry.second.node == node; });
-  return it == members.end() ? nullptr : &it->second;
+void Members::add(WorkerMember worker) {
+  found_ = nullptr;
+  if (const auto former = workers.find(worker.slot); former != workers.end()) forget(former->second);
+  slot_of_node_[worker.node] = worker.slot;
+  slot_of_name_[worker.name] = worker.slot;
+  workers.insert_or_assign(worker.slot, std::move(worker));
+  while (workers.contains(first_free_)) ++first_free_;
 }
 
-template <class Map>
-std::uint32_t lowest_free(const Map& members) {
-  std::uint32_t slot = 0;
-  while (members.contains(slot)) ++slot;
-  return slot;
+void Members::forget(const WorkerMember& worker) {
+  found_ = nullptr;
+  // A node that gave itself two names is found in the slot that it asked for last.
+  const auto node = slot_of_node_.find(worker.node);
+  if (node != slot_of_node_.end() && node->second == worker.slot) slot_of_node_.erase(node);
+  slot_of_name_.erase(worker.name);
+  first_free_ = std::min(first_free_, worker.slot);
 }
-
-}  // namespace
 
 WorkerMember* Members::worker(NodeId node) {
-  if (node.role != Role::worker) return nullptr;
-  const auto seen = seen_.find(node);
-  const auto there = seen == seen_.end() ? workers.end() : workers.find(seen->second);
-  if (there != workers.end() && there->second.node == node) return &there->second;
-  WorkerMember* found = find_node(workers, node);
-  if (found != nullptr) {
-    if (seen_.size() > 2 * workers.size()) seen_.clear();  // full of nodes that are gone
-    seen_[node] = found->slot;
-  }
-  return found;
+  if (found_ != nullptr && found_->node == node) return found_;
+  const auto slot = slot_of_node_.find(node);
+  return slot == slot_of_node_.end() ? nullptr : found_ = &workers.at(slot->second);
 }
 
-ShardMember* Members::shard(NodeId node) { return find_node(shards, node); }
+ShardMember* Members::shard(NodeId node) {
+  const auto it = std::ranges::find_if(shards, [&](const auto& entry) { return entry.second.node == node; });
+  return it == shards.end() ? nullptr : &it->second;
+}
 
 std::string Members::worker_name(NodeId node) const {
-  const auto* member = find_node(workers, node);
-  return member == nullptr ? to_string(node) : member->name;
+  const auto found = slot_of_node_.find(node);
+  return found == slot_of_node_.end() ? to_string(node) : workers.at(found->second).name;
 }
 
 std::uint32_t Members::worker_slot(const std::string& name) const {
-  for (const auto& [slot, worker] : workers) {
-    if (worker.name == name) return slot;
-  }
-  return lowest_free(workers);
+  const auto found = slot_of_name_.find(name);
+  return found == slot_of_name_.end() ? first_free_ : found->second;
 }
 
 std::optional<std::uint32_t> Members::shard_slot(const std::string& name, std::uint32_t limit) const {
   for (const auto& [slot, shard] : shards) {
     if (shard.name == name) return slot;
   }
-  const std::uint32_t slot = lowest_free(shards);
+  std::uint32_t slot = 0;
+  while (shards.contains(slot)) ++slot;
   return slot < limit ? std::optional(slot) : std::nullopt;
 }
 

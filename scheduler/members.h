@@ -38,9 +38,26 @@ struct ShardMember {
 
 class Members {
  public:
-  std::map<std::uint32_t, WorkerMember> workers;  // by slot: the order of every plan
+  Members() = default;
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+
+  // By slot: the order of every plan. Who comes and goes does so by add() and remove_if(), which keep the
+  // books.
+  std::map<std::uint32_t, WorkerMember> workers;
   std::map<std::uint32_t, ShardMember> shards;
   std::optional<NodeId> keeper;
+
+  // In the place of whoever had its slot. No other slot has a worker of its name or node.
+  void add(WorkerMember worker);
+  template <class Gone>
+  void remove_if(Gone gone) {
+    for (auto it = workers.begin(); it != workers.end();) {
+      const bool goes = gone(it->second);
+      if (goes) forget(it->second);
+      it = goes ? workers.erase(it) : std::next(it);
+    }
+  }
 
   [[nodiscard]] WorkerMember* worker(NodeId node);
   [[nodiscard]] ShardMember* shard(NodeId node);
@@ -54,8 +71,13 @@ class Members {
   [[nodiscard]] Version lowest_version() const;  // of all shards
 
  private:
-  // Where a node was last found; looked at first, believed only if it is still true.
-  std::map<NodeId, std::uint32_t> seen_;
+  void forget(const WorkerMember& worker);
+
+  // The books: of thousands of workers, each has to be found at once.
+  std::map<NodeId, std::uint32_t> slot_of_node_;
+  std::map<std::string, std::uint32_t> slot_of_name_;
+  WorkerMember* found_ = nullptr;  // the last one: a message asks for its sender more than once
+  std::uint32_t first_free_ = 0;   // all slots below are taken, this one is not
 };
 
 }  // namespace steelyard

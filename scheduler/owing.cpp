@@ -13,11 +13,17 @@ Scheduler::Found Scheduler::find(PieceId id) {
   return {};
 }
 
-balancing::Request Scheduler::request(Interval positions, Round round) const {
-  balancing::Request request{round, positions.size(), {}};
+// What a worker can take of this work in one piece. Its memory has to hold one local step at a time.
+std::uint64_t Scheduler::capacity(const WorkerMember& worker, const Work& work) {
+  const std::uint64_t steps = std::max<std::uint64_t>(1, work.open().local.steps);
+  return worker.most == 0 || worker.most > UINT64_MAX / steps ? UINT64_MAX : worker.most * steps;
+}
+
+balancing::Request Scheduler::request(Interval positions, const Work& work) const {
+  balancing::Request request{work.round(), positions.size(), {}, work.open().epoch + 1};
   for (const std::uint32_t slot : members_.working()) {
     const WorkerMember& worker = members_.workers.at(slot);
-    const std::uint64_t most = worker.most == 0 ? UINT64_MAX : worker.most;
+    const std::uint64_t most = capacity(worker, work);
     request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory});
   }
   return request;
@@ -26,15 +32,15 @@ balancing::Request Scheduler::request(Interval positions, Round round) const {
 // Divides the positions among the workers that are there, as the policy sees fit. Where their memory does not
 // hold all at once, in as many helpings as it takes.
 void Scheduler::issue(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out) {
-  balancing::Request wanted = request(positions, work.round());
+  balancing::Request wanted = request(positions, work);
   if (wanted.workers.empty()) {
     work.add(next_piece_++, {positions, std::nullopt, false, now, false, refusals});
     return;
   }
-  std::uint64_t capacity = 0;
-  for (const auto& worker : wanted.workers) capacity += std::min(worker.most, positions.size());
+  std::uint64_t hold = 0;
+  for (const auto& worker : wanted.workers) hold += std::min(worker.most, positions.size());
   for (Position at = positions.begin; at < positions.end;) {
-    wanted.positions = std::min(capacity, positions.end - at);
+    wanted.positions = std::min(hold, positions.end - at);
     const std::vector<std::uint64_t> shares = policy_->plan(wanted);
     CHECK(shares.size() == wanted.workers.size(), "a plan has a share for every worker");
     const Position helping = at;
@@ -57,14 +63,88 @@ void Scheduler::give(Time now, Work& work, Interval positions, std::uint32_t slo
 void Scheduler::send_start(const Work& work, PieceId id, Outbox& out) {
   const Piece& piece = work.pieces().at(id);
   out.send<ToWorker>(members_.workers.at(*piece.owner).node,
-                     Start{term_, work.round(), work.purpose(), work.open().epoch, id, piece.positions});
+                     Start{term_, work.round(), work.purpose(), work.open().epoch, id, piece.positions,
+                           work.least(), work.open().positions, work.open().local});
 }
 
 // A piece whose owner is gone, or whose push never arrived: cut among those who are there.
 void Scheduler::reissue(Time now, Work& work, PieceId id, Outbox& out) {
   const Piece piece = *work.find(id);
   work.remove(id);
-  issue(now, work, piece.positions, piece.refusals, out);
+  issue_again(now, work, piece.positions, piece.refusals, out);
+}
+
+void Scheduler::issue_again(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out) {
+  const auto to = work.open().local.steps > 0 ? heir(work, positions.size()) : std::nullopt;
+  if (to) {
+    give(now, work, positions, *to, refusals, out);
+  } else {
+    issue(now, work, positions, refusals, out);
+  }
+}
+
+// Local steps of a piece that is cut are not those of the whole, so such a piece goes to one worker if there
+// is one that can hold it: to who has the fewest to do.
+std::optional<std::uint32_t> Scheduler::heir(const Work& work, std::uint64_t positions) const {
+  std::optional<std::uint32_t> best;
+  std::size_t fewest = SIZE_MAX;
+  for (const std::uint32_t slot : members_.working()) {
+    if (capacity(members_.workers.at(slot), work) < positions) continue;
+    std::size_t owed = 0;
+    for (const Work& each : works_) owed += each.owed_by(slot).size();
+    if (owed >= fewest) continue;
+    fewest = owed;
+    best = slot;
+  }
+  return best;
+}
+
+// ---- pieces that are taken
+
+bool Scheduler::is_idle(std::uint32_t slot) const {
+  const auto worker = members_.workers.find(slot);
+  return worker != members_.workers.end() && worker->second.ready && worker->second.present &&
+         std::ranges::none_of(works_, [&](const Work& work) { return !work.done && work.owes(slot); });
+}
+
+// How much each worker takes at a time: its share of the round.
+void Scheduler::plan_helpings(Work& work) {
+  work.helpings.clear();
+  balancing::Request wanted = request(work.open().positions, work);
+  if (wanted.workers.empty()) return;
+  std::uint64_t hold = 0;
+  for (const auto& worker : wanted.workers) hold += std::min(worker.most, wanted.positions);
+  wanted.positions = std::min(hold, wanted.positions);
+  const std::vector<std::uint64_t> shares = policy_->plan(wanted);
+  CHECK(shares.size() == wanted.workers.size(), "a plan has a share for every worker");
+  for (std::size_t i = 0; i < shares.size(); ++i) work.helpings[wanted.workers[i].slot] = shares[i];
+}
+
+// Whoever has nothing to do takes its next helping. Who came after the plan was made is planned for; who has
+// no share rests, unless all who have one are gone.
+bool Scheduler::hand_out(Time now, Outbox& out) {
+  Work& work = works_.back();
+  if (work.untaken().empty() || free_.empty()) return false;
+  const std::vector<std::uint32_t> there = members_.working();
+  const auto takes_part = [&](std::uint32_t slot) {
+    const auto helping = work.helpings.find(slot);
+    return helping != work.helpings.end() && helping->second > 0;
+  };
+  const bool unknown =
+      std::ranges::any_of(there, [&](std::uint32_t slot) { return !work.helpings.contains(slot); });
+  if (!there.empty() && (unknown || std::ranges::none_of(there, takes_part))) plan_helpings(work);
+  bool any = false;
+  for (const std::uint32_t slot : std::vector(free_.begin(), free_.end())) {
+    if (work.untaken().empty()) break;
+    if (!is_idle(slot)) {
+      free_.erase(slot);
+    } else if (takes_part(slot)) {
+      free_.erase(slot);
+      give(now, work, work.take(work.helpings.at(slot)), slot, 0, out);
+      any = true;
+    }
+  }
+  return any;
 }
 
 void Scheduler::adopt_orphans(Time now, Outbox& out) {
@@ -100,7 +180,7 @@ void Scheduler::mend(Time now, Work& work, const Interval& gap, Outbox& out) {
          {Interval{whole.positions.begin, missing.begin}, {missing.end, whole.positions.end}}) {
       if (!covered.empty()) work.add(next_piece_++, {covered, whole.owner, true, now, true, whole.refusals});
     }
-    issue(now, work, missing, whole.refusals, out);
+    issue_again(now, work, missing, whole.refusals, out);
   }
 }
 
@@ -126,6 +206,7 @@ void Scheduler::handle(Time now, NodeId from, const NonFinite& refused, Outbox& 
        where + ": worker '" + who + "' sent numbers that are not finite; the piece is computed once more");
   const Piece piece = *found.piece;
   found.work->remove(refused.piece);
+  if (mode_.slack > 0 && piece.owner) free_.insert(*piece.owner);
   // To the next worker in line, so that one broken machine does not end the job.
   const std::vector<std::uint32_t> there = members_.working();
   const auto next = std::ranges::upper_bound(there, piece.owner.value_or(0));

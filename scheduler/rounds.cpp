@@ -29,10 +29,12 @@ void Scheduler::advance(Time now, Outbox& out) {
       begin_round(now, out);
     }
   }
-  while (phase_ == Phase::running && !works_.empty() && works_.back().reported())
-    after(now, works_.back(), out);
-  if (phase_ == Phase::running && interrupted_ && members_.working().empty()) {
-    end(Outcome::interrupted, "ended on request", out);  // nobody is left to finish the round
+  while (phase_ == Phase::running && go_on(now, out)) {
+  }
+  // Nobody is left to finish the round, or it is so long that it is rather done again.
+  if (phase_ == Phase::running && interrupted_ &&
+      (members_.working().empty() || mode_.span != SyncMode::Span::batch)) {
+    end(Outcome::interrupted, "ended on request", out);
   }
   if (phase_ == Phase::saving && saves_.empty()) {
     if (!storage_trouble_.empty() && (ending_ == Outcome::finished || ending_ == Outcome::interrupted)) {
@@ -47,67 +49,105 @@ void Scheduler::advance(Time now, Outbox& out) {
     }
     for (const auto& [slot, shard] : members_.shards) awaited_.insert(shard.node);
     if (members_.keeper) out.send<ToKeeper>(*members_.keeper, stop_);
-    out.send<ToRecorder>(recorder_node,
-                         Ended{ending_, stop_.text, course_.progress(term_, trained_seconds(now))});
+    out.send<ToRecorder>(recorder_node, Ended{ending_, stop_.text,
+                                              course_.progress(term_, trained_seconds(now)), staleness()});
     say_stop(now, out);
   }
 }
 
-// The newest work is done; decides what follows.
-void Scheduler::after(Time now, const Work& done, Outbox& out) {
-  record(now, done, out);
-  const Purpose purpose = done.purpose();
-  const double accuracy = done.accuracy();
-  bool evaluation_due = false;
-  if (purpose == Purpose::train) {
-    evaluation_due = course_.evaluates_after_next();
-    const bool save_it = done.open().save;
+bool Scheduler::go_on(Time now, Outbox& out) {
+  const auto oldest = std::ranges::find(works_, false, &Work::done);
+  if (oldest == works_.end()) {
+    proceed(now, out);
+  } else if (oldest->reported()) {
+    finish(now, *oldest, out);
+  } else if (hand_out(now, out)) {
+    return true;
+  } else if (may_run_ahead(now)) {
+    begin_round(now, out);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Rounds are done in their order.
+void Scheduler::finish(Time now, Work& work, Outbox& out) {
+  record(now, work, out);
+  work.done = true;
+  if (work.purpose() == Purpose::train) {
+    last_done_ = now;
+    for (const balancing::Sample& sample : std::exchange(work.unseen, {})) policy_->observe(sample);
+    evaluation_due_ = evaluation_due_ || course_.evaluates_after_next();
     course_.advance();
     evaluated_last_ = false;
-    if (save_it) {
-      Progress progress = course_.progress(term_, trained_seconds(now));
-      progress.policy_state = policy_->save();
-      save(progress, out);
-    }
+    if (!work.open().save) return;
+    Progress progress = course_.progress(term_, trained_seconds(now));
+    progress.policy_state = policy_->save();
+    save(progress, out);
   } else {
     evaluated_last_ = true;
+    evaluation_due_ = false;
+    const double accuracy = work.accuracy();
     works_.pop_back();  // shards have no part in it
     if (job_.target_accuracy > 0 && accuracy >= job_.target_accuracy) {
-      return end(Outcome::finished, "the target accuracy is reached", out);
+      end(Outcome::finished, "the target accuracy is reached", out);
     }
   }
+}
+
+void Scheduler::proceed(Time now, Outbox& out) {
   if (interrupted_) return end(Outcome::interrupted, "ended on request", out);
   const bool over = course_.over(trained_seconds(now));
   const bool evaluates = job_.evaluate_every > 0 && job_.test_samples > 0 && !evaluated_last_;
-  if (evaluates && (evaluation_due || over)) return begin_evaluation(now, out);
+  if (evaluates && (evaluation_due_ || over)) return begin_evaluation(now, out);
   if (over) return end(Outcome::finished, "", out);
   begin_round(now, out);
 }
 
+// Whether the next round may begin although others are not done: within the slack, not across a barrier, and
+// only for somebody who would wait otherwise.
+bool Scheduler::may_run_ahead(Time now) {
+  if (mode_.slack == 0 || pause_ || interrupted_ || works_.back().purpose() != Purpose::train ||
+      !works_.back().untaken().empty()) {
+    return false;
+  }
+  const std::uint64_t slack = std::min(mode_.slack, most_open_rounds - 1);
+  if (ahead_.round() - course_.round() > slack || works_.size() >= most_open_rounds ||
+      ahead_.over(trained_seconds(now))) {
+    return false;
+  }
+  std::erase_if(free_, [&](std::uint32_t slot) { return !is_idle(slot); });
+  return !free_.empty();
+}
+
 void Scheduler::begin_round(Time now, Outbox& out) {
-  const Interval positions = course_.positions();
-  const Open open{term_,
-                  course_.round(),
-                  course_.epoch(),
-                  positions,
-                  positions.size(),
-                  job_.clip_norm > 0,
-                  course_.saves_after_next() && saves_.size() < saves_at_once};
+  if (std::exchange(pause_, false)) barrier_ = ahead_.round();
+  const Interval positions = ahead_.positions();
+  const bool gate = job_.clip_norm > 0 && !mode_.at_once && !mode_.is_local();
+  const bool save = ahead_.saves_after_next() && saves_.size() < saves_at_once;
+  const Open open{term_, ahead_.round(), ahead_.epoch(), positions, positions.size(),
+                  gate,  save,           ahead_.local()};
+  pause_ = save || (ahead_.evaluates_after_next() && job_.test_samples > 0);
+  const Version least = open.round > mode_.slack ? std::max(barrier_, open.round - mode_.slack) : barrier_;
+  ahead_.advance();
   for (auto& [slot, shard] : members_.shards) {
     shard.opens_sent = now;
     out.send<ToShard>(shard.node, open);
   }
-  begin(now, Work(open, Purpose::train, now), out);
+  works_.emplace_back(open, Purpose::train, now, least, mode_.on_demand);
+  if (mode_.on_demand) {
+    plan_helpings(works_.back());
+    hand_out(now, out);
+  } else {
+    issue(now, works_.back(), positions, 0, out);
+  }
 }
 
 void Scheduler::begin_evaluation(Time now, Outbox& out) {
-  const Open open{term_, course_.round(), course_.epoch(), {0, job_.test_samples}, 0, false, false};
-  begin(now, Work(open, Purpose::evaluate, now), out);
-}
-
-void Scheduler::begin(Time now, Work work, Outbox& out) {
-  works_.push_back(std::move(work));
-  issue(now, works_.back(), works_.back().open().positions, 0, out);
+  const Open open{term_, course_.round(), course_.epoch(), {0, job_.test_samples}, 0, false, false, {}};
+  works_.emplace_back(open, Purpose::evaluate, now, course_.round());
+  issue(now, works_.back(), open.positions, 0, out);
 }
 
 void Scheduler::record(Time now, const Work& work, Outbox& out) {
@@ -116,14 +156,17 @@ void Scheduler::record(Time now, const Work& work, Outbox& out) {
   record.purpose = work.purpose();
   record.epoch = work.open().epoch;
   record.positions = work.open().positions;
+  record.passes = work.open().local.passes;
   const double epochs = static_cast<double>(record.epoch) +
                         static_cast<double>(record.positions.begin) / static_cast<double>(job_.train_samples);
   record.rate = nn::learning_rate(job_.schedule, epochs);
-  record.seconds = seconds(now - work.started());
+  record.seconds = seconds(now - std::max(work.started(), last_done_));
+  record.staleness = staleness();
   record.loss = work.loss();
   record.accuracy = work.accuracy();
   for (const auto& [slot, part] : work.parts()) {
-    record.parts.push_back({slot, members_.workers.at(slot).name, part.samples, part.seconds});
+    record.parts.push_back(
+        {slot, members_.workers.at(slot).name, part.samples * record.passes, part.seconds});
   }
   out.send<ToRecorder>(recorder_node, std::move(record));
 }
@@ -142,9 +185,15 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox&) {
   worker->cpu = report.cpu;
   worker->memory = report.memory;
   found.work->report(report.piece, worker->slot, report, now);
+  if (mode_.slack > 0) free_.insert(worker->slot);
   if (report.purpose != Purpose::train) return;
-  policy_->observe(
-      {worker->slot, report.round, report.positions.size(), report.seconds, report.cpu, report.memory});
+  const balancing::Sample sample{worker->slot,   report.round, report.positions.size(),
+                                 report.seconds, report.cpu,   report.memory};
+  if (in_order()) {
+    found.work->unseen.push_back(sample);
+  } else {
+    policy_->observe(sample);
+  }
 }
 
 void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
@@ -179,30 +228,40 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
   ShardMember* shard = members_.shard(from);
-  if (shard == nullptr || closed.term != term_ || closed.version > course_.round() + 1) return;
+  if (shard == nullptr || closed.term != term_ || closed.version > ahead_.round()) return;
   shard->version = std::max(shard->version, closed.version);
+  if (!closed.staleness.empty()) staleness_[shard->slot] = closed.staleness;
   confirm(now);
 }
 
-// Rounds that every shard has closed need nothing more. Of the newest the last reports may still be on their
-// way, for shards are told by others than we are: only those that do not come are done without.
+Staleness Scheduler::staleness() const {
+  Staleness sum;
+  for (const auto& [slot, counts] : staleness_) {
+    sum.resize(std::max(sum.size(), std::min(counts.size(), staleness_places)));
+    for (std::size_t i = 0; i < std::min(counts.size(), sum.size()); ++i) sum[i] += counts[i];
+  }
+  return sum;
+}
+
+// Rounds that every shard has closed need nothing more. Of some the last reports may still be on their way,
+// for shards are told by others than we are: only those that do not come are done without.
 void Scheduler::confirm(Time now) {
   const Version version = members_.lowest_version();
   for (auto work = works_.begin(); work != works_.end();) {
     const bool closed = work->purpose() == Purpose::train && work->round() < version;
-    if (closed && std::next(work) != works_.end()) {
+    if (closed && work->done && std::next(work) != works_.end()) {
       work = works_.erase(work);
       continue;
     }
     if (closed && !work->closed) work->closed = now;
-    if (closed && now - *work->closed > patience()) work->close_unreported();
+    if (closed && !work->done && now - *work->closed > patience()) work->close_unreported();
     ++work;
   }
 }
 
 void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
   ShardMember* shard = members_.shard(from);
-  if (shard == nullptr || beat.term != term_ || beat.version > course_.round() + 1) return;
+  if (shard == nullptr || beat.term != term_ || beat.version > ahead_.round()) return;
   shard->loaded = shard->loaded || beat.loaded;
   shard->version = std::max(shard->version, beat.version);
   confirm(now);
@@ -260,6 +319,8 @@ void Scheduler::end(Outcome outcome, std::string text, Outbox& out) {
   phase_ = Phase::saving;
   if (!good(outcome)) {
     saves_.clear();
+  } else if (mode_.at_once && std::ranges::find(works_, false, &Work::done) != works_.end()) {
+    note(out, "the rounds that are under way cannot be finished, and no checkpoint is written of them");
   } else if (trained && last_saved_ != course_.round() && !saves_.contains(course_.round())) {
     Progress progress = course_.progress(term_, trained_seconds(now_));
     progress.policy_state = policy_->save();

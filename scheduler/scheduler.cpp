@@ -14,11 +14,14 @@ constexpr Duration farewell = std::chrono::seconds(2);   // for everybody to hea
 
 Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy)
     : job_(std::move(job)),
+      mode_(parse_sync(job_.sync)),
       fingerprint_(fingerprint(job_)),
       slice_count_(static_cast<std::uint32_t>(slices(job_.layout).size())),
       term_(from.term),
       policy_(std::move(policy)),
       course_(job_, from),
+      ahead_(course_),
+      barrier_(from.version),
       resumed_(from.version > 0),
       seconds_before_(from.seconds) {
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
@@ -60,6 +63,9 @@ void Scheduler::wake(Time now, Outbox& out) {
 void Scheduler::beat(Time now, Outbox& out) {
   if (phase_ == Phase::stopping) return say_stop(now, out);
   const Duration dead = from_seconds(job_.dead_after);
+  if (mode_.slack > 0) {
+    for (const std::uint32_t slot : members_.working()) free_.insert(slot);
+  }
   for (auto& [slot, worker] : members_.workers) {
     if (!worker.present) continue;
     out.send<ToWorker>(worker.node, SchedulerBeat{term_});
@@ -126,7 +132,7 @@ void Scheduler::welcome_worker(Time now, NodeId from, const Hello& hello, Outbox
   }
   if (former == members_.workers.end() || former->second.node != from) {
     forget_the_long_gone();
-    members_.workers[slot] = {from, slot, hello.name, hello.kind, hello.most, false, true, now, -1, -1};
+    members_.add({from, slot, hello.name, hello.kind, hello.most, false, true, now, -1, -1});
     note(out, "worker '" + hello.name + "' joined");
   }
   out.send<ToWorker>(from, Welcome{term_, slot, job_});
@@ -136,11 +142,11 @@ void Scheduler::welcome_worker(Time now, NodeId from, const Hello& hello, Outbox
 // Workers that left and have no part in any open work. Names that come back within reason keep their slot.
 void Scheduler::forget_the_long_gone() {
   if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
-  std::erase_if(members_.workers, [&](const auto& entry) {
+  members_.remove_if([&](const WorkerMember& worker) {
     const auto takes_part = [&](const Work& work) {
-      return !work.select([&](const Piece& piece) { return piece.owner == entry.first; }).empty();
+      return !work.select([&](const Piece& piece) { return piece.owner == worker.slot; }).empty();
     };
-    return !entry.second.present && std::ranges::none_of(works_, takes_part);
+    return !worker.present && std::ranges::none_of(works_, takes_part);
   });
 }
 
@@ -192,6 +198,7 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (worker == nullptr || worker->ready) return;
   worker->ready = true;
+  if (mode_.slack > 0) free_.insert(worker->slot);
   adopt_orphans(now, out);
 }
 
@@ -275,7 +282,9 @@ void Scheduler::handle(Time, NodeId from, const Alien& alien, Outbox& out) {
 
 void Scheduler::handle(Time, NodeId, const Interrupt&, Outbox& out) {
   if (std::exchange(interrupted_, true) || ending_ != Outcome::running) return;
-  note(out, "told to end: finishing the round and saving");
+  note(out, mode_.span == SyncMode::Span::batch
+                ? "told to end: finishing the round and saving"
+                : "told to end: saving what was there before this long round");
   if (phase_ == Phase::gathering) end(Outcome::interrupted, "ended before the training began", out);
 }
 

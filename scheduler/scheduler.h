@@ -1,11 +1,14 @@
 // Scheduler: decides. Who belongs, which round is open, who owes which positions, when it is over.
 //
-// Never sees a tensor. A round k is begun when the pieces reported cover round k - 1; no shard is asked. What
-// was lost on the way is found by comparing what the others say they hold (their heartbeats) with what is
-// owed, and said again.
+// Never sees a tensor. A round k is begun when the pieces reported cover all rounds below k - slack; no shard
+// is asked. What was lost on the way is found by comparing what the others say they hold (their heartbeats)
+// with what is owed, and said again.
 //
-// Modes: `bsp` (design: slack 0, one step, need all). The policy is the job's; anything that can be a Policy
-// fits.
+// With slack, a round is begun ahead of time when somebody has nothing left to do. Whatever needs one whole
+// version - an evaluation, a checkpoint, the end - is a barrier: everything that was begun is done first, and
+// what comes after it is computed from no less.
+//
+// The sync mode is the job's (wire/sync_mode.h), and so is the policy; anything that can be a Policy fits.
 #pragma once
 
 #include <list>
@@ -37,7 +40,8 @@ class Scheduler {
   [[nodiscard]] Phase phase() const { return phase_; }
   [[nodiscard]] const Members& members() const { return members_; }
   [[nodiscard]] const Course& course() const { return course_; }
-  // Newest last: the current one, and those that shards have not confirmed yet.
+  [[nodiscard]] const SyncMode& mode() const { return mode_; }
+  // Newest last: the open ones, and those that shards have not confirmed yet.
   [[nodiscard]] const std::list<Work>& works() const { return works_; }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
@@ -71,11 +75,17 @@ class Scheduler {
   void handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
   void advance(Time now, Outbox& out);
-  void after(Time now, const Work& done, Outbox& out);
+  bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
+  void finish(Time now, Work& work, Outbox& out);
+  void proceed(Time now, Outbox& out);  // all that was begun is done
+  [[nodiscard]] bool may_run_ahead(Time now);
+  // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
+  // after the other, as they are done.
+  [[nodiscard]] bool in_order() const { return mode_.slack > 0 && !mode_.on_demand; }
   void begin_round(Time now, Outbox& out);
   void begin_evaluation(Time now, Outbox& out);
-  void begin(Time now, Work work, Outbox& out);
   void record(Time now, const Work& work, Outbox& out);
+  [[nodiscard]] Staleness staleness() const;
   void confirm(Time now);
   void save(const Progress& progress, Outbox& out);
   void give_up_saving(const std::string& why);
@@ -89,36 +99,51 @@ class Scheduler {
     Piece* piece = nullptr;
   };
   [[nodiscard]] Found find(PieceId id);
+  bool hand_out(Time now, Outbox& out);  // of a round that is taken piece by piece; false: nobody took any
+  [[nodiscard]] bool is_idle(std::uint32_t slot) const;  // it is there, and owes nothing
+  [[nodiscard]] std::optional<std::uint32_t> heir(const Work& work, std::uint64_t positions) const;
+  void plan_helpings(Work& work);
   void issue(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out);
   void give(Time now, Work& work, Interval positions, std::uint32_t slot, unsigned refusals, Outbox& out);
   void send_start(const Work& work, PieceId id, Outbox& out);
   void reissue(Time now, Work& work, PieceId id, Outbox& out);
+  void issue_again(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out);
+  static std::uint64_t capacity(const WorkerMember& worker, const Work& work);
   void adopt_orphans(Time now, Outbox& out);
   void mend(Time now, Work& work, const Interval& gap, Outbox& out);
-  [[nodiscard]] balancing::Request request(Interval positions, Round round) const;
+  [[nodiscard]] balancing::Request request(Interval positions, const Work& work) const;
   [[nodiscard]] Duration patience() const { return from_seconds(2 * job_.heartbeat); }
 
   void note(Outbox& out, std::string text) { out.send<ToRecorder>(recorder_node, Note{std::move(text)}); }
   [[nodiscard]] double trained_seconds(Time now) const;
 
   const Job job_;
+  const SyncMode mode_;
   const std::uint64_t fingerprint_;
   const std::uint32_t slice_count_;
   const Term term_;
   const std::unique_ptr<balancing::Policy> policy_;
   Phase phase_ = Phase::gathering;
-  Course course_;
+  Course course_;  // its next round is the first that is not done
+  Course ahead_;   // its next round is the first that has not begun
   Members members_;
   std::list<Work> works_;
+  // Workers that may have nothing to do; it is looked at again before it is believed. Only with slack.
+  std::set<std::uint32_t> free_;
+  bool pause_ = false;   // the newest round is one before a barrier: nothing runs ahead of it
+  Version barrier_ = 0;  // what is begun computes from no less
+  std::map<std::uint32_t, Staleness> staleness_;  // by shard, as last told
   PieceId next_piece_ = 1;
   Time now_;  // as last told
   Time next_beat_;
 
-  Time started_;  // of the first round
+  Time started_;    // of the first round
+  Time last_done_;  // when a round was last done
   const bool resumed_;
   double seconds_before_ = 0;  // of training, before a resume
   bool interrupted_ = false;
   bool evaluated_last_ = false;  // the present version has been evaluated
+  bool evaluation_due_ = false;
 
   std::optional<Version> last_saved_;
   std::map<Version, Progress> saves_;  // asked of the keeper, not answered

@@ -1,5 +1,7 @@
 #include "scheduler/work.h"
 
+#include <algorithm>
+
 namespace steelyard {
 
 Piece* Work::find(PieceId id) {
@@ -13,6 +15,17 @@ std::vector<PieceId> Work::owed_by(std::optional<std::uint32_t> owner) const {
     ids.push_back(it->second);
   }
   return ids;
+}
+
+bool Work::owes(std::uint32_t owner) const {
+  const auto first = open_pieces_.lower_bound({owner, 0});
+  return first != open_pieces_.end() && first->first == owner;
+}
+
+Interval Work::take(std::uint64_t most) {
+  const Interval taken{untaken_.begin, untaken_.begin + std::min(most, untaken_.size())};
+  untaken_.begin = taken.end;
+  return taken;
 }
 
 void Work::add(PieceId id, Piece piece) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "balancing/policy.h"
 #include "wire/messages.h"
 
 namespace steelyard {
@@ -34,17 +35,28 @@ struct Piece {
 
 class Work {
  public:
-  Work(Open open, Purpose purpose, Time started) : open_(open), purpose_(purpose), started_(started) {}
+  // `least`: the version to compute from, as in Start. With `untaken`, pieces are added by take() as workers
+  // come for them.
+  Work(Open open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
+      : open_(open), purpose_(purpose), least_(least), started_(started) {
+    if (untaken) untaken_ = open.positions;
+  }
 
   [[nodiscard]] const Open& open() const { return open_; }
   [[nodiscard]] Round round() const { return open_.round; }
   [[nodiscard]] Purpose purpose() const { return purpose_; }
+  [[nodiscard]] Version least() const { return least_; }
   [[nodiscard]] Time started() const { return started_; }
   [[nodiscard]] const std::map<PieceId, Piece>& pieces() const { return pieces_; }
   [[nodiscard]] Piece* find(PieceId id);
-  [[nodiscard]] bool reported() const { return open_pieces_.empty(); }  // every piece is
+  // Every piece is, and nothing is left to be taken.
+  [[nodiscard]] bool reported() const { return open_pieces_.empty() && untaken_.empty(); }
+  [[nodiscard]] Interval untaken() const { return untaken_; }
+  // The next positions that nobody has taken, so many at the most.
+  Interval take(std::uint64_t most);
   // What a worker (nobody: nullopt) owes and has not reported, by id.
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
+  [[nodiscard]] bool owes(std::uint32_t owner) const;
 
   void add(PieceId id, Piece piece);
   void remove(PieceId id);
@@ -77,14 +89,20 @@ class Work {
   std::map<std::uint32_t, std::vector<double>> squares;
   std::optional<double> scale;
 
-  std::optional<Time> closed;  // since when every shard is known to have all of it
+  std::optional<Time> closed;             // since when every shard is known to have all of it
+  bool done = false;                      // all of it was reported, and so was all before it
+  std::vector<balancing::Sample> unseen;  // what the policy has not seen yet
+  // Where pieces are taken: how many positions each worker takes at a time.
+  std::map<std::uint32_t, std::uint64_t> helpings;
 
  private:
   [[nodiscard]] double mean(double (*value)(const Piece&)) const;
 
   Open open_;
   Purpose purpose_;
+  Version least_;
   Time started_;
+  Interval untaken_;
   std::map<PieceId, Piece> pieces_;
   // The unreported ones by owner, so that a round of thousands of workers costs each of them little.
   std::set<std::pair<std::optional<std::uint32_t>, PieceId>> open_pieces_;

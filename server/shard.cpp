@@ -10,20 +10,20 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t first_gaps = 16;       // told in a heartbeat
-constexpr std::size_t rounds_in_flight = 8;  // Opens remembered at most
+constexpr std::size_t first_gaps = 16;         // told in a heartbeat
+constexpr std::uint64_t most_steps = 1 << 24;  // local ones, in a round
 
 }  // namespace
 
 void Shard::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
-  if (message == nullptr || finished_) return;
+  if (message == nullptr || finished()) return;
   if (in.from == scheduler_node) lifeline_.heard(now);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
 }
 
 void Shard::wake(Time now, Outbox& out) {
-  if (finished_) return;
+  if (finished()) return;
   if (lifeline_.due(now)) {
     if (lifeline_.joined()) {
       beat(out);
@@ -31,10 +31,7 @@ void Shard::wake(Time now, Outbox& out) {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
-  if (lifeline_.given_up(now)) {
-    unreachable_ = true;
-    finished_ = true;
-  }
+  if (lifeline_.given_up(now)) ending_.out_of_reach();
 }
 
 Version Shard::version() const {
@@ -72,13 +69,17 @@ void Shard::beat(Outbox& out) {
 void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   if (lifeline_.joined()) return;
   job_ = welcome.job;
+  mode_ = parse_sync(job_.sync);
+  // Local steps have the momentum and the decay in them.
+  rule_ = mode_.is_local() ? nn::Optimizer{nn::Optimizer::Kind::sgd, 0, 0} : job_.optimizer;
   term_ = welcome.term;
   const std::vector<Slice> all = steelyard::slices(job_.layout);
   const auto borders = shard_borders(static_cast<std::uint32_t>(all.size()), job_.shards);
   CHECK(welcome.slot < job_.shards, "the scheduler gives out no more slots than the job has shards");
   first_ = borders[welcome.slot];
   for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
-    slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer));
+    slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
+                         job_.sums == "ordered");
   }
   lifeline_.welcomed(now,
                      {options_.patience.join, from_seconds(job_.heartbeat), from_seconds(job_.dead_after)});
@@ -87,8 +88,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
 
 void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
   if (lifeline_.joined()) return;
-  refusal_ = refuse;
-  finished_ = true;
+  ending_.refused(refuse);
 }
 
 void Shard::handle(Time, NodeId from, const Load& load, Outbox& out) {
@@ -107,8 +107,10 @@ void Shard::handle(Time, NodeId from, const Load& load, Outbox& out) {
 
 void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) ||
-      open_.size() >= rounds_in_flight)
+      open_.size() > most_open_rounds || open.local.passes == 0 ||
+      open.local.steps > most_steps / open.local.passes) {
     return;
+  }
   open_.emplace(open.round, open);
   opened_ = open.round + 1;
   if (slices_.empty()) return close_empty(open, out);
@@ -120,59 +122,74 @@ void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
 // A small model may have fewer slices than the job has shards. With a gate, nothing is asked of such a shard.
 void Shard::close_empty(const Open& open, Outbox& out) {
   open_.erase(open.round);
-  out.send<ToScheduler>(scheduler_node, Closed{term_, version()});
+  out.send<ToScheduler>(scheduler_node, Closed{term_, version(), {}});
 }
 
 void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
   if (pull.term != term_) return;
   WaitingPull& waiting = pulls_[from];
-  waiting.version = pull.version;
+  waiting.pull = pull;
   waiting.slices.clear();
   for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.insert(first_ + i);
   if (loaded()) answer(from, waiting, out);
 }
 
-void Shard::answer(NodeId worker, WaitingPull& pull, Outbox& out) {
-  std::erase_if(pull.slices, [&](std::uint32_t number) {
-    const SliceMemory& slice = *find(number);
-    if (slice.version() == pull.version) {
-      out.send<ToWorker>(worker, Parameters{term_, pull.version, number, slice.current()});
-    } else if (slice.version() == pull.version + 1 && slice.previous()) {
-      out.send<ToWorker>(worker, Parameters{term_, pull.version, number, *slice.previous()});
-    } else if (slice.version() > pull.version) {
-      out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
-    } else {
+void Shard::give(NodeId worker, const Pull& pull, const SliceMemory& slice, Outbox& out) {
+  out.send<ToWorker>(
+      worker, Parameters{term_, slice.version(), number(slice), slice.current(), pull.ticket, slice.steps()});
+}
+
+void Shard::answer(NodeId worker, WaitingPull& waiting, Outbox& out) {
+  const Pull& pull = waiting.pull;
+  std::erase_if(waiting.slices, [&](std::uint32_t wanted) {
+    const SliceMemory& slice = *find(wanted);
+    if (mode_.at_once ? has_what(pull, slice) : slice.version() == pull.version) {
+      give(worker, pull, slice, out);
+    } else if (mode_.at_once || slice.version() < pull.version) {
       return false;  // it waits for the slice to close
+    } else if (slice.version() == pull.version + 1 && slice.previous()) {
+      out.send<ToWorker>(worker, Parameters{term_, pull.version, wanted, *slice.previous(), pull.ticket, 0});
+    } else {
+      out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
     }
     return true;
   });
 }
 
+bool Shard::sound(const Push& push) {
+  const SliceMemory* slice = find(push.slice);
+  return push.term == term_ && loaded() && slice != nullptr &&
+         push.values.holds_floats(slice->place().size()) && push.positions.valid() &&
+         !push.positions.empty() && std::isfinite(push.weight) && push.weight > 0;
+}
+
+bool Shard::refuse_non_finite(NodeId from, const Push& push, Outbox& out) {
+  if (nn::all_finite(push.values.floats())) return false;
+  ++counts_.non_finite;
+  out.send<ToScheduler>(scheduler_node,
+                        NonFinite{term_, push.round, push.piece, push.positions, push.slice, from});
+  return true;
+}
+
 void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
-  SliceMemory* slice = find(push.slice);
-  const bool sound = slice != nullptr && push.values.holds_floats(slice->place().size()) &&
-                     push.positions.valid() && !push.positions.empty() && std::isfinite(push.weight) &&
-                     push.weight > 0;
-  if (push.term != term_ || !sound || !loaded()) {
+  if (!sound(push)) {
     ++counts_.malformed;
     return;
   }
+  SliceMemory* slice = find(push.slice);
   if (push.round < slice->version()) {
     ++counts_.repeated;
     return;
   }
   const auto open = open_.find(push.round);
   if (open == open_.end()) return hold(from, push);
-  if (push.round != slice->version() || !open->second.positions.contains(push.positions)) {
+  if ((push.round != slice->version() && !mode_.at_once) ||
+      !open->second.positions.contains(push.positions)) {
     ++counts_.malformed;
     return;
   }
-  if (!nn::all_finite(push.values.floats())) {
-    ++counts_.non_finite;
-    out.send<ToScheduler>(scheduler_node,
-                          NonFinite{term_, push.round, push.piece, push.positions, push.slice, from});
-    return;
-  }
+  if (refuse_non_finite(from, push, out)) return;
+  if (mode_.at_once) return apply_at_once(from, push, *slice, open->second, out);
   if (!slice->add(push.positions, push.weight, push.values)) {
     ++counts_.repeated;
     return;
@@ -187,13 +204,14 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   }
 }
 
-// A worker may be one round ahead of what we were told: two pieces of all our slices are what it can have
-// under way.
+// A worker may be ahead of what we were told, by one round where versions are exact: two pieces of all our
+// slices are what it can have under way.
 void Shard::hold(NodeId from, const Push& push) {
   std::uint64_t mine = 0;
   for (const SliceMemory& slice : slices_) mine += slice.place().size() * sizeof(float);
   std::uint64_t& bytes = held_bytes_[from];
-  if (push.round != opened_ || bytes + push.values.size() > 2 * mine) {
+  const bool near = push.round >= opened_ && push.round - opened_ <= mode_.slack;
+  if (!near || bytes + push.values.size() > 2 * mine) {
     ++counts_.malformed;
     return;
   }
@@ -213,7 +231,7 @@ void Shard::covered(const Open& open, Outbox& out) {
 
 void Shard::report_covered(const Open& open, Outbox& out) {
   Covered message{term_, open.round, first_, {}};
-  for (const SliceMemory& slice : slices_) message.squares.push_back(slice.sum_of_squares());
+  for (SliceMemory& slice : slices_) message.squares.push_back(slice.sum_of_squares());
   out.send<ToScheduler>(scheduler_node, std::move(message));
 }
 
@@ -225,27 +243,40 @@ void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
   for (SliceMemory& slice : slices_) close(slice, round, commit.scale, out);
 }
 
+double Shard::rate(const Open& open) const {
+  return round_rate(job_.schedule, job_.train_samples, open.epoch, open.positions, open.local);
+}
+
+std::uint32_t Shard::number(const SliceMemory& slice) const {
+  return static_cast<std::uint32_t>(first_ + (&slice - slices_.data()));
+}
+
 void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& out) {
-  const double epochs = static_cast<double>(open.epoch) +
-                        static_cast<double>(open.positions.begin) / static_cast<double>(job_.train_samples);
+  slice.apply(rule_, rate(open), scale);
+  closed(slice, open, out);
+}
+
+// The slice has the version that this round makes.
+void Shard::closed(SliceMemory& slice, const Open& open, Outbox& out) {
+  const std::uint32_t its = number(slice);
   const Round round = open.round;
-  slice.apply(job_.optimizer, nn::learning_rate(job_.schedule, epochs), scale);
-  const auto number = static_cast<std::uint32_t>(first_ + (&slice - slices_.data()));
   if (open.save) {
-    auto& slots = snapshots_[slice.version()][number];
+    auto& slots = snapshots_[slice.version()][its];
     for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
-      slots.push_back({slice.version(), number, slot, slice.steps(), slice.copy_of(slot)});
+      slots.push_back({slice.version(), its, slot, slice.steps(), slice.copy_of(slot)});
     }
   }
-  for (auto& [worker, pull] : pulls_) {
-    if (pull.version == slice.version() && pull.slices.erase(number) > 0) {
-      out.send<ToWorker>(worker, Parameters{term_, pull.version, number, slice.current()});
+  if (!mode_.at_once) {
+    for (auto& [worker, waiting] : pulls_) {
+      if (waiting.pull.version == slice.version() && waiting.slices.erase(its) > 0) {
+        give(worker, waiting.pull, slice, out);
+      }
     }
   }
-  if (fetch_ == slice.version()) send_state(number, *fetch_, out);
+  if (fetch_ == slice.version()) send_state(its, *fetch_, out);
   if (version() > round) {
     open_.erase(round);
-    out.send<ToScheduler>(scheduler_node, Closed{term_, version()});
+    out.send<ToScheduler>(scheduler_node, Closed{term_, version(), staleness_});
   }
 }
 
@@ -286,8 +317,7 @@ void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
 }
 
 void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
-  stop_ = stop;
-  finished_ = true;
+  ending_.stopped(stop);
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 
@@ -295,17 +325,16 @@ void Shard::handle(Time, NodeId, const Lost& lost, Outbox&) { pulls_.erase(lost.
 
 void Shard::handle(Time, NodeId from, const Alien& alien, Outbox&) {
   if (from != scheduler_node) return;  // a worker of another version: the scheduler tells it so
-  refusal_ = Refuse{Refusal::other_protocol, "the scheduler speaks protocol " +
-                                                 std::to_string(alien.protocol) + ", this server another"};
-  finished_ = true;
+  ending_.refused(
+      Refuse{Refusal::other_protocol, "the scheduler speaks protocol " + std::to_string(alien.protocol) +
+                                          ", this server another: use the same release everywhere"});
 }
 
 void Shard::handle(Time, NodeId, const Interrupt&, Outbox& out) {
   if (lifeline_.joined()) {
     out.send<ToScheduler>(scheduler_node, Leave{});  // the scheduler saves what there is and ends the job
   } else {
-    stop_.outcome = Outcome::interrupted;
-    finished_ = true;
+    ending_.stopped({Outcome::interrupted, {}});
   }
 }
 

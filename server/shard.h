@@ -4,6 +4,9 @@
 // Decides nothing: which rounds there are it learns from Open alone; a push that comes before its Open is
 // held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for the rules
 // in context.
+//
+// Where the sync mode has pushes applied at once (at_once.cpp), a slice steps with each push that is new to
+// the ledger of its round, and its version is the first round of which something is missing.
 #pragma once
 
 #include <map>
@@ -12,8 +15,10 @@
 #include <vector>
 
 #include "server/slice_memory.h"
+#include "wire/ending.h"
 #include "wire/lifeline.h"
 #include "wire/machine.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 
@@ -37,13 +42,10 @@ class Shard {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  [[nodiscard]] Time deadline() const { return finished_ ? Time::max() : lifeline_.deadline(); }
-  [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : lifeline_.deadline(); }
+  [[nodiscard]] bool finished() const { return ending_.reached(); }
 
-  // Why it ended: what the scheduler said, or a refusal. Meaningful once finished.
-  [[nodiscard]] const Stop& outcome() const { return stop_; }
-  [[nodiscard]] const std::optional<Refuse>& refusal() const { return refusal_; }
-  [[nodiscard]] bool unreachable() const { return unreachable_; }
+  [[nodiscard]] const Ending& ending() const { return ending_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] const std::vector<SliceMemory>& slices() const { return slices_; }
   [[nodiscard]] Version version() const;  // the lowest of its slices
@@ -55,7 +57,7 @@ class Shard {
     Push push;
   };
   struct WaitingPull {
-    Version version = 0;
+    Pull pull;
     std::set<std::uint32_t> slices;  // not answered yet
   };
 
@@ -80,19 +82,30 @@ class Shard {
   void covered(const Open& open, Outbox& out);
   void report_covered(const Open& open, Outbox& out);
   void close(SliceMemory& slice, const Open& open, double scale, Outbox& out);
-  void answer(NodeId worker, WaitingPull& pull, Outbox& out);
+  void closed(SliceMemory& slice, const Open& open, Outbox& out);
+  void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
+  void give(NodeId worker, const Pull& pull, const SliceMemory& slice, Outbox& out);
+  [[nodiscard]] bool sound(const Push& push);
+  [[nodiscard]] bool refuse_non_finite(NodeId from, const Push& push, Outbox& out);
+  [[nodiscard]] double rate(const Open& open) const;
+  [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
+
+  // at_once.cpp
+  void apply_at_once(NodeId from, const Push& push, SliceMemory& slice, const Open& open, Outbox& out);
+  void count_staleness(const SliceMemory& slice, const Push& push);
+  void answer_at_once(SliceMemory& slice, Outbox& out);
+  [[nodiscard]] static bool has_what(const Pull& pull, const SliceMemory& slice);
   void send_state(std::uint32_t slice, Version version, Outbox& out);
   void beat(Outbox& out);
 
   const Options options_;
   Lifeline lifeline_;
-  bool finished_ = false;
-  bool unreachable_ = false;
-  Stop stop_;
-  std::optional<Refuse> refusal_;
+  Ending ending_;
   Counts counts_;
 
   Job job_;
+  SyncMode mode_;
+  nn::Optimizer rule_;  // what a slice steps by
   Term term_ = 0;
   std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
   std::vector<SliceMemory> slices_;
@@ -103,6 +116,8 @@ class Shard {
   std::vector<HeldPush> held_;
   std::map<NodeId, std::uint64_t> held_bytes_;
   std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
+
+  Staleness staleness_;  // of the pushes applied at once
 
   // Versions kept for the keeper: by version, the slots of each slice as they were when it closed.
   std::map<Version, std::map<std::uint32_t, std::vector<State>>> snapshots_;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -22,8 +23,10 @@ namespace steelyard {
 
 class SliceMemory {
  public:
-  // `state_slots` buffers of optimizer state belong to each slice.
-  SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots);
+  // `state_slots` buffers of optimizer state belong to each slice. With `ordered`, pushes are kept until the
+  // slice is covered and then added in the order of their positions: the same pieces make the same sum, bit
+  // for bit.
+  SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
 
   [[nodiscard]] const Slice& place() const { return place_; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -37,8 +40,15 @@ class SliceMemory {
   // changes.
   bool add(Interval positions, double weight, const Blob& values);
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
+  // Where pushes are applied at once, rounds are open beside each other and each has its ledger. cover()
+  // enters a push, as add() does but for the sum; apply_now() takes the step that it is good for, and leaves
+  // the version as it is; next_version() says that all of the oldest open round is in.
+  bool cover(std::uint64_t round, Interval positions);
+  [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
+  void apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double scale);
+  void next_version();
   // Of the average over what has been added: sum of (sum / weight)^2.
-  [[nodiscard]] double sum_of_squares() const;
+  [[nodiscard]] double sum_of_squares();
 
   // Ends the round: the next version is computed from the sum (`apply`), or is the same again (`keep`, for a
   // round declared void). Both clear the ledger; the version before stays available until release_previous().
@@ -51,11 +61,16 @@ class SliceMemory {
   [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
 
  private:
+  [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
+                             double scale);
+  void accumulate(const Blob& values);
+  void add_what_waits();
   void advance(Blob next);
   [[nodiscard]] std::span<const float> sum() const;
 
   const Slice place_;
   const Range range_;
+  const bool ordered_;
   BufferPool pool_;  // for versions and sums
 
   std::uint64_t version_ = 0;
@@ -68,6 +83,8 @@ class SliceMemory {
   // Of the open round. A single push is kept as it came. Further ones are added to it where it lies, if it
   // was received into memory of our own; otherwise into a sum.
   IntervalSet coverage_;
+  std::map<Position, Blob> waiting_;            // if ordered: pushes by their first position
+  std::map<std::uint64_t, IntervalSet> ahead_;  // of the rounds that are open beyond it
   double weight_ = 0;
   Blob first_;
   std::shared_ptr<FloatBuffer> sum_;

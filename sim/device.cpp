@@ -59,12 +59,6 @@ double strength(const Event& event, const std::vector<float>& levels, Round roun
 
 }  // namespace
 
-double polynomial(std::span<const double> coefficients, double x) {
-  double value = 0;
-  for (std::size_t power = coefficients.size(); power-- > 0;) value = value * x + coefficients[power];
-  return value;
-}
-
 Devices::Devices(const Scenario& scenario, std::uint64_t seed)
     : scenario_(scenario), seed_(seed), strokes_(scenario.workers.size()) {
   const std::uint64_t rounds = count_rounds(scenario);
@@ -100,26 +94,39 @@ Devices::State Devices::state(std::size_t worker, Round round, bool foreseen_onl
   return state;
 }
 
-double Devices::batch_ms(std::size_t worker, Round round, std::uint64_t samples, bool foreseen_only) const {
+double Devices::noise(std::size_t worker, Round round) const {
+  const double deviation = scenario_.workers[worker].noise;
+  if (deviation == 0) return 1;
+  Random random(hash(seed_, noise_draws, worker, round));
+  return std::max(least_noise, 1 + deviation * random.normal());
+}
+
+double Devices::batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
+                         bool foreseen_only) const {
   if (samples == 0) return 0;
   const State now = state(worker, round, foreseen_only);
-  const double own = polynomial(scenario_.workers[worker].time_ms, static_cast<double>(samples));
-  return own * now.scale / now.cpu + now.add_ms;
+  const Device& device = scenario_.workers[worker];
+  const double luck = foreseen_only ? 1 : noise(worker, round);
+  const double recorded = foreseen_only ? device.recording.trend(round) : device.recording.factor(round);
+  const double own = device.own_ms(static_cast<double>(samples)) * recorded * now.scale / now.cpu;
+  const double done = device.trace.empty() ? own : 1000 * device.trace.took_s(at_s, own * luck / 1000) / luck;
+  return (done + now.add_ms) * luck;
 }
 
-double Devices::true_ms(std::size_t worker, Round round, std::uint64_t samples) const {
-  return batch_ms(worker, round, samples, true);
+double Devices::true_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s) const {
+  return batch_ms(worker, round, samples, at_s, true);
 }
 
-double Devices::drawn_ms(std::size_t worker, Round round, std::uint64_t samples) const {
-  const double noise = scenario_.workers[worker].noise;
-  const double ms = batch_ms(worker, round, samples, false);
-  if (noise == 0) return ms;
-  Random random(hash(seed_, noise_draws, worker, round));
-  return ms * std::max(least_noise, 1 + noise * random.normal());
+double Devices::drawn_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s) const {
+  return batch_ms(worker, round, samples, at_s, false);
 }
 
-double Devices::cpu(std::size_t worker, Round round) const { return state(worker, round, false).cpu; }
+double Devices::cpu(std::size_t worker, Round round, double at_s, double took_s) const {
+  const SpeedTrace& trace = scenario_.workers[worker].trace;
+  const double left = trace.kind == SpeedTrace::Kind::cpu ? trace.mean(at_s, at_s + took_s) : 1;
+  return state(worker, round, false).cpu * left;
+}
+
 double Devices::network(std::size_t worker, Round round) const { return state(worker, round, false).network; }
 
 bool Devices::present_at_start(std::size_t worker) const {

@@ -3,28 +3,31 @@
 //   true time   (p_i(b) scale_i(k) / cpu_i(k) + add_i(k))          what the oracle knows
 //   drawn time  the same with unforeseen events, times noise_i(k)    what happens
 //
+// A recording multiplies p by what the recorded round took over its line (true: by the trend of that). Under
+// a trace, p is done at the speed of the time at which it is done; `at_s` counts from the beginning of the
+// first round.
+//
 // All that is random is a function of (seed, worker, round), never of share, policy or the order of calls:
 // all policies, the oracle, and a worker that runs alone meet the same draws.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "sim/scenario.h"
 
 namespace steelyard::sim {
 
-double polynomial(std::span<const double> coefficients, double x);  // low order first
-
 class Devices {
  public:
   Devices(const Scenario& scenario, std::uint64_t seed);  // the scenario must outlive it
 
   // Milliseconds for a batch; 0 samples take none.
-  [[nodiscard]] double true_ms(std::size_t worker, Round round, std::uint64_t samples) const;
-  [[nodiscard]] double drawn_ms(std::size_t worker, Round round, std::uint64_t samples) const;
+  [[nodiscard]] double true_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s = 0) const;
+  [[nodiscard]] double drawn_ms(std::size_t worker, Round round, std::uint64_t samples,
+                                double at_s = 0) const;
 
-  [[nodiscard]] double cpu(std::size_t worker, Round round) const;  // share of it that is free, (0, 1]
+  // Share of it that is free, (0, 1]; of a trace, the mean over a computation that was begun then.
+  [[nodiscard]] double cpu(std::size_t worker, Round round, double at_s = 0, double took_s = 0) const;
   [[nodiscard]] double network(std::size_t worker,
                                Round round) const;  // its exchange takes so many times as long
   [[nodiscard]] bool present_at_start(std::size_t worker) const;
@@ -39,8 +42,9 @@ class Devices {
     std::vector<float> levels;
   };
   [[nodiscard]] State state(std::size_t worker, Round round, bool foreseen_only) const;
-  [[nodiscard]] double batch_ms(std::size_t worker, Round round, std::uint64_t samples,
+  [[nodiscard]] double batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
                                 bool foreseen_only) const;
+  [[nodiscard]] double noise(std::size_t worker, Round round) const;
 
   const Scenario& scenario_;
   const std::uint64_t seed_;

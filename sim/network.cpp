@@ -7,6 +7,12 @@
 namespace steelyard::sim {
 namespace {
 
+bool reports_training(const Message& message) {
+  const auto* received = std::get_if<ToScheduler>(&message);
+  const auto* report = received == nullptr ? nullptr : std::get_if<Report>(received);
+  return report != nullptr && report->purpose == Purpose::train;
+}
+
 template <class Receiver, class Said>
 bool says(const Message& message) {
   const auto* received = std::get_if<Receiver>(&message);
@@ -40,7 +46,7 @@ double Network::transfer_ms(const Message& message) const {
 }
 
 double Network::delay_ms(const Message& message) const {
-  const bool fixed = says<ToShard, Push>(message) || says<ToScheduler, Report>(message);
+  const bool fixed = says<ToShard, Push>(message) || reports_training(message);
   return options_.latency_ms + (fixed ? options_.step_ms : 0);
 }
 

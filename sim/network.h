@@ -3,14 +3,14 @@
 // The promises of a link are kept, and no more: per pair of nodes in order and at most once; what is under
 // way on a connection that is cut does not arrive. Two ways to say how long it takes:
 //
-//   a fixed exchange     `step_ms` for pushes and reports, nothing for anything else: a round takes its
-//   longest
-//                        compute time + step_ms, exactly
-//   links                `latency_ms` for every message; gradients and parameters, `model_mb` each way and
+//   a fixed exchange   `step_ms` for pushes and reports of a training, nothing for anything else: a round
+//   takes
+//                      its longest compute time + step_ms, exactly
+//   links              `latency_ms` for every message; gradients and parameters, `model_mb` each way and
 //   round,
-//                        pass one after the other through the worker's link of `bandwidth_gbps` (0: at once).
-//                        Servers and scheduler are never the bottleneck. A round takes its longest
-//                        compute + transfer of both + two latencies; the first one also pulls.
+//                      pass one after the other through the worker's link of `bandwidth_gbps` (0: at once).
+//                      Servers and scheduler are never the bottleneck. A round takes its longest
+//                      compute + transfer of both + two latencies; the first one also pulls.
 #pragma once
 
 #include <cstdint>

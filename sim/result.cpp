@@ -24,10 +24,27 @@ std::string whole(std::uint64_t value) { return std::to_string(value); }
 
 std::string json_ms(double ms) { return json_number(std::round(ms * 1e6) / 1e6); }
 
-std::string json_round(const RoundResult& round) {
+std::string json_round(const RoundResult& round, bool trained) {
   return "{\"round\":" + whole(round.round) + ",\"shares\":" + json_list(round.shares, whole) +
          ",\"compute_ms\":" + json_list(round.compute_ms, json_ms) +
-         ",\"round_ms\":" + json_ms(round.round_ms) + ",\"se\":" + json_number(round.se) + "}";
+         ",\"round_ms\":" + json_ms(round.round_ms) + ",\"se\":" + json_number(round.se) +
+         (trained ? ",\"loss\":" + json_number(round.loss) : "") + "}";
+}
+
+std::string json_evaluation(const Evaluation& it) {
+  return "{\"round\":" + whole(it.round) + ",\"seconds\":" + json_number(it.seconds) +
+         ",\"accuracy\":" + json_number(it.accuracy) + ",\"loss\":" + json_number(it.loss) + "}";
+}
+
+// What is added to a result with evaluations, and to its "final".
+std::string json_evaluations(const Result& result) {
+  if (!result.trained) return "";
+  return ",\"evaluations\":" + json_list(result.evaluations, json_evaluation);
+}
+std::string json_last_evaluation(const Result& result) {
+  if (result.evaluations.empty()) return "";
+  const Evaluation& last = result.evaluations.back();
+  return ",\"accuracy\":" + json_number(last.accuracy) + ",\"loss\":" + json_number(last.loss);
 }
 
 }  // namespace
@@ -92,18 +109,20 @@ std::string json_text(const std::string& text) {
 std::string to_json(const Result& result) {
   const RoundResult& last = result.last_full();
   return "{\"scenario\":" + json_text(result.scenario) + ",\"policy\":" + json_text(result.policy) +
-         ",\"sync\":" + json_text(result.sync) + ",\"seed\":" + whole(result.seed) +
-         ",\"rounds\":" + json_list(result.rounds, json_round) +
+         ",\"sync\":" + json_text(result.sync) + ",\"seed\":" + whole(result.seed) + ",\"rounds\":" +
+         json_list(result.rounds,
+                   [&](const RoundResult& round) { return json_round(round, result.trained); }) +
          ",\"epoch_s\":" + json_list(result.epoch_s(), json_number) +
          ",\"total_s\":" + json_number(result.total_s()) +
          ",\"samples_per_s\":" + json_number(result.samples_per_s()) +
          ",\"ideal_s\":" + json_number(result.ideal_s) +
          ",\"percent_of_ideal\":" + json_number(result.percent_of_ideal()) +
-         ",\"updates\":" + whole(result.updates) +
+         ",\"updates\":" + whole(result.updates) + json_evaluations(result) +
          ",\"final\":{\"workers\":" + json_list(result.workers, json_text) +
          ",\"shares\":" + json_list(last.shares, whole) +
          ",\"compute_ms\":" + json_list(last.compute_ms, json_ms) +
-         ",\"round_ms\":" + json_ms(last.round_ms) + ",\"se\":" + json_number(last.se) + "}}\n";
+         ",\"round_ms\":" + json_ms(last.round_ms) + ",\"se\":" + json_number(last.se) +
+         json_last_evaluation(result) + "}}\n";
 }
 
 }  // namespace steelyard::sim

@@ -4,6 +4,9 @@
 //    "rounds":[{"round","shares":[...],"compute_ms":[...],"round_ms","se"}],
 //    "epoch_s":[...],"total_s","samples_per_s","ideal_s","percent_of_ideal","updates","final":{...}}
 //
+// Of a training also "loss" in every round, and beside "final", with "accuracy" and "loss" in it,
+// "evaluations":[{"round","seconds","accuracy","loss"}].
+//
 // Workers in the order of the file. Milliseconds carry six digits behind the point (a nanosecond); the same
 // result is always the same text.
 #pragma once
@@ -22,7 +25,15 @@ struct RoundResult {
   std::vector<std::uint64_t> shares;  // samples computed; of who was not there: 0
   std::vector<double> compute_ms;     // without waiting and exchange
   double round_ms = 0;                // with both
-  double se = 0;  // straggler effect, (max - min) / mean of the times of those who computed
+  double se = 0;    // straggler effect, (max - min) / mean of the times of those who computed
+  double loss = 0;  // of a training: mean over the round's samples
+};
+
+// Of the test samples, with the parameters that `round` rounds have made.
+struct Evaluation {
+  Round round = 0;
+  double seconds = 0;  // virtual, of training until then
+  double accuracy = 0, loss = 0;
 };
 
 struct Result {
@@ -32,6 +43,8 @@ struct Result {
   std::vector<RoundResult> rounds;
   double ideal_s = 0;         // of the oracle, on the same draws
   std::uint64_t updates = 0;  // versions of the parameters that were made
+  bool trained = false;       // with real gradients
+  std::vector<Evaluation> evaluations{};
 
   [[nodiscard]] double total_s() const;
   [[nodiscard]] double samples_per_s() const;

@@ -3,12 +3,17 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "balancing/policy_options.h"
+#include "sim/batch_time.h"
 #include "sim/event.h"
 #include "sim/network.h"
+#include "sim/recording.h"
+#include "sim/speed_trace.h"
+#include "sim/training.h"
 
 namespace steelyard::sim {
 
@@ -19,6 +24,14 @@ struct Device {
   std::vector<double> time_ms;  // polynomial in the batch size, low order first; positive and not decreasing
   std::uint64_t max_batch = 0;  // positions that fit its memory in one piece; 0: no limit
   double noise = 0;             // relative standard deviation of one compute time
+  std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
+  Recording recording{};                 // what a real run did in each round beside time_ms
+  SpeedTrace trace{};                    // how fast it is at what time
+
+  // For a batch when nothing disturbs it; 0 samples take none.
+  [[nodiscard]] double own_ms(double samples) const {
+    return measured.empty() ? polynomial(time_ms, samples) : on_curve(measured, samples);
+  }
 };
 
 struct Scenario {
@@ -38,13 +51,14 @@ struct Scenario {
 
   std::vector<Device> workers;
   std::vector<Event> events;
+
+  // What the workers really compute; null: whole numbers that prove that every position is counted once.
+  std::shared_ptr<const Training> training;
+  double target_accuracy = 0;  // of a training: it ends there; 0: never
 };
 
 // How many rounds it has, whoever takes part.
 std::uint64_t count_rounds(const Scenario& scenario);
-
-// The sync modes that there are.
-const std::vector<std::string>& sync_modes();
 
 // Throws Failure (configuration) for what cannot be simulated: no worker, nothing that ends it, a curve that
 // is not positive or decreases, nobody there in the first round, a sync mode that does not exist.

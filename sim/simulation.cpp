@@ -22,7 +22,10 @@ std::string profile_of(const Scenario& scenario) {
   std::string text;
   for (const std::size_t i : order) {
     if (!text.empty()) text += "; ";
-    for (const double term : scenario.workers[i].time_ms) text += json_number(term) + " ";
+    const Device& device = scenario.workers[i];
+    const auto terms =
+        device.measured.empty() ? device.time_ms : line_through(device.measured, scenario.global_batch);
+    for (const double term : terms) text += json_number(term) + " ";
   }
   return text;
 }
@@ -46,6 +49,8 @@ Result run(const Scenario& scenario, const World::Options& options) {
   Result result{scenario.name,        scenario.policy, scenario.sync, scenario.seed, {}, world.rounds(), 0,
                 world.rounds().size()};
   for (const Device& device : scenario.workers) result.workers.push_back(device.name);
+  result.trained = options.trains && scenario.training;
+  result.evaluations = world.evaluations();
   return result;
 }
 
@@ -63,17 +68,25 @@ Result simulate(const Scenario& scenario, std::optional<double> ideal_s, World::
     throw Failure(ExitCode::configuration, scenario.name + ": unknown policy '" + scenario.policy +
                                                "'; choose one of " + balancing::listed(names));
   }
-  Result result = run(scenario, {checks, {}});
-  result.ideal_s = ideal_s                     ? *ideal_s
-                   : scenario.policy == oracle ? result.total_s()
-                                               : ideal_seconds(scenario);
+  Result result = run(scenario, {checks, {}, true});
+  // A training that has reached its target has done less than the whole job: so does the yardstick.
+  const bool ended_early = scenario.target_accuracy > 0 && result.rounds.size() < count_rounds(scenario);
+  if (ideal_s && !ended_early) {
+    result.ideal_s = *ideal_s;
+  } else if (scenario.policy == oracle) {
+    result.ideal_s = result.total_s();
+  } else {
+    Scenario as_long = scenario;
+    if (ended_early) as_long.rounds = result.rounds.size();
+    result.ideal_s = ideal_seconds(as_long);
+  }
   return result;
 }
 
 double ideal_seconds(const Scenario& scenario) {
   Scenario ideal = scenario;
   ideal.policy = oracle;
-  return run(ideal, {World::Checks::none, {}}).total_s();
+  return run(ideal, {World::Checks::none, {}, false}).total_s();
 }
 
 std::optional<std::size_t> best_single_device(const Scenario& scenario) {
@@ -92,7 +105,7 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
       // What does not fit its memory at once takes several helpings.
       for (std::uint64_t left = scenario.global_batch; left > 0;) {
         const std::uint64_t helping = most == 0 ? left : std::min(left, most);
-        ms += devices.true_ms(worker, round, helping);
+        ms += devices.true_ms(worker, round, helping, ms / 1000);
         left -= helping;
       }
       ms += scenario.network.exchange_ms() * devices.network(worker, round);
@@ -108,7 +121,7 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
 double alone_seconds(const Scenario& scenario, std::size_t worker) {
   Scenario alone = scenario;
   alone.policy = "equal";
-  return run(alone, {World::Checks::rounds, worker}).total_s();
+  return run(alone, {World::Checks::rounds, worker, false}).total_s();
 }
 
 }  // namespace steelyard::sim

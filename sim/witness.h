@@ -4,25 +4,31 @@
 // interval is exact in a float and known without adding. With a learning rate of 1 each version of a shard is
 // the one before, less the mean over the round's positions; what was counted twice, or not at all, shows
 // there.
+//
+// Where pushes are applied at once, that is so of all rounds together and whenever no round is open: a push
+// that is divided by its own weight is made larger by as much. Pieces of equal weights are believed.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "server/shard.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard::sim {
 
 class Witness {
  public:
-  Witness();
+  explicit Witness(const SyncMode& mode = {});
 
   [[nodiscard]] double gradient(Interval positions) const;  // summed
+  Blob pushed(const Compute& order);                        // the same, as a worker pushes it
 
   // Round k has these positions; told in the order of rounds, from 0.
-  void open(Interval positions) { positions_.push_back(positions); }
+  void open(Interval positions);
 
   // Looks at what a shard has closed since it was looked at last. What is wrong, in words; empty if nothing
   // is.
@@ -33,9 +39,15 @@ class Witness {
     Version version = 0;
     float value = 0;
   };
-  std::vector<double> before_;                // sum over the positions before each one of a period
-  std::vector<Interval> positions_;           // by round
-  std::map<NodeId, std::vector<Seen>> seen_;  // by slice
+  [[nodiscard]] std::string look_at_all(const SliceMemory& slice, const std::string& where) const;
+
+  const SyncMode mode_;
+  double all_ = 0;  // the means over the positions of all rounds that are open or were
+  std::shared_ptr<std::vector<float>> numbers_;  // what is pushed lies here, many side by side
+  std::size_t used_ = 0;                         // of them
+  std::vector<double> before_;                   // sum over the positions before each one of a period
+  std::vector<Interval> positions_;              // by round
+  std::map<NodeId, std::vector<Seen>> seen_;     // by slice
 };
 
 }  // namespace steelyard::sim

@@ -49,44 +49,14 @@ Envelope loss(NodeId from, NodeId to) {
 
 }  // namespace
 
-Job job_of(const Scenario& scenario, bool alone) {
-  Job job;
-  job.name = scenario.name;
-  job.seed = scenario.seed;
-  job.model = job.data = "simulated";
-  job.train_samples = scenario.samples_per_epoch;
-  append(job.layout, "positions", {scenario.servers});
-  job.layout.slice_size = 1;
-  job.global_batch = scenario.global_batch;
-  job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
-  job.schedule.base = 1;
-  job.epochs = scenario.epochs;
-  job.rounds = scenario.rounds;
-  job.evaluate_every = job.checkpoint_every = 0;
-  job.shards = scenario.servers;
-  job.sync = scenario.sync;
-  job.policy = scenario.policy;
-  job.workers = 1;
-  if (!alone) {
-    std::vector<bool> late(scenario.workers.size(), false);
-    for (const Event& event : scenario.events) {
-      if (event.join && event.from > 0 && event.worker) late[*event.worker] = true;
-    }
-    job.workers = static_cast<std::uint32_t>(std::count(late.begin(), late.end(), false));
-  }
-  const double by_size = 0.005 * static_cast<double>(scenario.workers.size());
-  job.heartbeat = scenario.heartbeat_s > 0 ? scenario.heartbeat_s : std::max(0.5, by_size);
-  job.dead_after = 20 * job.heartbeat;
-  return job;
-}
-
 World::World(const Scenario& scenario, const MakePolicy& make_policy, Options options)
     : scenario_(scenario),
       options_(options),
       devices_(scenario, scenario.seed),
-      job_(job_of(scenario, options.alone.has_value())),
-      network_(scenario.network, first_shard + job_.shards, job_.shards),
-      node_of_(scenario.workers.size(), 0) {
+      job_(job_of(scenario, options.alone.has_value(), options.trains && scenario.training)),
+      network_(scenario.network, first_shard + job_.shards, slices(job_.layout).size()),
+      node_of_(scenario.workers.size(), 0),
+      witness_(parse_sync(job_.sync)) {
   const std::uint64_t rounds = count_rounds(scenario_);
   begins_.resize(rounds);
   comes_.resize(rounds);
@@ -103,9 +73,16 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
       std::make_unique<Hosted<Node, Scheduler>>(scheduler_node, job_, from, make_policy(truth()));
   scheduler_ = &scheduler->machine;
   Snapshot initial{from, job_.seed, 0, job_.layout, std::vector<float>(job_.layout.size(), 0.0F), {}, 0};
-  auto keeper =
-      std::make_unique<Hosted<Node, Keeper>>(keeper_node, keeper_node, std::move(initial), 0U,
-                                             [](const Snapshot&) { return std::string("nowhere"); });
+  if (options_.trains && scenario_.training) {
+    trainer_ = scenario_.training->trainer(job_);
+    scenario_.training->initialize(initial.parameters, job_.seed);
+  }
+  auto keeper = std::make_unique<Hosted<Node, Keeper>>(keeper_node, keeper_node, std::move(initial),
+                                                       nn::state_slots(job_.optimizer),
+                                                       [this](const Snapshot& snapshot) {
+                                                         parameters_ = snapshot.parameters;
+                                                         return std::string("memory");
+                                                       });
   nodes_.push_back(std::move(scheduler));
   nodes_.push_back(std::move(keeper));
   for (std::uint32_t i = 0; i < job_.shards; ++i) {
@@ -216,7 +193,7 @@ void World::wake(std::uint64_t number) {
   if (node == nullptr || node->finished()) return;
   node->armed = Time::max();
   if (node->deadline() <= now_) {
-    Outbox out(node->id);
+    Outbox out(node->id, std::move(spare_));
     node->wake(now_, out);
     take(*node, out);
     if (number == scheduler_node.number) after_scheduler(true);
@@ -236,7 +213,7 @@ void World::deliver(const Envelope& envelope) {
   Node* node = nodes_[envelope.to.number].get();
   if (node == nullptr || node->finished()) return;
   ++delivered_;
-  Outbox out(node->id);
+  Outbox out(node->id, std::move(spare_));
   node->step(now_, envelope, out);
   take(*node, out);
   arm(*node);
@@ -244,14 +221,15 @@ void World::deliver(const Envelope& envelope) {
     const auto& message = std::get<ToScheduler>(envelope.message);
     after_scheduler(std::holds_alternative<Lost>(message) || std::holds_alternative<Ready>(message));
   }
-  if (node->shard != nullptr) {
+  if (node->shard != nullptr && !trainer_) {
     if (const std::string trouble = witness_.look(node->id, *node->shard); !trouble.empty())
       break_off(trouble);
   }
 }
 
 void World::take(Node& node, Outbox& out) {
-  for (Envelope& envelope : out.take()) {
+  std::vector<Envelope> said = out.take();
+  for (Envelope& envelope : said) {
     if (const auto* order = std::get_if<ToCompute>(&envelope.message)) {
       if (const auto* it = std::get_if<Compute>(order); it != nullptr && it->parameters) compute(node, *it);
       if (std::holds_alternative<Abandon>(*order)) ++node.order;  // only what is past is ever under way then
@@ -261,16 +239,17 @@ void World::take(Node& node, Outbox& out) {
       post(std::move(envelope));
     }
   }
+  spare_ = std::move(said);
 }
 
 double World::slowdown(const Envelope& envelope) const {
   const std::uint64_t outer = std::max(envelope.from.number, envelope.to.number);
   const Node* node = nodes_[outer].get();
   if (node == nullptr || node->worker == SIZE_MAX) return 1;
-  return devices_.network(node->worker, next_round_ == 0 ? 0 : next_round_ - 1);
+  return devices_.network(node->worker, next_batch_ == 0 ? 0 : next_batch_ - 1);
 }
 
-void World::post(Envelope envelope) {
+void World::post(Envelope&& envelope) {
   const Time at = network_.arrival(now_, envelope, slowdown(envelope));
   const std::uint32_t stamp = network_.stamp(envelope.from, envelope.to);
   messages_.push(at, {std::move(envelope), stamp});
@@ -278,30 +257,58 @@ void World::post(Envelope envelope) {
 
 // ---- computing
 
+// Evaluations look at the training and are no part of it: they take no time.
 void World::compute(Node& node, const Compute& order) {
-  const double ms = devices_.drawn_ms(node.worker, order.round, order.positions.size());
-  computing_.push(now_ + from_seconds(ms / 1000), {node.id, order.round, order.piece, order.purpose,
-                                                   order.positions, ms / 1000, ++node.order});
+  const double at_s = since_begin();
+  const double ms = order.purpose == Purpose::evaluate ? 0 : drawn_ms(node.worker, order, at_s);
+  computing_.push(now_ + from_seconds(ms / 1000), {node.id, order, at_s, ms / 1000, ++node.order});
+}
+
+Round World::batch_of(std::uint64_t epoch, Interval positions) const {
+  const std::uint64_t batch = scenario_.global_batch;
+  return epoch * ((job_.train_samples + batch - 1) / batch) + positions.begin / batch;
+}
+
+// Each local step takes the time of a batch of its own.
+double World::drawn_ms(std::size_t worker, const Compute& order, double at_s) const {
+  if (order.local.steps == 0) return devices_.drawn_ms(worker, order.round, order.positions.size(), at_s);
+  const std::uint64_t last = begins_.size() - 1;
+  double ms = 0;
+  for (std::uint64_t step = 0; step < order.local.passes * order.local.steps; ++step) {
+    const std::uint64_t size = part_of(order.positions, step % order.local.steps, order.local.steps).size();
+    const Round batch = std::min(batch_of(order.epoch, order.whole) + step, last);
+    if (size > 0) ms += devices_.drawn_ms(worker, batch, size, at_s + ms / 1000);
+  }
+  return ms;
 }
 
 void World::finish(const Computing& done) {
   const Node* node = nodes_[done.worker.number].get();
-  if (node == nullptr || node->order != done.order) return;
+  if (node == nullptr || node->order != done.number) return;
   const std::size_t worker = node->worker;
   const auto say = [&](auto said) {
     deliver({compute_node, done.worker, Message(std::in_place_type<ToWorker>, std::move(said))});
   };
-  const auto sum = static_cast<float>(witness_.gradient(done.positions));
-  const Blob values = Blob::copy_of(std::span(&sum, 1));
-  for (std::uint32_t slice = 0; slice < job_.shards; ++slice)
-    say(Final{done.round, done.piece, slice, values});
+  Computation made;
+  if (trainer_) {
+    made = trainer_->compute(done.order);
+    for (Final& final : made.finals) say(std::move(final));
+  } else if (done.order.purpose == Purpose::train) {
+    const Blob sum = witness_.pushed(done.order);
+    for (std::uint32_t slice = 0; slice < job_.shards; ++slice)
+      say(Final{done.order.round, done.order.piece, slice, sum});
+  }
   Report report;
-  report.round = done.round;
-  report.purpose = done.purpose;
-  report.piece = done.piece;
-  report.positions = done.positions;
+  report.round = done.order.round;
+  report.purpose = done.order.purpose;
+  report.piece = done.order.piece;
+  report.positions = done.order.positions;
   report.seconds = done.seconds;
-  if (scenario_.workers[worker].kind == "cpu") report.cpu = devices_.cpu(worker, done.round);
+  report.loss = made.loss;
+  report.correct = made.correct;
+  if (scenario_.workers[worker].kind == "cpu") {
+    report.cpu = devices_.cpu(worker, done.order.round, done.begun_s, done.seconds);
+  }
   say(Computed{report});
 }
 
@@ -311,8 +318,13 @@ void World::record(const ToRecorder& message) {
   if (const auto* note = std::get_if<Note>(&message)) notes_.push_back(note->text);
   if (const auto* ended = std::get_if<Ended>(&message)) ended_ = *ended;
   const auto* done = std::get_if<RoundRecord>(&message);
-  if (done == nullptr || done->purpose != Purpose::train) return;
-  RoundResult round{done->round, done->epoch, {}, {}, done->seconds * 1000, 0};
+  if (done == nullptr) return;
+  if (done->purpose == Purpose::evaluate) {
+    if (trainer_) evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss});
+    return;
+  }
+  trained_s_ += done->seconds;
+  RoundResult round{done->round, done->epoch, {}, {}, done->seconds * 1000, 0, done->loss};
   round.shares.resize(scenario_.workers.size());
   round.compute_ms.resize(scenario_.workers.size());
   std::vector<double> times;
@@ -329,9 +341,14 @@ void World::record(const ToRecorder& message) {
 
 void World::after_scheduler(bool membership) {
   bool look = membership;
-  while (!scheduler_->works().empty() && scheduler_->works().back().round() >= next_round_) {
+  // The newest are the last: with slack there may be several.
+  const std::list<Work>& works = scheduler_->works();
+  auto fresh = works.end();
+  while (fresh != works.begin() && std::prev(fresh)->round() >= next_round_) --fresh;
+  for (; fresh != works.end() && fresh->purpose() == Purpose::train; ++fresh) {
     look = true;
-    begin_round(next_round_++, scheduler_->works().back().open().positions);
+    next_round_ = fresh->round() + 1;
+    begin_round(fresh->open());
   }
   look = (look && options_.checks == Checks::rounds) || options_.checks == Checks::steps;
   if (!look) return;
@@ -340,14 +357,21 @@ void World::after_scheduler(bool membership) {
   }
 }
 
-void World::begin_round(Round round, Interval positions) {
-  witness_.open(positions);
-  for (const Event* event : begins_.at(round)) {
-    if (event->kill) lose(*event->worker);
-    if (event->cut) cut(*event->worker);
-  }
-  for (const std::size_t worker : comes_.at(round)) {
-    if (node_of_[worker] == 0) start_worker(worker);
+double World::since_begin() const { return next_round_ == 0 ? 0 : seconds(now_ - begun_); }
+
+void World::begin_round(const Open& open) {
+  if (open.round == 0) begun_ = now_;
+  witness_.open(open.positions);
+  const Round first = batch_of(open.epoch, open.positions);
+  const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
+  for (; next_batch_ < std::min<Round>(end, begins_.size()); ++next_batch_) {
+    for (const Event* event : begins_[next_batch_]) {
+      if (event->kill) lose(*event->worker);
+      if (event->cut) cut(*event->worker);
+    }
+    for (const std::size_t worker : comes_[next_batch_]) {
+      if (node_of_[worker] == 0) start_worker(worker);
+    }
   }
 }
 
@@ -355,8 +379,13 @@ balancing::TrueCurves World::truth() {
   return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
     const std::size_t worker = worker_in_.at(slot);
     const double exchange_ms = scenario_.network.exchange_ms() * devices_.network(worker, round);
-    return [this, worker, round, exchange_ms](std::uint64_t share) {
-      return share == 0 ? 0 : (devices_.true_ms(worker, round, share) + exchange_ms) / 1000;
+    const std::uint64_t steps = std::max<std::uint64_t>(1, parse_sync(job_.sync).local);
+    const Round batch = std::min<Round>(round * steps, begins_.size() - 1);
+    return [this, worker, batch, steps, exchange_ms, at_s = since_begin()](std::uint64_t share) {
+      if (share == 0) return 0.0;
+      const std::uint64_t in_a_step = (share + steps - 1) / steps;
+      const double ms = static_cast<double>(steps) * devices_.true_ms(worker, batch, in_a_step, at_s);
+      return (ms + exchange_ms) / 1000;
     };
   };
 }

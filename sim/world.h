@@ -3,7 +3,7 @@
 // Scheduler, keeper, shards and workers are the product's own; links come from sim/network.h, and in the
 // place of each worker's compute node stands a device model. Gradients are one small whole number per slice,
 // a function of the positions, so that each version of a shard proves that every position was counted exactly
-// once.
+// once; or, where the scenario trains, those of its model.
 //
 // Deterministic: what happens follows from scenario, seed and policy. A plain object, of one thread.
 #pragma once
@@ -34,6 +34,7 @@ class World {
   struct Options {
     Checks checks = Checks::rounds;
     std::optional<std::size_t> alone;  // this worker is the only one, from first to last
+    bool trains = true;                // if the scenario does; otherwise only its times are simulated
   };
   // The policy is made by the caller, who may use the true curves of the slots; they refer to this world.
   using MakePolicy = std::function<std::unique_ptr<balancing::Policy>(const balancing::TrueCurves&)>;
@@ -49,6 +50,10 @@ class World {
   void run();
 
   [[nodiscard]] const std::vector<RoundResult>& rounds() const { return rounds_; }
+  [[nodiscard]] const std::vector<Evaluation>& evaluations() const { return evaluations_; }
+  [[nodiscard]] const std::vector<float>& parameters() const {
+    return parameters_;
+  }                                                                               // the last, of a training
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // the scheduler's
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }            // messages
 
@@ -60,12 +65,9 @@ class World {
   };
   struct Computing {
     NodeId worker;
-    Round round = 0;
-    PieceId piece = 0;
-    Purpose purpose = Purpose::train;
-    Interval positions;
-    double seconds = 0;
-    std::uint64_t order = 0;  // of the worker: a later one makes it void
+    Compute order;
+    double begun_s = 0, seconds = 0;
+    std::uint64_t number = 0;  // of the worker's computations: a later one makes it void
   };
 
   void start_worker(std::size_t worker);
@@ -77,13 +79,18 @@ class World {
   void deliver(const Envelope& envelope);
   void finish(const Computing& done);
   void take(Node& node, Outbox& out);
-  void post(Envelope envelope);
+  void post(Envelope&& envelope);
   void compute(Node& node, const Compute& order);
+  [[nodiscard]] double since_begin() const;  // seconds, of the first round
   void record(const ToRecorder& message);
   void arm(Node& node);
 
   void after_scheduler(bool membership);
-  void begin_round(Round round, Interval positions);
+  void begin_round(const Open& open);
+  [[nodiscard]] double drawn_ms(std::size_t worker, const Compute& order, double at_s) const;
+  // In which global batch of the job something begins: what events and draws go by. Without local steps, the
+  // round.
+  [[nodiscard]] Round batch_of(std::uint64_t epoch, Interval positions) const;
   [[nodiscard]] balancing::TrueCurves truth();
   [[nodiscard]] double slowdown(const Envelope& envelope) const;
   [[nodiscard]] bool anybody_left() const;
@@ -94,9 +101,12 @@ class World {
   const Devices devices_;
   const Job job_;
   Network network_;
+  std::unique_ptr<Trainer> trainer_;  // null: nothing is trained
   Time now_{std::chrono::seconds(1)};
+  Time begun_;  // the first round
 
   std::vector<std::unique_ptr<Node>> nodes_;  // by node number; dead ones are null
+  std::vector<Envelope> spare_;               // memory for the next outbox
   EventQueue<Sent> messages_;
   EventQueue<Computing> computing_;
   EventQueue<std::uint64_t> timers_;    // node numbers
@@ -104,6 +114,7 @@ class World {
   std::vector<std::size_t> worker_in_;  // by slot
   const Scheduler* scheduler_ = nullptr;
 
+  Round next_batch_ = 0;                           // global batches below have begun
   Round next_round_ = 0;                           // rounds below have begun
   std::vector<std::vector<const Event*>> begins_;  // by round: kills and cuts
   std::vector<std::vector<std::size_t>> comes_;    // by round: workers that start in it
@@ -111,12 +122,15 @@ class World {
   Invariants invariants_;
 
   std::vector<RoundResult> rounds_;
+  std::vector<Evaluation> evaluations_;
+  std::vector<float> parameters_;
+  double trained_s_ = 0;
   std::vector<std::string> notes_;
   std::uint64_t delivered_ = 0, quiet_ = 0;  // messages; those since a round was last recorded
   std::optional<Ended> ended_;
 };
 
-// The job that the machines are told.
-Job job_of(const Scenario& scenario, bool alone);
+// The job that the machines are told. `trains`: the scenario's training, and not the witness's numbers.
+Job job_of(const Scenario& scenario, bool alone, bool trains);
 
 }  // namespace steelyard::sim

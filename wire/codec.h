@@ -17,7 +17,8 @@
 
 namespace steelyard {
 
-inline constexpr std::uint16_t protocol_version = 1;
+// In a file of its own, protocol_version.cpp, so that tests can link a program of another version.
+extern const std::uint16_t protocol_version;
 // Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy that knows many
 // workers.
 inline constexpr std::size_t largest_header = 16 << 20;

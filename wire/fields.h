@@ -22,6 +22,7 @@ namespace steelyard {
 
 STEELYARD_FIELDS(NodeId, upto(it.role, Role::link), it.number)
 STEELYARD_FIELDS(Interval, it.begin, it.end)
+STEELYARD_FIELDS(LocalSteps, it.steps, it.passes)
 STEELYARD_FIELDS(TensorPlace, it.name, it.shape, it.offset)
 STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group)
 STEELYARD_FIELDS(Layout, it.tensors, it.ranges, it.slice_size)
@@ -35,7 +36,7 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.wa
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
                  it.train_samples, it.test_samples, it.layout, it.global_batch, it.optimizer, it.schedule,
                  it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
-                 it.checkpoint_every, it.workers, it.shards, it.sync, it.policy, it.policy_options,
+                 it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy, it.policy_options,
                  it.heartbeat, it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
@@ -46,19 +47,20 @@ STEELYARD_FIELDS(Roster, it.shards)
 STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_NO_FIELDS(Ready)
 
-STEELYARD_FIELDS(Open, it.term, it.round, it.epoch, it.positions, it.need, it.gate, it.save)
+STEELYARD_FIELDS(Open, it.term, it.round, it.epoch, it.positions, it.need, it.gate, it.save, it.local)
 STEELYARD_FIELDS(Start, it.term, it.round, upto(it.purpose, Purpose::evaluate), it.epoch, it.piece,
-                 it.positions)
-STEELYARD_FIELDS(Pull, it.term, it.version)
-STEELYARD_FIELDS(Parameters, it.term, it.version, it.slice, it.values)
+                 it.positions, it.least, it.whole, it.local)
+STEELYARD_FIELDS(Contribution, it.round, it.positions)
+STEELYARD_FIELDS(Pull, it.term, it.version, it.ticket, it.own)
+STEELYARD_FIELDS(Parameters, it.term, it.version, it.slice, it.values, it.ticket, it.steps)
 STEELYARD_FIELDS(Gone, it.wanted, it.oldest)
-STEELYARD_FIELDS(Push, it.term, it.round, it.piece, it.positions, it.weight, it.slice, it.values)
+STEELYARD_FIELDS(Push, it.term, it.round, it.piece, it.positions, it.weight, it.slice, it.values, it.steps)
 STEELYARD_FIELDS(Report, it.term, it.round, upto(it.purpose, Purpose::evaluate), it.piece, it.positions,
                  it.seconds, it.loss, it.correct, it.cpu, it.memory)
 STEELYARD_FIELDS(NonFinite, it.term, it.round, it.piece, it.positions, it.slice, it.worker)
 STEELYARD_FIELDS(Covered, it.term, it.round, it.first, it.squares)
 STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
-STEELYARD_FIELDS(Closed, it.term, it.version)
+STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)
 STEELYARD_FIELDS(Again, it.term, it.round, it.positions)
 
 STEELYARD_FIELDS(WorkerBeat, it.term, it.held)

@@ -47,8 +47,12 @@ struct Job {
   // By whom.
   std::uint32_t workers = 1;  // training begins when so many have come; later ones join as they come
   std::uint32_t shards = 1;
-  std::string sync = "bsp";
-  std::string policy = "lb-bsp";
+  std::string sync = "bsp";  // wire/sync_mode.h
+  // "arrival": pushes are added as they come. "ordered": in the order of their positions, so that the same
+  // pieces have the same sum, bit for bit; costs the memory of those that wait. Where pushes are applied at
+  // once, no order is kept.
+  std::string sums = "arrival";
+  std::string policy = "steelyard";
   std::map<std::string, std::string> policy_options;
 
   // Patience, in seconds.

@@ -24,6 +24,10 @@ struct Envelope {
 class Outbox {
  public:
   explicit Outbox(NodeId self) : self_(self) {}
+  // The same in memory that the host has used before: what is in it goes.
+  Outbox(NodeId self, std::vector<Envelope> memory) : self_(self), envelopes_(std::move(memory)) {
+    envelopes_.clear();
+  }
 
   template <class Receiver, class Said>
   void send(NodeId to, Said said) {

@@ -17,6 +17,7 @@
 #include "core/time.h"
 #include "wire/blob.h"
 #include "wire/job.h"
+#include "wire/local_steps.h"
 #include "wire/node.h"
 
 namespace steelyard {
@@ -88,6 +89,7 @@ struct Open {
   std::uint64_t need = 0;  // positions that close a slice
   bool gate = false;       // a covered slice waits for Commit or Void
   bool save = false;       // keep the version that this round makes until the keeper has it
+  LocalSteps local{};      // what is pushed is how far local steps came, not gradients
 };
 
 // Scheduler -> worker: you owe this piece.
@@ -98,18 +100,36 @@ struct Start {
   std::uint64_t epoch = 0;
   PieceId piece = 0;
   Interval positions;
+  // The parameters to compute from: this version exactly or, where pushes are applied at once, all rounds
+  // below it and perhaps more.
+  Version least = 0;
+  Interval whole{};  // the round's positions, which the rates of local steps follow
+  LocalSteps local{};
 };
 
-// Worker -> shard: all your slices, exactly of this version; answered slice by slice as they close.
+// Something that a worker has pushed.
+struct Contribution {
+  Round round = 0;
+  Interval positions;
+};
+
+// Worker -> shard: all your slices, exactly of this version; answered slice by slice as they close. Where
+// pushes are applied at once: of this version at least, and with all of `own` in, which makes the answer the
+// acknowledgement of those pushes.
 struct Pull {
   Term term = 0;
   Version version = 0;
+  std::uint64_t ticket =
+      0;  // comes back with the answer, so that it is not taken for one to an older question
+  std::vector<Contribution> own{};
 };
 struct Parameters {
   Term term = 0;
   Version version = 0;
   std::uint32_t slice = 0;
   Blob values;
+  std::uint64_t ticket = 0;
+  std::uint64_t steps = 0;  // that the slice has made, in all: what staleness is counted from
 };
 // Shard -> worker: that version is past and can no longer be had.
 struct Gone {
@@ -117,7 +137,7 @@ struct Gone {
 };
 
 // Worker -> shard: one piece, one slice. `values` is the sum over the positions, already multiplied by its
-// weight.
+// weight. With local steps: wire/local_steps.h.
 struct Push {
   Term term = 0;
   Round round = 0;  // = the version it was computed from
@@ -126,6 +146,7 @@ struct Push {
   double weight = 0;
   std::uint32_t slice = 0;
   Blob values;
+  std::uint64_t steps = 0;  // of the slice that it was computed from (Parameters::steps)
 };
 
 // Worker -> scheduler, as soon as a piece is computed.
@@ -166,10 +187,17 @@ struct Commit {
   double scale = 1;
 };
 
-// Shard -> scheduler: all my slices have this version. Dropped and held count pushes since the start.
+// How late pushes came: [i] counts those before which their slice had made i steps since the parameters that
+// they were computed from; the last place counts all that came later still. Empty where every push is in
+// time.
+using Staleness = std::vector<std::uint64_t>;
+inline constexpr std::size_t staleness_places = 65;
+
+// Shard -> scheduler: all my slices have this version.
 struct Closed {
   Term term = 0;
   Version version = 0;
+  Staleness staleness{};  // of all pushes applied here so far
 };
 
 // Scheduler -> worker: shards still miss this piece that you reported; push it again.
@@ -270,6 +298,8 @@ struct Compute {
   PieceId piece = 0;
   Interval positions;
   std::shared_ptr<const FloatBuffer> parameters;
+  Interval whole{};  // as in Start
+  LocalSteps local{};
 };
 struct Abandon {  // worker -> compute: give up whatever round is older than this
   Round before = 0;
@@ -290,9 +320,11 @@ struct RoundRecord {
   Purpose purpose = Purpose::train;
   std::uint64_t epoch = 0;
   Interval positions;
-  double rate = 0;  // learning rate
-  double seconds =
-      0;  // from Start to the last report; with the next round's start as its end where there is one
+  std::uint64_t passes = 1;  // epochs in which these positions were walked
+  double rate = 0;           // learning rate
+  // From its begin, or from when the round before it was done if that was later, to its last report: so
+  // rounds that overlap have lengths that add up to the time of the training.
+  double seconds = 0;
   double loss = 0;  // mean
   double accuracy = 0;
   struct Part {
@@ -302,6 +334,7 @@ struct RoundRecord {
     double seconds = 0;
   };
   std::vector<Part> parts;
+  Staleness staleness{};  // of the run, as far as the shards have told
 };
 struct Note {  // something worth a line: who came, who was lost, what was saved
   std::string text;
@@ -310,6 +343,7 @@ struct Ended {
   Outcome outcome = Outcome::finished;
   std::string text;
   Progress progress;
+  Staleness staleness{};  // of the run
 };
 
 // ---- one variant per receiver

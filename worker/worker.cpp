@@ -17,13 +17,13 @@ constexpr Duration pull_patience = from_seconds(1.0);  // before a version is as
 
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToWorker>(&in.message);
-  if (message == nullptr || finished_) return;
+  if (message == nullptr || finished()) return;
   if (in.from == scheduler_node) lifeline_.heard(now);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
 }
 
 void Worker::wake(Time now, Outbox& out) {
-  if (finished_) return;
+  if (finished()) return;
   if (lifeline_.due(now)) {
     if (lifeline_.joined()) {
       WorkerBeat beat{term_, {}};
@@ -36,10 +36,7 @@ void Worker::wake(Time now, Outbox& out) {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
-  if (lifeline_.given_up(now)) {
-    unreachable_ = true;
-    finished_ = true;
-  }
+  if (lifeline_.given_up(now)) ending_.out_of_reach();
 }
 
 std::optional<Version> Worker::version() const {
@@ -59,6 +56,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   if (lifeline_.joined()) return;
   options_.prepare(welcome);
   job_ = welcome.job;
+  mode_ = parse_sync(job_.sync);
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
@@ -68,8 +66,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
 
 void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
   if (lifeline_.joined()) return;
-  refusal_ = refuse;
-  finished_ = true;
+  ending_.refused(refuse);
 }
 
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
@@ -103,13 +100,22 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
 
 // The compute node can prepare the data while the parameters are on their way.
 void Worker::announce(const Start& start, Outbox& out) {
-  out.send<ToCompute>(
-      compute_node, Compute{start.round, start.purpose, start.epoch, start.piece, start.positions, nullptr});
+  out.send<ToCompute>(compute_node, Compute{start.round, start.purpose, start.epoch, start.piece,
+                                            start.positions, nullptr, start.whole, start.local});
+}
+
+void Worker::choose_next(Time now, Outbox& out) {
+  const std::optional<Version> wanted = mode_.at_once ? next_at_least() : next_exactly();
+  if (!wanted || (next_.values && next_.version == *wanted)) return;
+  next_ = {*wanted, pool_->take(), std::vector<bool>(slices_.size(), false), slices_.size(), now};
+  next_.ticket = ++last_ticket_;
+  if (mode_.at_once) next_.steps.resize(slices_.size());
+  pull(now, out);
 }
 
 // The version to have next: the oldest that a waiting piece needs, for others wait for that one; with no
 // piece waiting, the one that the training just done is sure to make.
-void Worker::choose_next(Time now, Outbox& out) {
+std::optional<Version> Worker::next_exactly() const {
   std::optional<Version> wanted;
   bool trained = false;
   for (const auto& [id, piece] : pieces_) {
@@ -118,28 +124,57 @@ void Worker::choose_next(Time now, Outbox& out) {
     trained |= !ahead && piece.start.purpose == Purpose::train;
   }
   if (!wanted && trained && !computing_) wanted = current_.version + 1;
-  if (!wanted || (next_.values && next_.version == *wanted)) return;
-  next_ = {*wanted, pool_->take(), std::vector<bool>(slices_.size(), false), slices_.size(), now};
-  pull(now, out);
+  return wanted;
+}
+
+// Nothing is pulled while a piece is being computed, for it has to be in. With no piece waiting, parameters
+// come ahead of the next one; should it need more, they are pulled again. And should it need less, too: a
+// piece that was issued again is perhaps the very one that a pull for more waits for.
+std::optional<Version> Worker::next_at_least() const {
+  if (computing_) return std::nullopt;
+  const Start* first = nullptr;
+  for (const auto& [id, piece] : pieces_) {
+    if (piece.stage != Stage::waiting) continue;
+    if (first == nullptr || piece.start.round < first->round) first = &piece.start;
+  }
+  if (first != nullptr) return suits(*first) ? std::nullopt : std::optional(first->least);
+  return current_.spent ? std::optional(current_.version) : std::nullopt;
+}
+
+bool Worker::suits(const Start& start) const {
+  if (!current_.values) return false;
+  return mode_.at_once ? !current_.spent && start.least <= current_.version : start.round == current_.version;
 }
 
 void Worker::pull(Time now, Outbox& out) {
   next_.asked = now;
+  Pull message{term_, next_.version, next_.ticket, {}};
+  if (mode_.at_once) {
+    for (const auto& [id, piece] : pieces_) {
+      if (!piece.pushes.empty()) message.own.push_back({piece.start.round, piece.start.positions});
+    }
+  }
   for (const ShardPlace& shard : shards_) {
     const auto wanted = next_.arrived.begin() + shard.first;
     if (std::find(wanted, next_.arrived.begin() + shard.last, false) == next_.arrived.begin() + shard.last)
       continue;
-    out.send<ToShard>(shard.node, Pull{term_, next_.version});
+    out.send<ToShard>(shard.node, message);
   }
 }
 
 void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out) {
-  if (parameters.term != term_ || !next_.values || parameters.version != next_.version) return;
+  if (parameters.term != term_ || !next_.values) return;
+  if (mode_.at_once ? parameters.ticket != next_.ticket || parameters.version < next_.version
+                    : parameters.version != next_.version) {
+    return;  // the answer to another question
+  }
   if (parameters.slice >= slices_.size() || next_.arrived[parameters.slice]) return;
   const Slice& slice = slices_[parameters.slice];
   if (parameters.values.size() != slice.size() * sizeof(float)) return;
   std::memcpy(next_.values->data() + slice.begin, parameters.values.bytes().data(), parameters.values.size());
   next_.arrived[parameters.slice] = true;
+  next_.lowest = std::min(next_.lowest, parameters.version);
+  if (mode_.at_once) next_.steps[parameters.slice] = parameters.steps;
   next_.asked = now;  // while answers come, all is well
   if (--next_.missing > 0) return;
   turn_over(out);
@@ -149,7 +184,11 @@ void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out)
 
 void Worker::turn_over(Outbox& out) {
   current_ = std::exchange(next_, {});
-  std::erase_if(pieces_, [&](const auto& entry) { return entry.second.start.round < current_.version; });
+  current_.version = current_.lowest;
+  std::erase_if(pieces_, [&](const auto& entry) {
+    const bool acknowledged = mode_.at_once && entry.second.stage == Stage::done;
+    return acknowledged || entry.second.start.round < current_.version;
+  });
   if (computing_ && !pieces_.contains(*computing_)) {
     out.send<ToCompute>(compute_node, Abandon{current_.version});
     computing_.reset();
@@ -166,23 +205,28 @@ void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
 
 void Worker::compute_next(Outbox& out) {
   if (computing_ || !current_.values) return;
-  const auto next = std::ranges::find_if(pieces_, [&](const auto& entry) {
-    return entry.second.stage == Stage::waiting && entry.second.start.round == current_.version;
-  });
+  auto next = pieces_.end();
+  for (auto it = pieces_.begin(); it != pieces_.end(); ++it) {
+    if (it->second.stage != Stage::waiting || !suits(it->second.start)) continue;
+    if (next == pieces_.end() || it->second.start.round < next->second.start.round) next = it;
+  }
   if (next == pieces_.end()) return;
   const Start& start = next->second.start;
   next->second.stage = Stage::computing;
   computing_ = next->first;
+  current_.spent = current_.spent || start.purpose == Purpose::train;
+  if (mode_.at_once && current_.spent) next_ = {};  // this piece would not be in it
   out.send<ToCompute>(compute_node, Compute{start.round, start.purpose, start.epoch, start.piece,
-                                            start.positions, current_.values});
+                                            start.positions, current_.values, start.whole, start.local});
 }
 
 void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
   const auto piece = pieces_.find(final.piece);
   if (piece == pieces_.end() || final.slice >= slices_.size()) return;
   const Start& start = piece->second.start;
-  piece->second.pushes.push_back({term_, start.round, start.piece, start.positions,
-                                  static_cast<double>(start.positions.size()), final.slice, final.values});
+  const double weight = mode_.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
+  piece->second.pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
+                                  final.values, mode_.at_once ? current_.steps[final.slice] : 0});
   out.send<ToShard>(shard_of(final.slice), piece->second.pushes.back());
 }
 
@@ -222,8 +266,7 @@ void Worker::push_again(const Piece& piece, std::optional<NodeId> shard, Outbox&
 void Worker::handle(Time, NodeId, const SchedulerBeat&, Outbox&) {}
 
 void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
-  stop_ = stop;
-  finished_ = true;
+  ending_.stopped(stop);
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
@@ -236,17 +279,15 @@ void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
 }
 
 void Worker::handle(Time, NodeId, const Alien& alien, Outbox&) {
-  refusal_ =
+  ending_.refused(
       Refuse{Refusal::other_protocol, "the other side speaks protocol " + std::to_string(alien.protocol) +
-                                          ", this worker another: use the same release everywhere"};
-  finished_ = true;
+                                          ", this worker another: use the same release everywhere"});
 }
 
 void Worker::handle(Time, NodeId, const Interrupt&, Outbox& out) {
   if (lifeline_.joined()) out.send<ToScheduler>(scheduler_node, Leave{});
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
-  stop_ = {Outcome::interrupted, "told to leave"};
-  finished_ = true;
+  ending_.stopped({Outcome::interrupted, "told to leave"});
 }
 
 static_assert(Machine<Worker>);

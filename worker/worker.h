@@ -4,6 +4,10 @@
 // pushed for a version stays until all of the next version is here: that is the proof that every slice was
 // closed, and until then a push may have to be said again. The computing itself is a pseudo-node's business;
 // meanwhile the worker goes on answering.
+//
+// Where shards apply each push at once there are no exact versions. Then every piece is computed from
+// parameters that were pulled after the piece before it was pushed, with that piece and all earlier ones of
+// its own in them; their arrival is the acknowledgement of what was pushed.
 #pragma once
 
 #include <functional>
@@ -14,8 +18,10 @@
 
 #include "core/buffer_pool.h"
 #include "core/layout.h"
+#include "wire/ending.h"
 #include "wire/lifeline.h"
 #include "wire/machine.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 
@@ -34,26 +40,27 @@ class Worker {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  [[nodiscard]] Time deadline() const { return finished_ ? Time::max() : lifeline_.deadline(); }
-  [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : lifeline_.deadline(); }
+  [[nodiscard]] bool finished() const { return ending_.reached(); }
 
-  // Why it ended. Meaningful once finished.
-  [[nodiscard]] const Stop& outcome() const { return stop_; }
-  [[nodiscard]] const std::optional<Refuse>& refusal() const { return refusal_; }
-  [[nodiscard]] bool unreachable() const { return unreachable_; }
+  [[nodiscard]] const Ending& ending() const { return ending_; }
 
-  // For the checker: the version computed from, and whether all slices of it are one version.
+  // For the checker: the version computed from.
   [[nodiscard]] std::optional<Version> version() const;
   [[nodiscard]] const std::shared_ptr<FloatBuffer>& parameters() const { return current_.values; }
 
  private:
   // A version of the parameters, whole or arriving.
   struct Held {
-    Version version = 0;
+    Version version = 0;  // where pushes are applied at once: rounds below it are in
     std::shared_ptr<FloatBuffer> values;
     std::vector<bool> arrived;  // by slice
     std::size_t missing = 0;
-    Time asked;  // when it was last pulled
+    Time asked{};                        // when it was last pulled
+    std::uint64_t ticket = 0;            // of the pull
+    Version lowest = UINT64_MAX;         // of the slices that arrived
+    std::vector<std::uint64_t> steps{};  // by slice, as the shards told them
+    bool spent = false;                  // a piece to train was computed from it
   };
   enum class Stage { waiting, computing, done };
   struct Piece {
@@ -80,6 +87,9 @@ class Worker {
 
   void announce(const Start& start, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
+  [[nodiscard]] std::optional<Version> next_exactly() const;
+  [[nodiscard]] std::optional<Version> next_at_least() const;
+  [[nodiscard]] bool suits(const Start& start) const;  // the present parameters are those to compute it from
   void pull(Time now, Outbox& out);
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
@@ -88,18 +98,17 @@ class Worker {
 
   const Options options_;
   Lifeline lifeline_;
-  bool finished_ = false;
-  bool unreachable_ = false;
-  Stop stop_;
-  std::optional<Refuse> refusal_;
+  Ending ending_;
 
   Job job_;
+  SyncMode mode_;
   Term term_ = 0;
   std::vector<Slice> slices_;
   std::optional<BufferPool> pool_;
   std::vector<ShardPlace> shards_;
 
   Held current_, next_;  // next_.values is null while nothing is being pulled
+  std::uint64_t last_ticket_ = 0;
   std::map<PieceId, Piece> pieces_;
   std::optional<PieceId> computing_;
 };

@@ -25,12 +25,36 @@ class Times {
   virtual ~Times() = default;
   [[nodiscard]] virtual double at(std::size_t worker, std::uint64_t samples) const = 0;
   // For every worker the most samples of [low, high] that it finishes within t; low is granted unseen.
-  [[nodiscard]] virtual Counts within(double t, const Counts& low, const Counts& high) const = 0;
+  // `counts` comes with guesses, which cost little where they are near, and are never needed.
+  virtual void within(double t, const Counts& low, const Counts& high, Counts& counts) const = 0;
+  [[nodiscard]] virtual bool wants_guesses() const = 0;
 
  protected:
-  // By halving [low, high]; asks at() some log2(high - low) times.
-  [[nodiscard]] std::uint64_t search(std::size_t worker, double t, std::uint64_t low,
-                                     std::uint64_t high) const {
+  // Outwards from the guess in steps that double, then by halving.
+  [[nodiscard]] std::uint64_t search(std::size_t worker, double t, std::uint64_t low, std::uint64_t high,
+                                     std::uint64_t guess) const {
+    guess = std::clamp(guess, low, high);
+    if (guess == low || at(worker, guess) <= t) {
+      low = guess;
+      for (std::uint64_t step = 1; low < high; step *= 2) {
+        const std::uint64_t further = low + std::min(step, high - low);
+        if (at(worker, further) > t) {
+          high = further - 1;
+          break;
+        }
+        low = further;
+      }
+    } else {
+      high = guess - 1;
+      for (std::uint64_t step = 1; low < high; step *= 2) {
+        const std::uint64_t nearer = high - std::min(step - 1, high - low);
+        if (nearer == low || at(worker, nearer) <= t) {
+          low = nearer;
+          break;
+        }
+        high = nearer - 1;
+      }
+    }
     while (low < high) {
       const std::uint64_t middle = high - (high - low) / 2;
       if (at(worker, middle) <= t) {
@@ -50,11 +74,10 @@ class AnyTimes final : public Times {
   [[nodiscard]] double at(std::size_t worker, std::uint64_t samples) const override {
     return curves_[worker](samples);
   }
-  [[nodiscard]] Counts within(double t, const Counts& low, const Counts& high) const override {
-    Counts counts(low.size());
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = search(i, t, low[i], high[i]);
-    return counts;
+  void within(double t, const Counts& low, const Counts& high, Counts& counts) const override {
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = search(i, t, low[i], high[i], counts[i]);
   }
+  [[nodiscard]] bool wants_guesses() const override { return true; }
 
  private:
   std::span<const Curve> curves_;
@@ -67,11 +90,10 @@ class AffineTimes final : public Times {
   [[nodiscard]] double at(std::size_t worker, std::uint64_t samples) const override {
     return curves_[worker](static_cast<double>(samples));
   }
-  [[nodiscard]] Counts within(double t, const Counts& low, const Counts& high) const override {
-    Counts counts(low.size());
+  void within(double t, const Counts& low, const Counts& high, Counts& counts) const override {
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = one_within(i, t, low[i], high[i]);
-    return counts;
   }
+  [[nodiscard]] bool wants_guesses() const override { return false; }
 
  private:
   // The formula may be off by a rounding; then, and only then, the curve itself is asked.
@@ -86,7 +108,7 @@ class AffineTimes final : public Times {
     }
     const bool too_many = guess > low && at(i, guess) > t;
     const bool too_few = guess < high && at(i, guess + 1) <= t;
-    return too_many || too_few ? search(i, t, low, high) : guess;
+    return too_many || too_few ? search(i, t, low, high, guess) : guess;
   }
 
   std::span<const Affine> curves_;
@@ -98,28 +120,47 @@ struct Bracket {
   double low_time, high_time;
   Counts low, high;
   std::uint64_t low_sum, high_sum;
+  Counts spare;                            // memory, and the guesses, for the next counts
+  double low_weight = 1, high_weight = 1;  // of the ends in the interpolation
+  std::optional<bool> low_was_last{};      // which end moved last; none yet
 };
 
-// Moves one end of the bracket to t.
+// Moves one end of the bracket to t; `spare` comes with the guesses. Of an end that stays for the second time
+// the interpolation takes half as much notice, or it would creep up on it from one side (the Illinois rule).
+void move_end(Bracket& bracket, const Times& times, double t, std::uint64_t total) {
+  times.within(t, bracket.low, bracket.high, bracket.spare);
+  const std::uint64_t count = sum(bracket.spare);
+  const bool low = count <= total;
+  std::swap(low ? bracket.low : bracket.high, bracket.spare);
+  (low ? bracket.low_sum : bracket.high_sum) = count;
+  (low ? bracket.low_time : bracket.high_time) = t;
+  (low ? bracket.low_weight : bracket.high_weight) = 1;
+  if (bracket.low_was_last == low) (low ? bracket.high_weight : bracket.low_weight) /= 2;
+  bracket.low_was_last = low;
+}
+
+// The same with guesses between the ends.
 void narrow(Bracket& bracket, const Times& times, double t, std::uint64_t total) {
-  Counts counts = times.within(t, bracket.low, bracket.high);
-  const std::uint64_t count = sum(counts);
-  if (count <= total) {
-    bracket.low = std::move(counts), bracket.low_sum = count, bracket.low_time = t;
-  } else {
-    bracket.high = std::move(counts), bracket.high_sum = count, bracket.high_time = t;
+  if (times.wants_guesses()) {
+    const double part = (t - bracket.low_time) / (bracket.high_time - bracket.low_time);
+    for (std::size_t i = 0; i < bracket.low.size(); ++i) {
+      const auto width = static_cast<double>(bracket.high[i] - bracket.low[i]);
+      bracket.spare[i] = bracket.low[i] + static_cast<std::uint64_t>(part * width);
+    }
   }
+  move_end(bracket, times, t, total);
 }
 
 // The first bracket: an equal split is somebody's finishing time too late for some and too early for others.
 Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::uint64_t total) {
   const std::vector<double> equal = proportional(std::vector<double>(bounds.size(), 1.0), total, bounds);
+  std::vector<double> taken(bounds.size());
   double earliest = INFINITY, latest = 0;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    const double time = times.at(i, static_cast<std::uint64_t>(std::ceil(equal[i])));
-    CHECK(time >= 0, "a curve is negative or not a number");
-    earliest = std::min(earliest, time);
-    latest = std::max(latest, time);
+    taken[i] = times.at(i, static_cast<std::uint64_t>(std::ceil(equal[i])));
+    CHECK(taken[i] >= 0, "a curve is negative or not a number");
+    earliest = std::min(earliest, taken[i]);
+    latest = std::max(latest, taken[i]);
   }
   // Nobody can get more than what the others' minima leave; this also keeps sums of `most` far from overflow.
   Counts least(bounds.size()), most(bounds.size());
@@ -128,21 +169,37 @@ Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::ui
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     most[i] = std::min(bounds[i].most, least[i] + (total - least_sum));
   }
-  Bracket bracket{0, latest, least, times.within(latest, least, most), least_sum, 0};
+  // As if times were in proportion to samples.
+  const auto guesses = [&](double t) {
+    Counts counts = least;
+    for (std::size_t i = 0; times.wants_guesses() && i < counts.size(); ++i) {
+      const double guess = taken[i] > 0 ? equal[i] * (t / taken[i]) : 0;
+      counts[i] = guess < static_cast<double>(most[i]) ? static_cast<std::uint64_t>(guess) : most[i];
+    }
+    return counts;
+  };
+  Counts high = guesses(latest);
+  times.within(latest, least, most, high);
+  Bracket bracket{0, latest, least, std::move(high), least_sum, 0, least};
   bracket.high_sum = sum(bracket.high);
   // Samples that take no time at all belong to the low end, whose time is 0.
-  narrow(bracket, times, 0, total);
-  if (earliest > 0 && earliest < bracket.high_time) narrow(bracket, times, earliest, total);
+  move_end(bracket, times, 0, total);
+  if (earliest > 0 && earliest < bracket.high_time) {
+    bracket.spare = guesses(earliest);
+    move_end(bracket, times, earliest, total);
+  }
+  bracket.low_weight = bracket.high_weight = 1, bracket.low_was_last.reset();
   return bracket;
 }
 
 // A time strictly inside the bracket; none if its ends are neighbours among the doubles. Interpolation is
 // fast where the curves are smooth; halving the number of doubles left, by their bit patterns, ends after 64
-// steps whatever the curves are. They take turns.
+// steps whatever the curves are. Every third step is of the second kind.
 std::optional<double> between(const Bracket& bracket, std::uint64_t total, bool interpolate) {
   if (interpolate) {
-    const double part = static_cast<double>(total - bracket.low_sum) /
-                        static_cast<double>(bracket.high_sum - bracket.low_sum);
+    const double missing = bracket.low_weight * static_cast<double>(total - bracket.low_sum);
+    const double beyond = bracket.high_weight * static_cast<double>(bracket.high_sum - total);
+    const double part = missing / (missing + beyond);
     const double t = bracket.low_time + (bracket.high_time - bracket.low_time) * part;
     if (t > bracket.low_time && t < bracket.high_time) return t;
   }
@@ -184,12 +241,12 @@ Counts finish_by_slot(Bracket bracket, std::uint64_t total) {
 Counts solve(const Times& times, std::span<const Bound> bounds, std::uint64_t total) {
   check_feasible(bounds, total);
   if (bounds.empty()) return {};
-  // Handing out two samples per worker costs about as much as one more narrowing.
-  const std::uint64_t few = std::max<std::uint64_t>(64, 2 * bounds.size());
+  // Handing out a sample costs about as much as four of a narrowing.
+  const std::uint64_t few = std::max<std::uint64_t>(64, bounds.size() / 4);
   Bracket bracket = first_bracket(times, bounds, total);
-  for (bool interpolate = true; bracket.low_sum < total; interpolate = !interpolate) {
+  for (unsigned step = 1; bracket.low_sum < total; ++step) {
     if (bracket.high_sum - bracket.low_sum <= few) return finish_by_order(std::move(bracket), times, total);
-    const std::optional<double> t = between(bracket, total, interpolate);
+    const std::optional<double> t = between(bracket, total, step % 3 != 0);
     if (!t) return finish_by_slot(std::move(bracket), total);
     narrow(bracket, times, *t, total);
   }

@@ -16,6 +16,7 @@ constexpr double least_odd = 0.03, least_far = 0.1;          // relative: less i
 constexpr double jump_doubt = 0.7;                           // of the level after a sudden change
 constexpr double clear_load = 0.2;        // move of the load that makes a slow round no accident
 constexpr std::uint64_t calm_prior = 20;  // rounds, so that two onsets soon after the start are no rule
+constexpr double cold = 0.5;              // of the time per sample of the first batch: it was a cold one
 constexpr double nearly = 0.85;           // of a time known from before
 
 }  // namespace
@@ -26,6 +27,11 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
     return Verdict::none;
   }
   calm_ += slow_ ? 0 : 1;
+  // The first batch of all is a cold one as often as not. It counts only against a second that is slower.
+  if (calm_ == 1 && batch.seconds / batch.samples < cold * std::exp(levels_[0].log_seconds) / unit_) {
+    first(batch, cpu);
+    return Verdict::none;
+  }
   const double units = batch.samples / unit_, seconds = batch.seconds;
   // What the signal says was known before the round, so it is part of the prediction.
   const double load = load_growth(cpu), known = signal_.gain() * load;
@@ -53,7 +59,7 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
     if (before.held) remember(change, load);
     return before.held ? Verdict::lasted : verdict;
   }
-  const bool corroborated = load * surprise > 0 && std::abs(load) > clear_load;
+  const bool corroborated = signal_.explains(surprise, load);
   if (is_far && (believe || corroborated || was_as_fast(seconds))) {
     odd_.reset();
     believed_ = Odd{units, seconds, surprise, false};
@@ -164,6 +170,10 @@ void CostFilter::jump(double seconds, double surprise) {
     level.variance += jump_doubt * jump_doubt;
     level.update(std::log(seconds), noise_);
   }
+  // Who became faster did so as a whole, as far as anybody knows. Left at its height, the doubt about the
+  // shape would be that of times perhaps a hundred times as long, and the line would tip over with the next
+  // batch.
+  shape_->scale(std::min(1.0, seconds / shape_->at(units_)));
   shape_->loosen();
   shape_->update(units_, seconds, noise_);
 }

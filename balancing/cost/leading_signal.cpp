@@ -12,6 +12,7 @@ constexpr double prior = 4;       // 1 / variance of the gain before anything is
 constexpr double sure = 3;        // deviations from 0
 constexpr double most_gain = 2;
 constexpr double clear_move = 0.2;    // of the load; with less, a large growth has other reasons
+constexpr double least_match = 0.5;   // of a gain of 1: as far off, or its inverse, is called about 1
 constexpr double largest_growth = 3;  // deviations believed of a round without a clear move
 
 }  // namespace
@@ -31,6 +32,13 @@ double LeadingSignal::gain() const {
   const double gain = product_ / (square_ + prior);
   const bool surely = gain * std::sqrt(square_) > sure;
   return surely ? std::min(gain, most_gain) : 0;
+}
+
+bool LeadingSignal::explains(double growth, double load_growth) const {
+  if (std::abs(load_growth) < clear_move) return false;
+  const double needed = growth / load_growth, spread = sure / std::sqrt(square_ + prior);
+  return needed > least_match && needed < 1 / least_match &&
+         product_ / (square_ + prior) + spread > least_match;
 }
 
 }  // namespace steelyard::balancing

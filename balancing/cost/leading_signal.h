@@ -21,6 +21,10 @@ class LeadingSignal {
 
   [[nodiscard]] double gain() const;  // in [0, 2]
 
+  // Whether this growth of the load explains that growth of the time: it would with a gain of about 1, and so
+  // far nothing speaks against such a gain.
+  [[nodiscard]] bool explains(double growth, double load_growth) const;
+
   void save(StateWriter& writer) const { writer.real(product_).real(square_); }
   void restore(StateReader& reader) { product_ = reader.real(), square_ = reader.real(); }
 

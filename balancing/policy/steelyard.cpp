@@ -10,7 +10,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "steelyard.1";
+constexpr char title[] = "steelyard.2";
 constexpr std::size_t most_workers = 1 << 20;                    // that a saved state may have
 constexpr std::uint64_t first_rest = 8, longest_rest = 1 << 20;  // rounds
 constexpr double rest_per_delay = 40;  // rounds of the first rest per round that a trial costs
@@ -21,6 +21,7 @@ constexpr double rest_gain = 0.02;     // relative: a round must be faster by th
 void Steelyard::observe(const Sample& sample) {
   if (!possible(sample)) return;
   last_.add(sample);
+  if (sample.exchange >= 0) links_[sample.slot].observe(sample.exchange);
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
   switch (workers_[sample.slot].observe(batch, sample.cpu, changes_last())) {
     case CostFilter::Verdict::none:
@@ -57,6 +58,7 @@ void Steelyard::forget_absent(const Request& request) {
   const auto absent = [&](const auto& entry) { return !present.contains(entry.first); };
   std::erase_if(workers_, absent);
   std::erase_if(rests_, absent);
+  std::erase_if(links_, absent);
 }
 
 std::vector<Affine> Steelyard::curves(const Request& request) const {
@@ -81,7 +83,21 @@ std::vector<Affine> Steelyard::curves(const Request& request) const {
     // With nobody measured any curve will do, as long as it is the same for all.
     all[i] = kind.count > 0 ? kind.mean() : anybody.count > 0 ? anybody.mean() : Affine{0, 1};
   }
+  add_exchange(request, all);
   return all;
+}
+
+void Steelyard::add_exchange(const Request& request, std::vector<Affine>& curves) const {
+  const ExchangeCost* least = nullptr;
+  for (const auto& [slot, link] : links_) {
+    if (link.known() && (least == nullptr || link.median() < least->median())) least = &link;
+  }
+  if (least == nullptr) return;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const auto link = links_.find(request.workers[i].slot);
+    if (link == links_.end() || !link->second.known()) continue;
+    curves[i].fixed += 2 * link->second.beyond(*least);  // to pull, and to push
+  }
 }
 
 Steelyard::Shares Steelyard::solve(const Request& request, const std::vector<Affine>& curves) {
@@ -169,6 +185,11 @@ std::string Steelyard::save() const {
     writer.count(slot);
     worker.save(writer);
   }
+  writer.count(links_.size());
+  for (const auto& [slot, link] : links_) {
+    writer.count(slot);
+    link.save(writer);
+  }
   writer.count(rests_.size());
   for (const auto& [slot, rest] : rests_) {
     writer.count(slot).count(rest.until).count(rest.interval).count(rest.trying ? 1 : 0);
@@ -183,6 +204,9 @@ void Steelyard::restore(const std::string& text) {
   Steelyard restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     restored.workers_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
+  }
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    restored.links_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
   }
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     Rest& rest = restored.rests_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];

@@ -19,6 +19,8 @@
 //    first after 8 rounds, or after 40 times the rounds that a trial costs if that is later, and each time
 //    after twice as many; or at once when its CPU share says that it would help. Because any one
 //    worker alone is a split too, the plan is never slower in its own model than the best single worker;
+//  - whose link costs surely more than the others' (cost/exchange_cost.h) has that much less time to compute.
+//    It pushes as much as it pulls, so what it waits for its parameters counts twice;
 //  - a newcomer counts as the mean of those of its kind, and is known after its first round.
 #pragma once
 
@@ -28,6 +30,7 @@
 
 #include "balancing/allocate/bounds.h"
 #include "balancing/cost/cost_filter.h"
+#include "balancing/cost/exchange_cost.h"
 #include "balancing/policy.h"
 #include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
@@ -59,6 +62,7 @@ class Steelyard final : public Policy {
 
   void forget_absent(const Request& request);
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
+  void add_exchange(const Request& request, std::vector<Affine>& curves) const;
   // The curves with the risk of sudden slowness in them, where that pays.
   [[nodiscard]] std::vector<Affine> insured(const Request& request, std::vector<Affine> curves) const;
   // The exact split, after who has to rest was sent to rest and who is to be tried was called back.
@@ -73,6 +77,7 @@ class Steelyard final : public Policy {
 
   SteelyardOptions options_;
   std::map<std::uint32_t, CostFilter> workers_;  // by slot, of those that were measured
+  std::map<std::uint32_t, ExchangeCost> links_;  // by slot, where samples tell of it
   std::map<std::uint32_t, Rest> rests_;          // by slot, of those that rest or did until lately
   LastRound last_;
   Split split_;                               // the last plan for a round of the usual length

@@ -88,6 +88,11 @@ Scenario& Scenario::outlier(std::uint32_t slot, std::uint64_t round, double fact
   return *this;
 }
 
+Scenario& Scenario::warm_up(double factor) {
+  for (std::uint32_t slot = 0; slot < size(); ++slot) outlier(slot, 1, factor);
+  return *this;
+}
+
 Scenario& Scenario::kill(std::uint32_t slot, std::uint64_t round) {
   for (std::uint64_t k = round; k <= rounds; ++k) at(slot, k).present = false;
   return *this;
@@ -106,7 +111,11 @@ double Scenario::time(std::uint32_t slot, std::uint64_t round, double share, boo
   ms = ms * state.scale / state.cpu + state.add;
   if (!noisy) return ms;
   Random random(hash(seed_, 0x6E01534E, slot, round));
-  return ms * state.outlier * std::max(0.3, 1 + machine.noise * random.normal());
+  ms *= state.outlier * std::max(0.3, 1 + machine.noise * random.normal());
+  ms *= std::exp(machine.jitter * random.normal());
+  if (machine.quantum_ms > 0) ms = std::ceil(ms / machine.quantum_ms) * machine.quantum_ms;
+  if (random.uniform() < machine.pause_chance) ms -= machine.pause_ms * std::log(1 - random.uniform());
+  return ms;
 }
 
 Request Scenario::request(std::uint64_t round) const {
@@ -116,6 +125,9 @@ Request Scenario::request(std::uint64_t round) const {
     if (!state.present) continue;
     WorkerView worker{.slot = slot, .kind = machines_[slot].kind, .most = machines_[slot].most};
     if (worker.kind == "cpu") worker.cpu = state.cpu;
+    // Rounds are shorter than the ticks that processor time is counted in.
+    const std::uint64_t draw = hash(seed_, 0x7E77, slot, round);
+    if (machines_[slot].blind_meter && draw % 4 == 0) worker.cpu = unit(draw);
     request.workers.push_back(worker);
   }
   return request;
@@ -123,7 +135,9 @@ Request Scenario::request(std::uint64_t round) const {
 
 TrueCurves Scenario::truth() const {
   return [this](std::uint32_t slot, std::uint64_t round) -> Curve {
-    return [=, this](std::uint64_t share) { return time(slot, round, static_cast<double>(share), false); };
+    return [=, this](std::uint64_t share) {
+      return time(slot, round, static_cast<double>(share), false) + machines_[slot].link_ms;
+    };
   };
 }
 
@@ -153,9 +167,11 @@ std::vector<Round> play(const Scenario& scenario, Policy& policy) {
       CHECK(share <= worker.most, "a share is out of its bounds");
       round.slots.push_back(worker.slot);
       round.compute_ms.push_back(share > 0 ? scenario.time(worker.slot, k, static_cast<double>(share)) : 0);
-      if (share > 0) policy.observe({worker.slot, k, share, round.compute_ms.back() / 1000, worker.cpu, -1});
+      if (share == 0) continue;
+      const double link = scenario.link_ms(worker.slot), pull = (link + scenario.exchange_ms) / 2;
+      round.ms = std::max(round.ms, round.compute_ms.back() + link + scenario.exchange_ms);
+      policy.observe({worker.slot, k, share, round.compute_ms.back() / 1000, worker.cpu, -1, pull / 1000});
     }
-    round.ms = *std::ranges::max_element(round.compute_ms) + scenario.exchange_ms;
     played.push_back(std::move(round));
   }
   return played;

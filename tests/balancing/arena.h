@@ -1,7 +1,7 @@
 // The proving ground for policies: a cluster of formulas, without scheduler, messages or clocks.
 //
-// A round takes the longest of its workers' compute times plus a fixed exchange. The time of worker i in
-// round k for b samples is
+// A round takes the longest of its workers' compute times plus a fixed exchange; a slow link adds to the
+// former. The time of worker i in round k for b samples is
 //
 //   t_i(k, b) = (p_i(b) scale_i(k) / cpu_i(k) + add_i(k)) noise_i(k)
 //
@@ -25,6 +25,12 @@ struct Machine {
   std::string kind = "gpu";
   double noise = 0.02;  // relative standard deviation of one time
   std::uint64_t most = UINT64_MAX;
+  // A machine that others use too, in rounds of a millisecond: the logarithm of a time varies by `jitter`; in
+  // one round of 1 / pause_chance it is taken away for an exponential time of this mean; and who sleeps does
+  // so for whole quanta.
+  double jitter = 0, pause_chance = 0, pause_ms = 0, quantum_ms = 0;
+  double link_ms = 0;        // its exchange, push and pull, beyond that of the others
+  bool blind_meter = false;  // the CPU share that it tells is drawn at random, some of the time
 };
 
 class Scenario {
@@ -48,6 +54,7 @@ class Scenario {
   Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length,
                       double cpu);                                            // the worker sees it
   Scenario& outlier(std::uint32_t slot, std::uint64_t round, double factor);  // noise: no oracle knows of it
+  Scenario& warm_up(double factor);  // the first round of everybody takes so many times as long; noise too
   Scenario& kill(std::uint32_t slot, std::uint64_t round);
   Scenario& join(std::uint32_t slot, std::uint64_t round);
 
@@ -55,6 +62,7 @@ class Scenario {
   [[nodiscard]] double time(std::uint32_t slot, std::uint64_t round, double share, bool noisy = true) const;
   [[nodiscard]] Request request(std::uint64_t round) const;  // to > rounds is not asked for
   [[nodiscard]] TrueCurves truth() const;                    // refers to this scenario
+  [[nodiscard]] double link_ms(std::uint32_t slot) const { return machines_[slot].link_ms; }
   [[nodiscard]] std::size_t size() const { return machines_.size(); }
 
  private:

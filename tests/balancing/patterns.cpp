@@ -95,4 +95,38 @@ std::vector<Scenario> quick_patterns(std::uint64_t seed) {
   return all;
 }
 
+// What examples/jobs/quick.toml measured on a virtual machine of two cores that others used too: a fifth of a
+// millisecond per batch, deviations of a third, and now and then a pause of ten to a hundred times as much.
+std::vector<Scenario> restless_patterns(std::uint64_t seed) {
+  struct Restless {
+    double jitter, pause_chance, pause_ms, quantum_ms = 0;
+  };
+  const auto machines = [](const std::vector<double>& per_sample, Restless how) {
+    std::vector<Machine> all;
+    for (const double ms : per_sample) {
+      all.push_back({{0.01, ms},
+                     "cpu",
+                     0.02,
+                     UINT64_MAX,
+                     how.jitter,
+                     how.pause_chance,
+                     how.pause_ms,
+                     ms > per_sample[0] ? how.quantum_ms : 0,
+                     true});
+    }
+    return all;
+  };
+  std::vector<Scenario> all;
+  const auto add = [&](const char* name, std::vector<Machine> its_machines, std::uint64_t draw) {
+    all.emplace_back(name, 256, 400, std::move(its_machines), seed + draw).warm_up(200);
+  };
+  const Restless usual{0.35, 0.01, 2};
+  add("short rounds", machines({0.001, 0.003}, usual), 41);
+  add("short rounds, nearly alike", machines({0.001, 0.0015}, usual), 42);
+  add("short rounds, crowded", machines({0.001, 0.003}, {0.6, 0.05, 5}), 43);
+  add("short rounds of four", machines({0.001, 0.002, 0.004, 0.008}, usual), 44);
+  add("short rounds, asleep", machines({0.001, 0.003}, {0.35, 0.01, 2, 0.06}), 45);
+  return all;
+}
+
 }  // namespace steelyard::balancing::arena

@@ -16,6 +16,9 @@ std::vector<Machine> lbb_table_2(double noise = 0.02);
 std::vector<Scenario> static_patterns(std::uint64_t seed = 0);
 std::vector<Scenario> slow_patterns(std::uint64_t seed = 0);
 std::vector<Scenario> quick_patterns(std::uint64_t seed = 0);
+// Rounds of a millisecond on machines that others use too: heavy-tailed noise, a first round that takes two
+// hundred times as long.
+std::vector<Scenario> restless_patterns(std::uint64_t seed = 0);
 Scenario homogeneous(double noise, std::uint64_t seed = 0);
 
 }  // namespace steelyard::balancing::arena

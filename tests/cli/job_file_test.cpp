@@ -2,10 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "core/error.h"
+#include "tests/support/temporary_folder.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -39,7 +38,7 @@ TEST(JobFile, LittleIsEnough) {
   EXPECT_EQ(file.job.epochs, 10U);
   EXPECT_EQ(file.job.schedule.epochs, 10);
   EXPECT_EQ(file.job.optimizer.kind, nn::Optimizer::Kind::momentum);
-  EXPECT_EQ(file.job.policy, "lb-bsp");
+  EXPECT_EQ(file.job.policy, "steelyard");
   EXPECT_EQ(file.job.workers, 1U);
   EXPECT_EQ(file.servers, 2U);
   EXPECT_EQ(file.job.shards, 2U);
@@ -82,7 +81,8 @@ checkpoint_every = 0
 [cluster]
 servers = 3
 shards_per_server = 2
-sync = "bsp"
+sync = "ssp:2"
+sums = "arrival"
 policy = "boa"
 heartbeat = 0.25
 dead_after = 3
@@ -186,6 +186,7 @@ checkpoint_every = 1
 servers = 2
 shards_per_server = 1
 sync = "bsp"
+sums = "arrival"
 policy = "equal"
 heartbeat = 0.5
 dead_after = 10
@@ -234,10 +235,10 @@ TEST(JobFile, GoldenUnknownNames) {
             "epochs, rounds, "
             "seconds, target_accuracy, optimizer, momentum, weight_decay, lr, schedule, warmup, step_epochs, "
             "step_factor, final_lr, clip_norm, evaluate_every, checkpoint_every)");
-  EXPECT_EQ(
-      refusal("[cluster]\nzzz = 3\n" + one_worker),
-      "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, sync, policy, "
-      "heartbeat, dead_after)");
+  EXPECT_EQ(refusal("[cluster]\nzzz = 3\n" + one_worker),
+            "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, sync, "
+            "sums, policy, "
+            "heartbeat, dead_after)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: policy, job, model, "
             "data, train, "
@@ -266,8 +267,12 @@ TEST(JobFile, GoldenValues) {
             "j.toml:2:16: weight_decay = -0.001 in [train]: give a number of at least 0");
   EXPECT_EQ(refusal("[train]\noptimizer = \"adam\"\n" + one_worker),
             "j.toml:2:13: optimizer = \"adam\" in [train]: give one of \"sgd\", \"momentum\", \"nesterov\"");
-  EXPECT_EQ(refusal("[cluster]\nsync = \"asp\"\n" + one_worker),
-            "j.toml:2:8: sync = \"asp\" in [cluster]: give \"bsp\" (there is no other yet)");
+  EXPECT_EQ(refusal("[cluster]\nsync = \"ssp\"\n" + one_worker),
+            "j.toml:2:8: sync = \"ssp\" in [cluster]: give one of " + sync_choices());
+  EXPECT_THAT(refusal("[train]\nrounds = 5\n[cluster]\nsync = \"oneshot:end\"\n" + one_worker),
+              HasSubstr("give [train] epochs"));
+  EXPECT_THAT(refusal("[cluster]\nsync = \"asp\"\nsums = \"ordered\"\n" + one_worker),
+              HasSubstr("no order to keep"));
   EXPECT_EQ(refusal("[job]\nname = \"../up\"\n" + one_worker),
             "j.toml:2:8: name = \"../up\" in [job]: give a name of at most 64 letters, digits, '.', '_' and "
             "'-' that "
@@ -332,7 +337,8 @@ TEST(JobFile, GoldenSet) {
 }
 
 TEST(JobFile, FilesThatCannotBeRead) {
-  for (const std::string& path : {::testing::TempDir() + "no-such.toml", ::testing::TempDir()}) {
+  const TemporaryFolder folder;
+  for (const std::string& path : {folder.path("no-such.toml"), folder.path().string()}) {
     try {
       read_job_file(path);
       ADD_FAILURE() << "read";
@@ -342,10 +348,7 @@ TEST(JobFile, FilesThatCannotBeRead) {
                   AllOf(StartsWith(path + ": cannot be read"), HasSubstr("examples/jobs/quick.toml")));
     }
   }
-  const std::string large = ::testing::TempDir() + "large.toml";
-  std::ofstream(large) << std::string(2 << 20, '#');
-  EXPECT_THROW(read_job_file(large), Failure);
-  std::filesystem::remove(large);
+  EXPECT_THROW(read_job_file(folder.write("large.toml", std::string(2 << 20, '#'))), Failure);
 }
 
 // The length of the schedule: in epochs where they are given, from the rounds where the data is known.

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace steelyard {
 namespace {
@@ -15,20 +16,14 @@ using ::testing::HasSubstr;
 
 class LineFileTest : public ::testing::Test {
  protected:
-  LineFileTest() {
-    std::string name = ::testing::TempDir() + "lines-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-    path_ = root_ + "/rounds.jsonl";
-  }
-  ~LineFileTest() override { std::filesystem::remove_all(root_); }
-
   [[nodiscard]] std::string contents() const {
     std::ifstream in(path_);
     return {std::istreambuf_iterator<char>(in), {}};
   }
   static Time at(long ms) { return Time{milliseconds(100'000 + ms)}; }
 
-  std::string root_, path_;
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path().string(), path_ = root_ + "/rounds.jsonl";
 };
 
 TEST_F(LineFileTest, WritesAtMostTwiceASecond) {

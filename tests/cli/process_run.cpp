@@ -44,7 +44,9 @@ slow = 2
 )";
 
 // The binaries of a build lie together.
-std::string program() { return (fs::read_symlink("/proc/self/exe").parent_path() / "steelyard").string(); }
+std::string place_of(const std::string& program) {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / program).string();
+}
 
 std::string new_mark() {
   static int runs = 0;
@@ -76,9 +78,9 @@ std::string text_of(const fs::path& file) {
 }
 
 Process::Process(const fs::path& log, const std::vector<std::string>& arguments,
-                 const std::function<void()>& before)
+                 const std::function<void()>& before, const std::string& program)
     : log_(log), mark_(new_mark()) {
-  const std::string binary = program();
+  const std::string binary = place_of(program);
   std::vector<std::string> owned{binary};
   owned.insert(owned.end(), arguments.begin(), arguments.end());
   std::vector<char*> raw;
@@ -147,23 +149,17 @@ void ProcessTest::SetUp() {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "libzmq is not instrumented for the thread sanitizer";
 #endif
-  std::string pattern = (fs::temp_directory_path() / "process_test-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  directory_ = pattern;
   job_ = write("job.toml", job_text);
 }
 
 void ProcessTest::TearDown() {
-  if (directory_.empty()) return;
-  if (HasFailure()) {
-    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
-      if (entry.path().extension() != ".log") continue;
-      const std::string text = text_of(entry.path());
-      std::printf("---- %s\n%s\n", entry.path().c_str(),
-                  text.substr(text.size() - std::min(text.size(), longest)).c_str());
-    }
+  if (!HasFailure()) return;
+  for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+    if (entry.path().extension() != ".log") continue;
+    const std::string text = text_of(entry.path());
+    std::printf("---- %s\n%s\n", entry.path().c_str(),
+                text.substr(text.size() - std::min(text.size(), longest)).c_str());
   }
-  fs::remove_all(directory_);
 }
 
 void ProcessTest::ends_clean(Process& run, int code) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_folder.h"
+
 namespace steelyard {
 
 inline constexpr std::chrono::seconds patience{30};  // far more than anything here takes
@@ -23,9 +25,9 @@ std::string text_of(const std::filesystem::path& file);  // empty if there is no
 // A run of the program, with all that it starts. Output and errors go to one file.
 class Process {
  public:
-  // `before` is called in the child before the program is; it may be empty.
+  // `before` is called in the child before the program is; it may be empty. The program lies beside the test.
   Process(const std::filesystem::path& log, const std::vector<std::string>& arguments,
-          const std::function<void()>& before = {});
+          const std::function<void()>& before = {}, const std::string& program = "steelyard");
   ~Process();  // kills what is left
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -68,7 +70,8 @@ class ProcessTest : public testing::Test {
                                                const std::vector<std::string>& settings = {}) const;
   [[nodiscard]] double accuracy(const std::string& run_dir) const;
 
-  std::filesystem::path directory_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path directory_ = folder_.path();
   std::string job_;
   std::string said_;
 };

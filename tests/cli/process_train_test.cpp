@@ -13,6 +13,8 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 class ProcessTrain : public ProcessTest {
  protected:
@@ -28,6 +30,15 @@ class ProcessTrain : public ProcessTest {
       }
       return false;
     })) << "training did not begin";
+  }
+  // The directories of sockets that there are.
+  [[nodiscard]] std::vector<std::string> sockets() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("steelyard-sockets-")) found.push_back(name);
+    }
+    return found;
   }
 };
 
@@ -76,11 +87,13 @@ TEST_F(ProcessTrain, KilledItselfItLeavesNobodyBehindAndCanBeResumed) {
     run.signal(SIGKILL);
     EXPECT_EQ(run.code(), -SIGKILL);
     EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
+    EXPECT_THAT(sockets(), SizeIs(1)) << "who is killed cannot tidy up";
   }
   std::vector<std::string> again = train("run", {"train.epochs=0", "train.rounds=100000", "train.seconds=2"});
   again.emplace_back("--resume");
   EXPECT_EQ(run(again), 0);
   EXPECT_GT(accuracy("run"), 0.9);
+  EXPECT_THAT(sockets(), IsEmpty()) << "the next run does it";
 }
 
 TEST_F(ProcessTrain, AKilledWorkerIsStartedAgain) {

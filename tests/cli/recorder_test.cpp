@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "server/checkpoint.h"
+#include "tests/support/temporary_folder.h"
 
 namespace steelyard {
 namespace {
@@ -23,14 +24,11 @@ namespace fs = std::filesystem;
 class RecorderTest : public ::testing::Test {
  protected:
   RecorderTest() : bar_(out_, {false, false, 80}) {
-    std::string name = ::testing::TempDir() + "recorder-XXXXXX";
-    root_ = ::mkdtemp(name.data());
     file_ = parse_job(
         "[train]\nbatch = 100\nepochs = 4\n[[worker]]\nname = \"fast\"\n[[worker]]\nname = \"slow\"\n",
         "j.toml");
     set_samples(file_.job, 1000, 500);
   }
-  ~RecorderTest() override { fs::remove_all(root_); }
 
   // A round of 100 samples in which the fast worker takes 75 and 0.1 s, the slow one 25 and `slow` s.
   static RoundRecord a_round(Round round, double slow = 0.1) {
@@ -68,7 +66,8 @@ class RecorderTest : public ::testing::Test {
     return *run_;
   }
 
-  std::string root_;
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path().string();
   JobFile file_;
   std::ostringstream out_;
   ProgressBar bar_;

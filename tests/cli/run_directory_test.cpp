@@ -7,6 +7,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/temporary_folder.h"
+
 namespace steelyard {
 namespace {
 
@@ -18,12 +20,6 @@ namespace fs = std::filesystem;
 
 class RunDirectoryTest : public ::testing::Test {
  protected:
-  RunDirectoryTest() {
-    std::string name = ::testing::TempDir() + "runs-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-  }
-  ~RunDirectoryTest() override { fs::remove_all(root_); }
-
   template <class Call>
   static std::string refusal(const Call& call) {
     try {
@@ -39,7 +35,8 @@ class RunDirectoryTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::string root_;
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path().string();
 };
 
 TEST_F(RunDirectoryTest, TakesTheFirstFreeNumber) {

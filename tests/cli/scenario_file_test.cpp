@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "sim/simulation.h"
+#include "tests/support/temporary_folder.h"
 
 namespace steelyard {
 namespace {
@@ -153,7 +154,7 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
               HasSubstr("did you mean \"from_round\"?"));
   EXPECT_THAT(trouble("[jop]\n"), HasSubstr("did you mean \"job\"?"));
   EXPECT_THAT(trouble("[job]\npolicy = \"lbp\"\n"), HasSubstr("lbb"));
-  EXPECT_THAT(trouble("[job]\nsync = \"ssp:3\"\n"), HasSubstr("there are: bsp"));
+  EXPECT_THAT(trouble("[job]\nsync = \"ssp\"\n"), HasSubstr("choose one of bsp"));
   EXPECT_THAT(trouble(std::string(smallest) + "[policy.stilyard]\n"), HasSubstr("steelyard"));
 }
 
@@ -162,7 +163,7 @@ TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
   EXPECT_THAT(trouble("[job]\nglobal_batch = 2.5\n"), HasSubstr("a whole number"));
   EXPECT_THAT(trouble("[network]\nstep_ms = \"3\"\n"), HasSubstr("a number from 0"));
   EXPECT_THAT(trouble("[[worker]]\nname = \"x\"\n"), HasSubstr("time_ms"));
-  EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, 1]\nsamples_per_s = 3\n"), HasSubstr("one of the two"));
+  EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, 1]\nsamples_per_s = 3\n"), HasSubstr("give one of"));
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = []\n"), HasSubstr("a list of"));
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, \"2\"]\n"), HasSubstr("numbers only"));
   EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nkind = \"tpu\"\n"), HasSubstr("cpu, gpu"));
@@ -187,6 +188,54 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   EXPECT_THAT(event("scale = 2\nshape = \"ramp\"\n"), HasSubstr("needs to_round"));
   EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
   EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
+}
+
+TEST(ScenarioFile, FilesThatItNamesLieBesideIt) {
+  const TemporaryFolder folder;
+  folder.write("data/p.json",
+               R"({"steelyard_profile":1,"alone":[{"samples":10,"ms":4},{"samples":20,"ms":6}]})");
+  folder.write(
+      "data/rounds.jsonl",
+      R"({"purpose":"train","workers":["half","b"],"shares":[10,20],"compute_ms":[5,8],"round_ms":10})"
+      "\n"
+      R"({"purpose":"train","workers":["half","b"],"shares":[20,10],"compute_ms":[9,5],"round_ms":10})");
+  folder.write("data/t.csv", "time_s,cpu\n0,1\n5,0.5\n");
+  const auto file = folder.write("s.toml", R"([job]
+global_batch = 30
+rounds = 2
+[network]
+recorded = "data/rounds.jsonl"
+[[worker]]
+profile = "data/p.json"
+trace = "data/t.csv"
+[[worker]]
+name = "half"
+recorded = "data/rounds.jsonl"
+[[worker]]
+recorded = "data/rounds.jsonl"
+recorded_worker = "b"
+noise = 0.1
+)");
+  const sim::Scenario it = read_scenario(file.string());
+  EXPECT_DOUBLE_EQ(it.network.step_ms, 1.5) << "the median of 2 and 1";
+  EXPECT_DOUBLE_EQ(it.workers[0].own_ms(15), 5);
+  EXPECT_EQ(it.workers[0].trace.kind, sim::SpeedTrace::Kind::cpu);
+  EXPECT_THAT(it.workers[0].trace.levels, ElementsAre(1, 0.5));
+  EXPECT_NEAR(it.workers[1].own_ms(10) * it.workers[1].recording.factor(0), 5, 1e-9);
+  EXPECT_NEAR(it.workers[1].own_ms(20) * it.workers[1].recording.factor(1), 9, 1e-9);
+  EXPECT_NEAR(it.workers[2].own_ms(20) * it.workers[2].recording.factor(0), 8, 1e-9);
+  EXPECT_EQ(sim::simulate(it).rounds.size(), 2U);
+}
+
+TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
+  EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, 1]\nprofile = \"p.json\"\n"), HasSubstr("give one of"));
+  EXPECT_THAT(trouble("[[worker]]\ntrace = \"t.csv\"\n"), HasSubstr("give one of"));
+  EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 1\nrecorded_worker = \"a\"\n"),
+              HasSubstr("give recorded too"));
+  EXPECT_THAT(trouble("[[worker]]\nprofile = \"nowhere.json\"\n"),
+              AllOf(HasSubstr("nowhere.json"), HasSubstr("steelyard profile")));
+  EXPECT_THAT(trouble("[network]\nstep_ms = 1\nrecorded = \"a.jsonl\"\n"), HasSubstr("one of the two"));
+  EXPECT_THAT(trouble("[[worker]]\nprofil = \"p\"\n"), HasSubstr("did you mean \"profile\"?"));
 }
 
 TEST(ScenarioFile, MissingFilesAreNamed) { EXPECT_THROW(read_scenario("nowhere.toml"), Failure); }

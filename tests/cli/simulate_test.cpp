@@ -13,7 +13,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr char two_to_one[] = R"([job]
 global_batch = 120
@@ -43,26 +42,6 @@ TEST(SimulateText, TheSummaryNamesWhatCounts) {
                     HasSubstr("final shares        60+60")));
 }
 
-TEST(SimulateText, TheTableAndItsJsonAgree) {
-  const Comparison comparison{{made_result("equal", 60), made_result("static", 80)}, 0.24, "quick", 0.24};
-  EXPECT_THAT(comparison_table(comparison), AllOf(HasSubstr("best device alone: quick, 0.240 s"),
-                                                  HasSubstr("static              0.160"), HasSubstr("1.50")));
-  const auto json = nlohmann::json::parse(comparison_json({comparison}));
-  const auto& rows = json["scenarios"][0]["policies"];
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[1]["policy"], "static");
-  EXPECT_DOUBLE_EQ(rows[1]["gain_over_equal"], 1.5);
-  EXPECT_DOUBLE_EQ(rows[1]["gain_over_best_single_device"], 1.5);
-  EXPECT_DOUBLE_EQ(rows[1]["percent_of_ideal"], 100);
-}
-
-TEST(SimulateText, WithoutASingleDeviceThereIsNoGainOverIt) {
-  const Comparison comparison{{made_result("equal", 60)}, 0.24, "", 0};
-  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("alone:")));
-  const auto json = nlohmann::json::parse(comparison_json({comparison}));
-  EXPECT_TRUE(json["scenarios"][0]["policies"][0]["gain_over_best_single_device"].is_null());
-}
-
 class ProcessSimulate : public ProcessTest {};
 
 TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
@@ -80,23 +59,12 @@ TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
   EXPECT_EQ(nlohmann::json::parse(said_)["policy"], "equal") << "nothing but the JSON";
 }
 
-TEST_F(ProcessSimulate, ComparesPoliciesOnTheSameDraws) {
-  const std::string scenario = write("two.toml", two_to_one);
-  EXPECT_EQ(run({"compare", scenario, "--policies", "static,equal", "--json", path("c.json")}), 0) << said_;
-  EXPECT_THAT(said_, AllOf(HasSubstr("static"), HasSubstr("best device alone: quick, 2.400 s")));
-  const auto json = nlohmann::json::parse(text_of(path("c.json")));
-  EXPECT_NEAR(json["scenarios"][0]["policies"][0]["gain_over_equal"], 1.5, 1e-6);
-  EXPECT_NEAR(json["scenarios"][0]["policies"][1]["percent_of_ideal"], 100 * 80.0 / 120, 1e-3);
-}
-
 TEST_F(ProcessSimulate, MistakesGetTheirCodeAndTheNextStep) {
   const std::string scenario = write("two.toml", two_to_one);
   EXPECT_EQ(run({"simulate", scenario, "--policy", "equall"}), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("'equall'"), HasSubstr("steelyard")));
-  EXPECT_EQ(run({"simulate", scenario, "--sync", "asp"}), 78);
+  EXPECT_EQ(run({"simulate", scenario, "--sync", "spp:2"}), 78);
   EXPECT_THAT(said_, HasSubstr("choose one of bsp"));
-  EXPECT_EQ(run({"compare", scenario, "--policies", "equal,lbbb"}), 2);
-  EXPECT_THAT(said_, HasSubstr("did you mean \"lbb\"?"));
   EXPECT_EQ(run({"simulate", path("nowhere.toml")}), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("cannot be read"), HasSubstr("help scenario")));
   EXPECT_EQ(run({"simulate", scenario, "--json", path("no/such/folder.json")}), 74);

@@ -31,10 +31,42 @@ ShardMember shard(std::uint32_t slot, const std::string& name, Version version) 
 TEST(Members, ANameKeepsItsSlotAndOthersGetTheLowestFreeOne) {
   Members members;
   EXPECT_EQ(members.worker_slot("ann"), 0U);
-  members.workers[0] = worker(0, "ann");
-  members.workers[2] = worker(2, "carl");
+  members.add(worker(0, "ann"));
+  members.add(worker(2, "carl"));
   EXPECT_EQ(members.worker_slot("carl"), 2U);
   EXPECT_EQ(members.worker_slot("ben"), 1U);
+}
+
+TEST(Members, WhoeverTakesASlotIsFoundInTheFormersPlace) {
+  Members members;
+  for (std::uint32_t slot = 0; slot < 4; ++slot) members.add(worker(slot, "w" + std::to_string(slot)));
+  WorkerMember back = worker(2, "w2");
+  back.node = {Role::worker, 900};
+  members.add(back);
+  EXPECT_EQ(members.worker({Role::worker, 102}), nullptr);
+  EXPECT_EQ(members.worker({Role::worker, 900})->slot, 2U);
+  EXPECT_EQ(members.worker_slot("new"), 4U);
+
+  members.remove_if([](const WorkerMember& it) { return it.slot == 1 || it.slot == 3; });
+  EXPECT_EQ(members.workers.size(), 2U);
+  EXPECT_EQ(members.worker({Role::worker, 103}), nullptr);
+  EXPECT_EQ(members.worker_slot("w3"), 1U) << "its former slot is forgotten with it";
+  members.add(worker(1, "w3"));
+  EXPECT_EQ(members.worker_slot("new"), 3U);
+}
+
+TEST(Members, ANodeOfTwoNamesIsFoundByTheLast) {
+  Members members;
+  members.add(worker(0, "ann"));
+  WorkerMember again = worker(1, "ben");
+  again.node = {Role::worker, 100};
+  members.add(again);
+  EXPECT_EQ(members.worker({Role::worker, 100})->name, "ben");
+  WorkerMember back = worker(0, "ann");
+  back.node = {Role::worker, 900};
+  members.add(back);
+  EXPECT_EQ(members.worker({Role::worker, 100})->name, "ben")
+      << "who comes to its first slot changes nothing";
 }
 
 TEST(Members, ShardsHaveAsManySlotsAsTheJobSays) {
@@ -49,10 +81,10 @@ TEST(Members, ShardsHaveAsManySlotsAsTheJobSays) {
 TEST(Members, OnlyThePresentAndReadyWork) {
   Members members;
   EXPECT_THAT(members.working(), IsEmpty());
-  members.workers[3] = worker(3, "d");
-  members.workers[0] = worker(0, "a");
-  members.workers[1] = worker(1, "b", false);
-  members.workers[2] = worker(2, "c");
+  members.add(worker(3, "d"));
+  members.add(worker(0, "a"));
+  members.add(worker(1, "b", false));
+  members.add(worker(2, "c"));
   members.workers[2].present = false;
   EXPECT_THAT(members.working(), ElementsAre(0, 3));
 }
@@ -72,7 +104,7 @@ TEST(Members, TheSlowestShardCounts) {
 
 TEST(Members, AreFoundByNodeAndNamedForPeople) {
   Members members;
-  members.workers[0] = worker(0, "ann");
+  members.add(worker(0, "ann"));
   members.shards[0] = shard(0, "a", 0);
   EXPECT_EQ(members.worker({Role::worker, 100})->name, "ann");
   EXPECT_EQ(members.worker({Role::worker, 101}), nullptr);

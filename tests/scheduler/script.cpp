@@ -102,6 +102,7 @@ void Script::begin(Words words) {
   job_.target_accuracy = words.real("target", 0);
   job_.checkpoint_every = words.count("save", 0);
   job_.policy = words.values.contains("policy") ? words.values.at("policy") : "equal";
+  if (words.values.contains("sync")) job_.sync = words.values.at("sync");
   append(job_.layout, "w", {12});
   job_.layout.slice_size = 4;
   Progress from;
@@ -125,7 +126,7 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
   } else if (what == "Report") {
     tell(from, report_of(words.number(0), words));
   } else if (what == "Closed") {
-    tell(from, Closed{1, words.number(0)});
+    tell(from, Closed{1, words.number(0), {}});
   } else if (what == "Covered") {
     Covered covered{1, words.number(0), 0, {}};
     for (const std::string& square : parts(words.plain.at(1), ','))

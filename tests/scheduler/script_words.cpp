@@ -35,9 +35,14 @@ std::string words(const Roster& it) {
   }
   return all;
 }
+std::string text(const LocalSteps& it) {
+  if (it.steps == 0) return {};
+  return " steps " + text(it.steps) + (it.passes == 1 ? "" : " passes " + text(it.passes));
+}
 std::string words(const Start& it) {
   return std::string("Start ") + (it.purpose == Purpose::train ? "round " : "evaluation of ") +
-         text(it.round) + " epoch " + text(it.epoch) + " piece " + text(it.piece) + ' ' + text(it.positions);
+         text(it.round) + " epoch " + text(it.epoch) + " piece " + text(it.piece) + ' ' + text(it.positions) +
+         (it.least == it.round ? "" : " least " + text(it.least)) + text(it.local);
 }
 std::string words(const Again& it) { return "Again round " + text(it.round) + ' ' + text(it.positions); }
 std::string words(const SchedulerBeat&) { return "Beat"; }
@@ -45,7 +50,7 @@ std::string words(const Stop& it) { return "Stop " + text(it.outcome) + quoted(i
 std::string words(const Open& it) {
   return "Open round " + text(it.round) + " epoch " + text(it.epoch) + ' ' + text(it.positions) +
          (it.need == it.positions.size() ? "" : " need " + text(it.need)) + (it.gate ? " gate" : "") +
-         (it.save ? " save" : "");
+         (it.save ? " save" : "") + text(it.local);
 }
 std::string words(const Commit& it) { return "Commit round " + text(it.round) + " scale " + text(it.scale); }
 std::string words(const Save& it) {

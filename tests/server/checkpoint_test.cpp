@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace steelyard {
 namespace {
@@ -64,13 +65,6 @@ void overwrite(const fs::path& path, const std::string& text) {
 
 class CheckpointTest : public ::testing::Test {
  protected:
-  CheckpointTest() {
-    std::string name = ::testing::TempDir() + "checkpoint-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-    dir_ = root_ + "/checkpoints";
-  }
-  ~CheckpointTest() override { fs::remove_all(root_); }
-
   [[nodiscard]] std::vector<std::string> entries() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(dir_)) names.push_back(entry.path().filename().string());
@@ -87,7 +81,8 @@ class CheckpointTest : public ::testing::Test {
     return "accepted";
   }
 
-  std::string root_, dir_;
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path().string(), dir_ = root_ + "/checkpoints";
 };
 
 TEST_F(CheckpointTest, ReadsWhatWasWritten) {

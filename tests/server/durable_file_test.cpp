@@ -2,9 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
-
 #include "core/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace steelyard {
 namespace {
@@ -15,12 +14,6 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 class DurableFileTest : public ::testing::Test {
  protected:
-  DurableFileTest() {
-    std::string name = ::testing::TempDir() + "durable-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-  }
-  ~DurableFileTest() override { std::filesystem::remove_all(root_); }
-
   template <class Call>
   static std::string refusal(const Call& call) {
     try {
@@ -32,7 +25,8 @@ class DurableFileTest : public ::testing::Test {
     return "accepted";
   }
 
-  std::string root_;
+  const TemporaryFolder folder_;
+  const std::string root_ = folder_.path().string();
 };
 
 // The value that the XXH3 specification gives for no bytes and seed 0, as xxhsum -H2 prints it.

@@ -245,7 +245,7 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
   stopped.tell(scheduler_node, Stop{Outcome::storage, "full"});
   EXPECT_EQ(stopped.heard<Leave>().size(), 1U);
   EXPECT_TRUE(stopped.shard.finished());
-  EXPECT_EQ(stopped.shard.outcome().text, "full");
+  EXPECT_EQ(stopped.shard.ending().stop().text, "full");
   EXPECT_EQ(stopped.shard.deadline(), Time::max());
 
   Shard refused({test::shard_node, {}, {}});
@@ -255,13 +255,13 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
       {scheduler_node, test::shard_node, Message(std::in_place_type<ToShard>, Refuse{Refusal::full, "no"})},
       out);
   EXPECT_TRUE(refused.finished());
-  EXPECT_EQ(refused.refusal()->text, "no");
+  EXPECT_EQ(refused.ending().refusal()->text, "no");
 
   ShardCase silent(shard_job());
   silent.wake(9.9);
   EXPECT_FALSE(silent.shard.finished());
   silent.wake(0.2);
-  EXPECT_TRUE(silent.shard.unreachable());
+  EXPECT_TRUE(silent.shard.ending().unreachable());
 
   ShardCase interrupted(shard_job());
   interrupted.tell(link_node, Interrupt{});
@@ -273,7 +273,7 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
   EXPECT_FALSE(alien.shard.finished());
   alien.tell(scheduler_node, Alien{9});
   EXPECT_TRUE(alien.shard.finished());
-  EXPECT_THAT(alien.shard.refusal()->text, HasSubstr("protocol 9"));
+  EXPECT_THAT(alien.shard.ending().refusal()->text, HasSubstr("protocol 9"));
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ double ms(const Scenario& scenario, Round round, std::size_t worker = 0) {
   return Devices(scenario, scenario.seed).true_ms(worker, round, 50);  // 60 when nothing disturbs
 }
 
-TEST(Devices, PolynomialsHaveTheirLowestTermFirst) {
-  EXPECT_DOUBLE_EQ(polynomial(std::vector{1.0, 2.0, 3.0}, 2), 17);
+TEST(Devices, UndisturbedTheyFollowTheirCurve) {
   EXPECT_DOUBLE_EQ(ms(made(100, {{10, 1}}), 0), 60);
   const Scenario scenario = made(100, {{10, 1}});
   EXPECT_EQ(Devices(scenario, 1).true_ms(0, 0, 0), 0) << "nothing to do takes no time";
@@ -134,6 +133,42 @@ TEST(Devices, TheOracleDoesNotForeseeTheUnforeseen) {
   const Devices devices(scenario, scenario.seed);
   EXPECT_DOUBLE_EQ(devices.true_ms(0, 7, 50), 60);
   EXPECT_DOUBLE_EQ(devices.drawn_ms(0, 7, 50), 300);
+}
+
+TEST(Devices, MeasuredCurvesStandInThePlaceOfPolynomials) {
+  Scenario scenario = made(100, {{10, 1}});
+  scenario.workers[0].time_ms.clear();
+  scenario.workers[0].measured = {{10, 30}, {60, 80}};
+  EXPECT_DOUBLE_EQ(ms(scenario, 0), 70);
+}
+
+TEST(Devices, RecordingsTakeWhatTheRoundTook) {
+  Scenario scenario = made(100, {{10, 1}});
+  scenario.workers[0].recording = {{1, 3, 0.5}, {1, 1, 2}};
+  const Devices devices(scenario, 1);
+  const double factors[] = {1, 3, 0.5, 1, 3}, trends[] = {1, 1, 2, 1, 1};
+  for (Round round = 0; round < 5; ++round) {
+    EXPECT_DOUBLE_EQ(devices.drawn_ms(0, round, 50), 60 * factors[round]) << round;
+    EXPECT_DOUBLE_EQ(devices.true_ms(0, round, 50), 60 * trends[round]) << round;
+  }
+}
+
+// Half of the processor from the first second on: a batch of 60 ms that begins 30 ms before takes 90.
+TEST(Devices, TracesCountByTheTimeAndTheirSharesAreReported) {
+  Event event = on(0, 3, 4);
+  event.add_ms = 7;
+  event.cpu = 0.5;
+  Scenario scenario = with(event);
+  scenario.workers[0].trace = {SpeedTrace::Kind::cpu, {0, 1}, {1, 0.5}};
+  const Devices devices(scenario, 1);
+  EXPECT_DOUBLE_EQ(devices.drawn_ms(0, 0, 50, 0.5), 60);
+  EXPECT_NEAR(devices.drawn_ms(0, 0, 50, 0.97), 30 + 60, 1e-9);
+  EXPECT_NEAR(devices.true_ms(0, 0, 50, 2), 120, 1e-9);
+  EXPECT_NEAR(devices.drawn_ms(0, 3, 50, 2), 60 / 0.5 / 0.5 + 7, 1e-9) << "the event's share is another one";
+  EXPECT_NEAR(devices.cpu(0, 0, 0.97, 0.09), (0.03 + 0.06 * 0.5) / 0.09, 1e-9);
+  EXPECT_NEAR(devices.cpu(0, 3, 2, 0.1), 0.25, 1e-9);
+  scenario.workers[0].trace.kind = SpeedTrace::Kind::speed;
+  EXPECT_EQ(devices.cpu(0, 0, 2, 0.1), 1) << "a slow device is not a busy one";
 }
 
 TEST(Devices, WhoJoinsLaterIsNotThereAtTheStart) {

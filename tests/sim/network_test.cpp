@@ -26,6 +26,14 @@ TEST(Network, AFixedExchangeIsChargedOncePerRound) {
   EXPECT_DOUBLE_EQ(NetworkOptions{.step_ms = 95}.exchange_ms(), 95);
 }
 
+TEST(Network, ReportsOfAnEvaluationPayNoExchange) {
+  Network network({.step_ms = 95}, 3, 1);
+  Report evaluated;
+  evaluated.purpose = Purpose::evaluate;
+  const Envelope envelope{worker, scheduler_node, Message(std::in_place_type<ToScheduler>, evaluated)};
+  EXPECT_EQ(network.arrival(at(10), envelope, 1), at(10));
+}
+
 TEST(Network, APairKeepsItsOrder) {
   Network network({.step_ms = 95}, 3, 1);
   network.arrival(at(10), push(worker), 1);

@@ -48,6 +48,20 @@ TEST(Result, JsonHasTheKeysOfTheContract) {
   EXPECT_EQ(json["final"]["workers"], (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(Result, ATrainingAddsItsLossesAndEvaluations) {
+  Result result = made_result();
+  result.trained = true;
+  result.rounds[1].loss = 1.5;
+  result.evaluations = {{2, 0.5, 0.4, 1.25}, {4, 1, 0.75, 0.5}};
+  const auto json = nlohmann::json::parse(to_json(result));
+  EXPECT_EQ(json["rounds"][1]["loss"], 1.5);
+  ASSERT_EQ(json["evaluations"].size(), 2U);
+  EXPECT_EQ(json["evaluations"][0],
+            (nlohmann::json{{"round", 2}, {"seconds", 0.5}, {"accuracy", 0.4}, {"loss", 1.25}}));
+  EXPECT_EQ(json["final"]["accuracy"], 0.75);
+  EXPECT_EQ(json["final"]["loss"], 0.5);
+}
+
 TEST(Result, NumbersReadBackAndTextsAreEscaped) {
   EXPECT_EQ(json_number(0.1), "0.1");
   EXPECT_EQ(std::stod(json_number(1.0 / 3)), 1.0 / 3);

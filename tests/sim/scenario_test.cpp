@@ -40,8 +40,8 @@ std::string trouble(const std::function<void(Scenario&)>& spoil) {
 
 TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
   EXPECT_THAT(trouble([](Scenario& it) { it.workers.clear(); }), HasSubstr("no worker"));
-  EXPECT_THAT(trouble([](Scenario& it) { it.sync = "ssp:3"; }),
-              HasSubstr("'ssp:3' does not exist; choose one of bsp"));
+  EXPECT_THAT(trouble([](Scenario& it) { it.sync = "ssp"; }),
+              HasSubstr("'ssp' does not exist; choose one of bsp"));
   EXPECT_THAT(trouble([](Scenario& it) { it.rounds = 0; }), HasSubstr("rounds"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[1].time_ms = {5, -0.1}; }), HasSubstr("worker 'b'"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[0].time_ms = {5, 1, -0.006}; }), HasSubstr("decrease"));

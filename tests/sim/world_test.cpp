@@ -178,6 +178,25 @@ TEST(World, CpuWorkersReportTheirShare) {
   }
 }
 
+// Half speed from 0.3 s on, which is in the middle of the third round: 50 ms at full speed, and 50 ms' work.
+TEST(World, TracesCountFromTheBeginningOfTheFirstRound) {
+  Scenario scenario = made(100, {{0, 1}});
+  scenario.network.step_ms = 25;
+  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].trace = {SpeedTrace::Kind::cpu, {0, 0.3}, {1, 0.5}};
+  const auto rounds = rounds_of(scenario);
+  EXPECT_NEAR(rounds[1].compute_ms[0], 100, 1e-5);
+  EXPECT_NEAR(rounds[2].compute_ms[0], 50 + 100, 1e-5);
+  EXPECT_NEAR(rounds[3].compute_ms[0], 200, 1e-5);
+}
+
+TEST(World, NothingIsTrainedUnlessTheScenarioSaysSo) {
+  const Scenario scenario = made(100, {{0, 1}});
+  World world(scenario, policy("equal"), {World::Checks::steps, {}});
+  world.run();
+  EXPECT_TRUE(world.evaluations().empty());
+}
+
 TEST(World, TenThousandWorkersDoARound) {
   Scenario scenario = made(20'000, {});
   scenario.rounds = 2;

@@ -1,8 +1,5 @@
 #include "tests/support/cluster.h"
 
-#include <unistd.h>
-
-#include <atomic>
 #include <thread>
 
 #include "balancing/policies.h"
@@ -13,6 +10,7 @@
 #include "scheduler/scheduler.h"
 #include "server/keeper.h"
 #include "server/shard.h"
+#include "tests/support/temporary_folder.h"
 #include "wire/transport/host.h"
 #include "wire/transport/local.h"
 #include "wire/transport/zmq.h"
@@ -55,9 +53,7 @@ class Net {
     }
     auto link = std::make_unique<ZmqLink>(*context_, node);
     if (endpoint != nullptr) {
-      static std::atomic<int> next{0};
-      const std::string path =
-          "ipc:///tmp/steelyard-test-" + std::to_string(getpid()) + "-" + std::to_string(next++);
+      const std::string path = "ipc://" + sockets_.path(to_string(node));
       *endpoint = link->listen(transport_ == Transport::tcp ? "tcp://127.0.0.1:*" : path);
     }
     return link;
@@ -66,6 +62,7 @@ class Net {
  private:
   const Transport transport_;
   LocalNetwork local_;
+  const TemporaryFolder sockets_;  // of ipc
   std::unique_ptr<ZmqContext> context_;
 };
 

@@ -62,12 +62,25 @@ Job toy_job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs, st
   return job;
 }
 
+Job footprint_job(const std::string& sync, std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs,
+                  std::uint32_t workers, std::uint32_t shards) {
+  const std::uint64_t rounds = epochs * ((samples + batch - 1) / batch);
+  Job job = toy_job(samples, batch, epochs, workers, shards, 4 * rounds, rounds);
+  job.sync = sync;
+  job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
+  return job;
+}
+
 float toy_gradient(Position position, std::uint64_t epoch, std::uint64_t element) {
   return static_cast<float>(static_cast<int>(hash(position, epoch, element) % 17) - 8);
 }
 
 World::World(Job job, Options options)
-    : job_(std::move(job)), options_(std::move(options)), random_(options_.seed) {
+    : job_(std::move(job)),
+      mode_(parse_sync(job_.sync)),
+      footprints_(job_),
+      options_(std::move(options)),
+      random_(options_.seed) {
   Snapshot initial;
   initial.progress = options_.from;
   initial.layout = job_.layout;
@@ -76,6 +89,7 @@ World::World(Job job, Options options)
   expected_.push_back(initial.parameters);
   const auto store = [this](const Snapshot& snapshot) {
     stored_.push_back(snapshot);
+    check_stored(snapshot);
     return std::string("memory");
   };
   auto scheduler =
@@ -195,9 +209,17 @@ void World::deliver(const Envelope& envelope) {
                                               : UINT64_MAX;
     if (before != abandoned_.end() && round < before->second) return;
   }
+  if (const auto* heard = std::get_if<ToShard>(&envelope.message)) {
+    if (const auto* it = std::get_if<Open>(heard)) footprints_.opened(it->round, it->positions.size());
+  }
   if (on_delivery && !on_delivery(envelope)) return;
   if (!nodes_.contains(envelope.to)) return;  // on_delivery may have killed it
   ++delivered_;
+  if (const auto* heard = std::get_if<ToWorker>(&envelope.message)) {
+    const auto* done = std::get_if<Computed>(heard);
+    if (done != nullptr && done->report.purpose == Purpose::train)
+      footprints_.pushed(envelope.to, done->report);
+  }
   Outbox out(envelope.to);
   nodes_.at(envelope.to)->step(now_, envelope, out);
   take(envelope.to, out);
@@ -220,9 +242,10 @@ void World::take(NodeId node, Outbox& out) {
 // A compute node without arithmetic worth the name: adds toy gradients, slice by slice, from the last to the
 // first.
 void World::compute(NodeId worker, const Compute& order) {
-  const std::vector<float>& right = expected(order.round);
-  const std::span<const float> given = order.parameters->span();
-  if (!std::ranges::equal(given, right)) {
+  if (mode_.at_once) {
+    const std::string trouble = footprints_.look(worker, order);
+    if (!trouble.empty()) violations_.push_back("parameters of " + to_string(worker) + ": " + trouble);
+  } else if (!std::ranges::equal(order.parameters->span(), expected(order.round))) {
     violations_.push_back("round " + std::to_string(order.round) +
                           ": computed from parameters that are not version " + std::to_string(order.round));
   }
@@ -240,6 +263,7 @@ void World::compute(NodeId worker, const Compute& order) {
         for (std::uint64_t e = 0; e < sum.size(); ++e)
           sum[e] += toy_gradient(p, order.epoch, all[i].begin + e);
       }
+      if (mode_.at_once) sum = footprints_.gradient(order, all[i]);
       Final final{order.round, order.piece, static_cast<std::uint32_t>(i), Blob::copy_of(sum)};
       if (on_gradient) on_gradient(final);
       say(std::move(final));
@@ -263,9 +287,12 @@ const std::vector<float>& World::expected(Version version) {
     for (Position p = positions.begin; p < positions.end; ++p) {
       for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, course.epoch(), e);
     }
-    const double rate = nn::learning_rate(job_.schedule, course.epochs_done());
-    nn::step(job_.optimizer, {next, history.back(), sum, 1.0 / static_cast<double>(positions.size())},
-             momentum, rate, true);
+    const double rate =
+        round_rate(job_.schedule, job_.train_samples, course.epoch(), positions, course.local());
+    const nn::Optimizer rule =
+        mode_.is_local() ? nn::Optimizer{nn::Optimizer::Kind::sgd, 0, 0} : job_.optimizer;
+    nn::step(rule, {next, history.back(), sum, 1.0 / static_cast<double>(positions.size())},
+             nn::state_slots(rule) == 0 ? std::span<float>() : std::span(momentum), rate, true);
     history.push_back(std::move(next));
     course.advance();
   }
@@ -289,10 +316,27 @@ void World::check(NodeId node) {
     if (std::string trouble = invariants_.check(*scheduler_); !trouble.empty())
       violations_.push_back(std::move(trouble));
   }
-  const auto shard = shards_.find(node);
-  if (shard == shards_.end()) return;
-  for (const SliceMemory& slice : shard->second->slices()) {
+  if (const auto shard = shards_.find(node); shard != shards_.end()) check_shard(*shard->second);
+}
+
+void World::check_stored(const Snapshot& snapshot) {
+  if (!mode_.at_once) return;
+  const Version version = snapshot.progress.version;
+  for (const Slice& slice : slices(job_.layout)) {
+    const std::span stored(snapshot.parameters.data() + slice.begin, slice.size());
+    const std::string trouble = footprints_.look(stored, version, version);
+    if (!trouble.empty()) violations_.push_back("checkpoint " + std::to_string(version) + ": " + trouble);
+  }
+}
+
+void World::check_shard(const Shard& shard) {
+  for (const SliceMemory& slice : shard.slices()) {
     if (!slice.loaded()) continue;
+    if (mode_.at_once) {
+      const std::string trouble = footprints_.look(slice.current().floats(), slice.version());
+      if (!trouble.empty()) violations_.push_back("a shard: " + trouble);
+      continue;
+    }
     const std::vector<float>& whole = expected(slice.version());
     const std::span right(whole.data() + slice.place().begin, slice.place().size());
     if (!std::ranges::equal(slice.current().floats(), right)) {

@@ -3,7 +3,8 @@
 // Keeps exactly the promises of a link (per pair in order, at most once; anything may vanish with its node or
 // its connection) and breaks everything else. Gradients are small integers, so sums are exact in any order:
 // whatever died or was resized, the parameters must equal those of the plain loop, bit for bit, at every
-// version.
+// version. Where pushes are applied at once there is no plain loop, and gradients leave footprints instead
+// (tests/support/footprints.h).
 #pragma once
 
 #include <map>
@@ -18,6 +19,7 @@
 #include "scheduler/scheduler.h"
 #include "server/keeper.h"
 #include "server/shard.h"
+#include "tests/support/footprints.h"
 #include "worker/worker.h"
 
 namespace steelyard::test {
@@ -25,6 +27,10 @@ namespace steelyard::test {
 // A job of `epochs` epochs over `samples` samples with a model of `parameters` floats in small slices.
 Job toy_job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs, std::uint32_t workers,
             std::uint32_t shards, std::uint64_t parameters = 24, std::uint64_t slice_size = 5);
+
+// The same for a mode that applies pushes at once: slices of a float for each round, plain SGD.
+Job footprint_job(const std::string& sync, std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs,
+                  std::uint32_t workers, std::uint32_t shards);
 
 // The gradient of one position: small integers.
 float toy_gradient(Position position, std::uint64_t epoch, std::uint64_t element);
@@ -47,6 +53,7 @@ class World {
   void kill(NodeId node);
   void break_connection(NodeId a, NodeId b);
   void interrupt(NodeId node);
+  void say_again(const Envelope& envelope) { post(envelope); }  // what was once said comes once more
   // Delivers one envelope, or lets time pass until somebody wakes. False when all have finished or nothing
   // can happen.
   bool step();
@@ -79,8 +86,12 @@ class World {
   void take(NodeId node, Outbox& out);
   void compute(NodeId worker, const Compute& order);
   void check(NodeId node);
+  void check_shard(const Shard& shard);
+  void check_stored(const Snapshot& snapshot);
 
   Job job_;
+  SyncMode mode_;
+  Footprints footprints_;
   Options options_;
   Random random_;
   Time now_{std::chrono::seconds(1)};

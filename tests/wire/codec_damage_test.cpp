@@ -101,8 +101,8 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
     for (unsigned kind = 0; kind < 256; ++kind) {
       Bytes header{std::byte{'S'},
                    std::byte{'Y'},
-                   std::byte{protocol_version & 0xff},
-                   std::byte{protocol_version >> 8},
+                   static_cast<std::byte>(protocol_version & 0xff),
+                   static_cast<std::byte>(protocol_version >> 8),
                    static_cast<std::byte>(role),
                    static_cast<std::byte>(kind)};
       header.resize(400);
@@ -158,9 +158,9 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
 }
 
 TEST(CodecDamage, ATruthIsZeroOrOne) {
-  Bytes header = header_of<ToShard>(Open{});  // its last two bytes: gate, save
+  Bytes header = header_of<ToShard>(Open{});  // gate and save, then the 16 bytes of its local steps
   for (unsigned value = 0; value < 256; ++value) {
-    header.back() = static_cast<std::byte>(value);
+    header.at(header.size() - 17) = static_cast<std::byte>(value);
     EXPECT_EQ(std::holds_alternative<Message>(decode(Role::shard, header, {})), value <= 1) << value;
   }
 }

@@ -70,7 +70,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   job.seconds = 0.15, job.target_accuracy = 0.16;
   job.evaluate_every = 17, job.checkpoint_every = 18;
   job.workers = 19, job.shards = 20;
-  job.sync = "sync", job.policy = "equal";
+  job.sync = "sync", job.sums = "sums", job.policy = "equal";
   job.policy_options = {{"a", "b"}, {"c", "d"}};
   job.heartbeat = 0.21, job.dead_after = 0.22;
 
@@ -88,11 +88,11 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   EXPECT_EQ(it.schedule.kind, job.schedule.kind);
   EXPECT_EQ(it.schedule.base, job.schedule.base);
   EXPECT_EQ(std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
-                     it.checkpoint_every, it.workers, it.shards, it.sync, it.policy, it.policy_options,
-                     it.heartbeat, it.dead_after),
+                     it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy,
+                     it.policy_options, it.heartbeat, it.dead_after),
             std::tie(job.clip_norm, job.epochs, job.rounds, job.seconds, job.target_accuracy,
-                     job.evaluate_every, job.checkpoint_every, job.workers, job.shards, job.sync, job.policy,
-                     job.policy_options, job.heartbeat, job.dead_after));
+                     job.evaluate_every, job.checkpoint_every, job.workers, job.shards, job.sync, job.sums,
+                     job.policy, job.policy_options, job.heartbeat, job.dead_after));
   EXPECT_EQ(fingerprint(it), fingerprint(job));
 }
 
@@ -115,21 +115,38 @@ TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
   differs([](Job& it) { it.schedule.warmup = 0.51; });
   differs([](Job& it) { it.epochs = 11; });
   differs([](Job& it) { it.shards = 2; });
+  differs([](Job& it) { it.sync = "asp"; });
+  differs([](Job& it) { it.sums = "ordered"; });
   differs([](Job& it) { it.dead_after = 11; });
   EXPECT_EQ(fingerprint(job), fingerprint(Job{}));
 }
 
 TEST(Codec, TheMessagesOfARoundFieldByField) {
-  const auto open = there_and_back<ToShard>(Role::shard, Open{1, 2, 3, {4, 5}, 6, true, true});
-  EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.need, open.gate, open.save),
-            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true));
-  const auto start = there_and_back<ToWorker>(Role::worker, Start{1, 2, Purpose::evaluate, 3, 4, {5, 6}});
-  EXPECT_EQ(std::tie(start.term, start.round, start.purpose, start.epoch, start.piece, start.positions),
-            std::make_tuple(1U, 2U, Purpose::evaluate, 3U, 4U, Interval{5, 6}));
+  const auto open = there_and_back<ToShard>(Role::shard, Open{1, 2, 3, {4, 5}, 6, true, true, {7, 8}});
+  EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.need, open.gate, open.save,
+                     open.local),
+            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true, LocalSteps{7, 8}));
+  const auto start = there_and_back<ToWorker>(
+      Role::worker, Start{1, 2, Purpose::evaluate, 3, 4, {5, 6}, 7, {8, 9}, {10, 11}});
+  EXPECT_EQ(std::tie(start.term, start.round, start.purpose, start.epoch, start.piece, start.positions,
+                     start.least, start.whole, start.local),
+            std::make_tuple(1U, 2U, Purpose::evaluate, 3U, 4U, Interval{5, 6}, 7U, Interval{8, 9},
+                            LocalSteps{10, 11}));
+  const auto pull = there_and_back<ToShard>(Role::shard, Pull{1, 2, 3, {{4, {5, 6}}, {7, {8, 9}}}});
+  EXPECT_EQ(std::tie(pull.term, pull.version, pull.ticket), std::make_tuple(1U, 2U, 3U));
+  ASSERT_EQ(pull.own.size(), 2U);
+  EXPECT_EQ(std::tie(pull.own[1].round, pull.own[1].positions), std::make_tuple(7U, Interval{8, 9}));
+  const auto given =
+      there_and_back<ToWorker>(Role::worker, Parameters{1, 2, 3, Blob::copy_of(std::vector{4.0F}), 5, 6});
+  EXPECT_EQ(std::tie(given.term, given.version, given.slice, given.ticket, given.steps),
+            std::make_tuple(1U, 2U, 3U, 5U, 6U));
+  const auto closed = there_and_back<ToScheduler>(Role::scheduler, Closed{1, 2, {3, 4}});
+  EXPECT_EQ(std::tie(closed.term, closed.version, closed.staleness),
+            std::make_tuple(1U, 2U, Staleness{3, 4}));
   const auto push = there_and_back<ToShard>(
-      Role::shard, Push{1, 2, 3, {4, 5}, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F})});
-  EXPECT_EQ(std::tie(push.term, push.round, push.piece, push.positions, push.weight, push.slice),
-            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6.5, 7U));
+      Role::shard, Push{1, 2, 3, {4, 5}, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F}), 8});
+  EXPECT_EQ(std::tie(push.term, push.round, push.piece, push.positions, push.weight, push.slice, push.steps),
+            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6.5, 7U, 8U));
   EXPECT_THAT(push.values.floats(), ::testing::ElementsAre(1.0F, 2.0F));
   const auto report = there_and_back<ToScheduler>(
       Role::scheduler, Report{1, 2, Purpose::evaluate, 3, {4, 5}, 0.5, 1.5, 6, 0.25, 9.0});

@@ -5,46 +5,13 @@
 #include <zlib.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <vector>
+
+#include "tests/support/temporary_folder.h"
 
 namespace steelyard {
 
 using Bytes = std::vector<std::uint8_t>;
-
-// A folder of its own, removed with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "steelyard-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
-    const std::filesystem::path file = path_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream stream(file, std::ios::binary);
-    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    return file;
-  }
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
-    return write(name, Bytes(text.begin(), text.end()));
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline Bytes joined(Bytes first, const Bytes& second) {
   first.insert(first.end(), second.begin(), second.end());

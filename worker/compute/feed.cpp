@@ -1,5 +1,7 @@
 #include "worker/compute/feed.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 
 namespace steelyard {
@@ -25,11 +27,12 @@ void Feed::close() {
   ready_.close();
 }
 
-std::shared_ptr<FeedRequest> Feed::request(Purpose purpose, std::uint64_t epoch, Interval positions) {
+std::shared_ptr<FeedRequest> Feed::request(Purpose purpose, std::uint64_t epoch, Interval positions,
+                                           LocalSteps local) {
   const DataSet& data = purpose == Purpose::train ? *data_.train : *data_.test;
   CHECK(positions.begin < positions.end && positions.end <= data.size(),
         "a request reaches beyond its data set");
-  auto request = std::make_shared<FeedRequest>(purpose, epoch, positions);
+  auto request = std::make_shared<FeedRequest>(purpose, epoch, positions, local);
   requests_.push(request);
   return request;
 }
@@ -58,8 +61,18 @@ void Feed::run() {
 
 // False once the feed is closed.
 bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
-  const SampleOrder order(data_, request->purpose, seed_, request->epoch);
-  Interval rest = request->positions;
+  const std::uint64_t steps = std::max<std::uint64_t>(1, request->local.steps);
+  for (std::uint64_t pass = 0; pass < request->local.passes; ++pass) {
+    const SampleOrder order(data_, request->purpose, seed_, request->epoch + pass);
+    for (std::uint64_t step = 0; step < steps && !request->cancelled(); ++step) {
+      if (!serve(request, order, part_of(request->positions, step, steps))) return false;
+    }
+  }
+  // Somebody may be waiting for a micro-batch that will not come.
+  return !request->cancelled() || ready_.push({request, nullptr});
+}
+
+bool Feed::serve(const std::shared_ptr<FeedRequest>& request, const SampleOrder& order, Interval rest) {
   while (!rest.empty() && !request->cancelled()) {
     if (!spare_) {
       const std::optional<BatchBuffer*> buffer = free_.pop();
@@ -70,8 +83,7 @@ bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
     rest.begin += spare_->fill(order, rest).count;
     if (!ready_.push({request, std::exchange(spare_, nullptr)})) return false;
   }
-  // Somebody may be waiting for a micro-batch that will not come.
-  return rest.empty() || ready_.push({request, nullptr});
+  return true;
 }
 
 }  // namespace steelyard

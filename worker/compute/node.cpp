@@ -1,17 +1,21 @@
 #include "worker/compute/node.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "nn/cpu/onednn.h"
+#include "nn/optimizer/vector.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
 
 constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then waits
 // Beyond these, announcements have no effect: of announced pieces, and of pieces that are not done.
+constexpr std::uint64_t most_steps = 1 << 24;  // local ones of a piece
 constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
 
@@ -50,7 +54,15 @@ Layout checked_layout(const nn::Model& model, const DataSets& data, const Job& j
 // Whether an announcement means this work. The piece alone is not enough: it may have been cut since.
 bool same_work(const Compute& a, const Compute& b) {
   return a.round == b.round && a.purpose == b.purpose && a.epoch == b.epoch && a.piece == b.piece &&
-         a.positions == b.positions;
+         a.positions == b.positions && a.local == b.local;
+}
+
+// Shorter by a factor, if the mean over so many positions is longer than the job wants it.
+void clip(std::span<float> gradient, std::uint64_t positions, double longest) {
+  const double norm = std::sqrt(nn::sum_of_squares(gradient)) / static_cast<double>(positions);
+  if (!(norm > longest)) return;
+  const auto factor = static_cast<float>(longest / norm);
+  for (float& value : gradient) value *= factor;
 }
 
 }  // namespace
@@ -63,7 +75,10 @@ ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, Data
       slices_(slices(checked_layout(model, data, job))),
       train_samples_(data.train->size()),
       test_samples_(data.test->size()),
+      local_(parse_sync(job.sync).is_local()),
+      clip_norm_(parse_sync(job.sync).at_once ? job.clip_norm : 0),
       gradients_(model.parameters()),
+      stepper_(job),
       pace_(slow),
       feed_(std::move(data), job.seed),
       inbox_(most_tasks) {
@@ -112,7 +127,14 @@ void ComputeNode::take(const Abandon& abandon) {
 
 bool ComputeNode::possible(const Compute& compute) const {
   const std::uint64_t samples = compute.purpose == Purpose::train ? train_samples_ : test_samples_;
-  return compute.positions.begin < compute.positions.end && compute.positions.end <= samples;
+  return compute.positions.begin < compute.positions.end && compute.positions.end <= samples &&
+         possible(compute.local, compute.purpose) &&
+         (compute.local.steps == 0 || compute.whole.contains(compute.positions));
+}
+
+bool ComputeNode::possible(const LocalSteps& local, Purpose purpose) const {
+  if (local.steps == 0) return !local_ || purpose == Purpose::evaluate;
+  return local_ && purpose == Purpose::train && local.passes > 0 && local.steps <= most_steps / local.passes;
 }
 
 void ComputeNode::announce(const Compute& compute) {
@@ -138,7 +160,8 @@ std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
 }
 
 std::shared_ptr<FeedRequest> ComputeNode::request(const Compute& compute) {
-  std::shared_ptr<FeedRequest> request = feed_.request(compute.purpose, compute.epoch, compute.positions);
+  std::shared_ptr<FeedRequest> request =
+      feed_.request(compute.purpose, compute.epoch, compute.positions, compute.local);
   given_.emplace_back(compute.round, request);
   return request;
 }
@@ -154,7 +177,13 @@ void ComputeNode::forget_expired() {
 void ComputeNode::run() {
   nn::onednn::use_this_thread_only();
   nn::Network network(model_);
-  while (const std::optional<Task> task = inbox_.pop()) compute(network, *task);
+  while (const std::optional<Task> task = inbox_.pop()) {
+    if (task->compute.local.steps > 0) {
+      compute_locally(network, *task);
+    } else {
+      compute(network, *task);
+    }
+  }
 }
 
 // Time begins with the first micro-batch in hand: reading the first samples is not computing, and while the
@@ -162,7 +191,7 @@ void ComputeNode::run() {
 void ComputeNode::compute(nn::Network& network, const Task& task) {
   const Compute& compute = task.compute;
   const bool training = compute.purpose == Purpose::train;
-  const std::shared_ptr<FloatBuffer> gradient = training ? gradients_.take() : nullptr;
+  const Gradient gradient = training ? gradients_.take() : nullptr;
   nn::Sums sums;
   Time start;
   std::uint64_t left = compute.positions.size();
@@ -174,14 +203,45 @@ void ComputeNode::compute(nn::Network& network, const Task& task) {
     sums += work(network, compute, *batch, first, last, gradient);
     left -= batch->count;
   }
+  if (training && clip_norm_ > 0) {
+    clip(gradient->span(), compute.positions.size(), clip_norm_);
+    post_finals(compute, gradient, slices_.size(), 0);
+  }
   answer(compute, seconds(steady_now() - start), sums);
+}
+
+// Time as above; stepping is computing. Sums are those of one pass, on average.
+void ComputeNode::compute_locally(nn::Network& network, const Task& task) {
+  const Compute& compute = task.compute;
+  const Gradient moved = gradients_.take(), gradient = gradients_.take();
+  stepper_.begin(compute, moved->span());
+  nn::Sums sums;
+  std::optional<Time> start;
+  for (std::uint64_t at = 0; at < compute.local.passes * compute.local.steps; ++at) {
+    const std::uint64_t pass = at / compute.local.steps, step = at % compute.local.steps;
+    const std::uint64_t size = part_of(compute.positions, step, compute.local.steps).size();
+    for (std::uint64_t left = size; left > 0;) {
+      const nn::MicroBatch* batch = feed_.next(task.request);
+      if (!batch) return;
+      if (!start) start = steady_now();
+      pace_.begin();
+      sums += network.train(stepper_.parameters(), *batch, gradient->span(), left != size, nullptr);
+      left -= batch->count;
+      if (left == 0) stepper_.step(gradient->span(), size, pass, step);
+      pace_.rest();
+    }
+  }
+  post_finals(compute, moved, slices_.size(), 0);
+  sums.loss /= static_cast<double>(compute.local.passes);
+  sums.correct /= compute.local.passes;
+  answer(compute, seconds(steady_now() - *start), sums);
 }
 
 // One micro-batch. The first of a piece overwrites what the recycled gradient held, the last one makes slices
 // final: the network finishes layers from the end of the flat buffer to its beginning, so a slice is final
 // once the gradient is final from its first float on.
 nn::Sums ComputeNode::work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch,
-                           bool first, bool last, const std::shared_ptr<FloatBuffer>& gradient) {
+                           bool first, bool last, const Gradient& gradient) {
   const std::span<const float> parameters = compute.parameters->span();
   pace_.begin();
   nn::Sums sums;
@@ -192,18 +252,26 @@ nn::Sums ComputeNode::work(nn::Network& network, const Compute& compute, const n
     const nn::FinalRange on_final = [&](std::uint64_t begin, std::uint64_t) {
       if (open == 0 || slices_[open - 1].begin < begin) return;
       pace_.rest();  // a slow processor would have come here later
-      for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
-        const Slice& slice = slices_[open - 1];
-        const std::span<const float> values = gradient->span().subspan(slice.begin, slice.size());
-        post(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
-                   Blob::of_floats(gradient, values)});
-      }
+      open = post_finals(compute, gradient, open, begin);
     };
-    sums = network.train(parameters, batch, gradient->span(), !first, last ? &on_final : nullptr);
-    CHECK(!last || open == 0, "a slice of the gradient never became final");
+    const bool tell = last && clip_norm_ == 0;
+    sums = network.train(parameters, batch, gradient->span(), !first, tell ? &on_final : nullptr);
+    CHECK(!tell || open == 0, "a slice of the gradient never became final");
   }
   pace_.rest();
   return sums;
+}
+
+// Of slices [0, open) those that lie behind `begin`, from the last; which are still open then.
+std::size_t ComputeNode::post_finals(const Compute& compute, const Gradient& values, std::size_t open,
+                                     std::uint64_t begin) {
+  for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
+    const Slice& slice = slices_[open - 1];
+    const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
+    post(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
+               Blob::of_floats(values, its)});
+  }
+  return open;
 }
 
 void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums& sums) {

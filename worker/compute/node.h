@@ -2,7 +2,8 @@
 // slow, so they are asked for by message and answered by message, and the worker goes on speaking meanwhile.
 //
 //  Compute, to train     one Final for each slice, the last slices first, as soon as its gradient will change
-//                        no more; then Computed
+//                        no more; then Computed. With local steps, the Finals come at the end and hold how
+//                        far the steps went (worker/compute/local_steps.h)
 //  Compute, to evaluate  Computed
 //  Compute without parameters
 //                        an announcement: its first micro-batches are prepared while the parameters are on
@@ -13,6 +14,9 @@
 // Pieces are computed in the order in which they are given. A gradient is the sum over the positions of its
 // piece and a function of (job, parameters, piece) alone. Pieces that this data set does not have are ignored
 // and counted.
+//
+// Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
+// each piece's mean gradient is clipped here, and then all Finals come at the end too.
 //
 // Threads: give() and the destructor from the worker's; one that computes; and the feed's, which reads
 // samples.
@@ -28,6 +32,7 @@
 #include "nn/network.h"
 #include "wire/transport/link.h"
 #include "worker/compute/feed.h"
+#include "worker/compute/local_steps.h"
 #include "worker/compute/meter.h"
 #include "worker/compute/pace.h"
 
@@ -53,12 +58,14 @@ class ComputeNode {
     Compute compute;
     std::shared_ptr<FeedRequest> request;
   };
+  using Gradient = std::shared_ptr<FloatBuffer>;
 
   // On the worker's thread.
   void take(const Compute& compute);
   void take(const Abandon& abandon);
   void announce(const Compute& compute);
   [[nodiscard]] bool possible(const Compute& compute) const;
+  [[nodiscard]] bool possible(const LocalSteps& local, Purpose purpose) const;
   [[nodiscard]] std::shared_ptr<FeedRequest> request_for(const Compute& compute);
   std::shared_ptr<FeedRequest> request(const Compute& compute);
   void forget_expired();
@@ -66,8 +73,11 @@ class ComputeNode {
   // On the computing thread.
   void run();
   void compute(nn::Network& network, const Task& task);
+  void compute_locally(nn::Network& network, const Task& task);
   nn::Sums work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch, bool first,
-                bool last, const std::shared_ptr<FloatBuffer>& gradient);
+                bool last, const Gradient& gradient);
+  std::size_t post_finals(const Compute& compute, const Gradient& values, std::size_t open,
+                          std::uint64_t begin);
   void answer(const Compute& compute, double seconds, const nn::Sums& sums);
   void post(ToWorker message);
 
@@ -77,6 +87,8 @@ class ComputeNode {
   const nn::Model model_;
   const std::vector<Slice> slices_;
   const std::uint64_t train_samples_, test_samples_;
+  const bool local_;        // the job has local steps
+  const double clip_norm_;  // of a piece's mean gradient; 0: never
 
   // The worker's thread.
   std::deque<Task> announced_;                                       // in the order of their requests
@@ -85,6 +97,7 @@ class ComputeNode {
 
   // The computing thread.
   BufferPool gradients_;
+  LocalStepper stepper_;
   Pace pace_;
   Meter meter_;
   Reading reading_;

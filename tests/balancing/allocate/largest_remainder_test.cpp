@@ -26,7 +26,15 @@ std::vector<std::uint64_t> shares_of(std::vector<double> weights, std::uint64_t 
 // The worked example with which the survey of LB-BSP, DLB and LBB explains the rounding of DLB (Ye et al.
 // 2023).
 TEST(LargestRemainder, SurveyExampleOfDlb) {
-  EXPECT_THAT(shares_of({13.7, 16.5, 19.6, 14.2}, 64), ElementsAre(14, 16, 20, 14));
+  const std::vector<std::uint64_t> shares = shares_of({13.7, 16.5, 19.6, 14.2}, 64);
+  EXPECT_THAT(shares, ElementsAre(14, 16, 20, 14));
+  // The intervals of the data set that follow from it.
+  const std::vector<double> ends{0.22, 0.47, 0.78, 1};
+  double end = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    end += static_cast<double>(shares[i]) / 64;
+    EXPECT_NEAR(end, ends[i], 0.005) << i;
+  }
 }
 
 // LB-BSP (Chen et al. 2020): x_i = X v_i / sum v, at speeds 100:80:40:20.

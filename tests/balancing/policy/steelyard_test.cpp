@@ -30,6 +30,49 @@ TEST(Steelyard, FindsTheOptimumOfTable2InAFewRounds) {
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_NEAR(static_cast<double>(rounds[29].share(i)), best[i], 1);
 }
 
+// The first round of a real run takes a hundred times as long as the later ones. What is learned of the speed
+// then must not make the fixed costs of the later rounds look like all of their time: that gave one worker
+// next to nothing, then everything.
+TEST(Steelyard, AColdFirstRoundDoesNotTipTheLine) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::vector<arena::Machine> machines{{{0.01, 0.001}, "cpu"}, {{0.01, 0.003}, "cpu"}};
+    for (arena::Machine& machine : machines) machine.jitter = 0.3;
+    Scenario scenario("", 256, 40, machines, seed);
+    scenario.warm_up(200);
+    Steelyard policy;
+    const std::vector<Round> rounds = arena::play(scenario, policy);
+    for (std::size_t k = 2; k < rounds.size(); ++k) {
+      EXPECT_GE(rounds[k].share(0), 96u) << "seed " << seed << ", round " << k + 1;  // best: 192
+      EXPECT_GE(rounds[k].share(1), 16u) << "seed " << seed << ", round " << k + 1;  // best: 64
+    }
+  }
+}
+
+// Compute and communication: who needs 100 ms more for its exchange than the others has that much less time.
+TEST(Steelyard, ASlowLinkLeavesLessTimeToCompute) {
+  std::vector<arena::Machine> machines(3, arena::Machine{{5, 1}, "gpu", 0.01});
+  machines[2].link_ms = 100;
+  Scenario scenario("", 600, 40, machines, 3);
+  scenario.exchange_ms = 30;
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  for (std::size_t k = 12; k < rounds.size(); ++k) {
+    EXPECT_NEAR(static_cast<double>(rounds[k].share(2)), (600 - 2 * 100) / 3.0, 8) << "round " << k + 1;
+    EXPECT_NEAR(static_cast<double>(rounds[k].share(0)), (600 + 100) / 3.0, 8) << "round " << k + 1;
+  }
+}
+
+// A process that was stopped for half a minute, and everybody's first round after it.
+TEST(Steelyard, AStoppedProcessIsForgotten) {
+  Scenario scenario("", 512, 120, arena::lbb_table_2(), 4);
+  scenario.outlier(1, 60, 300);
+  Steelyard policy;
+  const std::vector<Round> rounds = arena::play(scenario, policy);
+  for (std::size_t k = 60; k < 120; ++k) {
+    EXPECT_NEAR(static_cast<double>(rounds[k].share(1)), 167, 9) << "round " << k + 1;
+  }
+}
+
 TEST(Steelyard, NoiseMovesLittle) {
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 300, arena::lbb_table_2(0.02), 4), policy);

@@ -1,10 +1,8 @@
 #include "tests/wire/transport/nets.h"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <map>
 
+#include "tests/support/temporary_folder.h"
 #include "wire/transport/local.h"
 #include "wire/transport/zmq.h"
 
@@ -22,21 +20,13 @@ class LocalNet : public Net {
 
 class ZmqNet : public Net {
  public:
-  explicit ZmqNet(bool ipc) {
-    if (!ipc) return;
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "steelyard-nets-").string() + std::string(6, 'X');
-    if (mkdtemp(pattern.data()) != nullptr) directory_ = pattern;
-  }
-  ~ZmqNet() override {
-    if (!directory_.empty()) std::filesystem::remove_all(directory_);
-  }
+  explicit ZmqNet(bool ipc) : ipc_(ipc) {}
 
   std::unique_ptr<Link> listener(NodeId node) override {
     auto link = std::make_unique<ZmqLink>(context_, node);
     std::string& endpoint = endpoints_[node];  // the former one, if it was there before
     if (endpoint.empty()) {
-      endpoint = directory_.empty() ? "tcp://127.0.0.1:*" : "ipc://" + directory_ + '/' + to_string(node);
+      endpoint = ipc_ ? "ipc://" + sockets_.path(to_string(node)) : "tcp://127.0.0.1:*";
     }
     endpoint = link->listen(endpoint);
     return link;
@@ -48,7 +38,8 @@ class ZmqNet : public Net {
   }
 
  private:
-  std::string directory_;  // of ipc
+  const bool ipc_;
+  const TemporaryFolder sockets_;  // of ipc
   ZmqContext context_;
   std::map<NodeId, std::string> endpoints_;
 };

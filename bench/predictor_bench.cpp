@@ -1,0 +1,155 @@
+// Predictors side by side: how far off they are one round ahead, and what a prediction costs. Deterministic
+// but for the cost. The limit of every error is that of `last`, which says that all stays as it was.
+//
+// Traces: five made-up ones with 3 % of noise, and two recorded in real runs (bench/traces). Errors are root
+// mean squares of the logarithm of predicted over measured speed, in percent, from the 40th round on: every
+// predictor starts with other rules (NARX: EMA until 32 samples).
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "balancing/predict/predictors.h"
+#include "bench/sections.h"
+#include "core/random.h"
+
+namespace steelyard::bench {
+namespace {
+
+struct Point {
+  double speed;
+  double cpu = -1;  // told before the round; -1: nothing is
+};
+// What several workers did; each is predicted by a predictor of its own.
+struct Trace {
+  std::string name;
+  std::vector<std::vector<Point>> workers;
+};
+
+constexpr std::size_t settled = 40, length = 600;
+
+// `speed_at` gives the speed without noise, and may set the CPU share.
+template <class SpeedAt>
+Trace made_up(const std::string& name, std::uint64_t seed, SpeedAt speed_at) {
+  Trace trace{name, {}};
+  for (std::uint64_t worker = 0; worker < 4; ++worker) {
+    Random random(hash(seed, worker));
+    std::vector<Point>& points = trace.workers.emplace_back();
+    for (std::size_t k = 0; k < length; ++k) {
+      Point point{0, -1};
+      point.speed = speed_at(k, random, point) * std::exp(0.03 * random.normal());
+      points.push_back(point);
+    }
+  }
+  return trace;
+}
+
+std::vector<Trace> made_up_traces(std::uint64_t seed) {
+  std::vector<Trace> all;
+  all.push_back(made_up("steady", seed, [](std::size_t, Random&, Point&) { return 1000.0; }));
+  all.push_back(made_up("steps", seed,
+                        [](std::size_t k, Random&, Point&) { return k / 60 % 2 == 0 ? 1000.0 : 500.0; }));
+  all.push_back(made_up("waves", seed, [](std::size_t k, Random&, Point&) {
+    return 1000 * (1 + 0.4 * std::sin(0.2 * static_cast<double>(k)));
+  }));
+  all.push_back(made_up("walk", seed, [level = 1000.0](std::size_t k, Random& random, Point&) mutable {
+    level = k == 0 ? 1000 : std::clamp(level * std::exp(0.05 * random.normal()), 300.0, 3000.0);
+    return level;
+  }));
+  // The CPU share leads: it is told before the round, and speed is in proportion.
+  all.push_back(
+      made_up("co-tenant", seed, [share = 1.0](std::size_t k, Random& random, Point& point) mutable {
+        if (k == 0 || random.below(10) == 0) share = random.below(2) == 0 ? 1 : 0.3 + 0.6 * random.uniform();
+        point.cpu = share;
+        return 1000 * share;
+      }));
+  return all;
+}
+
+// "samples ms" of every worker on a line; # starts a comment.
+Trace recorded(const std::string& name) {
+  const auto file = std::filesystem::path(__FILE__).parent_path() / "traces" / (name + ".txt");
+  std::ifstream stream(file);
+  expect(stream.is_open(), "predictors: " + file.string() + " cannot be read");
+  Trace trace{name + ", recorded", {}};
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    double samples = 0, ms = 0;
+    for (std::size_t worker = 0; words >> samples >> ms; ++worker) {
+      if (worker == trace.workers.size()) trace.workers.emplace_back();
+      trace.workers[worker].push_back({1000 * samples / ms, -1});
+    }
+  }
+  expect(!trace.workers.empty() && trace.workers[0].size() > 2 * settled,
+         "predictors: " + file.string() + " is too short");
+  return trace;
+}
+
+// Percent.
+double error(const std::string& predictor, const Trace& trace, std::uint64_t seed) {
+  double squares = 0;
+  std::size_t count = 0;
+  for (const std::vector<Point>& points : trace.workers) {
+    const auto it = balancing::make_predictor(predictor, seed);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      const double predicted = it->predict(points[k].cpu, -1);
+      if (k >= settled) {
+        expect(predicted > 0 && std::isfinite(predicted), "predictors: " + predictor + " predicts nonsense");
+        squares += std::pow(std::log(predicted / points[k].speed), 2), ++count;
+      }
+      it->observe(points[k].speed, points[k].cpu, -1);
+    }
+  }
+  return 100 * std::sqrt(squares / static_cast<double>(count));
+}
+
+// Microseconds of one round of one worker: predict, then learn.
+double cost(const std::string& predictor, const Trace& trace, std::uint64_t seed, Duration duration) {
+  const auto it = balancing::make_predictor(predictor, seed);
+  std::size_t rounds = 0;
+  double sum = 0;
+  const Duration begin = thread_cpu_time();
+  // The clock is looked at once in a length: looking takes longer than the simplest of them.
+  for (; rounds % length != 0 || rounds == 0 || thread_cpu_time() - begin < duration; ++rounds) {
+    const Point& point = trace.workers[0][rounds % length];
+    sum += it->predict(point.cpu, -1);
+    it->observe(point.speed, point.cpu, -1);
+  }
+  expect(sum > 0, "predictors: " + predictor + " predicts nothing");
+  return seconds(thread_cpu_time() - begin) * 1e6 / static_cast<double>(rounds);
+}
+
+Spread exactly(double value) { return {value, value, value}; }
+
+}  // namespace
+
+void predictor_section(const Effort& effort, Table& table) {
+  const std::vector<std::string> names = balancing::predictor_names();
+  std::vector<Trace> traces = made_up_traces(effort.seed);
+  for (const char* name : {"demo", "quick"}) traces.push_back(recorded(name));
+  table.section("predictors: error one round ahead, percent of the speed");
+  for (const Trace& trace : traces) {
+    const double last = error("last", trace, effort.seed);
+    for (const std::string& name : names) {
+      table.add({trace.name + ": " + name,
+                 "%",
+                 exactly(error(name, trace, effort.seed)),
+                 "last",
+                 exactly(last),
+                 true,
+                 {}});
+    }
+  }
+  table.section("predictors: microseconds to predict and to learn, per worker and round");
+  std::vector<std::function<double()>> sides;
+  for (const std::string& name : names) {
+    sides.emplace_back([&, name] { return cost(name, traces[4], effort.seed, effort.reading / 4); });
+  }
+  const std::vector<Spread> spreads = alternate(effort.pairs, sides);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    table.add({names[i], "us", spreads[i], "last", spreads[0], true, {}});
+  }
+}
+
+}  // namespace steelyard::bench

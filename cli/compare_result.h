@@ -1,0 +1,71 @@
+// What a comparison is about and what came out of it: plain data, the same for jobs (real processes) and for
+// scenarios (virtual time).
+//
+// Seconds are seconds of training: evaluations, which are the same work for everybody, are left out.
+// Updates are versions of the parameters: one a round, and one for each worker of a round where each push is
+// applied at once. What is not known is negative.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace steelyard {
+
+// Who takes part: a policy and a sync mode, on all workers or on one of them alone.
+struct Entrant {
+  std::string policy, sync = "bsp";
+  std::string alone;  // the only worker; empty: all take part
+
+  bool operator==(const Entrant&) const = default;
+};
+std::string label(const Entrant& entrant);        // "lb-bsp bsp", "gtx1070-b alone"
+std::string plain_label(const Entrant& entrant);  // the same as a part of file names: "equal-ssp-2"
+
+// The test set, looked at once during a run.
+struct Evaluation {
+  double seconds = 0;  // of training before it
+  std::uint64_t updates = 0;
+  double accuracy = 0;  // 0..1
+};
+
+// How fast a worker computed; the exchange is not in it.
+struct WorkerSpeed {
+  std::string name;
+  double samples = 0, seconds = 0;
+};
+
+// One run of an entrant.
+struct Trial {
+  std::string failure;    // why there is no result; empty: there is one
+  bool hopeless = false;  // the set-up is wrong: it would fail again
+  double seconds = 0;
+  double samples = 0;
+  std::uint64_t updates = 0;
+  double percent_of_ideal = -1;
+  double accuracy = -1;  // at the last evaluation
+  std::vector<Evaluation> evaluations;
+  std::vector<WorkerSpeed> workers;
+  std::string directory;  // of a real run
+
+  [[nodiscard]] bool good() const { return failure.empty(); }
+  [[nodiscard]] double samples_per_s() const { return seconds > 0 ? samples / seconds : -1; }
+};
+
+struct Entry {
+  Entrant entrant;
+  std::vector<Trial> trials;  // trial r of all entries has the same seed
+};
+
+struct Comparison {
+  std::string kind;        // "job" or "scenario"
+  std::string name;        // of the job or scenario
+  std::string directory;   // where the runs are; empty: nowhere
+  std::uint64_t seed = 1;  // of the first repeat; the next has the next
+  std::uint64_t repeats = 1;
+  double target = 0;         // accuracy whose time is asked for; 0: none
+  bool interrupted = false;  // not all of the runs are there
+  std::vector<Entry> entries;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,40 @@
+// What a profile consists of, and how it is shown: sizes of batches, times, and how sure they are. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace steelyard {
+
+struct ProfilePoint {
+  std::uint64_t samples = 0;
+  double ms = 0;      // the median
+  double spread = 0;  // between the quartiles, relative to the median: half of the measurements lie in it
+};
+
+struct Profile {
+  std::string name, device, model, data;
+  unsigned workers = 1, repeats = 0;
+  std::vector<ProfilePoint> alone;     // one worker, nobody else
+  std::vector<ProfilePoint> together;  // each of all workers, all of them computing
+};
+
+// 1, 2, 4, 8, then in steps of a half: 12, 16, 24, 32, 48, ... and `most` itself.
+std::vector<std::uint64_t> profile_sizes(std::uint64_t most);
+
+// The point that measurements in seconds make. They are not empty.
+ProfilePoint profile_point(std::uint64_t samples, std::vector<double> seconds);
+
+// A line through the points, low order first, in ms: what `time_ms` of a scenario and `curves_ms` of the
+// policy `static` take. Fitted to relative errors; neither term is negative. `error` is the largest relative
+// one.
+struct ProfileLine {
+  double constant = 0, per_sample = 0, error = 0;
+};
+ProfileLine profile_line(const std::vector<ProfilePoint>& points);
+
+std::string profile_table(const Profile& profile);
+std::string profile_json(const Profile& profile);  // what a scenario's worker names with profile = "FILE"
+
+}  // namespace steelyard

@@ -1,0 +1,148 @@
+#include "cli/scenario_section.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/job_source.h"
+#include "cli/near_match.h"
+#include "cli/toml_text.h"
+
+namespace steelyard {
+namespace {
+
+constexpr double no_limit = 1e15;
+
+std::string range(const char* kind, double least, double most) {
+  return std::string("give a ") + kind + " from " + number_text(least) +
+         (most < no_limit ? " to " + number_text(most) : " on");
+}
+
+const toml::table no_keys;
+
+}  // namespace
+
+struct ScenarioSection::Table {
+  const toml::table& it;
+};
+
+ScenarioSection::ScenarioSection(const JobSource& source, std::string title, const Table& table)
+    : source_(&source), title_(std::move(title)), table_(std::make_shared<const Table>(table)) {}
+
+ScenarioSection ScenarioSection::of(const JobSource& source, const std::string& name,
+                                    const std::string& part) {
+  const toml::node_view<const toml::node> node = source.root()[name];
+  const toml::table* table = part.empty() ? node.as_table() : node[part].as_table();
+  const std::string title = "[" + name + (part.empty() ? "" : "." + part) + "]";
+  return {source, title, Table{table != nullptr ? *table : no_keys}};
+}
+
+std::vector<ScenarioSection> ScenarioSection::all_of(const JobSource& source, const std::string& name) {
+  std::vector<ScenarioSection> sections;
+  const toml::array* all = source.root()[name].as_array();
+  if (all == nullptr) return sections;
+  for (const toml::node& node : *all)
+    sections.push_back(ScenarioSection(source, "[[" + name + "]]", Table{*node.as_table()}));
+  return sections;
+}
+
+bool ScenarioSection::number(const char* key, double& into, double least, double most) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const auto value = node->value<double>();
+  if (!value || !node->is_number() || !std::isfinite(*value) || *value < least || *value > most) {
+    refuse(key, range("number", least, most));
+  }
+  into = *value;
+  return true;
+}
+
+bool ScenarioSection::whole(const char* key, std::uint64_t& into, double least, double most) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const auto value = node->value_exact<std::int64_t>();
+  if (!value || static_cast<double>(*value) < least || static_cast<double>(*value) > most) {
+    refuse(key, range("whole number", least, most));
+  }
+  into = static_cast<std::uint64_t>(*value);
+  return true;
+}
+
+bool ScenarioSection::text(const char* key, std::string& into, const std::vector<std::string>& choices) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const auto value = node->value_exact<std::string>();
+  if (!value || value->empty()) refuse(key, "give a text in quotes");
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), *value) == choices.end()) {
+    refuse(key, "there is no such" + did_you_mean(*value, choices) + " (there are: " + joined(choices) + ")");
+  }
+  into = *value;
+  return true;
+}
+
+bool ScenarioSection::flag(const char* key, bool& into) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const auto value = node->value_exact<bool>();
+  if (!value) refuse(key, "give true or false");
+  into = *value;
+  return true;
+}
+
+bool ScenarioSection::numbers(const char* key, std::vector<double>& into) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const toml::array* list = node->as_array();
+  if (list == nullptr || list->empty() || list->size() > 16) {
+    refuse(key, "give a list of 1 to 16 numbers, as in [5.9, 0.59]");
+  }
+  into.clear();
+  for (const toml::node& it : *list) {
+    const auto value = it.is_number() ? it.value<double>() : std::nullopt;
+    if (!value || !std::isfinite(*value)) refuse(key, "give numbers only, as in [5.9, 0.59]");
+    into.push_back(*value);
+  }
+  return true;
+}
+
+std::map<std::string, std::string> ScenarioSection::options() const {
+  std::map<std::string, std::string> all;
+  for (auto&& [name, node] : table_->it) {
+    const std::string key(name.str());
+    if (node.is_table() || node.is_array()) {
+      refuse(key.c_str(), "give a text, a number, true or false");
+    }
+    const auto text = node.value_exact<std::string>();
+    all[key] = text ? *text : shown(node);
+  }
+  return all;
+}
+
+void ScenarioSection::demand(bool holds, const char* key, const std::string& what) const {
+  if (holds) return;
+  const toml::node* node = table_->it.get(key);
+  source_->refuse("", node != nullptr ? node->source() : table_->it.source(), what);
+}
+
+void ScenarioSection::finish() const {
+  for (auto&& [name, node] : table_->it) {
+    const std::string key(name.str());
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    source_->refuse("", name.source(),
+                    "unknown key \"" + key + "\" in " + title_ + did_you_mean(key, known_) +
+                        " (there are: " + joined(known_) + ")");
+  }
+}
+
+bool ScenarioSection::given(const char* key) const { return table_->it.contains(key); }
+
+const ScenarioSection::Table& ScenarioSection::look_for(const char* key) {
+  known_.emplace_back(key);
+  return *table_;
+}
+
+void ScenarioSection::refuse(const char* key, const std::string& what) const {
+  const toml::node& node = *table_->it.get(key);
+  source_->refuse("", node.source(), std::string(key) + " = " + shown(node) + " in " + title_ + ": " + what);
+}
+
+}  // namespace steelyard

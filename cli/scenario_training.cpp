@@ -1,0 +1,106 @@
+#include "cli/scenario_training.h"
+
+#include <charconv>
+
+#include "cli/job_file.h"
+#include "cli/prepare_job.h"
+#include "cli/toml_text.h"
+#include "sim/training/real_training.h"
+
+namespace steelyard {
+namespace {
+
+constexpr double billion = 1e9;
+constexpr const char* training_keys[] = {
+    "model",    "data",      "optimizer",      "momentum",       "weight_decay",
+    "lr",       "schedule",  "warmup",         "step_epochs",    "step_factor",
+    "final_lr", "clip_norm", "evaluate_every", "target_accuracy"};
+
+// The keys of a job file's [train], with its names and ranges (steelyard help job).
+void read_keys(ScenarioSection& section, Job& job) {
+  std::string optimizer = "momentum", schedule = "constant";
+  section.text("model", job.model);
+  section.text("data", job.data);
+  section.text("optimizer", optimizer, {"sgd", "momentum", "nesterov"});
+  section.number("momentum", job.optimizer.momentum, 0, 1);
+  section.number("weight_decay", job.optimizer.weight_decay, 0, billion);
+  section.number("lr", job.schedule.base, 1e-12, billion);
+  section.text("schedule", schedule, {"constant", "step", "cosine"});
+  section.number("warmup", job.schedule.warmup, 0, 1);
+  section.number("step_epochs", job.schedule.step_epochs, 1e-9, billion);
+  section.number("step_factor", job.schedule.step_factor, 1e-9, billion);
+  section.number("final_lr", job.schedule.final, 0, billion);
+  section.number("clip_norm", job.clip_norm, 0, billion);
+  section.whole("evaluate_every", job.evaluate_every, 0, billion);
+  section.number("target_accuracy", job.target_accuracy, 0, 1);
+  using Kind = nn::Optimizer::Kind;
+  job.optimizer.kind = optimizer == "sgd"        ? Kind::sgd
+                       : optimizer == "momentum" ? Kind::momentum
+                                                 : Kind::nesterov;
+  using Course = nn::Schedule::Kind;
+  job.schedule.kind = schedule == "constant" ? Course::constant
+                      : schedule == "step"   ? Course::step
+                                             : Course::cosine;
+  section.demand(job.optimizer.momentum < 1, "momentum", "momentum must be below 1");
+  section.demand(job.schedule.warmup < 1, "warmup", "warmup must be below 1");
+}
+
+std::map<std::string, double> numbers_of(const ScenarioSection& model) {
+  std::map<std::string, double> numbers;
+  for (const auto& [key, text] : model.options()) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    model.demand(error == std::errc() && rest == text.data() + text.size(), key.c_str(),
+                 key + " in [model]: an option of a model is a number");
+    numbers[key] = value;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+void read_training(ScenarioSection& section, const ScenarioSection& model, const ScenarioSection& data,
+                   const Extensions& extensions, sim::Scenario& scenario) {
+  bool train = false;
+  section.flag("train", train);
+  Job job;
+  read_keys(section, job);
+  if (!train) {
+    for (const char* key : training_keys) {
+      section.demand(
+          !section.given(key), key,
+          quoted(key) + " in [job] means something beside train = true only: add that, or leave it out");
+    }
+    for (const auto* options : {&model, &data}) {
+      const auto given = options->options();
+      if (given.empty()) continue;
+      options->demand(false, given.begin()->first.c_str(),
+                      "[model] and [data] mean something beside train = true in [job] only");
+    }
+    return;
+  }
+  section.demand(!section.given("samples_per_epoch"), "samples_per_epoch",
+                 "samples_per_epoch follows from the data beside train = true: leave it out");
+  job.model_options = numbers_of(model);
+  job.data_options = data.options();
+  job.seed = scenario.seed;
+  job.global_batch = scenario.global_batch;
+  job.epochs = scenario.epochs;
+  job.rounds = scenario.rounds;
+  if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+  Prepared prepared = prepare(job, extensions);
+  set_samples(job, prepared.data.train->size(), prepared.data.test->size());
+
+  auto training = std::make_shared<sim::RealTraining>(std::move(prepared.model), std::move(prepared.data));
+  training->model_name = job.model;
+  training->data_name = job.data;
+  training->optimizer = job.optimizer;
+  training->schedule = job.schedule;
+  training->clip_norm = job.clip_norm;
+  training->evaluate_every = job.evaluate_every;
+  scenario.samples_per_epoch = job.train_samples;
+  scenario.target_accuracy = job.target_accuracy;
+  scenario.training = std::move(training);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,15 @@
+// What of a scenario is a real training: train = true in [job], and the keys that a job file has for it.
+#pragma once
+
+#include "cli/run.h"
+#include "cli/scenario_section.h"
+#include "sim/scenario.h"
+
+namespace steelyard {
+
+// Reads the keys of a training from [job], and the options of [model] and [data]; opens the data and makes
+// the model. Without train = true, any of them is refused. Length and batch of the job are known already.
+void read_training(ScenarioSection& job, const ScenarioSection& model, const ScenarioSection& data,
+                   const Extensions& extensions, sim::Scenario& scenario);
+
+}  // namespace steelyard

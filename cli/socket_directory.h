@@ -1,0 +1,27 @@
+// A directory for sockets that only this user can enter; gone when the run is over.
+//
+// Who is killed cannot tidy up, so the next run does: the owner holds a lock on its directory, which ends
+// with the process whatever ends that, and a directory of this name without a lock belongs to nobody. Only
+// sockets are ever removed, and the directory if nothing else is in it.
+#pragma once
+
+#include <string>
+
+namespace steelyard {
+
+class SocketDirectory {
+ public:
+  SocketDirectory();  // where temporary files are; throws Failure if nothing can be made there
+  ~SocketDirectory();
+  SocketDirectory(const SocketDirectory&) = delete;
+  SocketDirectory& operator=(const SocketDirectory&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string endpoint(const std::string& name) const { return "ipc://" + path_ + "/" + name; }
+
+ private:
+  std::string path_;
+  int lock_ = -1;  // open and locked; children do not inherit it
+};
+
+}  // namespace steelyard

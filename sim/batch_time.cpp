@@ -1,0 +1,99 @@
+#include "sim/batch_time.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/stats.h"
+
+namespace steelyard::sim {
+namespace {
+
+constexpr int line_points = 33;  // that a curve is looked at to find the line through it
+
+// The slope from the first point to the last: single pairs of neighbours are noisier.
+double overall_slope(std::span<const MeasuredTime> curve) {
+  const MeasuredTime &first = curve.front(), &last = curve.back();
+  if (last.samples == first.samples) return first.ms / first.samples;
+  return (last.ms - first.ms) / (last.samples - first.samples);
+}
+
+double between(const MeasuredTime& a, const MeasuredTime& b, double samples) {
+  return a.ms + (b.ms - a.ms) * (samples - a.samples) / (b.samples - a.samples);
+}
+
+// Neighbours that fall are pooled until none do ("pool adjacent violators").
+void never_fall(std::vector<MeasuredTime>& curve) {
+  struct Pool {
+    double sum = 0;
+    std::size_t count = 0;
+    [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
+  };
+  std::vector<Pool> pools;
+  for (const MeasuredTime& point : curve) {
+    pools.push_back({point.ms, 1});
+    while (pools.size() > 1 && pools.back().mean() < pools[pools.size() - 2].mean()) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      pools.back().sum += last.sum;
+      pools.back().count += last.count;
+    }
+  }
+  auto point = curve.begin();
+  for (const Pool& pool : pools) {
+    for (std::size_t i = 0; i < pool.count; ++i) (point++)->ms = pool.mean();
+  }
+}
+
+}  // namespace
+
+double polynomial(std::span<const double> coefficients, double x) {
+  double value = 0;
+  for (std::size_t power = coefficients.size(); power-- > 0;) value = value * x + coefficients[power];
+  return value;
+}
+
+std::vector<MeasuredTime> as_curve(std::vector<MeasuredTime> measured) {
+  std::ranges::stable_sort(measured, {}, &MeasuredTime::samples);
+  std::vector<MeasuredTime> curve;
+  for (auto it = measured.begin(); it != measured.end();) {
+    std::vector<double> times;
+    const double samples = it->samples;
+    for (; it != measured.end() && it->samples == samples; ++it) times.push_back(it->ms);
+    curve.push_back({samples, median(times)});
+  }
+  never_fall(curve);
+  return curve;
+}
+
+double on_curve(std::span<const MeasuredTime> curve, double samples) {
+  CHECK(!curve.empty(), "a curve has points");
+  const MeasuredTime &first = curve.front(), &last = curve.back();
+  if (samples >= last.samples) return last.ms + overall_slope(curve) * (samples - last.samples);
+  if (samples <= first.samples) {
+    const double proportional = first.ms * samples / first.samples;
+    return curve.size() == 1 ? proportional : std::max(between(first, curve[1], samples), proportional);
+  }
+  const auto above = std::ranges::upper_bound(curve, samples, {}, &MeasuredTime::samples);
+  return between(*std::prev(above), *above, samples);
+}
+
+std::vector<double> line_through(std::span<const MeasuredTime> curve, std::uint64_t most) {
+  const double stride = static_cast<double>(most - 1) / (line_points - 1);
+  double mean_x = 0, mean_y = 0, xy = 0, xx = 0;
+  for (int pass = 0; pass < 2; ++pass) {  // first the means, then what is around them
+    for (int i = 0; i < line_points; ++i) {
+      const double x = 1 + i * stride, y = on_curve(curve, x);
+      if (pass == 0) {
+        mean_x += x / line_points;
+        mean_y += y / line_points;
+      } else {
+        xy += (x - mean_x) * (y - mean_y);
+        xx += (x - mean_x) * (x - mean_x);
+      }
+    }
+  }
+  const double slope = xx > 0 ? xy / xx : 0;
+  return {std::max(0.0, mean_y - slope * mean_x), slope};
+}
+
+}  // namespace steelyard::sim

@@ -1,0 +1,69 @@
+#include "sim/training/real_training.h"
+
+#include "core/check.h"
+#include "core/queue.h"
+
+namespace steelyard::sim {
+namespace {
+
+constexpr NodeId everybody{Role::worker, 1};      // the node computes for all workers, by turns
+constexpr std::size_t answers_at_most = 1 << 16;  // slices of a model, and the report
+
+// The compute node as a function: an order is given, and its answer waited for. Real time passes meanwhile,
+// virtual time does not.
+class ComputeNodeTrainer final : public Trainer, private Link {
+ public:
+  ComputeNodeTrainer(const nn::Model& model, const DataSets& data, const Job& job)
+      : answers_(answers_at_most), node_(*this, everybody, model, data, job) {}
+
+  Computation compute(const Compute& order) override {
+    node_.give({everybody, compute_node, Message(std::in_place_type<ToCompute>, order)});
+    CHECK(node_.ignored() == 0, "the scheduler asks for positions that there are");
+    Computation done;
+    for (;;) {
+      const std::optional<ToWorker> answer = answers_.pop();
+      CHECK(answer.has_value(), "the compute node answers every order");
+      if (const auto* final = std::get_if<Final>(&*answer)) done.finals.push_back(*final);
+      const auto* computed = std::get_if<Computed>(&*answer);
+      if (computed == nullptr) continue;
+      done.loss = computed->report.loss;
+      done.correct = computed->report.correct;
+      return done;
+    }
+  }
+
+ private:
+  // The node's mail, on its own thread.
+  void post(Envelope envelope) override { answers_.push(std::get<ToWorker>(std::move(envelope.message))); }
+  void connect(NodeId, const std::string&) override {}
+  void disconnect(NodeId) override {}
+  void send(Envelope) override {}
+  std::optional<Envelope> receive(Time) override { return {}; }
+
+  BoundedQueue<ToWorker> answers_;
+  ComputeNode node_;  // last: it posts to the queue
+};
+
+}  // namespace
+
+void RealTraining::describe(Job& job) const {
+  job.model = model_name;
+  job.data = data_name;
+  job.layout = model.layout();
+  job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
+  job.test_samples = data.test->size();
+  job.optimizer = optimizer;
+  job.schedule = schedule;
+  job.clip_norm = clip_norm;
+  job.evaluate_every = evaluate_every;
+}
+
+void RealTraining::initialize(std::span<float> parameters, std::uint64_t seed) const {
+  model.initialize(parameters, seed);
+}
+
+std::unique_ptr<Trainer> RealTraining::trainer(const Job& job) const {
+  return std::make_unique<ComputeNodeTrainer>(model, data, job);
+}
+
+}  // namespace steelyard::sim

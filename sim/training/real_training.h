@@ -1,0 +1,30 @@
+// The real thing under virtual time: gradients of a real model on real data, by the compute node of the
+// product's own workers (worker/compute/node.h). Only how long that takes is made up, by the device models.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/training.h"
+#include "worker/compute/node.h"
+
+namespace steelyard::sim {
+
+struct RealTraining final : Training {
+  RealTraining(nn::Model its_model, DataSets its_data)
+      : model(std::move(its_model)), data(std::move(its_data)) {}
+
+  void describe(Job& job) const override;
+  void initialize(std::span<float> parameters, std::uint64_t seed) const override;
+  [[nodiscard]] std::unique_ptr<Trainer> trainer(const Job& job) const override;
+
+  nn::Model model;
+  DataSets data;
+  std::string model_name = "model", data_name = "data";  // as people call them
+  nn::Optimizer optimizer;
+  nn::Schedule schedule;  // its length is that of the training
+  double clip_norm = 0;
+  std::uint64_t evaluate_every = 1;  // epochs; 0: never
+};
+
+}  // namespace steelyard::sim

@@ -1,0 +1,114 @@
+// Real training in every sync mode, on the local transport: it learns, and where two modes are the same by
+// definition they end in the same bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/models.h"
+#include "tests/support/cluster.h"
+#include "worker/compute/data_sets.h"
+
+namespace steelyard::test {
+namespace {
+
+DataSets data() {
+  static const DataSets sets =
+      open_data("synthetic", {{"train", "800"}, {"test", "200"}, {"height", "12"}, {"width", "12"}});
+  return sets;
+}
+
+Job job_for(const std::string& sync, const char* model = "mlp") {
+  Job job;
+  job.seed = 5;
+  job.model = model;
+  job.sync = sync;
+  job.policy = "equal";
+  job.global_batch = 90;
+  job.epochs = 8;
+  job.workers = 3;
+  job.shards = 2;
+  job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
+  job.schedule.base = 0.05;
+  job.schedule.epochs = 8;
+  job.heartbeat = 0.1;
+  job.dead_after = 60;
+  return job;
+}
+
+struct Trained {
+  Job job;
+  ClusterResult result;
+  Snapshot initial;
+};
+
+Trained train(Job job, std::uint64_t policy_seed = 0) {
+  const nn::Model model =
+      nn::make_model(job.model, {data().train->shape(), data().train->classes(), job.model_options});
+  const Snapshot initial = fresh(job, model, data());
+  ClusterResult result = run_cluster(job, model, data(), {Transport::local, initial, {1, 1, 3}, policy_seed});
+  return {job, std::move(result), initial};
+}
+
+class ModeTraining : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ModeTraining, Learns) {
+  const Trained trained = train(job_for(GetParam()));
+  ASSERT_EQ(trained.result.stop.outcome, Outcome::finished) << trained.result.stop.text;
+  EXPECT_GT(trained.result.accuracy, 0.9);
+  ASSERT_FALSE(trained.result.stored.empty());
+  EXPECT_EQ(trained.result.stored.back().progress.epoch, 8U);
+}
+
+// Long gradients are clipped where no server sees them too: without clipping this rate gives no numbers at
+// all.
+TEST_P(ModeTraining, ClipsLongGradients) {
+  Job job = job_for(GetParam(), "softmax");
+  job.epochs = 1;
+  job.rounds = std::string(GetParam()).starts_with("oneshot") ? 0 : 1;
+  job.global_batch = 800;
+  job.clip_norm = 1e-3;
+  job.evaluate_every = 0;
+  const Trained trained = train(job);
+  ASSERT_FALSE(trained.result.stored.empty());
+  double squares = 0;
+  for (std::size_t i = 0; i < trained.initial.parameters.size(); ++i) {
+    const double moved = double{trained.result.stored.back().parameters[i]} - trained.initial.parameters[i];
+    squares += moved * moved;
+  }
+  // One round: one step, or one for each of three pieces, or a few local ones.
+  EXPECT_GT(std::sqrt(squares), 0);
+  EXPECT_LT(std::sqrt(squares), 3.1 * job.clip_norm * job.schedule.base);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModeTraining,
+                         ::testing::Values("bsp", "ssp:2", "asp", "local:3", "local:3:equal", "oneshot:epoch",
+                                           "oneshot:end"),
+                         [](const auto& at) {
+                           std::string name = at.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
+
+std::vector<float> end_of(const std::string& sync, double warmup, std::uint64_t policy_seed) {
+  Job job = job_for(sync);
+  job.sums = "ordered";
+  job.schedule.kind = nn::Schedule::Kind::cosine;
+  job.schedule.warmup = warmup;
+  const Trained trained = train(job, policy_seed);
+  EXPECT_EQ(trained.result.stop.outcome, Outcome::finished) << trained.result.stop.text;
+  return trained.result.stored.empty() ? std::vector<float>() : trained.result.stored.back().parameters;
+}
+
+TEST(SameBits, OneLocalStepAndNoSlackAreBsp) {
+  for (const std::uint64_t seed : {0U, 7U}) {  // equal shares, random shares
+    const std::vector<float> bsp = end_of("bsp", 0.1, seed);
+    ASSERT_FALSE(bsp.empty());
+    EXPECT_EQ(end_of("bsp", 0.1, seed), bsp) << "ordered sums give the same bits every time";
+    EXPECT_EQ(end_of("ssp:0", 0.1, seed), bsp);
+    EXPECT_EQ(end_of("local:1", 0.1, seed), bsp);
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::test

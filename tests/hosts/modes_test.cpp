@@ -1,0 +1,226 @@
+// Every sync mode under virtual time and misfortune: every position exactly once, the bound kept, own writes
+// seen, nothing hangs, whatever dies, breaks, comes twice or is late. What is looked at on the way is in
+// tests/support/world.h.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/world.h"
+
+namespace steelyard::test {
+namespace {
+
+using ::testing::IsEmpty;
+
+Job job_for(const std::string& sync, std::uint64_t samples = 120, std::uint64_t batch = 24,
+            std::uint64_t epochs = 2) {
+  if (parse_sync(sync).at_once) return footprint_job(sync, samples, batch, epochs, 3, 2);
+  Job job = toy_job(samples, batch, epochs, 3, 2);
+  job.sync = sync;
+  return job;
+}
+
+void populate(World& world, int workers = 3, int shards = 2) {
+  for (int i = 0; i < workers; ++i) world.add_worker("worker-" + std::to_string(i));
+  for (int i = 0; i < shards; ++i) world.add_shard("server-" + std::to_string(i));
+}
+
+void expect_whole(World& world, const Job& job, const std::string& what) {
+  ASSERT_THAT(world.violations(), IsEmpty()) << what;
+  ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
+      << what << ": " << world.scheduler().outcome().text;
+  EXPECT_EQ(world.scheduler().course().epoch(), job.epochs) << what;
+  if (!parse_sync(job.sync).at_once) {
+    EXPECT_EQ(world.parameters(), world.expected(world.scheduler().course().round())) << what;
+    return;
+  }
+  const Version all = world.scheduler().course().round();
+  const std::vector<float> parameters = world.parameters();
+  for (const Slice& slice : slices(job.layout)) {
+    const std::string trouble =
+        Footprints(job).look({parameters.data() + slice.begin, slice.size()}, all, all);
+    EXPECT_THAT(trouble, IsEmpty()) << what;
+  }
+}
+
+class Modes : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Modes, TrainEveryPositionOnce) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const char* policy : {"equal", "lb-bsp"}) {
+      const Job job = job_for(GetParam(), 100 + seed, 8 + seed);
+      World::Options options;
+      options.seed = seed;
+      options.policy = policy;
+      World world(job, options);
+      populate(world);
+      world.run();
+      expect_whole(world, job, "seed " + std::to_string(seed));
+      EXPECT_GE(world.stored().size(), 1U);
+    }
+  }
+}
+
+TEST_P(Modes, AWorkerKilledAtAnyMessage) {
+  const Job job = job_for(GetParam(), 60, 24, 1);
+  World quiet(job, {});
+  populate(quiet);
+  quiet.run();
+  for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
+    World world(job, {});
+    populate(world);
+    const NodeId victim = world.workers()[at % 3];
+    bool killed = false;
+    world.on_delivery = [&](const Envelope&) {
+      if (world.delivered() == at && !std::exchange(killed, true)) {
+        world.kill(victim);
+        world.add_worker("late");
+      }
+      return true;
+    };
+    world.run();
+    expect_whole(world, job, "killed at message " + std::to_string(at));
+  }
+}
+
+// Connections break, nodes die and come, messages come twice.
+void misfortune(const std::string& sync, std::uint64_t seed) {
+  const Job job = job_for(sync, 150, 24, 2);
+  World::Options options;
+  options.seed = seed;
+  options.policy = seed % 2 == 0 ? "equal" : "lb-bsp";
+  World world(job, options);
+  populate(world);
+  Random random(seed * 101);
+  int newcomers = 0;
+  bool again = false;
+  world.on_delivery = [&](const Envelope& envelope) {
+    if (newcomers < 6 && random.uniform() < 0.004) {
+      const NodeId victim = world.workers()[random.below(world.workers().size())];
+      world.add_worker("newcomer-" + std::to_string(newcomers++));
+      if (world.alive(victim)) world.kill(victim);
+    }
+    if (random.uniform() < 0.006) {
+      const NodeId other = random.below(3) == 0 ? scheduler_node : world.shards()[random.below(2)];
+      world.break_connection(world.workers()[random.below(world.workers().size())], other);
+    }
+    if (random.uniform() < 0.002) world.break_connection(world.shards()[random.below(2)], scheduler_node);
+    const bool travels = envelope.from.role != Role::compute && envelope.from.role != Role::link &&
+                         !std::holds_alternative<ToKeeper>(envelope.message) && envelope.from != envelope.to;
+    const auto* heard = std::get_if<ToScheduler>(&envelope.message);
+    const bool lost = heard != nullptr && std::holds_alternative<Lost>(*heard);
+    if (travels && !lost && !again && random.uniform() < 0.01) {
+      again = true;
+      world.say_again(envelope);
+    } else {
+      again = false;
+    }
+    return world.alive(envelope.to);
+  };
+  world.run();
+  expect_whole(world, job, "seed " + std::to_string(seed));
+}
+
+TEST_P(Modes, Misfortune) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    misfortune(GetParam(), seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// False suspicion: nothing that a worker says to the scheduler arrives, and yet it works on.
+TEST_P(Modes, ASilentWorkerIsReplaced) {
+  Job job = job_for(GetParam(), 96, 24, 1);
+  job.dead_after = 2;
+  World world(job, {});
+  populate(world);
+  const NodeId mute = world.workers()[1];
+  world.on_delivery = [&](const Envelope& envelope) {
+    const auto* message = std::get_if<ToScheduler>(&envelope.message);
+    const bool early = message != nullptr &&
+                       (std::holds_alternative<Hello>(*message) || std::holds_alternative<Ready>(*message));
+    return envelope.from != mute || message == nullptr || early;
+  };
+  world.run();
+  expect_whole(world, job, "silent");
+}
+
+TEST_P(Modes, InterruptedAndResumed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = job_for(GetParam(), 100, 16, 4);
+    // A checkpoint keeps no momentum of a plain loop that begins anew.
+    job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
+    World::Options options;
+    options.seed = seed;
+    World first(job, options);
+    populate(first);
+    std::uint64_t delivered = 0;
+    first.on_delivery = [&](const Envelope&) {
+      if (++delivered == 150 + 20 * seed) first.interrupt(scheduler_node);
+      return true;
+    };
+    ASSERT_TRUE(first.run()) << first.describe();
+    ASSERT_THAT(first.violations(), IsEmpty());
+    ASSERT_FALSE(first.stored().empty());
+    const Snapshot& saved = first.stored().back();
+    if (saved.progress.epoch >= job.epochs) continue;
+    options.from = saved.progress;
+    options.from.term = saved.progress.term + 1;
+    options.initial = saved.parameters;
+    World second(job, options);
+    populate(second, 2, 2);
+    second.add_worker("third");
+    second.run();
+    expect_whole(second, job, "resumed, seed " + std::to_string(seed));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Modes,
+                         ::testing::Values("bsp", "ssp:1", "ssp:3", "asp", "local:1", "local:3",
+                                           "oneshot:epoch", "oneshot:end"),
+                         [](const auto& at) {
+                           std::string name = at.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
+
+// A worker that is many times slower than the others holds them back by the slack, and not at all under asp.
+std::uint64_t furthest_ahead(const std::string& sync) {
+  const Job job = job_for(sync, 240, 12, 1);
+  World::Options options;
+  options.seed = 3;
+  World world(job, options);
+  populate(world);
+  std::uint64_t furthest = 0;
+  const NodeId slow = world.workers()[0];
+  std::map<PieceId, int> put_off;
+  world.on_delivery = [&](const Envelope& envelope) {
+    const Scheduler& scheduler = world.scheduler();
+    const Round reached = scheduler.course().round();
+    for (const Work& work : scheduler.works()) {
+      if (work.purpose() == Purpose::train && work.round() > reached)
+        furthest = std::max(furthest, work.round() - reached);
+    }
+    const auto* message = std::get_if<ToWorker>(&envelope.message);
+    const auto* done = message != nullptr ? std::get_if<Computed>(message) : nullptr;
+    // Its answers come late: each is put off many times.
+    if (envelope.to != slow || done == nullptr || ++put_off[done->report.piece] > 200) return true;
+    world.say_again(envelope);
+    return false;
+  };
+  world.run();
+  expect_whole(world, job, sync);
+  return furthest;
+}
+
+TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {
+  EXPECT_EQ(furthest_ahead("bsp"), 0U);
+  EXPECT_EQ(furthest_ahead("ssp:1"), 1U);
+  EXPECT_EQ(furthest_ahead("ssp:4"), 4U);
+  EXPECT_GT(furthest_ahead("asp"), 6U);
+}
+
+}  // namespace
+}  // namespace steelyard::test

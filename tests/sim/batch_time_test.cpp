@@ -1,0 +1,57 @@
+#include "sim/batch_time.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard::sim {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(BatchTime, PolynomialsHaveTheirLowestTermFirst) {
+  EXPECT_DOUBLE_EQ(polynomial(std::vector{1.0, 2.0, 3.0}, 2), 17);
+  EXPECT_DOUBLE_EQ(polynomial({}, 2), 0);
+}
+
+TEST(BatchTime, ACurveIsInOrderWithTheMedianOfEachBatch) {
+  EXPECT_THAT(as_curve({{64, 9}, {32, 5}, {32, 50}, {32, 6}, {1, 2}}),
+              ElementsAre(MeasuredTime{1, 2}, MeasuredTime{32, 6}, MeasuredTime{64, 9}));
+}
+
+TEST(BatchTime, ACurveNeverFalls) {
+  EXPECT_THAT(as_curve({{1, 2}, {2, 6}, {3, 4}, {4, 5}, {5, 9}}),
+              ElementsAre(MeasuredTime{1, 2}, MeasuredTime{2, 5}, MeasuredTime{3, 5}, MeasuredTime{4, 5},
+                          MeasuredTime{5, 9}));
+}
+
+TEST(BatchTime, BetweenPointsItIsStraight) {
+  const std::vector<MeasuredTime> curve{{10, 20}, {20, 30}, {40, 70}};
+  EXPECT_DOUBLE_EQ(on_curve(curve, 10), 20);
+  EXPECT_DOUBLE_EQ(on_curve(curve, 15), 25);
+  EXPECT_DOUBLE_EQ(on_curve(curve, 30), 50);
+  EXPECT_DOUBLE_EQ(on_curve(curve, 40), 70);
+  EXPECT_DOUBLE_EQ(on_curve(curve, 5), 15) << "the first line goes on";
+  EXPECT_DOUBLE_EQ(on_curve(curve, 70), 70 + 30 * 50.0 / 30) << "from the first point to the last";
+}
+
+TEST(BatchTime, BelowTheFirstPointNothingIsQuickerThanInProportion) {
+  const std::vector<MeasuredTime> steep{{10, 20}, {20, 80}};
+  EXPECT_DOUBLE_EQ(on_curve(steep, 5), 10);
+  EXPECT_DOUBLE_EQ(on_curve(steep, 1), 2);
+}
+
+TEST(BatchTime, OnePointIsASpeed) {
+  const std::vector<MeasuredTime> curve{{10, 20}};
+  for (const double samples : {1.0, 10.0, 25.0}) EXPECT_DOUBLE_EQ(on_curve(curve, samples), 2 * samples);
+}
+
+TEST(BatchTime, TheLineThroughAStraightCurveIsTheCurve) {
+  const auto line = line_through(std::vector<MeasuredTime>{{10, 25}, {110, 75}}, 100);
+  ASSERT_EQ(line.size(), 2U);
+  EXPECT_NEAR(line[0], 20, 1e-9);
+  EXPECT_NEAR(line[1], 0.5, 1e-9);
+  EXPECT_NEAR(polynomial(line_through(std::vector<MeasuredTime>{{10, 25}, {110, 75}}, 1), 1), 20.5, 1e-9);
+}
+
+}  // namespace
+}  // namespace steelyard::sim

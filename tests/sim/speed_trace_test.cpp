@@ -1,0 +1,36 @@
+#include "sim/speed_trace.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard::sim {
+namespace {
+
+// Full speed before 10 s, half from then on, double from 20 s.
+const SpeedTrace stairs{SpeedTrace::Kind::speed, {5, 10, 20}, {1, 0.5, 2}};
+
+TEST(SpeedTraces, NothingChangesWithoutSteps) {
+  EXPECT_EQ(SpeedTrace().took_s(3, 7), 7);
+  EXPECT_EQ(SpeedTrace().mean(3, 7), 1);
+}
+
+TEST(SpeedTraces, WorkInsideAStepIsDoneAtItsSpeed) {
+  EXPECT_DOUBLE_EQ(stairs.took_s(0, 3), 3) << "the first level holds before its time too";
+  EXPECT_DOUBLE_EQ(stairs.took_s(11, 3), 6);
+  EXPECT_DOUBLE_EQ(stairs.took_s(100, 3), 1.5) << "the last one for ever";
+}
+
+TEST(SpeedTraces, WorkThatMeetsAStepIsDoneAtBothSpeeds) {
+  EXPECT_DOUBLE_EQ(stairs.took_s(8, 3), 2 + 2) << "two seconds at 1, then one second's work at a half";
+  EXPECT_DOUBLE_EQ(stairs.took_s(8, 2 + 5 + 4), 2 + 10 + 2) << "over all three levels";
+  EXPECT_DOUBLE_EQ(stairs.took_s(8, 2), 2) << "up to the very step";
+}
+
+TEST(SpeedTraces, TheMeanIsOverTheTime) {
+  EXPECT_DOUBLE_EQ(stairs.mean(8, 12), 0.75);
+  EXPECT_DOUBLE_EQ(stairs.mean(9, 21), (1 + 5 + 2) / 12.0);
+  EXPECT_DOUBLE_EQ(stairs.mean(10, 10), 0.5);
+  EXPECT_DOUBLE_EQ(stairs.mean(30, 50), 2);
+}
+
+}  // namespace
+}  // namespace steelyard::sim

@@ -1,0 +1,57 @@
+#include "tests/support/footprints.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace steelyard::test {
+namespace {
+
+constexpr double slip = 1e-4;  // of a share; one position is far more
+
+}  // namespace
+
+Footprints::Footprints(const Job& job)
+    : mode_(parse_sync(job.sync)), slices_(slices(job.layout)), rate_(job.schedule.base) {}
+
+std::vector<float> Footprints::gradient(const Compute& order, const Slice& slice) const {
+  std::vector<float> values(slice.size());
+  const auto count = static_cast<double>(order.positions.size()),
+             all = static_cast<double>(order.whole.size());
+  if (order.round < values.size())
+    values[order.round] = static_cast<float>(mode_.divide_by_push ? count * count / all : count);
+  return values;
+}
+
+std::string Footprints::look(std::span<const float> slice, Version whole, Version none) const {
+  for (Round round = 0; round < slice.size(); ++round) {
+    const double share = -static_cast<double>(slice[round]) / rate_;
+    const std::string name = "round " + std::to_string(round) + " is in by " + std::to_string(share);
+    if (share > 1 + slip) return name + ": more than once";
+    if (round < whole && share < 1 - slip) return name + ", and should be as a whole";
+    if (round >= none && share > slip) return name + ", and should not be yet";
+  }
+  return {};
+}
+
+std::string Footprints::look(NodeId worker, const Compute& order) const {
+  const Version whole = order.purpose == Purpose::evaluate ? order.round
+                        : order.round > mode_.slack        ? order.round - mode_.slack
+                                                           : 0;
+  const Version none = order.purpose == Purpose::evaluate ? order.round : UINT64_MAX;
+  for (const Slice& slice : slices_) {
+    const auto given = order.parameters->span().subspan(slice.begin, slice.size());
+    if (std::string trouble = look(given, whole, none); !trouble.empty()) return trouble;
+    const auto own = own_.find(worker);
+    if (own == own_.end()) continue;
+    for (const auto& [round, positions] : own->second) {
+      const double share = -static_cast<double>(given[round]) / rate_;
+      const double mine = static_cast<double>(positions.count()) / static_cast<double>(sizes_.at(round));
+      if (share < mine - slip) return "round " + std::to_string(round) + ": it does not see what it wrote";
+    }
+  }
+  return {};
+}
+
+}  // namespace steelyard::test

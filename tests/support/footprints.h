@@ -1,0 +1,45 @@
+// Footprints: gradients for the modes that apply each push at once, where no two runs have the same
+// parameters and yet every position must have counted exactly once.
+//
+// Round r moves float r of every slice and no other, by -rate in all: each position of the round by its part.
+// So parameters tell which share of which round is in them. Needs plain SGD, a constant rate, no decay, and
+// slices with a float for each round.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/interval.h"
+#include "wire/messages.h"
+#include "wire/sync_mode.h"
+
+namespace steelyard::test {
+
+class Footprints {
+ public:
+  explicit Footprints(const Job& job);
+
+  [[nodiscard]] std::vector<float> gradient(const Compute& order, const Slice& slice) const;
+
+  // What is wrong with a slice: rounds below `whole` must be in it as a whole, those from `none` on not at
+  // all, and none more than once. Empty if nothing is.
+  [[nodiscard]] std::string look(std::span<const float> slice, Version whole,
+                                 Version none = UINT64_MAX) const;
+  // The same for all parameters that a worker computes from, where its own former pieces must be in too.
+  [[nodiscard]] std::string look(NodeId worker, const Compute& order) const;
+
+  // This worker has pushed this piece.
+  void pushed(NodeId worker, const Report& report) { own_[worker][report.round].add(report.positions); }
+  void opened(Round round, std::uint64_t positions) { sizes_[round] = positions; }
+
+ private:
+  const SyncMode mode_;
+  const std::vector<Slice> slices_;
+  const double rate_;
+  std::map<NodeId, std::map<Round, IntervalSet>> own_;
+  std::map<Round, std::uint64_t> sizes_;
+};
+
+}  // namespace steelyard::test

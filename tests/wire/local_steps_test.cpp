@@ -1,0 +1,52 @@
+#include "wire/local_steps.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+TEST(LocalSteps, PartsFollowEachOtherAndDifferByOneAtTheMost) {
+  for (std::uint64_t size = 1; size < 40; ++size) {
+    for (std::uint64_t steps = 1; steps < 45; ++steps) {
+      const Interval whole{100, 100 + size};
+      Position at = whole.begin;
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        const Interval part = part_of(whole, step, steps);
+        EXPECT_EQ(part.begin, at);
+        EXPECT_GE(part.size(), size / steps);
+        EXPECT_LE(part.size(), size / steps + 1);
+        at = part.end;
+      }
+      EXPECT_EQ(at, whole.end);
+    }
+  }
+}
+
+TEST(LocalSteps, RatesFollowTheScheduleWithinTheRound) {
+  nn::Schedule schedule;
+  schedule.kind = nn::Schedule::Kind::step;
+  schedule.base = 1;
+  schedule.step_epochs = 1;
+  schedule.step_factor = 0.5;
+  const Interval all{0, 100};
+  const LocalSteps local{4, 3};  // three epochs of four steps
+  EXPECT_DOUBLE_EQ(step_rate(schedule, 100, 0, all, local, 0, 3), 1);
+  EXPECT_DOUBLE_EQ(step_rate(schedule, 100, 0, all, local, 2, 0), 0.25);
+  EXPECT_DOUBLE_EQ(step_rate(schedule, 100, 1, all, local, 2, 0), 0.125) << "a round that begins in epoch 1";
+  EXPECT_DOUBLE_EQ(round_rate(schedule, 100, 0, all, local), 1) << "the largest";
+}
+
+TEST(LocalSteps, TheRateOfOneStepIsThatOfItsRound) {
+  nn::Schedule schedule;
+  schedule.kind = nn::Schedule::Kind::cosine;
+  schedule.warmup = 0.3;
+  for (Position begin = 0; begin < 1000; begin += 37) {
+    const Interval round{begin, begin + 37};
+    const double plain = nn::learning_rate(schedule, static_cast<double>(begin) / 1000);
+    EXPECT_EQ(round_rate(schedule, 1000, 0, round, {}), plain);
+    EXPECT_EQ(round_rate(schedule, 1000, 0, round, {1, 1}), plain);
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,131 @@
+// Local steps against the plain loop: parameters stepped by the optimizer itself, step after step.
+#include "worker/compute/local_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::uint64_t size = 37, samples = 1000;
+
+Job job_with(nn::Optimizer optimizer, const std::string& sync) {
+  Job job;
+  append(job.layout, "w", {size - 5});
+  append(job.layout, "b", {5}, Rule::step, false);
+  job.train_samples = samples;
+  job.sync = sync;
+  job.optimizer = optimizer;
+  job.schedule.kind = nn::Schedule::Kind::cosine;
+  job.schedule.base = 0.1;
+  job.schedule.epochs = 2;
+  return job;
+}
+
+std::vector<float> numbers(Random& random) {
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(random.uniform() - 0.5);
+  return values;
+}
+
+Compute order(const std::vector<float>& parameters, Interval positions, LocalSteps local) {
+  auto buffer = std::make_shared<FloatBuffer>(size);
+  std::ranges::copy(parameters, buffer->data());
+  return {0, Purpose::train, 0, 1, positions, buffer, {0, 300}, local};
+}
+
+TEST(LocalStepper, OneStepOfPlainSgdPushesTheGradientItself) {
+  Random random(1);
+  const Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:1");
+  LocalStepper stepper(job);
+  const std::vector<float> start = numbers(random), gradient = numbers(random);
+  std::vector<float> moved(size, 99.0F);
+  stepper.begin(order(start, {0, 171}, {1, 1}), moved);
+  stepper.step(gradient, 171, 0, 0);
+  EXPECT_EQ(moved, gradient) << "bit for bit";
+}
+
+// What the server makes of one push is where the worker's own steps ended.
+void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::string& sync) {
+  Random random(7);
+  const Job job = job_with(optimizer, sync);
+  const Interval positions{100, 221};
+  const LocalSteps local{4, 2};
+  LocalStepper stepper(job);
+  const std::vector<float> start = numbers(random);
+  std::vector<float> moved(size), state(size), plain = start;
+  const Compute compute = order(start, positions, local);
+  stepper.begin(compute, moved);
+  for (std::uint64_t pass = 0; pass < 2; ++pass) {
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      const std::uint64_t count = part_of(positions, step, 4).size();
+      const std::vector<float> gradient = numbers(random);
+      const double rate = step_rate(job.schedule, samples, 0, compute.whole, local, pass, step);
+      std::vector<float> next(size);
+      for (const Range& range : job.layout.ranges) {
+        const auto part = [&](auto& all) {
+          return std::span(all).subspan(range.begin, range.end - range.begin);
+        };
+        nn::step(optimizer, {part(next), part(plain), part(gradient), 1.0 / static_cast<double>(count)},
+                 nn::state_slots(optimizer) == 0 ? std::span<float>() : part(state), rate, range.decay);
+      }
+      plain = next;
+      stepper.step(gradient, count, pass, step);
+    }
+  }
+  const double rate = round_rate(job.schedule, samples, 0, compute.whole, local);
+  const double weight = sync.ends_with("equal") ? 1 : static_cast<double>(positions.size());
+  for (std::size_t i = 0; i < size; ++i) {
+    EXPECT_NEAR(stepper.parameters()[i], plain[i], 1e-6);
+    EXPECT_NEAR(start[i] - rate / weight * moved[i], plain[i], 1e-6);
+  }
+}
+
+TEST(LocalStepper, EndsWhereThePlainLoopDoes) {
+  using Kind = nn::Optimizer::Kind;
+  for (const char* sync : {"local:4", "local:4:equal"}) {
+    expect_where_the_loop_ends({Kind::sgd, 0, 0}, sync);
+    expect_where_the_loop_ends({Kind::sgd, 0, 0.01}, sync);
+    expect_where_the_loop_ends({Kind::momentum, 0.9, 0.01}, sync);
+    expect_where_the_loop_ends({Kind::nesterov, 0.9, 0.01}, sync);
+  }
+}
+
+TEST(LocalStepper, NothingIsLeftOfThePieceBefore) {
+  Random random(3);
+  LocalStepper stepper(job_with({nn::Optimizer::Kind::momentum, 0.9, 0}, "local:2"));
+  const std::vector<float> start = numbers(random), gradient = numbers(random);
+  std::vector<float> first(size), second(size);
+  for (std::vector<float>* moved : {&first, &second}) {
+    stepper.begin(order(start, {0, 64}, {2, 1}), *moved);
+    for (std::uint64_t step = 0; step < 2; ++step) stepper.step(gradient, 32, 0, step);
+  }
+  EXPECT_EQ(first, second);
+}
+
+TEST(LocalStepper, ClipsEachStep) {
+  Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:1");
+  job.clip_norm = 0.5;
+  LocalStepper stepper(job);
+  std::vector<float> moved(size);
+  stepper.begin(order(std::vector<float>(size), {0, 10}, {1, 1}), moved);
+  stepper.step(std::vector<float>(size, 100.0F), 10, 0, 0);
+  double squares = 0;
+  for (const float value : moved) squares += double{value} * value;
+  EXPECT_NEAR(std::sqrt(squares) / 10, 0.5, 1e-6);
+}
+
+TEST(LocalStepper, TensorsThatAreNotSteppedAreRefused) {
+  Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:2");
+  append(job.layout, "statistics", {3}, Rule::ema, false);
+  EXPECT_THROW(LocalStepper{job}, Failure);
+  job.sync = "bsp";
+  EXPECT_NO_THROW(LocalStepper{job});
+}
+
+}  // namespace
+}  // namespace steelyard

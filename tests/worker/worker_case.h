@@ -1,0 +1,89 @@
+// A worker in a test's hands: speaks to it, collects what it answers.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "worker/worker.h"
+
+namespace steelyard::test {
+
+inline constexpr NodeId self{Role::worker, 7}, left{Role::shard, 10}, right{Role::shard, 11};
+
+// Ten floats in three slices (4, 4, 2); `left` has the first, `right` the others.
+class WorkerTest : public ::testing::Test {
+ protected:
+  static Job make_job() {
+    Job job;
+    append(job.layout, "w", {10});
+    job.layout.slice_size = 4;
+    return job;
+  }
+  template <class Said>
+  void tell(NodeId from, Said message) {
+    Outbox out(self);
+    worker.step(now, {from, self, Message(std::in_place_type<ToWorker>, std::move(message))}, out);
+    said = out.take();
+  }
+  void wake(double later) {
+    now = now + from_seconds(later);
+    Outbox out(self);
+    worker.wake(now, out);
+    said = out.take();
+  }
+  template <class Said>
+  std::vector<Said> heard() const {
+    std::vector<Said> found;
+    for (const Envelope& envelope : said) {
+      std::visit(
+          [&]<class Receiver>(const Receiver& receiver) {
+            if constexpr (std::is_constructible_v<Receiver, Said>) {
+              if (const Said* it = std::get_if<Said>(&receiver)) found.push_back(*it);
+            }
+          },
+          envelope.message);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<NodeId> receivers() const {  // the shards among them
+    std::vector<NodeId> nodes;
+    for (const Envelope& envelope : said) {
+      if (envelope.to.role == Role::shard) nodes.push_back(envelope.to);
+    }
+    return nodes;
+  }
+  static Roster roster() { return {{{left, "tcp://a", 0, 1}, {right, "tcp://b", 1, 3}}}; }
+  void join() {
+    wake(0);
+    tell(scheduler_node, Welcome{term, 0, make_job()});
+    tell(scheduler_node, roster());
+  }
+  static Start start(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
+    return {term, round, purpose, 0, piece, positions};
+  }
+  void arrive(Version version, std::uint32_t slice, float value) {
+    tell(slice == 0 ? left : right,
+         Parameters{term, version, slice, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, value))});
+  }
+  void arrive_all(Version version) {
+    for (std::uint32_t slice = 0; slice < 3; ++slice) arrive(version, slice, static_cast<float>(version));
+  }
+  void computed(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
+    tell(compute_node, Computed{Report{0, round, purpose, piece, positions, 0.5}});
+  }
+  void final(Round round, PieceId piece, std::uint32_t slice) {
+    tell(compute_node,
+         Final{round, piece, slice, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, 1.0F))});
+  }
+
+  static constexpr Term term = 3;
+  int prepared = 0;
+  Time now{std::chrono::seconds(1)};
+  std::vector<Envelope> said;
+  Worker worker{{self, {0, "ann", "", "cpu", 0}, {}, [this](const Welcome&) { ++prepared; }}};
+};
+
+}  // namespace steelyard::test

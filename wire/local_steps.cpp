@@ -1,0 +1,31 @@
+#include "wire/local_steps.h"
+
+#include <algorithm>
+
+namespace steelyard {
+
+Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps) {
+  const std::uint64_t base = whole.size() / steps, longer = whole.size() % steps;
+  const auto begin_of = [&](std::uint64_t i) { return whole.begin + i * base + std::min(i, longer); };
+  return {begin_of(step), begin_of(step + 1)};
+}
+
+double step_rate(const nn::Schedule& schedule, std::uint64_t samples, std::uint64_t epoch, Interval round,
+                 const LocalSteps& local, std::uint64_t pass, std::uint64_t step) {
+  const Position begin = local.steps == 0 ? round.begin : part_of(round, step, local.steps).begin;
+  return nn::learning_rate(schedule, static_cast<double>(epoch + pass) +
+                                         static_cast<double>(begin) / static_cast<double>(samples));
+}
+
+double round_rate(const nn::Schedule& schedule, std::uint64_t samples, std::uint64_t epoch, Interval round,
+                  const LocalSteps& local) {
+  double largest = 0;
+  for (std::uint64_t pass = 0; pass < local.passes; ++pass) {
+    for (std::uint64_t step = 0; step < std::max<std::uint64_t>(1, local.steps); ++step) {
+      largest = std::max(largest, step_rate(schedule, samples, epoch, round, local, pass, step));
+    }
+  }
+  return largest;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,7 @@
+#include "wire/codec.h"
+
+namespace steelyard {
+
+const std::uint16_t protocol_version = 2;
+
+}  // namespace steelyard

@@ -1,0 +1,71 @@
+#include "wire/sync_mode.h"
+
+#include <charconv>
+#include <optional>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::uint64_t most_slack = 1000;           // rounds that the quickest worker may be ahead
+constexpr std::uint64_t most_local_steps = 1 << 20;  // in a round
+
+std::optional<std::uint64_t> number(std::string_view text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
+}
+
+// What follows a mode's name and colon, if that is how the text begins.
+std::optional<std::string_view> after(std::string_view name, std::string_view text) {
+  return text.starts_with(name) ? std::optional(text.substr(name.size())) : std::nullopt;
+}
+
+std::optional<SyncMode> local_mode(std::string_view text) {
+  SyncMode mode;
+  constexpr std::string_view equal = ":equal";
+  mode.equal_weights = text.ends_with(equal);
+  if (mode.equal_weights) text.remove_suffix(equal.size());
+  if (const auto steps = after("local:", text)) {
+    mode.local = number(*steps, 1, most_local_steps).value_or(0);
+  } else if (text == "oneshot:epoch" || text == "oneshot:end") {
+    mode.local = 1;
+    mode.span = text == "oneshot:epoch" ? SyncMode::Span::epoch : SyncMode::Span::job;
+  }
+  return mode.is_local() ? std::optional(mode) : std::nullopt;
+}
+
+std::optional<SyncMode> parsed(std::string_view text) {
+  if (text == "bsp") return SyncMode();
+  if (const auto rounds = after("ssp:", text)) {
+    const auto slack = number(*rounds, 0, most_slack);
+    if (!slack) return std::nullopt;
+    return SyncMode{.slack = *slack, .at_once = *slack > 0};
+  }
+  if (text == "asp") {
+    return SyncMode{
+        .slack = most_open_rounds - 1, .at_once = true, .divide_by_push = true, .on_demand = true};
+  }
+  return local_mode(text);
+}
+
+}  // namespace
+
+SyncMode parse_sync(std::string_view text) {
+  if (const auto mode = parsed(text)) return *mode;
+  throw Failure(ExitCode::configuration,
+                "sync mode '" + std::string(text) + "' does not exist; choose one of " + sync_choices());
+}
+
+bool is_sync(std::string_view text) { return parsed(text).has_value(); }
+
+const std::string& sync_choices() {
+  static const std::string text = "bsp, ssp:S (S rounds ahead, up to " + std::to_string(most_slack) +
+                                  "), asp, local:H (H local steps), oneshot:epoch, oneshot:end; local and "
+                                  "oneshot also with :equal behind";
+  return text;
+}
+
+}  // namespace steelyard

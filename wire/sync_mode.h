@@ -1,0 +1,59 @@
+// Sync modes: when a round may begin, how long it is, and how what is pushed becomes the next version.
+//
+// A mode is data. Its text ("ssp:2") is parsed once; scheduler, shards and workers read the numbers, and
+// nobody asks for the name:
+//
+//               slack   local   span    at_once  divide_by_push  on_demand
+//   bsp         0       0       batch   no       -               no
+//   ssp:S       S       0       batch   yes      no              no         ssp:0 is bsp
+//   asp         most    0       batch   yes      yes             yes
+//   local:H     0       H       batch   no       -               no
+//   oneshot:epoch, :end
+//               0       1       epoch, job
+//                                       no       -               no
+//
+// `local:H:equal` and `oneshot:epoch:equal` weigh every piece alike, whatever its length; otherwise a piece
+// counts by its positions. See docs/protocol.md, "Sync modes".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace steelyard {
+
+// Rounds that are open at a time, at the most, in any mode.
+inline constexpr std::uint64_t most_open_rounds = 1024;
+
+struct SyncMode {
+  enum class Span : std::uint8_t { batch, epoch, job };
+
+  // Round k may begin once the reports cover all rounds below k - slack.
+  std::uint64_t slack = 0;
+  // Global batches in a round, each a local step; 0: no local steps, gradients are pushed.
+  std::uint64_t local = 0;
+  // What a round is made of: so many global batches (one, without local steps), what is left of the epoch, or
+  // of the job.
+  Span span = Span::batch;
+  // Each push is a step of its own as it arrives; otherwise a slice steps once, when it is covered.
+  bool at_once = false;
+  // At once: the push is divided by its own weight, a whole update; otherwise by the round's positions, a
+  // part of one.
+  bool divide_by_push = false;
+  // Workers take pieces from the round as they become free; otherwise a round is dealt out when it begins.
+  bool on_demand = false;
+  // Every piece has the weight 1.
+  bool equal_weights = false;
+
+  [[nodiscard]] bool is_local() const { return local > 0; }
+  friend bool operator==(const SyncMode&, const SyncMode&) = default;
+};
+
+// Throws Failure (configuration) that says what may stand there.
+SyncMode parse_sync(std::string_view text);
+// Whether parse_sync takes it.
+bool is_sync(std::string_view text);
+// "bsp, ssp:S (...), ...": for help and messages.
+const std::string& sync_choices();
+
+}  // namespace steelyard

@@ -1,0 +1,93 @@
+#include "worker/compute/local_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "nn/optimizer/vector.h"
+#include "wire/sync_mode.h"
+
+namespace steelyard {
+namespace {
+
+// What of a step is the same for every float of a range.
+struct Factors {
+  float gradient = 0, decay = 0, momentum = 0, moved = 0, local = 0;
+};
+
+// One sweep, without branches inside.
+template <bool first, bool nesterov>
+void sweep(const Factors& f, std::span<const float> gradient, std::span<float> local,
+           std::span<float> momentum, std::span<float> moved) {
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    float g = f.gradient * gradient[i];
+    if (f.decay != 0) g += f.decay * local[i];
+    const float m = first ? g : f.momentum * momentum[i] + g;
+    const float s = nesterov ? g + f.momentum * m : m;
+    momentum[i] = m;
+    moved[i] = first ? f.moved * s : moved[i] + f.moved * s;
+    local[i] -= f.local * s;
+  }
+}
+
+std::size_t size_for(const Job& job) { return parse_sync(job.sync).is_local() ? job.layout.size() : 0; }
+
+}  // namespace
+
+LocalStepper::LocalStepper(const Job& job)
+    : layout_(job.layout),
+      optimizer_(job.optimizer),
+      schedule_(job.schedule),
+      samples_(job.train_samples),
+      clip_norm_(job.clip_norm),
+      equal_weights_(parse_sync(job.sync).equal_weights),
+      local_(size_for(job)),
+      momentum_(size_for(job)) {
+  const auto stepped = [](const Range& range) { return range.rule == Rule::step; };
+  if (local_.size() > 0 && !std::ranges::all_of(layout_.ranges, stepped)) {
+    throw Failure(ExitCode::configuration, "model '" + job.model +
+                                               "' has tensors that are not trained by steps, and local steps "
+                                               "know nothing else: choose another sync mode");
+  }
+}
+
+void LocalStepper::begin(const Compute& compute, std::span<float> moved) {
+  CHECK(moved.size() == local_.size(), "local steps in a job without them");
+  compute_ = compute;
+  moved_ = moved;
+  weight_ = equal_weights_ ? 1.0 : static_cast<double>(compute.positions.size());
+  unit_ = round_rate(schedule_, samples_, compute.epoch, compute.whole, compute.local);
+  first_ = true;
+  std::ranges::copy(compute.parameters->span(), local_.data());
+}
+
+double LocalStepper::clipping(std::span<const float> gradient, std::uint64_t positions) const {
+  if (clip_norm_ <= 0) return 1;
+  const double norm = std::sqrt(nn::sum_of_squares(gradient)) / static_cast<double>(positions);
+  return norm > clip_norm_ ? clip_norm_ / norm : 1;
+}
+
+void LocalStepper::step(std::span<const float> gradient, std::uint64_t positions, std::uint64_t pass,
+                        std::uint64_t step) {
+  const double rate =
+      step_rate(schedule_, samples_, compute_.epoch, compute_.whole, compute_.local, pass, step);
+  const double scale = weight_ / static_cast<double>(positions) * clipping(gradient, positions);
+  const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
+  const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
+  for (const Range& range : layout_.ranges) {
+    const double decay = range.decay ? weight_ * optimizer_.weight_decay : 0;
+    const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
+                          static_cast<float>(plain ? 0 : optimizer_.momentum),
+                          // A rate of zero all along: nothing moves, and the unit does not matter.
+                          static_cast<float>(unit_ > 0 ? rate / unit_ : 1),
+                          static_cast<float>(rate / weight_)};
+    const auto part = [&](auto whole) { return whole.subspan(range.begin, range.end - range.begin); };
+    const auto work = first_ ? (nesterov ? sweep<true, true> : sweep<true, false>)
+                             : (nesterov ? sweep<false, true> : sweep<false, false>);
+    work(factors, part(gradient), part(local_.span()), part(momentum_.span()), part(moved_));
+  }
+  first_ = false;
+}
+
+}  // namespace steelyard

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/hosts_file.h"
 #include "cli/job_file.h"
+#include "cli/launch/hosts_file.h"
 #include "cli/scenario_file.h"
 #include "core/error.h"
 #include "core/level.h"

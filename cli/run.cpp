@@ -5,10 +5,10 @@
 #include <exception>
 
 #include "cli/command_line.h"
-#include "cli/compare.h"
-#include "cli/launch.h"
-#include "cli/launch_attend.h"
-#include "cli/profile.h"
+#include "cli/compare/compare.h"
+#include "cli/launch/attend.h"
+#include "cli/launch/launch.h"
+#include "cli/profile/profile.h"
 #include "cli/roles.h"
 #include "cli/simulate.h"
 #include "cli/train.h"

@@ -10,7 +10,7 @@ std::string describe_scenario() {
   samples_per_epoch = 50000  left out beside rounds: all rounds are one epoch
   epochs = 1                 or rounds = 200; with both, whichever is over first
   seed = 1                   of all that is random
-  sync = "bsp"               when a round is over
+  sync = "bsp"               when a round is over; or ssp:S, asp, local:H, oneshot:epoch, oneshot:end
   policy = "steelyard"       who divides the batch; also "oracle", which knows the true curves
   train = false              true: real gradients, so that accuracy against virtual time comes out; then also
   model = "lenet5"           and data = "fashion-mnist", optimizer, momentum, weight_decay, lr, schedule,

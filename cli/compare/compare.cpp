@@ -1,0 +1,196 @@
+#include "cli/compare/compare.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "balancing/policies.h"
+#include "cli/compare/html.h"
+#include "cli/compare/job.h"
+#include "cli/compare/json.h"
+#include "cli/compare/scenario.h"
+#include "cli/compare/table.h"
+#include "cli/output_file.h"
+#include "cli/run_directory.h"
+#include "cli/scenario_file.h"
+#include "cli/signals.h"
+#include "core/error.h"
+#include "sim/simulation.h"
+
+namespace steelyard {
+namespace {
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  // A directory opens, and then cannot be read.
+  if (!in.is_open() || in.bad()) {
+    throw Failure(ExitCode::configuration,
+                  path +
+                      ": cannot be read: check the name; examples/jobs and examples/scenarios have files "
+                      "to begin with");
+  }
+  return text;
+}
+
+// One file, understood and not yet run.
+struct Prepared {
+  Comparison comparison;
+  std::optional<ComparedJob> job;
+  std::optional<sim::Scenario> scenario;
+};
+
+void enter(Comparison& comparison, const std::vector<Entrant>& entrants) {
+  for (const Entrant& entrant : entrants) comparison.entries.push_back({entrant, {}});
+}
+
+Prepared prepare_scenario(const CompareCommand& command, const std::string& file) {
+  if (!command.overrides.empty() || !command.run_directory.empty()) {
+    throw Failure(ExitCode::usage, file + " is a scenario: --set and --run-dir are for jobs");
+  }
+  Prepared it;
+  it.scenario = read_scenario(file);
+  it.comparison.kind = "scenario";
+  it.comparison.name = it.scenario->name;
+  it.comparison.seed = command.seed.value_or(it.scenario->seed);
+  it.comparison.target = it.scenario->target_accuracy;
+  enter(it.comparison,
+        read_entrants(command.policies, command.sync, sim::simulated_policies(), it.scenario->sync));
+  return it;
+}
+
+// `static` without a profile is `equal`.
+std::vector<std::string> sensible_policies() {
+  std::vector<std::string> names = balancing::policy_names();
+  std::erase(names, "static");
+  return names;
+}
+
+Prepared prepare_job(const CompareCommand& command, const std::string& path, const std::string& text,
+                     const Extensions& extensions) {
+  Prepared it;
+  it.job = ComparedJob{path, command.overrides, parse_job(text, path, command.overrides)};
+  const Job& job = it.job->file.job;
+  it.comparison.kind = "job";
+  it.comparison.name = job.name;
+  it.comparison.seed = command.seed.value_or(job.seed);
+  it.comparison.target = job.target_accuracy;
+  const auto known = command.policies.empty() ? sensible_policies() : balancing::policy_names();
+  const std::vector<Entrant> entrants = read_entrants(command.policies, command.sync, known, job.sync);
+  enter(it.comparison, entrants);
+  for (const std::string& reason : refusals(*it.job, entrants, extensions)) {
+    std::fprintf(stderr, "steelyard: will not run: %s\n", reason.c_str());
+  }
+  return it;
+}
+
+Prepared prepare(const CompareCommand& command, const std::string& file, const Extensions& extensions) {
+  const std::string text = read(file);
+  Prepared it = kind_of(text, file) == FileKind::scenario ? prepare_scenario(command, file)
+                                                          : prepare_job(command, file, text, extensions);
+  it.comparison.repeats = command.repeats;
+  if (command.target) it.comparison.target = *command.target;
+  return it;
+}
+
+// A directory for all runs of one job, and the job in it as it is now: it may be edited while we run.
+void settle(Prepared& it, const CompareCommand& command) {
+  std::string& directory = it.comparison.directory;
+  if (command.run_directory.empty()) {
+    directory = next_directory("runs", "compare-" + it.comparison.name);
+  } else {
+    directory = command.run_directory;
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error || !std::filesystem::is_empty(directory, error)) {
+      throw Failure(ExitCode::io, "run directory " + directory + ": " +
+                                      (error ? error.message() : "it is not empty") +
+                                      ": give --run-dir a new name");
+    }
+  }
+  const std::string text = read(it.job->path);
+  it.job->path = directory + "/job.toml";
+  write_text(it.job->path, text);
+}
+
+// A line a run, on the way to the table.
+void tell_progress(Contest& contest) {
+  contest.begins = [](const Entrant& entrant, std::uint64_t repeat, std::size_t done, std::size_t of) {
+    std::fprintf(stderr, "[%zu/%zu] %s, repeat %llu: ", done + 1, of, label(entrant).c_str(),
+                 static_cast<unsigned long long>(repeat + 1));
+    std::fflush(stderr);
+  };
+  contest.ended = [](const Trial& trial) {
+    if (!trial.good()) {
+      std::fprintf(stderr, "failed: %s\n", trial.failure.c_str());
+      return;
+    }
+    std::fprintf(stderr, "%.2f s, %.0f samples/s", trial.seconds, trial.samples_per_s());
+    if (trial.accuracy >= 0) std::fprintf(stderr, ", %.2f %%", 100 * trial.accuracy);
+    std::fputs("\n", stderr);
+  };
+}
+
+void compare(Prepared& it, const CompareCommand& command, const std::atomic<bool>& interrupted) {
+  Contest contest;
+  if (it.job) {
+    settle(it, command);
+    contest = job_contest(*it.job, it.comparison.directory, it.comparison.seed, interrupted);
+    tell_progress(contest);
+  } else {
+    contest = scenario_contest(*it.scenario, it.comparison.seed);
+    contest.interrupted = [&interrupted] { return interrupted.load(); };
+  }
+  run_all(it.comparison, contest);
+  if (!it.job) return;
+  write_text(it.comparison.directory + "/compare.json", comparison_json({it.comparison}));
+  write_text(it.comparison.directory + "/compare.html", comparison_html({it.comparison}));
+}
+
+int exit_code(const std::vector<Comparison>& comparisons) {
+  ExitCode code = ExitCode::ok;
+  for (const Comparison& comparison : comparisons) {
+    for (const Row& row : summarise(comparison)) {
+      if (row.failed > 0) code = ExitCode::failed;
+    }
+    if (comparison.interrupted) return static_cast<int>(ExitCode::temporary);
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_compare(const CompareCommand& command, const Extensions& extensions) {
+  std::vector<Prepared> all;
+  std::size_t jobs = 0;
+  for (const std::string& file : command.files) {
+    all.push_back(prepare(command, file, extensions));
+    if (all.back().job && ++jobs > 1 && !command.run_directory.empty()) {
+      throw Failure(ExitCode::usage, "--run-dir is one directory: give one job at a time");
+    }
+  }
+  std::atomic<bool> interrupted = false;
+  const SignalWatch signals([&](int) { interrupted = true; });
+  std::vector<Comparison> done;
+  const bool table = command.json != "-" && command.html != "-";
+  for (Prepared& it : all) {
+    compare(it, command, interrupted);
+    done.push_back(it.comparison);
+    if (table) {
+      std::printf("%s%s", done.size() > 1 ? "\n" : "", comparison_table(it.comparison).c_str());
+      if (it.job) std::printf("  %s/compare.html shows it\n", it.comparison.directory.c_str());
+      std::fflush(stdout);
+    }
+    if (interrupted) break;
+  }
+  if (!command.json.empty()) write_output("--json", command.json, comparison_json(done));
+  if (!command.html.empty()) write_output("--html", command.html, comparison_html(done));
+  return interrupted ? static_cast<int>(ExitCode::temporary) : exit_code(done);
+}
+
+}  // namespace steelyard

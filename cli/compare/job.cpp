@@ -1,0 +1,158 @@
+#include "cli/compare/job.h"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "balancing/policies.h"
+#include "cli/children.h"
+#include "cli/compare/record.h"
+#include "cli/job_source.h"
+#include "cli/prepare_job.h"
+#include "cli/run_directory.h"
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What `train` said last in its own name: "steelyard: out of memory" gives "out of memory".
+std::string last_complaint(const std::string& log) {
+  const std::string mark = "steelyard: ";
+  std::istringstream in(text_of(log));
+  std::string found;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(mark)) found = line.substr(mark.size());
+  }
+  return found;
+}
+
+std::vector<std::string> settings(const Entrant& entrant, std::uint64_t seed) {
+  return {"cluster.policy=" + entrant.policy, "cluster.sync=" + entrant.sync,
+          "job.seed=" + std::to_string(seed)};
+}
+
+class Clusters {
+ public:
+  Clusters(ComparedJob job, std::string directory, std::uint64_t seed, const std::atomic<bool>& interrupted)
+      : job_(std::move(job)), directory_(std::move(directory)), seed_(seed), interrupted_(interrupted) {}
+
+  Trial run(const Entrant& entrant, std::uint64_t repeat) {
+    const std::string run = directory_ + "/" + plain_label(entrant) + "-" + std::to_string(repeat + 1);
+    const std::string log = run + ".log";
+    Children children;
+    children.start("train", arguments(entrant, repeat, run), log);
+    const int status = wait(children);
+    Trial trial = trial_of(text_of(run + "/rounds.jsonl"), text_of(run + "/result.json"), entrant.sync);
+    trial.directory = run;
+    if (!entrant.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return trial;
+    const std::string complaint = last_complaint(log);
+    if (!complaint.empty()) trial.failure = complaint;
+    if (trial.good()) trial.failure = "train " + describe_status(status) + "; see " + log;
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    trial.hopeless =
+        code == static_cast<int>(ExitCode::configuration) || code == static_cast<int>(ExitCode::usage);
+    return trial;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> arguments(const Entrant& entrant, std::uint64_t repeat,
+                                                   const std::string& run) const {
+    std::vector<std::string> words{"train", job_.path, "--run-dir", run};
+    std::vector<std::string> overrides = job_.overrides;
+    if (!entrant.alone.empty()) {
+      words[1] = directory_ + "/" + plain_label(entrant) + ".toml";
+      write_text(words[1], job_alone(job_.file.resolved, entrant.alone));
+      overrides.clear();  // they are in it
+    }
+    for (const auto& list : {overrides, settings(entrant, seed_ + repeat)}) {
+      for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
+    }
+    return words;
+  }
+
+  // Until the cluster has ended, of its own or because we were told to; how it did, as wait() gives it.
+  int wait(Children& children) const {
+    bool told = false;
+    while (true) {
+      if (interrupted_ && !std::exchange(told, true)) children.signal("train", SIGINT);
+      for (const Child& child : children.ended()) return *child.status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  const ComparedJob job_;
+  const std::string directory_;
+  const std::uint64_t seed_;
+  const std::atomic<bool>& interrupted_;
+};
+
+}  // namespace
+
+Contest job_contest(const ComparedJob& job, const std::string& directory, std::uint64_t seed,
+                    const std::atomic<bool>& interrupted) {
+  auto clusters = std::make_shared<Clusters>(job, directory, seed, interrupted);
+  Contest contest;
+  contest.run = [clusters](const Entrant& entrant, std::uint64_t repeat) {
+    return clusters->run(entrant, repeat);
+  };
+  contest.interrupted = [&interrupted] { return interrupted.load(); };
+  if (job.file.worker_specs.size() == 1) return contest;  // it is alone anyway
+  contest.best_alone = [](const Comparison& so_far) -> std::optional<Entrant> {
+    const std::string worker = fastest_worker(so_far);
+    if (worker.empty()) return std::nullopt;
+    return Entrant{"equal", "bsp", worker};
+  };
+  return contest;
+}
+
+std::string job_alone(const std::string& resolved, const std::string& worker) {
+  const JobSource source(resolved, "resolved job", {});
+  toml::table root = source.root();
+  toml::array only;
+  for (const toml::node& node : *root["worker"].as_array()) {
+    const toml::table& table = *node.as_table();
+    if (table["name"].value_or(std::string()) == worker) only.push_back(table);
+  }
+  root.insert_or_assign("worker", only);
+  std::ostringstream text;
+  text << "# One worker alone, for `steelyard compare`.\n" << root << "\n";
+  return text.str();
+}
+
+std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,
+                                  const Extensions& extensions) {
+  Job whole = job.file.job;
+  whole.policy = "equal";  // its own need not take part
+  whole.policy_options.clear();
+  complete(whole, prepare(whole, extensions));
+  std::vector<std::string> reasons;
+  std::size_t others = 0;
+  for (const Entrant& entrant : entrants) {
+    if (entrant != equal_bsp) ++others;
+    std::vector<std::string> overrides = job.overrides;
+    for (const std::string& setting : settings(entrant, 1)) overrides.push_back(setting);
+    try {
+      const Job chosen = read_job_file(job.path, overrides).job;
+      (void)balancing::make_policy(chosen.policy, chosen.policy_options);
+    } catch (const Failure& failure) {
+      reasons.push_back(label(entrant) + ": " + failure.what());
+    }
+  }
+  if (!reasons.empty() && reasons.size() >= others) throw Failure(ExitCode::configuration, reasons.front());
+  return reasons;
+}
+
+}  // namespace steelyard

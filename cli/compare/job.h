@@ -1,0 +1,38 @@
+// A job under many policies and sync modes: each run is `steelyard train` as a person would start it, a
+// cluster of processes with a run directory of its own, one after another.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "cli/compare/entrants.h"
+#include "cli/job_file.h"
+#include "cli/run.h"
+
+namespace steelyard {
+
+// Where what is compared lies, and what it says.
+struct ComparedJob {
+  std::string path;                    // of the file as it was when the comparison began
+  std::vector<std::string> overrides;  // --set of the command line
+  JobFile file;
+};
+
+// Runs go to `directory`/<entrant>-<repeat>, with what `train` said in a .log beside it. Repeat r has seed
+// `seed` + r. When `interrupted` becomes true the cluster at hand is told to end, as by Ctrl-C, and waited
+// for; the kernel ends it if this process dies.
+//
+// The best device alone is the worker that computed the most samples a second in the first repeat.
+Contest job_contest(const ComparedJob& job, const std::string& directory, std::uint64_t seed,
+                    const std::atomic<bool>& interrupted);
+
+// The job with one of its workers only, as TOML.
+std::string job_alone(const std::string& resolved, const std::string& worker);
+
+// Who will not run because the set-up is wrong, with the reason: told before anything long begins. Throws
+// Failure if the job itself is wrong, or if that leaves nobody but the baseline.
+std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,
+                                  const Extensions& extensions);
+
+}  // namespace steelyard

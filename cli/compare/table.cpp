@@ -1,0 +1,160 @@
+#include "cli/compare/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/compare/entrants.h"
+
+namespace steelyard {
+namespace {
+
+constexpr double as_soon = 0.01;  // closer times are called equal
+
+std::string dash_or(const std::optional<double>& value, int decimals) {
+  return value ? fixed(*value, decimals) : "-";
+}
+
+// With how far the runs lie apart: half of the range, in percent of the median.
+std::string with_spread(const std::optional<Spread>& value, int decimals) {
+  if (!value) return "-";
+  std::string text = fixed(value->median, decimals);
+  if (value->median <= 0 || value->most == value->least) return text;
+  const double share = 100 * value->half_range() / value->median;
+  return text + " ±" + fixed(share, share < 1 ? 1 : 0) + "%";
+}
+
+std::string time_to_target(const Row& row) {
+  if (!row.seconds_to_target) return row.good > 0 ? "not reached" : "-";
+  const std::string text = with_spread(row.seconds_to_target, 2);
+  if (row.reached == row.good) return text;
+  return text + " (" + std::to_string(row.reached) + "/" + std::to_string(row.good) + ")";
+}
+
+// In columns of a terminal, not in bytes.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+// The first column to the left, numbers to the right.
+std::string line(const std::vector<std::string>& texts, const std::vector<std::size_t>& widths) {
+  std::string text = "  ";
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string padding(widths[i] - width(texts[i]), ' ');
+    text += i == 0 ? texts[i] + padding : "  " + padding + texts[i];
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+std::vector<std::string> part_of(const std::vector<std::string>& titles, bool upper) {
+  std::vector<std::string> parts;
+  for (const std::string& title : titles) {
+    const std::size_t cut = title.find('\n');
+    if (cut == std::string::npos) {
+      parts.push_back(upper ? "" : title);
+    } else {
+      parts.push_back(upper ? title.substr(0, cut) : title.substr(cut + 1));
+    }
+  }
+  return parts;
+}
+
+std::string times(double ratio) { return fixed(ratio, 2) + " times"; }
+
+}  // namespace
+
+std::string fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string headline(const Comparison& comparison) {
+  std::string text = comparison.name + ", a " + comparison.kind;
+  text += comparison.repeats == 1 ? ", seed " : ", " + std::to_string(comparison.repeats) + " repeats, seed ";
+  text += std::to_string(comparison.seed);
+  if (comparison.repeats > 1) text += " to " + std::to_string(comparison.seed + comparison.repeats - 1);
+  if (comparison.target > 0) {
+    text += "; target: " + fixed(100 * comparison.target, 1) + " % of the test samples right";
+  }
+  return text + (comparison.interrupted ? "; interrupted, not all runs are there" : "");
+}
+
+std::vector<std::string> column_titles(const Comparison& comparison) {
+  const std::string target = fixed(100 * comparison.target, 1) + " %";
+  const bool timed = comparison.target > 0;
+  return {"method",
+          timed ? "seconds to\n" + target : "seconds",
+          timed ? "updates\nto it" : "updates",
+          "samples\nper s",
+          "% of\nideal",
+          "gain on\nequal bsp",
+          "gain on\nbest alone",
+          "final\naccuracy"};
+}
+
+std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
+  const bool timed = comparison.target > 0;
+  const std::optional<Spread>& updates = timed ? row.updates_to_target : row.updates;
+  std::optional<Spread> accuracy = row.accuracy;
+  if (accuracy) *accuracy = {100 * accuracy->median, 100 * accuracy->least, 100 * accuracy->most};
+  return {label(row.entrant),
+          timed ? time_to_target(row) : with_spread(row.seconds, 2),
+          updates ? fixed(updates->median, 0) : "-",
+          with_spread(row.samples_per_s, row.samples_per_s && row.samples_per_s->median < 1000 ? 1 : 0),
+          row.percent_of_ideal ? fixed(row.percent_of_ideal->median, 1) : "-",
+          dash_or(row.gain_on_equal, 2),
+          dash_or(row.gain_on_alone, 2),
+          accuracy ? fixed(accuracy->median, 2) + " %" : "-"};
+}
+
+std::string verdict_line(const Comparison& comparison, const std::vector<Row>& ranking) {
+  const bool timed = comparison.target > 0;
+  const auto number = [&](const Row& row) -> std::optional<double> {
+    if (timed) return row.seconds_to_target ? std::optional(row.seconds_to_target->median) : std::nullopt;
+    return row.samples_per_s ? std::optional(1 / row.samples_per_s->median) : std::nullopt;
+  };
+  // The device alone is no method: it is what the methods have to beat.
+  std::vector<const Row*> methods;
+  for (const Row& row : ranking) {
+    if (row.entrant.alone.empty() && number(row)) methods.push_back(&row);
+  }
+  if (methods.size() < 2) return "";
+  const Row& first = *methods.front();
+  std::string text = label(first.entrant) + " is first";
+  if (first.gain_on_equal && first.entrant != equal_bsp)
+    text += ", " + times(*first.gain_on_equal) + " as fast as equal bsp";
+  if (first.gain_on_alone) text += ", " + times(*first.gain_on_alone) + " as fast as the best device alone";
+  const double lead = *number(*methods[1]) / *number(first);
+  text += "; " + label(methods[1]->entrant) +
+          (lead < 1 + as_soon ? " is as fast within 1 %"
+                              : " takes " + fixed(100 * (lead - 1), lead < 1.1 ? 1 : 0) + " % longer");
+  return text;
+}
+
+std::string comparison_table(const Comparison& comparison) {
+  const std::vector<Row> ranking = ranked(summarise(comparison), comparison.target > 0);
+  const std::vector<std::string> titles = column_titles(comparison);
+  std::vector<std::vector<std::string>> lines{part_of(titles, true), part_of(titles, false)};
+  for (const Row& row : ranking) {
+    // What an interruption left without a run is not there.
+    if (row.good + row.failed > 0) lines.push_back(cells(comparison, row));
+  }
+  std::vector<std::size_t> widths(titles.size(), 0);
+  for (const auto& texts : lines) {
+    for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], width(texts[i]));
+  }
+  std::string text = headline(comparison) + "\n";
+  for (const auto& texts : lines) text += line(texts, widths);
+  for (const Row& row : ranking) {
+    if (row.failed == 0) continue;
+    text += "  " + label(row.entrant) + " failed in " + std::to_string(row.failed) + " of " +
+            std::to_string(row.good + row.failed) + " runs: " + row.failure + "\n";
+  }
+  const std::string verdict = verdict_line(comparison, ranking);
+  return verdict.empty() ? text : text + "  " + verdict + "\n";
+}
+
+}  // namespace steelyard

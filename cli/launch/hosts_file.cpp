@@ -1,0 +1,301 @@
+#include "cli/launch/hosts_file.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include "cli/job_keys.h"
+#include "cli/job_source.h"
+#include "cli/near_match.h"
+#include "cli/toml_text.h"
+#include "core/check.h"
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::streamsize longest_file = 1 << 20;  // bytes
+constexpr std::uint64_t most_samples = 1'000'000'000'000;
+
+// One table of the file. Whatever is asked for is known; finish() refuses the rest.
+class HostTable {
+ public:
+  HostTable(const JobSource& source, std::string title, const toml::table& table)
+      : source_(source), title_(std::move(title)), table_(table) {}
+
+  // `is_good` looks at a text that is not empty; `expected` says what it wants.
+  template <class IsGood>
+  void text(const char* key, std::string& into, const IsGood& is_good, const std::string& expected) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto value = node->value_exact<std::string>();
+    if (!value || value->empty() || !is_good(*value)) refuse(*node, key, "give " + expected);
+    into = *value;
+  }
+  template <class Number>
+  void whole(const char* key, Number& into, std::uint64_t least, std::uint64_t most) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto value = node->value_exact<std::int64_t>();
+    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < least ||
+        static_cast<std::uint64_t>(*value) > most) {
+      refuse(*node, key, "give a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    into = static_cast<Number>(*value);
+  }
+  void number(const char* key, double& into, double least, double most) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
+    if (!value || !std::isfinite(*value) || *value < least || *value > most) {
+      refuse(*node, key, "give a number from " + number_text(least) + " to " + number_text(most));
+    }
+    into = *value;
+  }
+  void flag(const char* key, bool& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) refuse(*node, key, "give true or false");
+    into = *node->value_exact<bool>();
+  }
+  // Keys that are not ours, as key=value.
+  void options(const char* key, std::vector<std::string>& into) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return;
+    if (!node->is_table()) refuse(*node, key, "give options, as in { dir = \"/data/fashion\" }");
+    for (auto&& [name, value] : *node->as_table()) {
+      if (value.is_table() || value.is_array()) refuse(*node, key, "an option is a text or a number");
+      const auto text = value.value_exact<std::string>();
+      into.push_back(std::string(name.str()) + "=" + (text ? *text : shown(value)));
+    }
+  }
+  // The tables of [[key]] below this one.
+  std::vector<const toml::table*> tables(const char* key) {
+    const toml::node* node = find(key);
+    std::vector<const toml::table*> found;
+    if (node == nullptr) return found;
+    if (!node->is_array_of_tables()) refuse(*node, key, "write [[host.worker]] once for each worker");
+    for (const toml::node& it : *node->as_array()) found.push_back(it.as_table());
+    return found;
+  }
+
+  [[nodiscard]] bool given(const char* key) const { return table_.contains(key); }
+  // A rule that joins keys: `key`, or where it is not given the table, is where to look.
+  void demand(bool holds, const char* key, const std::string& what) const {
+    if (holds) return;
+    const toml::node* node = table_.get(key);
+    source_.refuse("", node != nullptr ? node->source() : table_.source(), what);
+  }
+  void finish() const {
+    for (auto&& [name, node] : table_) {
+      const std::string key(name.str());
+      if (std::ranges::find(known_, key) != known_.end()) continue;
+      source_.refuse("", name.source(),
+                     "unknown key \"" + key + "\" in " + title_ + did_you_mean(key, known_) +
+                         " (there are: " + joined(known_) + ")");
+    }
+  }
+
+ private:
+  const toml::node* find(const char* key) {
+    known_.emplace_back(key);
+    return table_.get(key);
+  }
+  [[noreturn]] void refuse(const toml::node& node, const char* key, const std::string& what) const {
+    source_.refuse("", node.source(), std::string(key) + " = " + shown(node) + " in " + title_ + ": " + what);
+  }
+
+  const JobSource& source_;
+  const std::string title_;
+  const toml::table& table_;
+  std::vector<std::string> known_;
+};
+
+bool any_text(const std::string& text) { return text.find('\n') == std::string::npos; }
+
+// What could be taken for an option, or for two words, by the programs that get it.
+bool is_one_word(const std::string& text) {
+  return text[0] != '-' && text.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string::npos;
+}
+
+bool is_address(const std::string& text) {
+  return is_one_word(text) && text.find('/') == std::string::npos && (text.find(':') == std::string::npos);
+}
+
+bool is_numeric(const std::string& address) {
+  in_addr ignored{};
+  return inet_pton(AF_INET, address.c_str(), &ignored) == 1;
+}
+
+class HostsReader {
+ public:
+  explicit HostsReader(const JobSource& source) : source_(source) {}
+
+  HostsFile read() {
+    for (auto&& [key, node] : source_.root()) {
+      const std::string name(key.str());
+      if (name != "host" || !node.is_array_of_tables()) {
+        source_.refuse("", key.source(),
+                       "\"" + name + "\" does not belong here" + did_you_mean(name, {"host"}) +
+                           " (there is [[host]], once for each machine, and [[host.worker]] below it)");
+      }
+    }
+    if (const toml::array* hosts = source_.root()["host"].as_array()) {
+      for (const toml::node& host : *hosts) read_host(HostTable(source_, "[[host]]", *host.as_table()));
+    }
+    finish();
+    return std::move(file_);
+  }
+
+ private:
+  void read_host(HostTable table);
+  void read_place(HostTable& table, HostSpec& host);
+  void read_worker(HostTable table, HostSpec& host);
+  void finish() const;
+
+  const JobSource& source_;
+  HostsFile file_;
+  std::set<std::string> hosts_, workers_;  // names
+  std::uint32_t schedulers_ = 0;
+};
+
+void HostsReader::read_host(HostTable table) {
+  HostSpec host;
+  host.name = "host-" + std::to_string(file_.hosts.size());
+  table.text("name", host.name, is_plain_name, "a name of letters, digits, '.', '_' and '-'");
+  table.demand(hosts_.insert(host.name).second, "name",
+               "two hosts are called " + quoted(host.name) + ": give each its own name");
+  read_place(table, host);
+  table.flag("scheduler", host.scheduler);
+  table.whole("port", host.port, 1, 65535);
+  table.demand(host.scheduler || !table.given("port"), "port",
+               "port is the scheduler's, and " + quoted(host.name) + " has none: add scheduler = true");
+  table.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
+               "a second scheduler: let one host alone have scheduler = true");
+  table.whole("servers", host.servers, 0, 1024);
+  table.whole("shards", host.shards, 1, 64);
+  for (const toml::table* worker : table.tables("worker")) {
+    read_worker(HostTable(source_, "[[host.worker]]", *worker), host);
+  }
+  table.finish();
+  file_.hosts.push_back(std::move(host));
+}
+
+void HostsReader::read_place(HostTable& table, HostSpec& host) {
+  table.text("ssh", host.ssh, is_one_word, "what ssh takes, as in \"user@host\"");
+  table.text("netns", host.netns, is_plain_name, "the name of a network namespace, as `ip netns` lists it");
+  table.demand(host.ssh.empty() || host.netns.empty(), "netns",
+               "host " + quoted(host.name) + " is reached by ssh or by netns: give one of the two");
+  const char* expected = "a host name or an IPv4 address, without a port";
+  table.text("address", host.address, is_address, expected);
+  table.demand(host.netns.empty() || table.given("address"), "address",
+               "host " + quoted(host.name) + " is a network namespace: give the address that it has there");
+  if (host.address.empty()) {
+    host.address = host.ssh.empty() ? "127.0.0.1" : host.ssh.substr(host.ssh.find('@') + 1);
+  }
+  host.listen = is_numeric(host.address) ? host.address : "0.0.0.0";
+  table.text("listen", host.listen, is_address, expected);
+  if (!host.ssh.empty()) host.steelyard = "steelyard";
+  table.text("steelyard", host.steelyard, any_text, "the path of the program on that host");
+  table.text("directory", host.directory, any_text, "a path on that host");
+}
+
+void HostsReader::read_worker(HostTable table, HostSpec& host) {
+  HostWorker worker;
+  worker.spec.name = "worker-" + std::to_string(workers_.size());
+  table.text("name", worker.spec.name, is_plain_name, "a name of letters, digits, '.', '_' and '-'");
+  table.demand(workers_.insert(worker.spec.name).second, "name",
+               "two workers are called " + quoted(worker.spec.name) + ": give each its own name");
+  table.text(
+      "device", worker.spec.device, [](const std::string& it) { return it == "cpu" || it == "gpu"; },
+      "\"cpu\" or \"gpu\"");
+  table.number("slow", worker.spec.slow, 1, 1000);
+  table.whole("most", worker.spec.most, 0, most_samples);
+  table.options("data", worker.data_options);
+  table.finish();
+  host.workers.push_back(std::move(worker));
+}
+
+void HostsReader::finish() const {
+  const auto demand = [&](bool holds, const std::string& what) {
+    if (!holds) source_.refuse("", {}, what);
+  };
+  demand(!file_.hosts.empty(), "no host: write [[host]] once for each machine");
+  demand(schedulers_ == 1, "no host has the scheduler: add scheduler = true to one of them");
+  demand(file_.shards() > 0, "no host has a server: add servers = 1 to one of them");
+  demand(!workers_.empty(), "no host has a worker: write [[host.worker]] below one of them");
+  for (const HostSpec& host : file_.hosts) {
+    const bool here = host.ssh.empty() && host.netns.empty();
+    const bool spoken_to = host.scheduler || host.servers > 0;
+    const bool alone = std::ranges::all_of(
+        file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
+    demand(!here || !spoken_to || alone || host.address != "127.0.0.1",
+           "the others cannot reach host " + quoted(host.name) +
+               ", this machine, at 127.0.0.1: give its address");
+  }
+}
+
+}  // namespace
+
+const HostSpec& HostsFile::scheduler() const {
+  const auto found = std::ranges::find_if(hosts, [](const HostSpec& host) { return host.scheduler; });
+  CHECK(found != hosts.end(), "a hosts file without a scheduler was let through");
+  return *found;
+}
+
+std::uint32_t HostsFile::shards() const {
+  std::uint32_t sum = 0;
+  for (const HostSpec& host : hosts) sum += host.servers * host.shards;
+  return sum;
+}
+
+HostsFile parse_hosts(std::string_view text, const std::string& name) {
+  const JobSource source(text, name, {});
+  return HostsReader(source).read();
+}
+
+HostsFile read_hosts_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(longest_file) + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // A directory opens, and then cannot be read.
+  if (!in.is_open() || in.bad()) {
+    throw Failure(ExitCode::configuration, path +
+                                               ": cannot be read: check the name, or begin with a copy of "
+                                               "examples/hosts.toml (steelyard help hosts lists all keys)");
+  }
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.gcount() > longest_file)
+    throw Failure(ExitCode::configuration, path + ": is no hosts file: it has more than 1 MB");
+  return parse_hosts(text, path);
+}
+
+std::string describe_hosts() {
+  return R"(A hosts file says where `steelyard launch` starts what.
+It replaces the servers and workers of the job.
+
+[[host]]                   one for each machine
+  name = "host-0"            what messages call it
+  ssh = "user@host"          how it is reached: by ssh, without a password; or
+  netns = "left"             a network namespace of this machine (as root); neither: this machine
+  address = "10.0.0.1"       how the other hosts reach it. Left out: the host of ssh, or 127.0.0.1
+  listen = "10.0.0.1"        what its ports are bound to. Left out: address, or 0.0.0.0 where that is a name
+  steelyard = "steelyard"    the program there. Left out: over ssh the one in PATH, else the one that launches
+  directory = "job"          where it runs. Left out: here, over ssh the home directory
+  scheduler = false          true for one of the hosts; job and results are there
+  port = 7070                the scheduler's
+  servers = 0                server processes, with
+  shards = 1                 parts of the model in each
+[[host.worker]]            below its host, one for each
+  name = "worker-0"
+  device = "cpu"             what it computes on
+  slow = 1                   slows its computation down by this factor
+  most = 0                   samples that fit its memory at once; 0: no limit
+  data = { dir = "/data" }   data options that differ there from the job's
+)";
+}
+
+}  // namespace steelyard

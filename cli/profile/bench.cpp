@@ -1,0 +1,59 @@
+#include "cli/profile/bench.h"
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration patience = std::chrono::minutes(10);  // for one piece
+
+}  // namespace
+
+ProfileBench::ProfileBench(const Job& job, const Prepared& prepared, unsigned workers)
+    : train_samples_(prepared.data.train->size()) {
+  auto parameters = std::make_shared<FloatBuffer>(prepared.model.parameters());
+  prepared.model.initialize(parameters->span(), job.seed);
+  parameters_ = std::move(parameters);
+  for (unsigned i = 0; i < workers; ++i) {
+    const NodeId node{Role::worker, i + 1};
+    std::unique_ptr<Link> mail = network_.join(node);
+    auto compute = std::make_unique<ComputeNode>(*mail, node, prepared.model, prepared.data, job);
+    workers_.push_back({node, std::move(mail), std::move(compute)});
+  }
+}
+
+std::vector<double> ProfileBench::measure(std::uint64_t samples, unsigned crew) {
+  CHECK(samples > 0 && samples <= train_samples_ && crew <= workers_.size(), "a piece that nobody has");
+  ++round_;
+  if (next_ + samples > train_samples_) next_ = 0;
+  const Interval positions{next_, next_ + samples};
+  next_ += samples;
+  for (unsigned i = 0; i < crew; ++i) {
+    Compute compute;
+    compute.round = round_;
+    compute.piece = ++piece_;
+    compute.positions = positions;
+    compute.parameters = parameters_;
+    workers_[i].compute->give({workers_[i].node, compute_node, Message(ToCompute(compute))});
+  }
+  std::vector<double> seconds;
+  for (unsigned i = 0; i < crew; ++i) {
+    const Time limit = steady_now() + patience;
+    while (const std::optional<Envelope> heard = workers_[i].mail->receive(limit)) {
+      const auto* message = std::get_if<ToWorker>(&heard->message);
+      const auto* computed = message != nullptr ? std::get_if<Computed>(message) : nullptr;
+      if (computed == nullptr) continue;  // slices that became final
+      seconds.push_back(computed->report.seconds);
+      break;
+    }
+    if (seconds.size() == i) {
+      throw Failure(ExitCode::failed,
+                    "a piece of " + std::to_string(samples) +
+                        " samples took more than ten minutes: profile with a smaller --most");
+    }
+  }
+  return seconds;
+}
+
+}  // namespace steelyard

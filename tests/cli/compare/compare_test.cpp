@@ -1,0 +1,164 @@
+// `steelyard compare` as a person runs it: scenarios in virtual time, jobs as real clusters.
+#include "cli/compare/compare.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char two_to_one[] = R"([job]
+global_batch = 120
+rounds = 20
+policy = "equal"
+[[worker]]
+name = "quick"
+time_ms = [0, 1]
+[[worker]]
+name = "slow"
+time_ms = [0, 2]
+)";
+
+class ProcessCompare : public ProcessTest {
+ protected:
+  // The only comparison of a JSON file, and a method of it.
+  [[nodiscard]] nlohmann::json comparison(const std::string& file) const {
+    return nlohmann::json::parse(text_of(path(file)))["comparisons"][0];
+  }
+  static nlohmann::json method(const nlohmann::json& comparison, const std::string& policy) {
+    for (const auto& it : comparison["methods"]) {
+      if (it["policy"] == policy && it["alone"].is_null()) return it;
+    }
+    return {};
+  }
+};
+
+TEST_F(ProcessCompare, ScenariosMeetTheSameDraws) {
+  const std::string scenario = write("two.toml", two_to_one);
+  EXPECT_EQ(
+      run({"compare", scenario, "--policies", "static,lbb", "--repeats", "2", "--json", path("c.json")}), 0)
+      << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("two, a scenario"), HasSubstr("quick alone"), HasSubstr("static bsp")));
+  const auto json = comparison("c.json");
+  EXPECT_EQ(json["methods"].size(), 4U) << "with equal shares and the best device alone";
+  const auto balanced = method(json, "static"), equal = method(json, "equal");
+  EXPECT_NEAR(balanced["gain_on_equal"], 1.5, 1e-6);
+  EXPECT_NEAR(balanced["gain_on_alone"], 1.5, 1e-6);
+  EXPECT_NEAR(balanced["percent_of_ideal"]["median"], 100, 1e-6);
+  EXPECT_NEAR(equal["percent_of_ideal"]["median"], 100 * 80.0 / 120, 1e-3);
+  EXPECT_NEAR(equal["samples_per_s"]["median"], 1000, 1e-6);
+  EXPECT_EQ(equal["runs"].size(), 2U);
+  EXPECT_EQ(equal["runs"][1]["seed"], 2);
+  // Byte for byte what goes to standard output.
+  EXPECT_EQ(run({"compare", scenario, "--policies", "static,lbb", "--repeats", "2", "--json", "-"}), 0);
+  EXPECT_EQ(said_, text_of(path("c.json")));
+}
+
+TEST_F(ProcessCompare, AScenarioThatTrainsHasATimeToTarget) {
+  const auto trains =
+      std::filesystem::path(__FILE__).parent_path() / "../../../examples/scenarios/train_softmax.toml";
+  EXPECT_EQ(run({"compare", trains, "--policies", "steelyard", "--target", "0.8", "--json", path("c.json")}),
+            0)
+      << said_;
+  const auto json = comparison("c.json");
+  ASSERT_EQ(json["methods"].size(), 3U);
+  for (const auto& it : json["methods"]) {
+    EXPECT_EQ(it["runs_at_target"], 1) << it;
+    EXPECT_GT(it["accuracy"]["median"], 0.8) << it;
+  }
+  // The same updates, sooner.
+  EXPECT_EQ(json["methods"][0]["updates_to_target"], json["methods"][1]["updates_to_target"]);
+  EXPECT_GT(method(json, "steelyard")["gain_on_equal"], 1.2);
+  EXPECT_GT(method(json, "steelyard")["gain_on_alone"], 1);
+}
+
+TEST_F(ProcessCompare, AJobTrainsUnderEachPolicyAndOnTheBestWorkerAlone) {
+  const auto quick = std::filesystem::path(__FILE__).parent_path() / "../../../examples/jobs/quick.toml";
+  EXPECT_EQ(run({"compare", quick, "--policies", "equal,lb-bsp", "--repeats", "2", "--target", "0.5", "--set",
+                 "train.epochs=2", "--run-dir", path("all")}),
+            0)
+      << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("[6/6] fast alone, repeat 2"), HasSubstr("quick, a job, 2 repeats"),
+                           HasSubstr("target: 50.0 %"), HasSubstr("compare.html shows it")));
+  const auto json = comparison("all/compare.json");
+  EXPECT_FALSE(json["interrupted"]);
+  ASSERT_EQ(json["methods"].size(), 3U);
+  EXPECT_EQ(json["methods"][2]["alone"], "fast");
+  for (const auto& it : json["methods"]) {
+    EXPECT_EQ(it["runs_good"], 2) << it;
+    EXPECT_EQ(it["updates"]["median"], 2 * 32) << it;
+    EXPECT_GT(it["accuracy"]["median"], 0.9) << it;
+    EXPECT_EQ(it["runs"][0]["samples"], 2 * 8192) << it;
+    EXPECT_GT(it["runs"][0]["seconds"], 0) << it;
+    EXPECT_GT(it["gain_on_alone"], 0) << it;
+  }
+  EXPECT_GT(method(json, "lb-bsp")["percent_of_ideal"]["median"], 0);
+  EXPECT_TRUE(json["methods"][2]["percent_of_ideal"].is_null());
+  EXPECT_THAT(text_of(path("all/lb-bsp-bsp-2/job.toml")),
+              AllOf(HasSubstr("\"lb-bsp\""), HasSubstr("seed = 2")));
+  EXPECT_THAT(text_of(path("all/fast-alone-1/job.toml")), Not(HasSubstr("\"slow\"")));
+  EXPECT_THAT(text_of(path("all/compare.html")), HasSubstr("</html>"));
+}
+
+TEST_F(ProcessCompare, OneThatFailsIsToldOfAndTheOthersGoOn) {
+  EXPECT_EQ(run({"compare", job_, "--policies", "equal,dlb,lb-bsp", "--set",
+                 "policy.lb-bsp.predictor=tea-leaves", "--set", "train.epochs=1", "--run-dir", path("all")}),
+            1);
+  EXPECT_THAT(said_, AllOf(HasSubstr("will not run: lb-bsp bsp"),
+                           HasSubstr("lb-bsp bsp failed in 1 of 1 runs"), HasSubstr("'tea-leaves'")));
+  const auto json = comparison("all/compare.json");
+  EXPECT_THAT(method(json, "lb-bsp")["failure"].get<std::string>(), HasSubstr("tea-leaves"));
+  EXPECT_EQ(method(json, "dlb")["runs_good"], 1);
+  EXPECT_EQ(json["methods"][3]["runs_good"], 1);
+}
+
+TEST_F(ProcessCompare, CtrlCShowsWhatIsDoneAndLeavesNobody) {
+  Process run(path("run.log"), {"compare", job_, "--policies", "equal,lb-bsp", "--set", "train.epochs=0",
+                                "--set", "train.seconds=2", "--repeats", "1000", "--run-dir", path("all")});
+  ASSERT_TRUE(eventually([&] { return run.says("[2/3000]"); }));
+  ASSERT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
+  run.signal(SIGINT);
+  ends_clean(run, 75);
+  EXPECT_THAT(run.output(),
+              AllOf(HasSubstr("interrupted, not all runs are there"), HasSubstr("equal bsp  ")));
+  EXPECT_EQ(method(comparison("all/compare.json"), "equal")["runs_good"], 1);
+}
+
+TEST_F(ProcessCompare, KilledItselfItLeavesNobodyBehind) {
+  Process run(path("run.log"), {"compare", job_, "--policies", "equal", "--set", "train.epochs=1000000",
+                                "--run-dir", path("all")});
+  ASSERT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
+  run.signal(SIGKILL);
+  EXPECT_EQ(run.code(), -SIGKILL);
+  EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
+}
+
+TEST_F(ProcessCompare, MistakesAreFoundBeforeAnythingRuns) {
+  const std::string scenario = write("two.toml", two_to_one),
+                    neither = write("x.toml", "[job]\nname = \"x\"\n");
+  EXPECT_EQ(run({"compare", scenario, "--policies", "equal,lbbb"}), 2);
+  EXPECT_THAT(said_, HasSubstr("did you mean \"lbb\"?"));
+  EXPECT_EQ(run({"compare", scenario, "--set", "train.lr=1"}), 2);
+  EXPECT_THAT(said_, HasSubstr("is a scenario: --set"));
+  EXPECT_EQ(run({"compare", neither}), 78);
+  EXPECT_THAT(said_, HasSubstr("neither a job"));
+  EXPECT_EQ(run({"compare", path("nowhere.toml")}), 78);
+  EXPECT_THAT(said_, HasSubstr("cannot be read"));
+  EXPECT_EQ(run({"compare", job_, "--sync", "spp:2", "--run-dir", path("all")}), 78);
+  EXPECT_THAT(said_, HasSubstr("spp:2"));
+  EXPECT_EQ(run({"compare", job_, job_, "--run-dir", path("all")}), 2);
+  EXPECT_THAT(said_, HasSubstr("one job at a time"));
+  EXPECT_FALSE(std::filesystem::exists(path("all")));
+}
+
+}  // namespace
+}  // namespace steelyard

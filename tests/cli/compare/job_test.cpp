@@ -1,0 +1,26 @@
+// Jobs as they are run by a comparison; tests/cli/compare/compare_test.cpp runs them.
+#include "cli/compare/job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+TEST(CompareJob, AloneIsTheSameJobWithOneWorker) {
+  const JobFile file = parse_job(
+      "[model]\nname = \"softmax\"\n[data]\nname = \"synthetic\"\ntrain = 4096\n[train]\nlr = 0.3\n"
+      "[[worker]]\nname = \"a\"\n[[worker]]\nname = \"b\"\nslow = 2.5\nmost = 64\n",
+      "job");
+  const JobFile alone = parse_job(job_alone(file.resolved, "b"), "alone");
+  ASSERT_EQ(alone.worker_specs.size(), 1U);
+  EXPECT_EQ(alone.worker_specs[0].name, "b");
+  EXPECT_EQ(alone.worker_specs[0].slow, 2.5);
+  EXPECT_EQ(alone.worker_specs[0].most, 64U);
+  EXPECT_EQ(alone.job.schedule.base, 0.3);
+  EXPECT_EQ(alone.job.data_options, file.job.data_options);
+  EXPECT_EQ(alone.job.workers, 1U);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,28 @@
+// Jobs and scenarios are told apart by what they say.
+#include "cli/compare/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/compare/made.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(CompareKind, TheKeysTell) {
+  EXPECT_EQ(kind_of("[model]\nname = \"mlp\"\n[[worker]]\nslow = 2\n", "f"), FileKind::job);
+  EXPECT_EQ(kind_of("[[worker]]\ntime_ms = [0, 1]\n", "f"), FileKind::scenario);
+  EXPECT_EQ(kind_of("[network]\nstep_ms = 3\n", "f"), FileKind::scenario);
+  EXPECT_EQ(kind_of("[job]\nglobal_batch = 8\n[[worker]]\nsamples_per_s = 9\n", "f"), FileKind::scenario);
+  EXPECT_THAT(complaint_of([] { kind_of("[job]\nname = \"x\"\n", "f.toml"); }),
+              AllOf(HasSubstr("f.toml"), HasSubstr("neither a job"), HasSubstr("help scenario")));
+  EXPECT_THAT(complaint_of([] { kind_of("[network]\n[cluster]\n", "f.toml"); }),
+              AllOf(HasSubstr("[network]"), HasSubstr("[cluster]"), HasSubstr("two files")));
+  EXPECT_THAT(complaint_of([] { kind_of("[job\n", "f.toml"); }), HasSubstr("f.toml:1"));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,51 @@
+// Medians and gains of made-up runs.
+#include "cli/compare/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/compare/made.h"
+
+namespace steelyard {
+namespace {
+
+TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
+  const std::vector<Row> rows = summarise(made_comparison());
+  // Twice, two and a half times and 12/9 as fast as equal shares in the same repeat.
+  EXPECT_DOUBLE_EQ(*rows[1].gain_on_equal, 2);
+  EXPECT_DOUBLE_EQ(*rows[1].gain_on_alone, 1.5);
+  EXPECT_DOUBLE_EQ(*rows[0].gain_on_equal, 1);
+  EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->median, 4);
+  EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->most, 6);
+  EXPECT_DOUBLE_EQ(rows[1].updates_to_target->median, 20);
+  EXPECT_DOUBLE_EQ(rows[1].percent_of_ideal->median, 92);
+  EXPECT_FALSE(rows[2].percent_of_ideal) << "nobody waits in asp";
+  EXPECT_EQ(rows[2].good, 2U);
+  EXPECT_EQ(rows[2].failed, 1U);
+  EXPECT_DOUBLE_EQ(*rows[2].gain_on_equal, 3) << "(4 + 2) / 2: the repeat that failed has no gain";
+}
+
+TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
+  Comparison comparison = made_comparison();
+  for (std::size_t run : {0, 1}) comparison.entries[1].trials[run].evaluations.resize(1);
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_EQ(rows[1].reached, 1U);
+  EXPECT_FALSE(rows[1].seconds_to_target);
+  EXPECT_FALSE(rows[1].updates_to_target);
+  EXPECT_FALSE(rows[1].gain_on_equal);
+  EXPECT_EQ(label(ranked(rows, true).back().entrant), "lb-bsp bsp");
+  comparison.entries[1].trials[0] = made_trial(6);
+  EXPECT_DOUBLE_EQ(summarise(comparison)[1].seconds_to_target->median, 6) << "4, 6 and for ever";
+}
+
+TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
+  Comparison comparison = made_comparison();
+  comparison.target = 0;
+  comparison.entries[1].trials[0].samples = 2000;  // in the same time
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_FALSE(rows[1].seconds_to_target);
+  EXPECT_DOUBLE_EQ(*rows[1].gain_on_equal, 2.5) << "4, 2.5 and 1.33";
+}
+
+}  // namespace
+}  // namespace steelyard

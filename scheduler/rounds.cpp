@@ -184,11 +184,15 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox&) {
   }
   worker->cpu = report.cpu;
   worker->memory = report.memory;
+  // What it waited for its parameters; of a piece that was asked for again, nobody knows.
+  const double exchange =
+      found.piece->asked_again ? -1 : std::max(0.0, seconds(now - found.piece->since) - report.seconds);
   found.work->report(report.piece, worker->slot, report, now);
   if (mode_.slack > 0) free_.insert(worker->slot);
   if (report.purpose != Purpose::train) return;
   const balancing::Sample sample{worker->slot,   report.round, report.positions.size(),
-                                 report.seconds, report.cpu,   report.memory};
+                                 report.seconds, report.cpu,   report.memory,
+                                 exchange};
   if (in_order()) {
     found.work->unseen.push_back(sample);
   } else {

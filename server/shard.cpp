@@ -297,6 +297,13 @@ void Shard::send_state(std::uint32_t number, Version version, Outbox& out) {
     for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
       out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps(), slice.copy_of(slot)});
     }
+  } else if (mode_.is_local() && slice.version() == version + 1 && slice.previous()) {
+    // A job that was told to end in the middle of a long round saves what was there before, and the last
+    // pieces may come all the same. Local steps leave the optimizer's state here as it is.
+    for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
+      const Blob values = slot == 0 ? *slice.previous() : slice.copy_of(slot);
+      out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps() - 1, values});
+    }
   } else if (slice.version() > version) {
     out.send<ToKeeper>(*keeper_, Gone{version, slice.version()});
   }

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/shared.h"
 #include "wire/blob.h"
 
 namespace steelyard {
@@ -138,6 +139,16 @@ template <class Enum>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, UpTo<Enum>& it) {
   reader.get(&it.value, 1);
   if (it.value > it.last) throw Malformed("has a value that is not known");
+}
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Shared<T>& it) {
+  writer(*it);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Shared<T>& it) {
+  T value;
+  reader(value);
+  it = Shared<T>(std::move(value));
 }
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Blob& blob) { writer.attach(blob); }
 inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Blob& blob) { blob = reader.detach(); }

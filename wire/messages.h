@@ -14,6 +14,7 @@
 
 #include "core/buffer.h"
 #include "core/interval.h"
+#include "core/shared.h"
 #include "core/time.h"
 #include "wire/blob.h"
 #include "wire/job.h"
@@ -51,7 +52,7 @@ struct Refuse {
 struct Welcome {
   Term term = 0;
   std::uint32_t slot = 0;  // its place among the workers, or among the shards
-  Job job;
+  Shared<Job> job{};       // a Job would make every message as large as this rare one
 };
 
 // Where the shards are; to workers and the keeper, again whenever it changes.

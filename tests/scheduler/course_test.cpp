@@ -112,6 +112,38 @@ TEST(Course, EvaluationsAndCheckpointsFallOnEpochEnds) {
   }
 }
 
+TEST(Course, LocalStepsMakeLongerRounds) {
+  Job it = job(100, 16, 2);
+  it.sync = "local:3";
+  Course course(it, {});
+  std::vector<std::uint64_t> sizes, steps;
+  for (; !course.over(0); course.advance()) {
+    sizes.push_back(course.positions().size());
+    steps.push_back(course.local().steps);
+  }
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{48, 48, 4, 48, 48, 4}));
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{3, 3, 1, 3, 3, 1}));
+}
+
+TEST(Course, OneRoundForAnEpochOrForAllThatAreLeft) {
+  Job it = job(100, 16, 5);
+  it.sync = "oneshot:epoch";
+  EXPECT_EQ(Course(it, {}).positions(), (Interval{0, 100}));
+  EXPECT_EQ(Course(it, {}).local(), (LocalSteps{7, 1}));
+  it.sync = "oneshot:end";
+  // Goes on in the middle of epoch 2: first what is left of it, then the rest at once.
+  Course course(it, Progress{1, 9, 2, 40, 0, {}});
+  EXPECT_EQ(course.positions(), (Interval{40, 100}));
+  EXPECT_EQ(course.local(), (LocalSteps{4, 1}));
+  course.advance();
+  EXPECT_EQ(course.positions(), (Interval{0, 100}));
+  EXPECT_EQ(course.local(), (LocalSteps{7, 2}));
+  EXPECT_FALSE(course.over(0));
+  course.advance();
+  EXPECT_EQ(course.epoch(), 5U);
+  EXPECT_TRUE(course.over(0));
+}
+
 TEST(CourseDeathTest, ACourseNeedsADataSetAndAPlaceInIt) {
   EXPECT_DEATH(Course(job(0, 1), {}), "has samples and a batch");
   EXPECT_DEATH(Course(job(10, 1), (Progress{1, 0, 0, 10, 0, {}})), "inside an epoch");

@@ -208,6 +208,21 @@ TEST(ShardLocal, TheStepIsPlainSgdWithoutDecayAndMomentum) {
   }
 }
 
+TEST(ShardLocal, TheVersionBeforeALongRoundCanBeSavedAlthoughItsLastPiecesCame) {
+  Job job = shard_job(4, 4, nn::Optimizer::Kind::momentum);
+  job.sync = "oneshot:epoch";
+  ShardCase it(job);
+  it.load();
+  it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, {2, 1}});
+  it.tell(worker_node(1), ones(it, 0, {0, 64}, 0));
+  ASSERT_EQ(it.shard.version(), 1U);
+  it.tell(test::keeper_node, Fetch{0});
+  ASSERT_EQ(it.heard<State>().size(), 2U) << "parameters and the optimizer's state";
+  EXPECT_EQ(it.heard<State>()[0].values.floats()[0], 0);
+  EXPECT_EQ(it.heard<State>()[0].steps, 0U);
+  EXPECT_THAT(it.heard<Gone>(), IsEmpty());
+}
+
 TEST(ShardLocal, StepsBeyondReasonAreNotOpened) {
   ShardCase it(at_once_job("local:2", 4));
   it.load();

@@ -53,6 +53,12 @@ template <class Enum>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, UpTo<Enum>& it) {
   it.value = static_cast<Enum>(maker.random.below(static_cast<std::uint64_t>(it.last) + 1));
 }
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Shared<T>& it) {
+  T value;
+  maker(value);
+  it = Shared<T>(std::move(value));
+}
 inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Blob& blob) {
   std::vector<float> values(1 + maker.random.below(40));
   for (float& value : values) value = static_cast<float>(maker.random.normal());

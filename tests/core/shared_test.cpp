@@ -1,0 +1,25 @@
+#include "core/shared.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace steelyard {
+namespace {
+
+TEST(Shared, IsTheValueAndItsCopiesAreTheSameOne) {
+  const Shared<std::string> one = std::string("a text");
+  const Shared<std::string> copy = one;
+  const std::string& text = copy;
+  EXPECT_EQ(text, "a text");
+  EXPECT_EQ(copy->size(), 6U);
+  EXPECT_EQ(&*copy, &*one) << "a copy is a pointer";
+}
+
+TEST(Shared, IsADefaultValueBeforeItIsAnyOther) {
+  const Shared<std::string> none;
+  EXPECT_EQ(*none, "");
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,65 @@
+// The sync modes under virtual time: the same samples before each of them, every position once (the witness
+// looks), and times that can be told by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+Result under(const std::string& sync, Scenario scenario) {
+  scenario.sync = sync;
+  return simulate(scenario, 1.0);
+}
+
+std::uint64_t samples(const Result& result) {
+  std::uint64_t sum = 0;
+  for (const RoundResult& round : result.rounds) {
+    for (const std::uint64_t share : round.shares) sum += share;
+  }
+  return sum;
+}
+
+// Two workers, one of them twice as fast, equal shares: bsp waits 120 ms a round for the slow one.
+TEST(SimulatedModes, SlackHidesNoConstantDifference) {
+  const Scenario scenario = made(120, {{0, 1}, {0, 2}});
+  EXPECT_NEAR(under("bsp", scenario).total_s(), 1.2, 1e-3);
+  EXPECT_EQ(under("ssp:0", scenario).total_s(), under("bsp", scenario).total_s());
+  EXPECT_NEAR(under("ssp:3", scenario).total_s(), 1.2, 0.01) << "the slow one computes all the time";
+}
+
+// Who is free takes the next piece: together they do 1.5 samples a millisecond.
+TEST(SimulatedModes, AspKeepsEverybodyBusy) {
+  const Result result = under("asp", made(120, {{0, 1}, {0, 2}}));
+  EXPECT_LT(result.total_s(), 0.9);
+  EXPECT_EQ(samples(result), 1200U);
+}
+
+TEST(SimulatedModes, LocalStepsTakeTheirTimeAndTheExchangeIsRare) {
+  Scenario scenario = made(120, {{0, 1}, {0, 1}});
+  scenario.network.step_ms = 40;
+  EXPECT_NEAR(under("bsp", scenario).total_s(), 10 * 0.100, 1e-3);
+  const Result five = under("local:5", scenario);
+  EXPECT_EQ(five.rounds.size(), 2U);
+  EXPECT_NEAR(five.total_s(), 10 * 0.060 + 2 * 0.040, 1e-3);
+  EXPECT_NEAR(under("oneshot:epoch", scenario).total_s(), 10 * 0.060 + 0.040, 1e-3);
+}
+
+// With everything that can happen, twice: the same text, and the same samples in all modes.
+TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
+  for (const char* sync : {"ssp:2", "asp", "local:4", "local:4:equal", "oneshot:epoch", "oneshot:end"}) {
+    Scenario scenario = lbb_table_2("steelyard");
+    scenario.rounds = 40;
+    scenario.epochs = 0;
+    scenario.samples_per_epoch = 40 * scenario.global_batch;
+    for (Device& device : scenario.workers) device.noise = 0.1;
+    const Result once = under(sync, scenario);
+    EXPECT_EQ(to_json(once), to_json(under(sync, scenario))) << sync;
+    EXPECT_EQ(samples(once), scenario.samples_per_epoch) << sync;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::sim

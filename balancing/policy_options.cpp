@@ -79,7 +79,7 @@ std::string word_option(const PolicyOptions& options, const std::string& key,
 std::vector<double> numbers_option(const PolicyOptions& options, const std::string& key) {
   const std::string* text = find(options, key);
   if (text == nullptr) return {};
-  const std::vector<double> values = numbers(*text);
+  std::vector<double> values = numbers(*text);
   const bool good = !values.empty() && std::ranges::all_of(values, [](double v) { return v > 0; });
   if (!good) refuse(key, *text, "give a positive number for each slot, as in \"100 80 40\"");
   return values;

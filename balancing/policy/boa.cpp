@@ -61,9 +61,9 @@ bool Boa::due(const Request& request) {
 void Boa::solve(const Request& request, const std::vector<Bound>& bounds) {
   const std::vector<Affine> models = curves(request);
   const std::vector<std::uint64_t> now = split_.adapted(request, bounds);
-  std::vector<std::uint64_t> best = min_max(models, bounds, request.positions);
+  const std::vector<std::uint64_t> best = min_max(models, bounds, request.positions);
   const double stay = longest(models, now), move = longest(models, best);
-  split_ = Split::of(request, stay - move > options_.gain * stay ? std::move(best) : now);
+  split_ = Split::of(request, stay - move > options_.gain * stay ? best : now);
   promised_ = longest(models, split_.shares);
   rested_ = 0;
 }

@@ -122,7 +122,7 @@ void settle(Prepared& it, const CompareCommand& command) {
 void tell_progress(Contest& contest) {
   contest.begins = [](const Entrant& entrant, std::uint64_t repeat, std::size_t done, std::size_t of) {
     std::fprintf(stderr, "[%zu/%zu] %s, repeat %llu: ", done + 1, of, label(entrant).c_str(),
-                 static_cast<unsigned long long>(repeat + 1));
+                 static_cast<unsigned long long>(repeat) + 1);
     std::fflush(stderr);
   };
   contest.ended = [](const Trial& trial) {

@@ -18,14 +18,14 @@ std::string scenario_sign(const toml::table& root) {
   if (root.contains("network")) return "[network]";
   if (root.contains("event")) return "[[event]]";
   if (const toml::table* job = root["job"].as_table()) {
-    const std::string found = first_of(*job, "[job]", {"global_batch", "samples_per_epoch"});
+    std::string found = first_of(*job, "[job]", {"global_batch", "samples_per_epoch"});
     if (!found.empty()) return found;
   }
   if (const toml::array* workers = root["worker"].as_array()) {
     for (const toml::node& worker : *workers) {
       if (!worker.is_table()) continue;
-      const std::string found = first_of(*worker.as_table(), "[[worker]]",
-                                         {"time_ms", "samples_per_s", "profile", "recorded", "trace"});
+      std::string found = first_of(*worker.as_table(), "[[worker]]",
+                                   {"time_ms", "samples_per_s", "profile", "recorded", "trace"});
       if (!found.empty()) return found;
     }
   }

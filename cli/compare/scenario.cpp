@@ -35,7 +35,7 @@ class Simulator {
     // Nothing is measured: what went wrong would go wrong again.
     try {
       if (!entrant.alone.empty()) return run_alone(scenario, entrant.alone);
-      const Trial trial = trial_of(sim::simulate(scenario, ideal(scenario)));
+      Trial trial = trial_of(sim::simulate(scenario, ideal(scenario)));
       if (entrant == equal_bsp) equal_ = trial;
       return trial;
     } catch (const Failure& failure) {

@@ -26,7 +26,7 @@ std::string with_spread(const std::optional<Spread>& value, int decimals) {
 
 std::string time_to_target(const Row& row) {
   if (!row.seconds_to_target) return row.good > 0 ? "not reached" : "-";
-  const std::string text = with_spread(row.seconds_to_target, 2);
+  std::string text = with_spread(row.seconds_to_target, 2);
   if (row.reached == row.good) return text;
   return text + " (" + std::to_string(row.reached) + "/" + std::to_string(row.good) + ")";
 }

@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 
 Request request_of(std::uint64_t positions, std::vector<WorkerView> workers) {
-  return {1, positions, workers};
+  return {1, positions, std::move(workers)};
 }
 
 TEST(Equal, SplitsEvenlyTheEarlierFirst) {

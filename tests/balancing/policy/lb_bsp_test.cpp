@@ -40,7 +40,7 @@ Shares run(Policy& policy, const std::vector<std::uint32_t>& slots, std::uint64_
   return shares;
 }
 
-Machine at_speeds(std::vector<double> speeds) {
+Machine at_speeds(const std::vector<double>& speeds) {
   return [=](std::uint32_t slot, std::uint64_t, std::uint64_t share) {
     return static_cast<double>(share) / speeds[slot];
   };

@@ -42,14 +42,21 @@ void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrid
       ->allow_extra_args(false);
 }
 
+// Where a run leaves its results, and what it goes on from.
+template <class RunCommand>
+void add_results(CLI::App& app, RunCommand& it, const std::string& where) {
+  app.add_option("--run-dir,--run_dir", it.run_directory,
+                 where + "where results go (default: runs/NAME-N, a new one each time)");
+  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
+  app.add_option("--resume-from,--resume_from", it.resume_from,
+                 where + "go on from this checkpoint directory");
+}
+
 void add_train(CLI::App& parent, TrainCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("train", "run a job with a whole cluster of processes on this machine");
   add_job(app, it.job_file, it.overrides);
-  app.add_option("--run-dir,--run_dir", it.run_directory,
-                 "where results go (default: runs/NAME-N, a new one each time)");
-  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
-  app.add_option("--resume-from,--resume_from", it.resume_from, "go on from this checkpoint directory");
+  add_results(app, it, "");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExample: steelyard train "
@@ -116,11 +123,7 @@ void add_launch(CLI::App& parent, LaunchCommand& it) {
   app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
       ->required();
   add_job(app, it.job_file, it.overrides);
-  app.add_option("--run-dir,--run_dir", it.run_directory,
-                 "where results go on the scheduler's host (default: runs/NAME-N)");
-  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
-  app.add_option("--resume-from,--resume_from", it.resume_from,
-                 "go on from this checkpoint directory, on the scheduler's host");
+  add_results(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure, "allow plain-text connections between machines");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
   app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");

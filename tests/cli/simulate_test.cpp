@@ -7,24 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/process_run.h"
+#include "tests/cli/two_to_one.h"
 
 namespace steelyard {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr char two_to_one[] = R"([job]
-global_batch = 120
-rounds = 20
-policy = "equal"
-[[worker]]
-name = "quick"
-time_ms = [0, 1]
-[[worker]]
-name = "slow"
-time_ms = [0, 2]
-)";
 
 sim::Result made_result(const std::string& policy, std::uint64_t quick) {
   sim::Result result{"made", policy, "bsp", 1, {"quick", "slow"}, {}, 0.16, 2};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/process_run.h"
+#include "tests/cli/two_to_one.h"
 
 namespace steelyard {
 namespace {
@@ -15,18 +16,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr char two_to_one[] = R"([job]
-global_batch = 120
-rounds = 20
-policy = "equal"
-[[worker]]
-name = "quick"
-time_ms = [0, 1]
-[[worker]]
-name = "slow"
-time_ms = [0, 2]
-)";
 
 class ProcessCompare : public ProcessTest {
  protected:

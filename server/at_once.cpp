@@ -6,7 +6,7 @@
 namespace steelyard {
 
 // Weight decay belongs to an update, so a push that is only a part of one has its part of the decay.
-void Shard::apply_at_once(NodeId, const Push& push, SliceMemory& slice, const Open& open, Outbox& out) {
+void Shard::apply_at_once(const Push& push, SliceMemory& slice, const Open& open, Outbox& out) {
   if (!slice.cover(push.round, push.positions)) {
     ++counts_.repeated;
     return;
@@ -24,28 +24,13 @@ void Shard::apply_at_once(NodeId, const Push& push, SliceMemory& slice, const Op
     slice.next_version();
     closed(slice, done, out);
   }
-  answer_at_once(slice, out);
+  answer_waiting(slice, out);
 }
 
 void Shard::count_staleness(const SliceMemory& slice, const Push& push) {
   staleness_.resize(staleness_places);
   const std::uint64_t late = slice.steps() - std::min(push.steps, slice.steps());
   ++staleness_[std::min<std::uint64_t>(late, staleness_places - 1)];
-}
-
-bool Shard::has_what(const Pull& pull, const SliceMemory& slice) {
-  return slice.version() >= pull.version && std::ranges::all_of(pull.own, [&](const Contribution& it) {
-           return slice.covers(it.round, it.positions);
-         });
-}
-
-void Shard::answer_at_once(SliceMemory& slice, Outbox& out) {
-  const std::uint32_t its = number(slice);
-  for (auto& [worker, waiting] : pulls_) {
-    if (!waiting.slices.contains(its) || !has_what(waiting.pull, slice)) continue;
-    waiting.slices.erase(its);
-    give(worker, waiting.pull, slice, out);
-  }
 }
 
 }  // namespace steelyard

@@ -139,11 +139,28 @@ void Shard::give(NodeId worker, const Pull& pull, const SliceMemory& slice, Outb
       worker, Parameters{term_, slice.version(), number(slice), slice.current(), pull.ticket, slice.steps()});
 }
 
+bool Shard::has_what(const Pull& pull, const SliceMemory& slice) const {
+  if (!mode_.at_once) return slice.version() == pull.version;
+  return slice.version() >= pull.version && std::ranges::all_of(pull.own, [&](const Contribution& it) {
+           return slice.covers(it.round, it.positions);
+         });
+}
+
+// Whoever waited for what this slice has now.
+void Shard::answer_waiting(const SliceMemory& slice, Outbox& out) {
+  const std::uint32_t its = number(slice);
+  for (auto& [worker, waiting] : pulls_) {
+    if (!waiting.slices.contains(its) || !has_what(waiting.pull, slice)) continue;
+    waiting.slices.erase(its);
+    give(worker, waiting.pull, slice, out);
+  }
+}
+
 void Shard::answer(NodeId worker, WaitingPull& waiting, Outbox& out) {
   const Pull& pull = waiting.pull;
   std::erase_if(waiting.slices, [&](std::uint32_t wanted) {
     const SliceMemory& slice = *find(wanted);
-    if (mode_.at_once ? has_what(pull, slice) : slice.version() == pull.version) {
+    if (has_what(pull, slice)) {
       give(worker, pull, slice, out);
     } else if (mode_.at_once || slice.version() < pull.version) {
       return false;  // it waits for the slice to close
@@ -189,7 +206,7 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
     return;
   }
   if (refuse_non_finite(from, push, out)) return;
-  if (mode_.at_once) return apply_at_once(from, push, *slice, open->second, out);
+  if (mode_.at_once) return apply_at_once(push, *slice, open->second, out);
   if (!slice->add(push.positions, push.weight, push.values)) {
     ++counts_.repeated;
     return;
@@ -253,6 +270,7 @@ std::uint32_t Shard::number(const SliceMemory& slice) const {
 
 void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& out) {
   slice.apply(rule_, rate(open), scale);
+  answer_waiting(slice, out);
   closed(slice, open, out);
 }
 
@@ -264,13 +282,6 @@ void Shard::closed(SliceMemory& slice, const Open& open, Outbox& out) {
     auto& slots = snapshots_[slice.version()][its];
     for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
       slots.push_back({slice.version(), its, slot, slice.steps(), slice.copy_of(slot)});
-    }
-  }
-  if (!mode_.at_once) {
-    for (auto& [worker, waiting] : pulls_) {
-      if (waiting.pull.version == slice.version() && waiting.slices.erase(its) > 0) {
-        give(worker, waiting.pull, slice, out);
-      }
     }
   }
   if (fetch_ == slice.version()) send_state(its, *fetch_, out);

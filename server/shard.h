@@ -83,6 +83,8 @@ class Shard {
   void report_covered(const Open& open, Outbox& out);
   void close(SliceMemory& slice, const Open& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const Open& open, Outbox& out);
+  [[nodiscard]] bool has_what(const Pull& pull, const SliceMemory& slice) const;
+  void answer_waiting(const SliceMemory& slice, Outbox& out);
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   void give(NodeId worker, const Pull& pull, const SliceMemory& slice, Outbox& out);
   [[nodiscard]] bool sound(const Push& push);
@@ -91,10 +93,8 @@ class Shard {
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   // at_once.cpp
-  void apply_at_once(NodeId from, const Push& push, SliceMemory& slice, const Open& open, Outbox& out);
+  void apply_at_once(const Push& push, SliceMemory& slice, const Open& open, Outbox& out);
   void count_staleness(const SliceMemory& slice, const Push& push);
-  void answer_at_once(SliceMemory& slice, Outbox& out);
-  [[nodiscard]] static bool has_what(const Pull& pull, const SliceMemory& slice);
   void send_state(std::uint32_t slice, Version version, Outbox& out);
   void beat(Outbox& out);
 

@@ -13,6 +13,12 @@ namespace {
 constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
 constexpr Duration pull_patience = from_seconds(1.0);  // before a version is asked for again
 
+// Without parameters it is an announcement: the data can be prepared while they are on their way.
+Compute compute_of(const Start& start, std::shared_ptr<const FloatBuffer> parameters) {
+  return {start.round,     start.purpose,         start.epoch, start.piece,
+          start.positions, std::move(parameters), start.whole, start.local};
+}
+
 }  // namespace
 
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
@@ -98,10 +104,8 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   if (pieces_.at(start.piece).stage == Stage::waiting) announce(start, out);
 }
 
-// The compute node can prepare the data while the parameters are on their way.
 void Worker::announce(const Start& start, Outbox& out) {
-  out.send<ToCompute>(compute_node, Compute{start.round, start.purpose, start.epoch, start.piece,
-                                            start.positions, nullptr, start.whole, start.local});
+  out.send<ToCompute>(compute_node, compute_of(start, nullptr));
 }
 
 void Worker::choose_next(Time now, Outbox& out) {
@@ -216,8 +220,7 @@ void Worker::compute_next(Outbox& out) {
   computing_ = next->first;
   current_.spent = current_.spent || start.purpose == Purpose::train;
   if (mode_.at_once && current_.spent) next_ = {};  // this piece would not be in it
-  out.send<ToCompute>(compute_node, Compute{start.round, start.purpose, start.epoch, start.piece,
-                                            start.positions, current_.values, start.whole, start.local});
+  out.send<ToCompute>(compute_node, compute_of(start, current_.values));
 }
 
 void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {

@@ -4,28 +4,35 @@
 
 namespace steelyard {
 
+Members::ByNode::const_iterator Members::place(NodeId node) const {
+  return std::ranges::lower_bound(by_node_, node, {}, &ByNode::value_type::first);
+}
+
 void Members::add(WorkerMember worker) {
-  found_ = nullptr;
   if (const auto former = workers.find(worker.slot); former != workers.end()) forget(former->second);
-  slot_of_node_[worker.node] = worker.slot;
   slot_of_name_[worker.name] = worker.slot;
-  workers.insert_or_assign(worker.slot, std::move(worker));
+  WorkerMember& its = workers[worker.slot];
+  its = std::move(worker);
+  // A node that gave itself two names is found in the slot that it asked for last.
+  const auto at = place(its.node);
+  if (at == by_node_.end() || at->first != its.node) {
+    by_node_.insert(at, {its.node, &its});
+  } else {
+    by_node_[static_cast<std::size_t>(at - by_node_.begin())].second = &its;
+  }
   while (workers.contains(first_free_)) ++first_free_;
 }
 
 void Members::forget(const WorkerMember& worker) {
-  found_ = nullptr;
-  // A node that gave itself two names is found in the slot that it asked for last.
-  const auto node = slot_of_node_.find(worker.node);
-  if (node != slot_of_node_.end() && node->second == worker.slot) slot_of_node_.erase(node);
+  const auto at = place(worker.node);
+  if (at != by_node_.end() && at->second == &worker) by_node_.erase(at);
   slot_of_name_.erase(worker.name);
   first_free_ = std::min(first_free_, worker.slot);
 }
 
-WorkerMember* Members::worker(NodeId node) {
-  if (found_ != nullptr && found_->node == node) return found_;
-  const auto slot = slot_of_node_.find(node);
-  return slot == slot_of_node_.end() ? nullptr : found_ = &workers.at(slot->second);
+const WorkerMember* Members::worker(NodeId node) const {
+  const auto at = place(node);
+  return at != by_node_.end() && at->first == node ? at->second : nullptr;
 }
 
 ShardMember* Members::shard(NodeId node) {
@@ -34,8 +41,8 @@ ShardMember* Members::shard(NodeId node) {
 }
 
 std::string Members::worker_name(NodeId node) const {
-  const auto found = slot_of_node_.find(node);
-  return found == slot_of_node_.end() ? to_string(node) : workers.at(found->second).name;
+  const WorkerMember* its = worker(node);
+  return its == nullptr ? to_string(node) : its->name;
 }
 
 std::uint32_t Members::worker_slot(const std::string& name) const {
@@ -55,7 +62,7 @@ std::optional<std::uint32_t> Members::shard_slot(const std::string& name, std::u
 std::vector<std::uint32_t> Members::working() const {
   std::vector<std::uint32_t> slots;
   for (const auto& [slot, worker] : workers) {
-    if (worker.ready && worker.present) slots.push_back(slot);
+    if (worker.working()) slots.push_back(slot);
   }
   return slots;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/time.h"
@@ -22,6 +23,8 @@ struct WorkerMember {
   bool present = true;     // its connection lives and it is not silent
   Time last_heard;
   double cpu = -1, memory = -1;  // as last reported
+
+  [[nodiscard]] bool working() const { return ready && present; }
 };
 
 struct ShardMember {
@@ -59,25 +62,29 @@ class Members {
     }
   }
 
-  [[nodiscard]] WorkerMember* worker(NodeId node);
+  [[nodiscard]] const WorkerMember* worker(NodeId node) const;
+  [[nodiscard]] WorkerMember* worker(NodeId node) {
+    return const_cast<WorkerMember*>(std::as_const(*this).worker(node));
+  }
   [[nodiscard]] ShardMember* shard(NodeId node);
   [[nodiscard]] std::string worker_name(NodeId node) const;
   // The slot for a newcomer of this name: its former one, or the lowest that is free.
   [[nodiscard]] std::uint32_t worker_slot(const std::string& name) const;
   [[nodiscard]] std::optional<std::uint32_t> shard_slot(const std::string& name, std::uint32_t limit) const;
 
-  [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots of workers that are ready and present
+  [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots
   [[nodiscard]] bool all_shards_loaded(std::uint32_t wanted) const;
   [[nodiscard]] Version lowest_version() const;  // of all shards
 
  private:
+  using ByNode = std::vector<std::pair<NodeId, const WorkerMember*>>;
+  [[nodiscard]] ByNode::const_iterator place(NodeId node) const;  // where it is, or would be
   void forget(const WorkerMember& worker);
 
   // The books: of thousands of workers, each has to be found at once.
-  std::map<NodeId, std::uint32_t> slot_of_node_;
+  ByNode by_node_;  // in order: quicker to search than a tree
   std::map<std::string, std::uint32_t> slot_of_name_;
-  WorkerMember* found_ = nullptr;  // the last one: a message asks for its sender more than once
-  std::uint32_t first_free_ = 0;   // all slots below are taken, this one is not
+  std::uint32_t first_free_ = 0;  // all slots below are taken, this one is not
 };
 
 }  // namespace steelyard

@@ -21,8 +21,9 @@ std::uint64_t Scheduler::capacity(const WorkerMember& worker, const Work& work) 
 
 balancing::Request Scheduler::request(Interval positions, const Work& work) const {
   balancing::Request request{work.round(), positions.size(), {}, work.open().epoch + 1};
-  for (const std::uint32_t slot : members_.working()) {
-    const WorkerMember& worker = members_.workers.at(slot);
+  request.workers.reserve(members_.workers.size());
+  for (const auto& [slot, worker] : members_.workers) {
+    if (!worker.working()) continue;
     const std::uint64_t most = capacity(worker, work);
     request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory});
   }
@@ -61,7 +62,7 @@ void Scheduler::give(Time now, Work& work, Interval positions, std::uint32_t slo
 }
 
 void Scheduler::send_start(const Work& work, PieceId id, Outbox& out) {
-  const Piece& piece = work.pieces().at(id);
+  const Piece& piece = *work.find(id);
   out.send<ToWorker>(members_.workers.at(*piece.owner).node,
                      Start{term_, work.round(), work.purpose(), work.open().epoch, id, piece.positions,
                            work.least(), work.open().positions, work.open().local});
@@ -103,7 +104,7 @@ std::optional<std::uint32_t> Scheduler::heir(const Work& work, std::uint64_t pos
 
 bool Scheduler::is_idle(std::uint32_t slot) const {
   const auto worker = members_.workers.find(slot);
-  return worker != members_.workers.end() && worker->second.ready && worker->second.present &&
+  return worker != members_.workers.end() && worker->second.working() &&
          std::ranges::none_of(works_, [&](const Work& work) { return !work.done && work.owes(slot); });
 }
 

@@ -164,9 +164,11 @@ void Scheduler::record(Time now, const Work& work, Outbox& out) {
   record.staleness = staleness();
   record.loss = work.loss();
   record.accuracy = work.accuracy();
-  for (const auto& [slot, part] : work.parts()) {
+  const std::vector<Work::Part> parts = work.parts();
+  record.parts.reserve(parts.size());
+  for (const Work::Part& part : parts) {
     record.parts.push_back(
-        {slot, members_.workers.at(slot).name, part.samples * record.passes, part.seconds});
+        {part.slot, members_.workers.at(part.slot).name, part.samples * record.passes, part.seconds});
   }
   out.send<ToRecorder>(recorder_node, std::move(record));
 }
@@ -187,7 +189,7 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox&) {
   // What it waited for its parameters; of a piece that was asked for again, nobody knows.
   const double exchange =
       found.piece->asked_again ? -1 : std::max(0.0, seconds(now - found.piece->since) - report.seconds);
-  found.work->report(report.piece, worker->slot, report, now);
+  found.work->report(report.piece, report, now);
   if (mode_.slack > 0) free_.insert(worker->slot);
   if (report.purpose != Purpose::train) return;
   const balancing::Sample sample{worker->slot,   report.round, report.positions.size(),

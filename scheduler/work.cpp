@@ -2,24 +2,41 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+
 namespace steelyard {
 
-Piece* Work::find(PieceId id) {
-  const auto piece = pieces_.find(id);
-  return piece == pieces_.end() ? nullptr : &piece->second;
+namespace {
+
+std::size_t row(std::optional<std::uint32_t> owner) { return owner ? std::size_t{*owner} + 1 : 0; }
+
+}  // namespace
+
+// Most ids follow one another, so most pieces lie where their id says.
+Work::Pieces::const_iterator Work::place(PieceId id) const {
+  if (pieces_.empty() || id < pieces_.front().first) return pieces_.end();
+  const auto guess =
+      pieces_.begin() + static_cast<std::ptrdiff_t>(std::min(id - pieces_.front().first, pieces_.size() - 1));
+  if (guess->first == id) return guess;
+  const auto found = std::ranges::lower_bound(pieces_.begin(), guess, id, {}, &Pieces::value_type::first);
+  return found->first == id ? found : pieces_.end();
+}
+
+const Piece* Work::find(PieceId id) const {
+  const auto found = place(id);
+  return found == pieces_.end() ? nullptr : &found->second;
 }
 
 std::vector<PieceId> Work::owed_by(std::optional<std::uint32_t> owner) const {
   std::vector<PieceId> ids;
-  for (auto it = open_pieces_.lower_bound({owner, 0}); it != open_pieces_.end() && it->first == owner; ++it) {
-    ids.push_back(it->second);
+  if (row(owner) >= newest_.size()) return ids;
+  for (PieceId id = newest_[row(owner)]; id != 0;) {
+    const Piece& piece = *find(id);
+    if (!piece.reported) ids.push_back(id);
+    id = piece.before;
   }
+  std::ranges::reverse(ids);
   return ids;
-}
-
-bool Work::owes(std::uint32_t owner) const {
-  const auto first = open_pieces_.lower_bound({owner, 0});
-  return first != open_pieces_.end() && first->first == owner;
 }
 
 Interval Work::take(std::uint64_t most) {
@@ -29,38 +46,49 @@ Interval Work::take(std::uint64_t most) {
 }
 
 void Work::add(PieceId id, Piece piece) {
-  if (!piece.reported) open_pieces_.emplace(piece.owner, id);
-  pieces_.emplace(id, piece);
+  CHECK(id > (pieces_.empty() ? 0 : pieces_.back().first), "ids of pieces grow");
+  newest_.resize(std::max(newest_.size(), row(piece.owner) + 1));
+  piece.before = std::exchange(newest_[row(piece.owner)], id);
+  if (!piece.reported) ++unreported_;
+  pieces_.emplace_back(id, piece);
 }
 
 void Work::remove(PieceId id) {
-  const auto piece = pieces_.find(id);
-  if (piece == pieces_.end()) return;
-  open_pieces_.erase({piece->second.owner, id});
-  pieces_.erase(piece);
+  const auto gone = place(id);
+  if (gone == pieces_.end()) return;
+  PieceId* link = &newest_[row(gone->second.owner)];
+  while (*link != id) link = &find(*link)->before;
+  *link = gone->second.before;
+  if (!gone->second.reported) --unreported_;
+  pieces_.erase(gone);
 }
 
-void Work::report(PieceId id, std::uint32_t slot, const Report& report, Time now) {
-  Piece& piece = pieces_.at(id);
-  if (piece.reported) return;
-  open_pieces_.erase({piece.owner, id});
-  piece.reported = true;
-  piece.owner = slot;
-  piece.since = now;
-  piece.told = {report.seconds, report.loss, report.correct};
+void Work::report(PieceId id, const Report& report, Time now) {
+  Piece* piece = find(id);
+  CHECK(piece != nullptr, "only what is owed is reported");
+  if (std::exchange(piece->reported, true)) return;
+  --unreported_;
+  piece->since = now;
+  piece->told = {report.seconds, report.loss, report.correct};
 }
 
 void Work::close_unreported() {
   for (auto& [id, piece] : pieces_) piece.reported = true;
-  open_pieces_.clear();
+  unreported_ = 0;
 }
 
-std::map<std::uint32_t, Work::Part> Work::parts() const {
-  std::map<std::uint32_t, Part> parts;
+std::vector<Work::Part> Work::parts() const {
+  std::vector<Part> each;
   for (const auto& [id, piece] : pieces_) {
-    if (!piece.told || !piece.owner) continue;
-    parts[*piece.owner].samples += piece.positions.size();
-    parts[*piece.owner].seconds += piece.told->seconds;
+    if (piece.told && piece.owner)
+      each.push_back({*piece.owner, piece.positions.size(), piece.told->seconds});
+  }
+  std::ranges::stable_sort(each, {}, &Part::slot);
+  std::vector<Part> parts;
+  for (const Part& part : each) {
+    if (parts.empty() || parts.back().slot != part.slot) parts.push_back({part.slot, 0, 0});
+    parts.back().samples += part.samples;
+    parts.back().seconds += part.seconds;
   }
   return parts;
 }

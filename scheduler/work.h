@@ -8,7 +8,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,7 @@
 
 namespace steelyard {
 
-// Who owns it and whether it is reported changes through Work alone, which keeps account of it.
+// Whether it is reported changes through Work alone, which keeps account of it; its owner never does.
 struct Piece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
@@ -31,6 +30,7 @@ struct Piece {
     std::uint64_t correct = 0;
   };
   std::optional<Told> told{};
+  PieceId before = 0;  // Work's: the piece that its owner got before it; 0: none
 };
 
 class Work {
@@ -47,18 +47,20 @@ class Work {
   [[nodiscard]] Purpose purpose() const { return purpose_; }
   [[nodiscard]] Version least() const { return least_; }
   [[nodiscard]] Time started() const { return started_; }
-  [[nodiscard]] const std::map<PieceId, Piece>& pieces() const { return pieces_; }
-  [[nodiscard]] Piece* find(PieceId id);
+  using Pieces = std::vector<std::pair<PieceId, Piece>>;  // by id
+  [[nodiscard]] const Pieces& pieces() const { return pieces_; }
+  [[nodiscard]] const Piece* find(PieceId id) const;  // until a piece is added or removed
+  [[nodiscard]] Piece* find(PieceId id) { return const_cast<Piece*>(std::as_const(*this).find(id)); }
   // Every piece is, and nothing is left to be taken.
-  [[nodiscard]] bool reported() const { return open_pieces_.empty() && untaken_.empty(); }
+  [[nodiscard]] bool reported() const { return unreported_ == 0 && untaken_.empty(); }
   [[nodiscard]] Interval untaken() const { return untaken_; }
   // The next positions that nobody has taken, so many at the most.
   Interval take(std::uint64_t most);
   // What a worker (nobody: nullopt) owes and has not reported, by id.
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
-  [[nodiscard]] bool owes(std::uint32_t owner) const;
+  [[nodiscard]] bool owes(std::uint32_t owner) const { return !owed_by(owner).empty(); }
 
-  void add(PieceId id, Piece piece);
+  void add(PieceId id, Piece piece);  // `id` is greater than any before, and than 0
   void remove(PieceId id);
   // All pieces for which `wanted` holds, by id: the caller may change the pieces while it walks the answer.
   template <class Predicate>
@@ -71,17 +73,18 @@ class Work {
   }
 
   // A piece is done.
-  void report(PieceId id, std::uint32_t slot, const Report& report, Time now);
+  void report(PieceId id, const Report& report, Time now);
 
   // Every shard has all of it, so nothing is owed any more, reported or not.
   void close_unreported();
 
-  // What each worker did, for policy and record. Sums over the pieces of one worker.
+  // What each worker did, by slot. Sums over the pieces of one worker.
   struct Part {
+    std::uint32_t slot = 0;
     std::uint64_t samples = 0;
     double seconds = 0;
   };
-  [[nodiscard]] std::map<std::uint32_t, Part> parts() const;
+  [[nodiscard]] std::vector<Part> parts() const;
   [[nodiscard]] double loss() const;  // means over what has been reported
   [[nodiscard]] double accuracy() const;
 
@@ -96,6 +99,7 @@ class Work {
   std::map<std::uint32_t, std::uint64_t> helpings;
 
  private:
+  [[nodiscard]] Pieces::const_iterator place(PieceId id) const;
   [[nodiscard]] double mean(double (*value)(const Piece&)) const;
 
   Open open_;
@@ -103,9 +107,11 @@ class Work {
   Version least_;
   Time started_;
   Interval untaken_;
-  std::map<PieceId, Piece> pieces_;
-  // The unreported ones by owner, so that a round of thousands of workers costs each of them little.
-  std::set<std::pair<std::optional<std::uint32_t>, PieceId>> open_pieces_;
+  Pieces pieces_;
+  // By owner (nobody first, then by slot) the piece that it got last: in a round of thousands of workers,
+  // each has to find its own at once.
+  std::vector<PieceId> newest_;
+  std::size_t unreported_ = 0;
 };
 
 }  // namespace steelyard

@@ -130,7 +130,7 @@ void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
   WaitingPull& waiting = pulls_[from];
   waiting.pull = pull;
   waiting.slices.clear();
-  for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.insert(first_ + i);
+  for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.push_back(first_ + i);
   if (loaded()) answer(from, waiting, out);
 }
 
@@ -150,8 +150,9 @@ bool Shard::has_what(const Pull& pull, const SliceMemory& slice) const {
 void Shard::answer_waiting(const SliceMemory& slice, Outbox& out) {
   const std::uint32_t its = number(slice);
   for (auto& [worker, waiting] : pulls_) {
-    if (!waiting.slices.contains(its) || !has_what(waiting.pull, slice)) continue;
-    waiting.slices.erase(its);
+    const auto found = std::ranges::find(waiting.slices, its);
+    if (found == waiting.slices.end() || !has_what(waiting.pull, slice)) continue;
+    waiting.slices.erase(found);
     give(worker, waiting.pull, slice, out);
   }
 }

@@ -58,7 +58,7 @@ class Shard {
   };
   struct WaitingPull {
     Pull pull;
-    std::set<std::uint32_t> slices;  // not answered yet
+    std::vector<std::uint32_t> slices;  // not answered yet
   };
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);

@@ -21,6 +21,16 @@ Compute compute_of(const Start& start, std::shared_ptr<const FloatBuffer> parame
 
 }  // namespace
 
+void Worker::Held::begin(Version wanted, std::shared_ptr<FloatBuffer> into, std::size_t slices) {
+  version = wanted;
+  values = std::move(into);
+  arrived.assign(slices, false);
+  steps.assign(slices, 0);
+  missing = slices;
+  lowest = UINT64_MAX;
+  spent = false;
+}
+
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToWorker>(&in.message);
   if (message == nullptr || finished()) return;
@@ -111,9 +121,8 @@ void Worker::announce(const Start& start, Outbox& out) {
 void Worker::choose_next(Time now, Outbox& out) {
   const std::optional<Version> wanted = mode_.at_once ? next_at_least() : next_exactly();
   if (!wanted || (next_.values && next_.version == *wanted)) return;
-  next_ = {*wanted, pool_->take(), std::vector<bool>(slices_.size(), false), slices_.size(), now};
+  next_.begin(*wanted, pool_->take(), slices_.size());
   next_.ticket = ++last_ticket_;
-  if (mode_.at_once) next_.steps.resize(slices_.size());
   pull(now, out);
 }
 
@@ -187,7 +196,8 @@ void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out)
 }
 
 void Worker::turn_over(Outbox& out) {
-  current_ = std::exchange(next_, {});
+  std::swap(current_, next_);
+  next_.values.reset();
   current_.version = current_.lowest;
   std::erase_if(pieces_, [&](const auto& entry) {
     const bool acknowledged = mode_.at_once && entry.second.stage == Stage::done;
@@ -203,7 +213,7 @@ void Worker::turn_over(Outbox& out) {
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
   if (!next_.values || gone.wanted != next_.version) return;
   std::erase_if(pieces_, [&](const auto& entry) { return entry.second.start.round <= gone.wanted; });
-  next_ = {};
+  next_.values.reset();
   choose_next(now, out);  // a piece of a later round may be waiting
 }
 
@@ -219,7 +229,7 @@ void Worker::compute_next(Outbox& out) {
   next->second.stage = Stage::computing;
   computing_ = next->first;
   current_.spent = current_.spent || start.purpose == Purpose::train;
-  if (mode_.at_once && current_.spent) next_ = {};  // this piece would not be in it
+  if (mode_.at_once && current_.spent) next_.values.reset();  // this piece would not be in it
   out.send<ToCompute>(compute_node, compute_of(start, current_.values));
 }
 

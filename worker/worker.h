@@ -54,13 +54,15 @@ class Worker {
   struct Held {
     Version version = 0;  // where pushes are applied at once: rounds below it are in
     std::shared_ptr<FloatBuffer> values;
-    std::vector<bool> arrived;  // by slice
-    std::size_t missing = 0;
-    Time asked{};                        // when it was last pulled
-    std::uint64_t ticket = 0;            // of the pull
-    Version lowest = UINT64_MAX;         // of the slices that arrived
-    std::vector<std::uint64_t> steps{};  // by slice, as the shards told them
-    bool spent = false;                  // a piece to train was computed from it
+    std::vector<bool> arrived;         // by slice
+    std::vector<std::uint64_t> steps;  // by slice, as the shards told them
+    std::size_t missing = 0;           // slices
+    Version lowest = 0;                // of the slices that arrived
+    Time asked{};                      // when it was last pulled
+    std::uint64_t ticket = 0;          // of the pull
+    bool spent = false;                // a piece to train was computed from it
+
+    void begin(Version wanted, std::shared_ptr<FloatBuffer> into, std::size_t slices);
   };
   enum class Stage { waiting, computing, done };
   struct Piece {

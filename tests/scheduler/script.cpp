@@ -173,11 +173,11 @@ Report Script::report_of(PieceId id, Words words) const {
   report.loss = words.real("loss", 0);
   report.correct = words.count("correct", 0);
   for (const Work& work : scheduler_->works()) {
-    const auto piece = work.pieces().find(id);
-    if (piece == work.pieces().end()) continue;
+    const Piece* piece = work.find(id);
+    if (piece == nullptr) continue;
     report.round = work.round();
     report.purpose = work.purpose();
-    report.positions = piece->second.positions;
+    report.positions = piece->positions;
   }
   return report;
 }

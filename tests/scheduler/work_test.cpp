@@ -26,9 +26,9 @@ Report report(double seconds, double loss, std::uint64_t correct) {
 TEST(Work, IsReportedWhenEveryPieceIs) {
   Work work = round();
   EXPECT_FALSE(work.reported());
-  work.report(1, 0, report(1, 10, 5), Time{});
+  work.report(1, report(1, 10, 5), Time{});
   EXPECT_FALSE(work.reported());
-  work.report(2, 1, report(2, 20, 10), Time{});
+  work.report(2, report(2, 20, 10), Time{});
   EXPECT_TRUE(work.reported());
 }
 
@@ -36,30 +36,52 @@ TEST(Work, MeansAreOverTheSamplesReported) {
   Work work = round();
   EXPECT_EQ(work.loss(), 0);
   EXPECT_EQ(work.accuracy(), 0);
-  work.report(1, 0, report(1, 10, 5), Time{});
+  work.report(1, report(1, 10, 5), Time{});
   EXPECT_DOUBLE_EQ(work.loss(), 1.0);
   EXPECT_DOUBLE_EQ(work.accuracy(), 0.5);
-  work.report(2, 1, report(2, 50, 10), Time{});
+  work.report(2, report(2, 50, 10), Time{});
   EXPECT_DOUBLE_EQ(work.loss(), 2.0);
   EXPECT_DOUBLE_EQ(work.accuracy(), 0.5);
 }
 
 TEST(Work, AReportCountsOnce) {
   Work work = round();
-  work.report(1, 0, report(1, 10, 5), Time{});
-  work.report(1, 0, report(1, 10, 5), Time{});
+  work.report(1, report(1, 10, 5), Time{});
+  work.report(1, report(1, 10, 5), Time{});
   EXPECT_EQ(work.parts().at(0).samples, 10U);
 }
 
-TEST(Work, PartsAreSumsByWorkerAndTheOneWhoReportedOwns) {
+TEST(Work, PartsAreSumsByWorker) {
   Work work = round();
-  work.report(1, 1, report(1.5, 0, 0), Time{} + from_seconds(7));  // a late copy by another worker
-  work.report(2, 1, report(2, 0, 0), Time{} + from_seconds(8));
-  ASSERT_EQ(work.parts().size(), 1U);
-  EXPECT_EQ(work.parts().at(1).samples, 30U);
-  EXPECT_DOUBLE_EQ(work.parts().at(1).seconds, 3.5);
-  EXPECT_EQ(work.find(1)->owner, 1U);
+  work.add(3, {{30, 35}, 0});
+  work.report(1, report(1.5, 0, 0), Time{} + from_seconds(7));
+  work.report(2, report(4, 0, 0), Time{} + from_seconds(8));
+  work.report(3, report(2, 0, 0), Time{} + from_seconds(8));
+  const std::vector<Work::Part> parts = work.parts();
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].slot, 0U);
+  EXPECT_EQ(parts[0].samples, 15U);
+  EXPECT_DOUBLE_EQ(parts[0].seconds, 3.5);
+  EXPECT_EQ(parts[1].samples, 20U);
   EXPECT_EQ(work.find(1)->since, Time{} + from_seconds(7));
+}
+
+TEST(Work, AnOwnerOwesWhatItHasNotReportedInTheOrderOfIds) {
+  Work work(Open{1, 4, 0, {0, 50}, 50, false, false}, Purpose::train, Time{});
+  for (PieceId id = 1; id <= 5; ++id) work.add(id, {{10 * id - 10, 10 * id}, id == 3 ? 1U : 0U});
+  work.report(2, report(1, 0, 0), Time{});
+  EXPECT_THAT(work.owed_by(0), ElementsAre(1, 4, 5));
+  work.remove(4);
+  work.remove(1);
+  EXPECT_THAT(work.owed_by(0), ElementsAre(5));
+  work.add(9, {{30, 40}, std::nullopt});
+  work.add(10, {{0, 10}, 0});
+  EXPECT_THAT(work.owed_by(0), ElementsAre(5, 10));
+  EXPECT_THAT(work.owed_by(1), ElementsAre(3));
+  EXPECT_THAT(work.owed_by(std::nullopt), ElementsAre(9));
+  EXPECT_FALSE(work.owes(7));
+  EXPECT_EQ(work.find(4), nullptr);
+  EXPECT_NE(work.find(9), nullptr);
 }
 
 TEST(Work, PiecesMayChangeWhileASelectionIsWalked) {

@@ -5,6 +5,7 @@
 
 #include "cli/output_file.h"
 #include "cli/scenario_file.h"
+#include "cli/staleness_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
 
@@ -49,6 +50,11 @@ std::string training_text(const sim::Result& result) {
   return text;
 }
 
+std::string late_text(const sim::Result& result) {
+  const std::string late = staleness_text(result.staleness);
+  return late.empty() ? "" : "  staleness           " + late + "\n";
+}
+
 }  // namespace
 
 std::string simulation_summary(const sim::Result& result) {
@@ -64,7 +70,7 @@ std::string simulation_summary(const sim::Result& result) {
                result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se) +
          print("  round               %.2f ms at first, %.2f ms at last\n", result.rounds.front().round_ms,
                last.round_ms) +
-         "  final shares        " + shares_text(last) + "\n" + training_text(result);
+         "  final shares        " + shares_text(last) + "\n" + late_text(result) + training_text(result);
 }
 
 int run_simulate(const SimulateCommand& command, const Extensions& extensions) {

@@ -76,7 +76,8 @@ void Scheduler::reissue(Time now, Work& work, PieceId id, Outbox& out) {
 }
 
 void Scheduler::issue_again(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out) {
-  const auto to = work.open().local.steps > 0 ? heir(work, positions.size()) : std::nullopt;
+  const bool whole = mode_.is_local() || mode_.divide_by_push;
+  const auto to = whole ? heir(work, positions.size()) : std::nullopt;
   if (to) {
     give(now, work, positions, *to, refusals, out);
   } else {
@@ -84,8 +85,9 @@ void Scheduler::issue_again(Time now, Work& work, Interval positions, unsigned r
   }
 }
 
-// Local steps of a piece that is cut are not those of the whole, so such a piece goes to one worker if there
-// is one that can hold it: to who has the fewest to do.
+// Local steps of a piece that is cut are not those of the whole, and a push that is a whole update is not two
+// small ones: so such a piece goes to one worker if there is one that can hold it, to who has the fewest to
+// do.
 std::optional<std::uint32_t> Scheduler::heir(const Work& work, std::uint64_t positions) const {
   std::optional<std::uint32_t> best;
   std::size_t fewest = SIZE_MAX;
@@ -141,7 +143,8 @@ bool Scheduler::hand_out(Time now, Outbox& out) {
       free_.erase(slot);
     } else if (takes_part(slot)) {
       free_.erase(slot);
-      give(now, work, work.take(work.helpings.at(slot)), slot, 0, out);
+      const std::uint64_t most = capacity(members_.workers.at(slot), work);
+      give(now, work, work.take(work.helpings.at(slot), most), slot, 0, out);
       any = true;
     }
   }

@@ -39,8 +39,10 @@ std::vector<PieceId> Work::owed_by(std::optional<std::uint32_t> owner) const {
   return ids;
 }
 
-Interval Work::take(std::uint64_t most) {
-  const Interval taken{untaken_.begin, untaken_.begin + std::min(most, untaken_.size())};
+Interval Work::take(std::uint64_t share, std::uint64_t most) {
+  const std::uint64_t there = untaken_.size(), left = there - std::min(share, there);
+  const bool all = left < share - share / 2 && there <= most;
+  const Interval taken{untaken_.begin, all ? untaken_.end : untaken_.begin + std::min(share, there)};
   untaken_.begin = taken.end;
   return taken;
 }

@@ -54,8 +54,9 @@ class Work {
   // Every piece is, and nothing is left to be taken.
   [[nodiscard]] bool reported() const { return unreported_ == 0 && untaken_.empty(); }
   [[nodiscard]] Interval untaken() const { return untaken_; }
-  // The next positions that nobody has taken, so many at the most.
-  Interval take(std::uint64_t most);
+  // The next positions that nobody has taken: a share of them. What would be left of less than half a share
+  // is taken with it, unless that is more than `most`: it would be an update by itself, however small.
+  Interval take(std::uint64_t share, std::uint64_t most);
   // What a worker (nobody: nullopt) owes and has not reported, by id.
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
   [[nodiscard]] bool owes(std::uint32_t owner) const { return !owed_by(owner).empty(); }

@@ -41,6 +41,9 @@ std::string json_evaluations(const Result& result) {
   if (!result.trained) return "";
   return ",\"evaluations\":" + json_list(result.evaluations, json_evaluation);
 }
+std::string json_staleness(const Result& result) {
+  return result.staleness.empty() ? "" : ",\"staleness\":" + json_list(result.staleness, whole);
+}
 std::string json_last_evaluation(const Result& result) {
   if (result.evaluations.empty()) return "";
   const Evaluation& last = result.evaluations.back();
@@ -117,7 +120,7 @@ std::string to_json(const Result& result) {
          ",\"samples_per_s\":" + json_number(result.samples_per_s()) +
          ",\"ideal_s\":" + json_number(result.ideal_s) +
          ",\"percent_of_ideal\":" + json_number(result.percent_of_ideal()) +
-         ",\"updates\":" + whole(result.updates) + json_evaluations(result) +
+         ",\"updates\":" + whole(result.updates) + json_staleness(result) + json_evaluations(result) +
          ",\"final\":{\"workers\":" + json_list(result.workers, json_text) +
          ",\"shares\":" + json_list(last.shares, whole) +
          ",\"compute_ms\":" + json_list(last.compute_ms, json_ms) +

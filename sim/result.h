@@ -5,7 +5,8 @@
 //    "epoch_s":[...],"total_s","samples_per_s","ideal_s","percent_of_ideal","updates","final":{...}}
 //
 // Of a training also "loss" in every round, and beside "final", with "accuracy" and "loss" in it,
-// "evaluations":[{"round","seconds","accuracy","loss"}].
+// "evaluations":[{"round","seconds","accuracy","loss"}]. Where pushes are applied at once also
+// "staleness":[...], how many came how late (wire/messages.h).
 //
 // Workers in the order of the file. Milliseconds carry six digits behind the point (a nanosecond); the same
 // result is always the same text.
@@ -45,6 +46,7 @@ struct Result {
   std::uint64_t updates = 0;  // versions of the parameters that were made
   bool trained = false;       // with real gradients
   std::vector<Evaluation> evaluations{};
+  Staleness staleness{};
 
   [[nodiscard]] double total_s() const;
   [[nodiscard]] double samples_per_s() const;

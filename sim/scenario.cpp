@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/error.h"
 #include "sim/device.h"
@@ -76,6 +77,11 @@ void check_scenario(const Scenario& scenario) {
         before != nullptr && device.time_ms == before->time_ms && device.measured == before->measured;
     if (!same) check_curve(scenario, device);
     before = &device;
+  }
+  std::set<std::string> names;
+  for (const Device& device : scenario.workers) {
+    if (!names.insert(device.name).second)
+      refuse(scenario, "two workers are named '" + device.name + "'; give each a name of its own");
   }
   for (const Event& event : scenario.events) check_event(scenario, event);
   std::vector<bool> late(scenario.workers.size(), false);

@@ -51,6 +51,7 @@ Result run(const Scenario& scenario, const World::Options& options) {
   for (const Device& device : scenario.workers) result.workers.push_back(device.name);
   result.trained = options.trains && scenario.training;
   result.evaluations = world.evaluations();
+  result.staleness = world.staleness();
   return result;
 }
 

@@ -54,6 +54,7 @@ class World {
   [[nodiscard]] const std::vector<float>& parameters() const {
     return parameters_;
   }                                                                               // the last, of a training
+  [[nodiscard]] const Staleness& staleness() const { return ended_->staleness; }  // once it has run
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // the scheduler's
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }            // messages
 

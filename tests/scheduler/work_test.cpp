@@ -44,6 +44,17 @@ TEST(Work, MeansAreOverTheSamplesReported) {
   EXPECT_DOUBLE_EQ(work.accuracy(), 0.5);
 }
 
+TEST(Work, WhatWouldBeLeftOfLessThanHalfAShareIsTakenToo) {
+  const auto taken = [](std::uint64_t share, std::uint64_t most) {
+    return Work(Open{1, 4, 0, {10, 40}, 30, false, false}, Purpose::train, Time{}, 0, true).take(share, most);
+  };
+  EXPECT_EQ(taken(10, 100), (Interval{10, 20}));
+  EXPECT_EQ(taken(20, 100), (Interval{10, 30})) << "half a share is left";
+  EXPECT_EQ(taken(21, 100), (Interval{10, 40}));
+  EXPECT_EQ(taken(21, 29), (Interval{10, 31})) << "its memory does not hold all";
+  EXPECT_EQ(taken(50, 100), (Interval{10, 40}));
+}
+
 TEST(Work, AReportCountsOnce) {
   Work work = round();
   work.report(1, report(1, 10, 5), Time{});

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
 
@@ -35,6 +37,16 @@ TEST(SimulatedModes, AspKeepsEverybodyBusy) {
   const Result result = under("asp", made(120, {{0, 1}, {0, 2}}));
   EXPECT_LT(result.total_s(), 0.9);
   EXPECT_EQ(samples(result), 1200U);
+}
+
+// Two alike push at the same times: the second one always meets a slice that the first has moved on.
+TEST(SimulatedModes, StalenessIsCountedPushByPush) {
+  const Scenario scenario = made(120, {{0, 1}, {0, 1}});
+  EXPECT_TRUE(under("bsp", scenario).staleness.empty());
+  const Staleness late = under("asp", scenario).staleness;
+  EXPECT_EQ(std::accumulate(late.begin(), late.end(), std::uint64_t{0}), 20U) << "two pieces a round";
+  ASSERT_GE(late.size(), 2U);
+  EXPECT_GT(late[1], 8U);
 }
 
 TEST(SimulatedModes, LocalStepsTakeTheirTimeAndTheExchangeIsRare) {

@@ -62,6 +62,12 @@ TEST(Result, ATrainingAddsItsLossesAndEvaluations) {
   EXPECT_EQ(json["final"]["loss"], 0.5);
 }
 
+TEST(Result, StalenessIsTheModesThatHaveIt) {
+  Result result = made_result();
+  result.staleness = {5, 0, 2};
+  EXPECT_EQ(nlohmann::json::parse(to_json(result))["staleness"], (std::vector<int>{5, 0, 2}));
+}
+
 TEST(Result, NumbersReadBackAndTextsAreEscaped) {
   EXPECT_EQ(json_number(0.1), "0.1");
   EXPECT_EQ(std::stod(json_number(1.0 / 3)), 1.0 / 3);

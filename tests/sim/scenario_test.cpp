@@ -53,6 +53,8 @@ TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
                 }
               }),
               HasSubstr("joins later"));
+  EXPECT_THAT(trouble([](Scenario& it) { it.workers[1].name = "a"; }),
+              HasSubstr("two workers are named 'a'"));
 }
 
 TEST(Scenarios, EventsThatMeanNothingAreRefused) {

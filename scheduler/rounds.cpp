@@ -288,6 +288,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
 
 std::string Scheduler::way_back() const {
   if (last_saved_) return "resume: the checkpoint of round " + std::to_string(*last_saved_) + " is kept";
+  if (!saves_.empty()) return "resume if the checkpoint that was being written is there, or begin again";
   return resumed_ ? "resume from the checkpoint that this run began with"
                   : "begin again: no checkpoint had been written yet";
 }

@@ -49,12 +49,13 @@ void enter(Comparison& comparison, const std::vector<Entrant>& entrants) {
   for (const Entrant& entrant : entrants) comparison.entries.push_back({entrant, {}});
 }
 
-Prepared prepare_scenario(const CompareCommand& command, const std::string& file) {
+Prepared prepare_scenario(const CompareCommand& command, const std::string& file,
+                          const Extensions& extensions) {
   if (!command.overrides.empty() || !command.run_directory.empty()) {
     throw Failure(ExitCode::usage, file + " is a scenario: --set and --run-dir are for jobs");
   }
   Prepared it;
-  it.scenario = read_scenario(file);
+  it.scenario = read_scenario(file, extensions);
   it.comparison.kind = "scenario";
   it.comparison.name = it.scenario->name;
   it.comparison.seed = command.seed.value_or(it.scenario->seed);
@@ -91,7 +92,7 @@ Prepared prepare_job(const CompareCommand& command, const std::string& path, con
 
 Prepared prepare(const CompareCommand& command, const std::string& file, const Extensions& extensions) {
   const std::string text = read(file);
-  Prepared it = kind_of(text, file) == FileKind::scenario ? prepare_scenario(command, file)
+  Prepared it = kind_of(text, file) == FileKind::scenario ? prepare_scenario(command, file, extensions)
                                                           : prepare_job(command, file, text, extensions);
   it.comparison.repeats = command.repeats;
   if (command.target) it.comparison.target = *command.target;

@@ -52,6 +52,21 @@ TEST_F(ProcessCompare, ScenariosMeetTheSameDraws) {
   EXPECT_EQ(said_, text_of(path("c.json")));
 }
 
+TEST_F(ProcessCompare, AScenarioMayTrainOnAUsersOwnData) {
+  Extensions extensions;
+  extensions.data_sets["ours"] = [](const DataOptions&) {
+    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
+  };
+  CompareCommand command;
+  command.files = {write("ours.toml",
+                         "[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"ours\"\nglobal_batch = 32\n"
+                         "[[worker]]\nname = \"one\"\nsamples_per_s = 1600\n")};
+  command.policies = "equal";
+  command.json = path("c.json");
+  EXPECT_EQ(run_compare(command, extensions), 0);
+  EXPECT_EQ(method(comparison("c.json"), "equal")["runs"][0]["evaluations"].size(), 1U);
+}
+
 TEST_F(ProcessCompare, AScenarioThatTrainsHasATimeToTarget) {
   const auto trains =
       std::filesystem::path(__FILE__).parent_path() / "../../../examples/scenarios/train_softmax.toml";

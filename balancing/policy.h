@@ -23,6 +23,7 @@ struct WorkerView {
   double cpu = -1;                             // share available now, -1 if unknown
   double memory = -1;                          // available now, -1 if unknown
   bool may_rest = true;  // a policy may leave it out of a round, if `least` is at most 1
+  std::string name{};    // as people call it; may be empty
 };
 
 // One finished share: how many samples in how much compute time, without waiting and without exchange.

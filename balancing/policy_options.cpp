@@ -39,6 +39,11 @@ std::vector<double> numbers(const std::string& text) {
   return values;
 }
 
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
 }  // namespace
 
 double number_option(const PolicyOptions& options, const std::string& key, double fallback, double low,
@@ -85,22 +90,27 @@ std::vector<double> numbers_option(const PolicyOptions& options, const std::stri
   return values;
 }
 
-std::vector<Cubic> curves_option(const PolicyOptions& options, const std::string& key) {
+Profile curves_option(const PolicyOptions& options, const std::string& key) {
   const std::string* text = find(options, key);
   if (text == nullptr) return {};
-  std::vector<Cubic> curves;
+  std::vector<Profile::Line> lines;
   std::istringstream parts(*text);
   for (std::string part; std::getline(parts, part, ';');) {
-    const std::vector<double> terms = numbers(part);
-    Cubic curve;
-    if (terms.empty() || terms.size() > curve.terms.size()) {
-      refuse(key, *text, "give one to four numbers in ms for each slot, as in \"5.9 0.59; 8.3 0.6\"");
+    const std::size_t colon = part.rfind(':');
+    Profile::Line line{colon == std::string::npos ? "" : trimmed(part.substr(0, colon)), {}};
+    const std::vector<double> terms = numbers(colon == std::string::npos ? part : part.substr(colon + 1));
+    if (terms.empty() || terms.size() > line.curve.terms.size()) {
+      refuse(key, *text,
+             "give one to four numbers in ms for each worker, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
     }
-    for (std::size_t k = 0; k < terms.size(); ++k) curve.terms[k] = terms[k] / 1000;
-    curves.push_back(curve);
+    for (std::size_t k = 0; k < terms.size(); ++k) line.curve.terms[k] = terms[k] / 1000;
+    const bool twice =
+        !line.name.empty() && std::ranges::find(lines, line.name, &Profile::Line::name) != lines.end();
+    if (twice) refuse(key, *text, "worker '" + line.name + "' is listed twice");
+    lines.push_back(std::move(line));
   }
-  if (curves.empty()) refuse(key, *text, "give at least one curve, as in \"5.9 0.59; 8.3 0.6\"");
-  return curves;
+  if (lines.empty()) refuse(key, *text, "give at least one curve, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
+  return Profile(lines);
 }
 
 std::string listed(const std::vector<std::string>& words) {

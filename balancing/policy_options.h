@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "balancing/cost/cubic.h"
+#include "balancing/cost/profile.h"
 
 namespace steelyard::balancing {
 
@@ -31,8 +31,9 @@ std::string word_option(const PolicyOptions& options, const std::string& key,
 // Positive numbers by slot: "100 80 40 20".
 std::vector<double> numbers_option(const PolicyOptions& options, const std::string& key);
 
-// Polynomials of the time in ms over the share, low order first, one per slot: "5.9 0.59; 8.3 0.6 0 1e-7".
-std::vector<Cubic> curves_option(const PolicyOptions& options, const std::string& key);
+// Polynomials of the time in ms over the share, low order first: "half: 5.9 0.59; slow: 8.3 0.6 0 1e-7", or
+// by slot "5.9 0.59; 8.3 0.6 0 1e-7".
+Profile curves_option(const PolicyOptions& options, const std::string& key);
 
 // "a, b, c", or "none".
 std::string listed(const std::vector<std::string>& words);

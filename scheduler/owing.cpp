@@ -25,7 +25,7 @@ balancing::Request Scheduler::request(Interval positions, const Work& work) cons
   for (const auto& [slot, worker] : members_.workers) {
     if (!worker.working()) continue;
     const std::uint64_t most = capacity(worker, work);
-    request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory});
+    request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
   }
   return request;
 }

@@ -11,21 +11,14 @@ namespace {
 
 constexpr char oracle[] = "oracle";
 
-// The profile that somebody would have taken before the job, by slot: slots go to those who are there at the
-// start, in the order of the file, and then to the others as they come.
+// The profile that somebody would have taken before the job.
 std::string profile_of(const Scenario& scenario) {
-  const Devices devices(scenario, scenario.seed);
-  std::vector<std::size_t> order(scenario.workers.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t i) { return devices.present_at_start(i); });
   std::string text;
-  for (const std::size_t i : order) {
-    if (!text.empty()) text += "; ";
-    const Device& device = scenario.workers[i];
+  for (const Device& device : scenario.workers) {
+    text += (text.empty() ? "" : "; ") + device.name + ":";
     const auto terms =
         device.measured.empty() ? device.time_ms : line_through(device.measured, scenario.global_batch);
-    for (const double term : terms) text += json_number(term) + " ";
+    for (const double term : terms) text += " " + json_number(term);
   }
   return text;
 }

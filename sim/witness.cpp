@@ -26,7 +26,8 @@ void Witness::open(Interval positions) {
 
 double Witness::gradient(Interval positions) const {
   const auto before = [&](Position p) {
-    return static_cast<double>(p / period) * before_[period] + before_[p % period];
+    const std::uint64_t periods = p / period;
+    return static_cast<double>(periods) * before_[period] + before_[p % period];
   };
   return before(positions.end) - before(positions.begin);
 }

@@ -103,12 +103,13 @@ void Lbb::fine_tune(const std::vector<Bound>& bounds) {
 
 void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
   std::vector<double> fixed, per_sample;
-  for (const std::uint32_t slot : split_.slots) {
+  for (const WorkerView& worker : request.workers) {  // those of the split
+    const std::uint32_t slot = worker.slot;
     const LastRound::Work* work = last_.find(slot);
     fixed.push_back(0), per_sample.push_back(0);
     if (work == nullptr) continue;
     const auto samples = static_cast<double>(work->samples);
-    fixed.back() = fixed_cost(slot, *work);
+    fixed.back() = fixed_cost(worker, *work);
     per_sample.back() = (work->seconds - fixed.back()) / samples;
     known_[slot] = {samples, work->seconds, fixed.back()};
   }
@@ -118,11 +119,11 @@ void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
   split_.shares = min_max(curves, bounds, request.positions);
 }
 
-double Lbb::fixed_cost(std::uint32_t slot, const LastRound::Work& work) const {
+double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work) const {
   if (!options_.profile.empty()) {
-    return std::min(profile_curve(options_.profile, slot)(0), most_fixed * work.seconds);
+    return std::min(options_.profile.of(worker.name, worker.slot)(0), most_fixed * work.seconds);
   }
-  const auto found = known_.find(slot);
+  const auto found = known_.find(worker.slot);
   if (found == known_.end()) return 0;
   const Known& then = found->second;
   const double more = static_cast<double>(work.samples) - then.samples;

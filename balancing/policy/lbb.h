@@ -29,7 +29,7 @@
 #include <map>
 #include <vector>
 
-#include "balancing/cost/cubic.h"
+#include "balancing/cost/profile.h"
 #include "balancing/policy.h"
 #include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
@@ -43,7 +43,7 @@ struct LbbOptions {
   bool guard = true;                // against single outliers
   bool balanced_only = false;       // the window counts balanced rounds, and fine tuning fills it
   bool profiled_start = true;       // false: the first split is equal even with a profile
-  std::vector<Cubic> profile{};     // by slot; may be empty
+  Profile profile{};                // may be empty
 };
 
 LbbOptions lbb_as_released();
@@ -70,7 +70,7 @@ class Lbb final : public Policy {
   void rapid_tune(const Request& request, const std::vector<Bound>& bounds);
   [[nodiscard]] double straggler_effect() const;
   [[nodiscard]] bool rapid_is_allowed(double se) const;
-  [[nodiscard]] double fixed_cost(std::uint32_t slot, const LastRound::Work& work) const;
+  [[nodiscard]] double fixed_cost(const WorkerView& worker, const LastRound::Work& work) const;
 
   LbbOptions options_;
   LastRound last_;

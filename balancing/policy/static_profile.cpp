@@ -5,7 +5,6 @@
 #include "balancing/policy/share_bounds.h"
 #include "balancing/policy/split.h"
 #include "balancing/state.h"
-#include "core/check.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -33,22 +32,10 @@ std::string StaticProfile::save() const { return StateWriter(title).str(); }
 
 void StaticProfile::restore(const std::string& text) { StateReader(text, title).end(); }
 
-Cubic profile_curve(const std::vector<Cubic>& profile, std::uint32_t slot) {
-  CHECK(!profile.empty(), "a profile of nobody");
-  if (slot < profile.size()) return profile[slot];
-  Cubic mean;
-  for (const Cubic& curve : profile) {
-    for (std::size_t k = 0; k < mean.terms.size(); ++k) {
-      mean.terms[k] += curve.terms[k] / static_cast<double>(profile.size());
-    }
-  }
-  return mean;
-}
-
-std::vector<std::uint64_t> profile_split(const std::vector<Cubic>& profile, const Request& request) {
+std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request) {
   std::vector<Curve> curves;
   for (const WorkerView& worker : request.workers) {
-    const Cubic curve = profile_curve(profile, worker.slot);
+    const Cubic& curve = profile.of(worker.name, worker.slot);
     curves.push_back([curve](std::uint64_t samples) { return curve(static_cast<double>(samples)); });
   }
   return min_max(curves, share_bounds(request), request.positions);

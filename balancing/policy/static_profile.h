@@ -3,21 +3,21 @@
 //   speeds v_i:  x_i = X v_i / sum_j v_j, rounded by largest remainder
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
-// What anybody can do by hand who knows his machines; good as long as they stay as they were. Workers are
-// listed by slot; whoever is not listed counts as the mean speed (or mean curve) of the listed. Without a
-// profile it is `equal`. Nobody rests.
+// What anybody can do by hand who knows his machines; good as long as they stay as they were. Whoever
+// is not listed counts as the mean speed (or mean curve) of the listed. Without a profile it is `equal`.
+// Nobody rests.
 #pragma once
 
 #include <vector>
 
-#include "balancing/cost/cubic.h"
+#include "balancing/cost/profile.h"
 #include "balancing/policy.h"
 
 namespace steelyard::balancing {
 
 struct StaticOptions {
   std::vector<double> speeds{};  // of any unit, by slot; positive
-  std::vector<Cubic> curves{};   // by slot; where there are any, speeds do not count
+  Profile curves{};              // where there are any, speeds do not count
 };
 
 class StaticProfile final : public Policy {
@@ -36,10 +36,7 @@ class StaticProfile final : public Policy {
   StaticOptions options_;
 };
 
-// The curve of a slot in a profile: its own, or the mean of all terms for a slot that is not listed.
-Cubic profile_curve(const std::vector<Cubic>& profile, std::uint32_t slot);
-
 // The exact split on the curves of a profile.
-std::vector<std::uint64_t> profile_split(const std::vector<Cubic>& profile, const Request& request);
+std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request);
 
 }  // namespace steelyard::balancing

@@ -46,7 +46,7 @@ class Server {
     for (unsigned leaving = 0; leaving < exchange_.workers;) {
       zmq::message_t from = next(router_);
       const zmq::message_t payload = next(router_);
-      if (payload.size() == 0) {
+      if (payload.empty()) {
         ++leaving;
         continue;
       }

@@ -80,7 +80,7 @@ class Steward {
 
   // Welcomes the server and gives it zeros to begin with. Where it listens is returned.
   std::string prepare() {
-    const std::string server = await<Hello, ToScheduler>(link_, "the server's Hello").endpoint;
+    std::string server = await<Hello, ToScheduler>(link_, "the server's Hello").endpoint;
     say<ToShard>(link_, scheduler_node, shard_node, Welcome{term, 0, job_});
     keeper_.connect(shard_node, server);
     const std::vector<Slice> all = slices(job_.layout);

@@ -19,7 +19,7 @@
 namespace steelyard::bench {
 namespace {
 
-constexpr std::size_t chunk = 256 * 1024;  // bytes of one read or write
+constexpr std::size_t chunk = std::size_t{256} * 1024;  // bytes of one read or write
 constexpr int patience_ms = 10000;
 
 // A connected socket and how far a round has come on it, both ways.

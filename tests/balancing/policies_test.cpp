@@ -35,6 +35,7 @@ TEST(Policies, OptionsAreTaken) {
   EXPECT_EQ(refusal("static", {{"curves_ms", "5.896 0.59308; 8.3 0.6 0 1e-7"}}), "");
   EXPECT_EQ(refusal("dlb", {{"rounds", "97"}}), "");
   EXPECT_EQ(refusal("lbb", {{"preset", "as-released"}, {"window", "20"}, {"guard", "true"}}), "");
+  EXPECT_EQ(refusal("static", {{"curves_ms", "half: 5.896 0.59308; my slow one : 8.3"}}), "");
   EXPECT_EQ(refusal("lbb", {{"profile_ms", "5.9 0.59; 51 2.7"}, {"start", "equal"}}), "");
   EXPECT_EQ(refusal("boa", {{"period", "20"}, {"forgetting", "1"}}), "");
   EXPECT_EQ(refusal("steelyard", {{"caution", "0"}}), "");
@@ -57,6 +58,8 @@ TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
   EXPECT_THAT(refusal("static", {{"speeds", "100 0"}}), HasSubstr("positive"));
   EXPECT_THAT(refusal("static", {{"curves_ms", "1 2 3 4 5"}}), HasSubstr("one to four"));
   EXPECT_THAT(refusal("static", {{"curves_ms", ""}}), HasSubstr("curves_ms"));
+  EXPECT_THAT(refusal("static", {{"curves_ms", "half: 1 2; half: 3"}}), HasSubstr("'half' is listed twice"));
+  EXPECT_THAT(refusal("static", {{"curves_ms", "half:"}}), HasSubstr("one to four"));
   EXPECT_THAT(refusal("dlb", {{"rounds", "0"}}), HasSubstr("at least 1"));
   EXPECT_THAT(refusal("dlb", {{"rounds", "1.5"}}), HasSubstr("whole"));
   EXPECT_THAT(refusal("lbb", {{"preset", "released"}}), HasSubstr("paper, as-released"));
@@ -71,6 +74,12 @@ TEST(Policies, ProfilesReachTheirPolicies) {
   const Request request{1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}};
   EXPECT_THAT(make_policy("lbb", {{"profile_ms", table2}})->plan(request), ElementsAre(166, 167, 159, 20));
   EXPECT_THAT(make_policy("static", {{"curves_ms", table2}})->plan(request), ElementsAre(166, 167, 159, 20));
+  // Whoever came first: a name is a name.
+  const Request named{1, 90, {{.slot = 0, .name = "slow"}, {.slot = 1, .name = "quick"}}};
+  EXPECT_THAT(make_policy("static", {{"curves_ms", "quick: 0 1; slow: 0 2"}})->plan(named),
+              ElementsAre(30, 60));
+  EXPECT_THAT(make_policy("lbb", {{"profile_ms", "quick: 0 1; slow: 0 2"}})->plan(named),
+              ElementsAre(30, 60));
   EXPECT_THAT(make_policy("lbb", {{"profile_ms", table2}, {"start", "equal"}})->plan(request),
               ElementsAre(128, 128, 128, 128));
 }

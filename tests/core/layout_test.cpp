@@ -100,7 +100,7 @@ TEST(Layout, TheDefaultGridReachesEveryShard) {
       const std::uint64_t size = default_slice_size(parameters, shards);
       EXPECT_EQ(size % 16, 0U);
       const std::uint64_t count = (parameters + size - 1) / size;
-      if (parameters >= 16 * shards * shards) {
+      if (parameters >= std::uint64_t{16} * shards * shards) {
         EXPECT_GE(count, shards) << parameters << " on " << shards;
       }
     }

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Shared, IsTheValueAndItsCopiesAreTheSameOne) {
   const Shared<std::string> one = std::string("a text");
-  const Shared<std::string> copy = one;
+  const Shared<std::string> copy = one;  // NOLINT(performance-unnecessary-copy-initialization)
   const std::string& text = copy;
   EXPECT_EQ(text, "a text");
   EXPECT_EQ(copy->size(), 6U);

@@ -84,7 +84,8 @@ TEST_P(SameAnswer, ForEveryNumberOfWorkersAndTransport) {
       const nn::Model model = model_for(job);
       const Snapshot initial = fresh(job, model, data());
       if (right.empty()) right = plain_loop(job, model, data(), initial, c.rounds).parameters;
-      const ClusterResult result = run_cluster(job, model, data(), {transport, initial, {}, workers * 31});
+      const ClusterResult result =
+          run_cluster(job, model, data(), {transport, initial, {}, std::uint64_t{31} * workers});
       ASSERT_EQ(result.stop.outcome, Outcome::finished) << result.stop.text;
       ASSERT_FALSE(result.stored.empty());
       const Snapshot& end = result.stored.back();
@@ -132,7 +133,7 @@ TEST(SameGradient, OneRoundOfEveryModel) {
       const Snapshot initial = fresh(job, model, data());
       const std::vector<float> right = plain_loop(job, model, data(), initial, 1).parameters;
       const ClusterResult result =
-          run_cluster(job, model, data(), {Transport::local, initial, {}, workers * 17});
+          run_cluster(job, model, data(), {Transport::local, initial, {}, std::uint64_t{17} * workers});
       ASSERT_FALSE(result.stored.empty());
       EXPECT_LE(distance(job.layout, result.stored.back().parameters, right), c.bound)
           << name << ", " << workers;

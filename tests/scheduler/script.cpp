@@ -165,7 +165,7 @@ void Script::tell_shard_beat(NodeId from, Words words) {
 }
 
 // What its owner would say of a piece; of a piece that is not owed, what nobody believes.
-Report Script::report_of(PieceId id, Words words) const {
+Report Script::report_of(PieceId id, const Words& words) const {
   Report report;
   report.term = words.count("term", 1);
   report.piece = id;
@@ -190,7 +190,7 @@ void Script::tell(NodeId from, Said said) {
   take(out.take());
 }
 
-void Script::take(std::vector<Envelope> said) {
+void Script::take(const std::vector<Envelope>& said) {
   for (const Envelope& envelope : said) answers_.push_back(in_words(envelope));
   const std::string trouble = invariants_.check(*scheduler_);
   if (!trouble.empty()) answers_.push_back("BROKEN: " + trouble);

@@ -36,8 +36,8 @@ class Script {
   template <class Said>
   void tell(NodeId from, Said said);
   void tell_shard_beat(NodeId from, Words words);
-  Report report_of(PieceId id, Words words) const;
-  void take(std::vector<Envelope> said);
+  Report report_of(PieceId id, const Words& words) const;
+  void take(const std::vector<Envelope>& said);
 
   Job job_;
   std::unique_ptr<Scheduler> scheduler_;

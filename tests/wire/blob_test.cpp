@@ -39,7 +39,7 @@ TEST(Blob, OnlyTheLastHolderOfReceivedBytesMayWriteOverThem) {
 
   Blob received = Blob::received(std::move(values), std::as_writable_bytes(view));
   {
-    const Blob copy = received;
+    const Blob copy = received;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_TRUE(received.floats_to_write_over().empty()) << "a copy is about";
     EXPECT_TRUE(copy.floats_to_write_over().empty());
   }

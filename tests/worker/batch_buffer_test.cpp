@@ -40,8 +40,8 @@ TEST(BatchBuffer, FollowsThePermutationOfTheEpoch) {
   for (std::uint32_t i = 0; i < batch.count; ++i) {
     const std::uint64_t sample = expected(70 + i);
     EXPECT_EQ(batch.positions[i], 70 + i);
-    EXPECT_EQ(batch.inputs[2 * i], static_cast<float>(sample));
-    EXPECT_EQ(batch.inputs[2 * i + 1], static_cast<float>(sample) + 0.5F);
+    EXPECT_EQ(batch.inputs[std::size_t{2} * i], static_cast<float>(sample));
+    EXPECT_EQ(batch.inputs[std::size_t{2} * i + 1], static_cast<float>(sample) + 0.5F);
     EXPECT_EQ(batch.labels[i], sample % 3);
   }
 }
@@ -51,7 +51,8 @@ TEST(BatchBuffer, EvaluatesTheTestSetInOrder) {
   BatchBuffer buffer({1, 1, 2});
   const nn::MicroBatch& batch = buffer.fill(SampleOrder(data, Purpose::evaluate, 5, 3), {33, 40});
   ASSERT_EQ(batch.count, 7u);
-  for (std::uint32_t i = 0; i < batch.count; ++i) EXPECT_EQ(batch.inputs[2 * i], static_cast<float>(33 + i));
+  for (std::uint32_t i = 0; i < batch.count; ++i)
+    EXPECT_EQ(batch.inputs[std::size_t{2} * i], static_cast<float>(33 + i));
 }
 
 TEST(BatchBuffer, PaddingKeepsNothingOfWhatWasThereBefore) {
@@ -62,8 +63,8 @@ TEST(BatchBuffer, PaddingKeepsNothingOfWhatWasThereBefore) {
   const nn::MicroBatch& batch = buffer.fill(order, {50, 71});
   ASSERT_EQ(batch.count, 21u);
   for (std::uint32_t i = batch.count; i < batch.size; ++i) {
-    EXPECT_EQ(batch.inputs[2 * i], 0);
-    EXPECT_EQ(batch.inputs[2 * i + 1], 0);
+    EXPECT_EQ(batch.inputs[std::size_t{2} * i], 0);
+    EXPECT_EQ(batch.inputs[std::size_t{2} * i + 1], 0);
     EXPECT_EQ(batch.labels[i], 0u);
     EXPECT_EQ(batch.positions[i], 0u);
   }
@@ -78,7 +79,7 @@ TEST(BatchBuffer, AnEpochHasEverySampleOnce) {
     std::vector<float> seen;
     for (Interval rest{0, 77}; !rest.empty(); rest.begin += buffer.batch().count) {
       const nn::MicroBatch& batch = buffer.fill(order, rest);
-      for (std::uint32_t i = 0; i < batch.count; ++i) seen.push_back(batch.inputs[2 * i]);
+      for (std::uint32_t i = 0; i < batch.count; ++i) seen.push_back(batch.inputs[std::size_t{2} * i]);
     }
     EXPECT_EQ(seen.size(), 77u);
     EXPECT_EQ(std::set<float>(seen.begin(), seen.end()).size(), 77u);

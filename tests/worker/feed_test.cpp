@@ -60,11 +60,12 @@ TEST_F(FeedTest, TrainsInThePermutationAndEvaluatesInOrder) {
   const nn::MicroBatch* batch = feed_.next(train);
   ASSERT_NE(batch, nullptr);
   for (std::uint32_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(batch->inputs[2 * i], static_cast<float>(permutation(10 + i)));
+    EXPECT_EQ(batch->inputs[std::size_t{2} * i], static_cast<float>(permutation(10 + i)));
   }
   batch = feed_.next(test);
   ASSERT_NE(batch, nullptr);
-  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(batch->inputs[2 * i], static_cast<float>(10 + i));
+  for (std::uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(batch->inputs[std::size_t{2} * i], static_cast<float>(10 + i));
 }
 
 TEST_F(FeedTest, PreparesBeforeAnybodyAsks) {

@@ -47,9 +47,9 @@ TEST(Synthetic, PartsShareTheirPrototypes) {
 TEST(Synthetic, PrototypesAreSquaresAndDiffer) {
   const SyntheticDataSet set({.classes = 2, .shape = {8, 8, 1}});
   const float* first = set.prototype(0);
-  EXPECT_EQ(first[0], first[3 * 8 + 3]);
+  EXPECT_EQ(first[0], first[27]) << "row 3, column 3: of the same square";
   EXPECT_NE(first[0], first[4]);
-  EXPECT_NE(first[0], first[4 * 8]);
+  EXPECT_NE(first[0], first[32]);
   EXPECT_NE(first[0], set.prototype(1)[0]);
 }
 

@@ -38,9 +38,11 @@ std::vector<Affine> profiled() {
 }
 
 LbbOptions with_profile() {
-  LbbOptions options;
+  std::vector<Profile::Line> lines;
   for (const Affine& line : profiled())
-    options.profile.push_back({{line.fixed / 1000, line.per_sample / 1000, 0, 0}});
+    lines.push_back({"", {{line.fixed / 1000, line.per_sample / 1000, 0, 0}}});
+  LbbOptions options;
+  options.profile = Profile(lines);
   return options;
 }
 

@@ -12,9 +12,11 @@ using arena::Round;
 using arena::Scenario;
 using testing::ElementsAre;
 
-std::vector<Cubic> table_2() {
-  return {
-      {{0.005896, 0.00059308}}, {{0.007151, 0.00058077}}, {{0.008291, 0.00060233}}, {{0.050982, 0.00267139}}};
+Profile table_2() {
+  return Profile({{"", {{0.005896, 0.00059308}}},
+                  {"", {{0.007151, 0.00058077}}},
+                  {"", {{0.008291, 0.00060233}}},
+                  {"", {{0.050982, 0.00267139}}}});
 }
 
 Request request_of(std::uint64_t round, std::uint64_t positions, std::uint32_t workers) {

@@ -21,8 +21,10 @@ TEST(Static, InProportionToSpeeds) {
 
 // Section 1.4 of the rules, on the emulator of LBB Table 2.
 TEST(Static, ExactOnCurves) {
-  StaticProfile policy(
-      {.curves = {{{5.896, 0.59308}}, {{7.151, 0.58077}}, {{8.291, 0.60233}}, {{50.982, 2.67139}}}});
+  StaticProfile policy({.curves = Profile({{"", {{5.896, 0.59308}}},
+                                           {"", {{7.151, 0.58077}}},
+                                           {"", {{8.291, 0.60233}}},
+                                           {"", {{50.982, 2.67139}}}})});
   EXPECT_THAT(policy.plan(request_of(512, 4)), ElementsAre(166, 167, 159, 20));
 }
 
@@ -35,7 +37,7 @@ TEST(Static, TimesDoNotMatter) {
 TEST(Static, StrangersCountAsTheMean) {
   StaticProfile policy({.speeds = {3, 1}});
   EXPECT_THAT(policy.plan(request_of(60, 3)), ElementsAre(30, 10, 20));
-  StaticProfile curves({.curves = {{{0, 1}}, {{0, 3}}}});
+  StaticProfile curves({.curves = Profile({{"", {{0, 1}}}, {"", {{0, 3}}}})});
   EXPECT_THAT(curves.plan(request_of(110, 3)), ElementsAre(60, 20, 30));
 }
 

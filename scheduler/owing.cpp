@@ -195,19 +195,15 @@ void Scheduler::handle(Time now, NodeId from, const NonFinite& refused, Outbox& 
     return;  // issued again already
   }
   const std::string who = members_.worker_name(refused.worker);
-  const std::string where = "round " + std::to_string(refused.round) + " (epoch " +
-                            std::to_string(found.work->open().epoch) + ", positions " +
-                            std::to_string(refused.positions.begin) + " to " +
-                            std::to_string(refused.positions.end) + ")";
+  const std::string place = where(*found.work, refused.positions);
   if (found.piece->refusals > 0) {
-    return end(Outcome::non_finite,
-               where + ": the gradient is not finite, also when worker '" + who +
-                   "' computed it again; the last checkpoint is kept: lower train.lr, or set "
-                   "train.clip_norm, and resume",
-               out);
+    return end(
+        Outcome::non_finite,
+        place + ": the gradient is not finite, also when worker '" + who + "' computed it again; " + spoilt(),
+        out);
   }
   note(out,
-       where + ": worker '" + who + "' sent numbers that are not finite; the piece is computed once more");
+       place + ": worker '" + who + "' sent numbers that are not finite; the piece is computed once more");
   const Piece piece = *found.piece;
   found.work->remove(refused.piece);
   if (mode_.slack > 0 && piece.owner) free_.insert(*piece.owner);

@@ -173,7 +173,7 @@ void Scheduler::record(Time now, const Work& work, Outbox& out) {
   out.send<ToRecorder>(recorder_node, std::move(record));
 }
 
-void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox&) {
+void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   const Found found = find(report.piece);
   const bool usable = worker != nullptr && found.piece != nullptr && !found.piece->reported &&
@@ -190,6 +190,14 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox&) {
   const double exchange =
       found.piece->asked_again ? -1 : std::max(0.0, seconds(now - found.piece->since) - report.seconds);
   found.work->report(report.piece, report, now);
+  // A gradient may be finite all the same (that of a hinge is zero where there is no number): what it was
+  // computed from is broken.
+  if (!std::isfinite(report.loss)) {
+    return end(Outcome::non_finite,
+               where(*found.work, report.positions) + ": the loss that worker '" + worker->name +
+                   "' computed is not finite; " + spoilt(),
+               out);
+  }
   if (mode_.slack > 0) free_.insert(worker->slot);
   if (report.purpose != Purpose::train) return;
   const balancing::Sample sample{worker->slot,   report.round, report.positions.size(),
@@ -218,11 +226,10 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
     }
     const double norm = std::sqrt(sum);
     if (!std::isfinite(norm)) {
-      return end(Outcome::non_finite,
-                 "round " + std::to_string(covered.round) +
-                     ": the norm of the gradient is not finite; lower train.lr, and resume from "
-                     "the last checkpoint",
-                 out);
+      return end(
+          Outcome::non_finite,
+          "round " + std::to_string(covered.round) + ": the norm of the gradient is not finite; " + spoilt(),
+          out);
     }
     work->scale = norm > job_.clip_norm ? job_.clip_norm / norm : 1.0;
     for (const auto& [slot, it] : members_.shards)
@@ -285,6 +292,16 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
 }
 
 // ---- saving and ending
+
+std::string Scheduler::where(const Work& work, Interval positions) {
+  const std::string test = work.purpose() == Purpose::evaluate ? "test " : "";
+  return "round " + std::to_string(work.round()) + " (epoch " + std::to_string(work.open().epoch) + ", " +
+         test + "positions " + std::to_string(positions.begin) + " to " + std::to_string(positions.end) + ")";
+}
+
+std::string Scheduler::spoilt() {
+  return "the last checkpoint is kept: lower train.lr, or set train.clip_norm, and resume";
+}
 
 std::string Scheduler::way_back() const {
   if (last_saved_) return "resume: the checkpoint of round " + std::to_string(*last_saved_) + " is kept";

@@ -91,6 +91,8 @@ class Scheduler {
   void give_up_saving(const std::string& why);
   void end(Outcome outcome, std::string text, Outbox& out);
   [[nodiscard]] std::string way_back() const;  // what to do after a failure
+  [[nodiscard]] static std::string spoilt();   // and after numbers that are not finite
+  [[nodiscard]] static std::string where(const Work& work, Interval positions);
   void say_stop(Time now, Outbox& out);
 
   // owing.cpp: who owes what

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "nn/optimizer/vector.h"
 #include "wire/roster.h"
 
 namespace steelyard {
@@ -105,6 +106,10 @@ void Keeper::handle(const State& state, Outbox& out) {
 
   Saved saved{state.version, true, {}};
   try {
+    // The checkpoint before it is worth more.
+    if (!nn::all_finite(gathering.snapshot.parameters))
+      throw Failure(ExitCode::failed,
+                    "the parameters are not finite; lower train.lr, or set train.clip_norm");
     saved.text = store_(gathering.snapshot);
   } catch (const Failure& failure) {
     saved.ok = false;

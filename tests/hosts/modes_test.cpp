@@ -21,11 +21,6 @@ Job job_for(const std::string& sync, std::uint64_t samples = 120, std::uint64_t 
   return job;
 }
 
-void populate(World& world, int workers = 3, int shards = 2) {
-  for (int i = 0; i < workers; ++i) world.add_worker("worker-" + std::to_string(i));
-  for (int i = 0; i < shards; ++i) world.add_shard("server-" + std::to_string(i));
-}
-
 void expect_whole(World& world, const Job& job, const std::string& what) {
   ASSERT_THAT(world.violations(), IsEmpty()) << what;
   ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
@@ -55,7 +50,7 @@ TEST_P(Modes, TrainEveryPositionOnce) {
       options.seed = seed;
       options.policy = policy;
       World world(job, options);
-      populate(world);
+      world.populate(3, 2);
       world.run();
       expect_whole(world, job, "seed " + std::to_string(seed));
       EXPECT_GE(world.stored().size(), 1U);
@@ -66,11 +61,11 @@ TEST_P(Modes, TrainEveryPositionOnce) {
 TEST_P(Modes, AWorkerKilledAtAnyMessage) {
   const Job job = job_for(GetParam(), 60, 24, 1);
   World quiet(job, {});
-  populate(quiet);
+  quiet.populate(3, 2);
   quiet.run();
   for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
     World world(job, {});
-    populate(world);
+    world.populate(3, 2);
     const NodeId victim = world.workers()[at % 3];
     bool killed = false;
     world.on_delivery = [&](const Envelope&) {
@@ -92,7 +87,7 @@ void misfortune(const std::string& sync, std::uint64_t seed) {
   options.seed = seed;
   options.policy = seed % 2 == 0 ? "equal" : "lb-bsp";
   World world(job, options);
-  populate(world);
+  world.populate(3, 2);
   Random random(seed * 101);
   int newcomers = 0;
   bool again = false;
@@ -135,14 +130,8 @@ TEST_P(Modes, ASilentWorkerIsReplaced) {
   Job job = job_for(GetParam(), 96, 24, 1);
   job.dead_after = 2;
   World world(job, {});
-  populate(world);
-  const NodeId mute = world.workers()[1];
-  world.on_delivery = [&](const Envelope& envelope) {
-    const auto* message = std::get_if<ToScheduler>(&envelope.message);
-    const bool early = message != nullptr &&
-                       (std::holds_alternative<Hello>(*message) || std::holds_alternative<Ready>(*message));
-    return envelope.from != mute || message == nullptr || early;
-  };
+  world.populate(3, 2);
+  world.hush(world.workers()[1]);
   world.run();
   expect_whole(world, job, "silent");
 }
@@ -155,7 +144,7 @@ TEST_P(Modes, InterruptedAndResumed) {
     World::Options options;
     options.seed = seed;
     World first(job, options);
-    populate(first);
+    first.populate(3, 2);
     std::uint64_t delivered = 0;
     first.on_delivery = [&](const Envelope&) {
       if (++delivered == 150 + 20 * seed) first.interrupt(scheduler_node);
@@ -170,7 +159,7 @@ TEST_P(Modes, InterruptedAndResumed) {
     options.from.term = saved.progress.term + 1;
     options.initial = saved.parameters;
     World second(job, options);
-    populate(second, 2, 2);
+    second.populate(2, 2);
     second.add_worker("third");
     second.run();
     expect_whole(second, job, "resumed, seed " + std::to_string(seed));
@@ -192,7 +181,7 @@ std::uint64_t furthest_ahead(const std::string& sync) {
   World::Options options;
   options.seed = 3;
   World world(job, options);
-  populate(world);
+  world.populate(3, 2);
   std::uint64_t furthest = 0;
   const NodeId slow = world.workers()[0];
   std::map<PieceId, int> put_off;

@@ -22,14 +22,9 @@ void expect_plain_result(World& world, const std::string& what) {
       << what << world.scheduler().outcome().text;
 }
 
-void populate(World& world, int workers, int shards) {
-  for (int i = 0; i < workers; ++i) world.add_worker("worker-" + std::to_string(i));
-  for (int i = 0; i < shards; ++i) world.add_shard("server-" + std::to_string(i));
-}
-
 TEST(World, TrainsToThePlainResult) {
   World world(toy_job(100, 32, 3, 3, 2), {});
-  populate(world, 3, 2);
+  world.populate(3, 2);
   world.run();
   expect_plain_result(world, "undisturbed");
   EXPECT_EQ(world.scheduler().course().round(), 12U);  // 4 rounds an epoch, the last of 4 positions
@@ -42,7 +37,7 @@ TEST(World, EveryRecordHasEveryPosition) {
     World::Options options;
     options.seed = seed;
     World world(toy_job(120, 24, 2, 3, 2), options);
-    populate(world, 3, 2);
+    world.populate(3, 2);
     world.run();
     expect_plain_result(world, "seed " + std::to_string(seed));
     std::uint64_t rounds = 0;
@@ -69,7 +64,7 @@ TEST(World, RandomSplitsAndSizes) {
     options.seed = seed;
     options.policy = random.below(2) == 0 ? "equal" : "lb-bsp";
     World world(job, options);
-    populate(world, workers, shards);
+    world.populate(workers, shards);
     world.run();
     expect_plain_result(world, "seed " + std::to_string(seed));
   }
@@ -78,11 +73,11 @@ TEST(World, RandomSplitsAndSizes) {
 TEST(World, AWorkerKilledAtAnyMessage) {
   const Job job = toy_job(60, 32, 1, 3, 2);
   World quiet(job, {});
-  populate(quiet, 3, 2);
+  quiet.populate(3, 2);
   quiet.run();
   for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
     World world(job, {});
-    populate(world, 3, 2);
+    world.populate(3, 2);
     const NodeId victim = world.workers()[at % 3];
     bool killed = false;
     world.on_delivery = [&](const Envelope&) {
@@ -99,7 +94,7 @@ TEST(World, AWorkerKilledAtAnyMessage) {
 
 TEST(World, AllWorkersDieAndANewcomerFinishesTheRound) {
   World world(toy_job(200, 32, 2, 2, 2), {});
-  populate(world, 2, 2);
+  world.populate(2, 2);
   int started = 0;
   world.on_delivery = [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToWorker>(&envelope.message);
@@ -119,7 +114,7 @@ TEST(World, BrokenConnectionsLoseNothing) {
     World::Options options;
     options.seed = seed;
     World world(toy_job(120, 32, 2, 3, 2), options);
-    populate(world, 3, 2);
+    world.populate(3, 2);
     Random random(seed * 77);
     world.on_delivery = [&](const Envelope&) {
       if (random.uniform() < 0.01) {
@@ -144,7 +139,7 @@ TEST(World, KillsJoinsAndBrokenConnectionsTogether) {
     Job job = toy_job(150, 32, 2, 3, 2);
     job.clip_norm = seed % 3 == 0 ? 1e9 : 0;  // a gate that changes nothing
     World world(job, options);
-    populate(world, 3, 2);
+    world.populate(3, 2);
     Random random(seed * 101);
     int newcomers = 0;
     world.on_delivery = [&](const Envelope& envelope) {
@@ -168,15 +163,8 @@ TEST(World, ASilentWorkerIsReplacedAndItsLatePushIsHarmless) {
   Job job = toy_job(96, 32, 1, 3, 2);
   job.dead_after = 2;
   World world(job, {});
-  populate(world, 3, 2);
-  const NodeId mute = world.workers()[1];
-  world.on_delivery = [&](const Envelope& envelope) {
-    // Everything it says to the scheduler after it became ready is lost, without any connection breaking.
-    const auto* message = std::get_if<ToScheduler>(&envelope.message);
-    const bool early = message != nullptr &&
-                       (std::holds_alternative<Hello>(*message) || std::holds_alternative<Ready>(*message));
-    return envelope.from != mute || message == nullptr || early;
-  };
+  world.populate(3, 2);
+  world.hush(world.workers()[1]);
   world.run();
   expect_plain_result(world, "silent");
 }
@@ -184,7 +172,7 @@ TEST(World, ASilentWorkerIsReplacedAndItsLatePushIsHarmless) {
 TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {
   for (const bool forever : {false, true}) {
     World world(toy_job(96, 32, 1, 3, 2), {});
-    populate(world, 3, 2);
+    world.populate(3, 2);
     int spoiled = 0;
     world.on_gradient = [&](Final& final) {
       if (final.round == 1 && final.slice == 2 && (forever || spoiled == 0)) {
@@ -212,7 +200,7 @@ TEST(World, ClippingByTheGateScalesTheWholeGradient) {
   job.clip_norm = 0.5;
   job.rounds = 1;
   World world(job, {});
-  populate(world, 2, 2);
+  world.populate(2, 2);
   while (!world.scheduler().finished() && world.step()) {
   }
   double squares = 0;
@@ -224,11 +212,11 @@ TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
   Job job = toy_job(100, 32, 4, 2, 2);
   job.optimizer.kind = nn::Optimizer::Kind::sgd;
   World whole(job, {});
-  populate(whole, 2, 2);
+  whole.populate(2, 2);
   whole.run();
 
   World first(job, {});
-  populate(first, 2, 2);
+  first.populate(2, 2);
   int rounds = 0;
   first.on_delivery = [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToShard>(&envelope.message);
@@ -247,7 +235,7 @@ TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
   options.from.term = saved.progress.term + 1;
   options.initial = saved.parameters;
   World second(job, options);
-  populate(second, 3, 2);
+  second.populate(3, 2);
   ASSERT_TRUE(second.run());
   EXPECT_EQ(second.parameters(), whole.parameters());
 }
@@ -256,7 +244,7 @@ TEST(World, ALostServerEndsTheJobWithAMessage) {
   Job job = toy_job(100, 32, 50, 2, 2);
   job.dead_after = 2;
   World world(job, {});
-  populate(world, 2, 2);
+  world.populate(2, 2);
   int rounds = 0;
   world.on_delivery = [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToWorker>(&envelope.message);

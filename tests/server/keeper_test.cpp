@@ -161,6 +161,17 @@ TEST_F(KeeperTest, AFailureToStoreIsTold) {
   EXPECT_EQ(stored.size(), 1U) << "the next one may work again";
 }
 
+TEST_F(KeeperTest, ParametersThatAreNoNumbersReplaceNoCheckpoint) {
+  tell(scheduler_node, roster());
+  tell(scheduler_node, save(8));
+  send_all(8, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_TRUE(stored.empty());
+  const auto told = heard<ToScheduler, Saved>();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_FALSE(told[0].second.ok);
+  EXPECT_THAT(told[0].second.text, ::testing::HasSubstr("not finite"));
+}
+
 TEST_F(KeeperTest, AVersionThatIsGoneIsToldAsFailed) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));

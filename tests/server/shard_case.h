@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "nn/optimizer/rule.h"
 #include "server/shard.h"
+#include "tests/support/heard.h"
 
 namespace steelyard::test {
 
@@ -90,17 +91,7 @@ class ShardCase {
   // Of what was said last: all messages of a kind.
   template <class Said>
   [[nodiscard]] std::vector<Said> heard() const {
-    std::vector<Said> found;
-    for (const Envelope& envelope : said) {
-      std::visit(
-          [&]<class Receiver>(const Receiver& receiver) {
-            if constexpr (std::is_constructible_v<Receiver, Said>) {
-              if (const Said* it = std::get_if<Said>(&receiver)) found.push_back(*it);
-            }
-          },
-          envelope.message);
-    }
-    return found;
+    return test::heard<Said>(said);
   }
   [[nodiscard]] std::vector<float> parameters() const {
     std::vector<float> all;

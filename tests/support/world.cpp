@@ -122,6 +122,20 @@ NodeId World::add_shard(const std::string& name) {
   return node;
 }
 
+void World::populate(int workers, int shards) {
+  for (int i = 0; i < workers; ++i) add_worker("worker-" + std::to_string(i));
+  for (int i = 0; i < shards; ++i) add_shard("server-" + std::to_string(i));
+}
+
+void World::hush(NodeId worker) {
+  on_delivery = [worker](const Envelope& envelope) {
+    const auto* message = std::get_if<ToScheduler>(&envelope.message);
+    const bool early = message != nullptr &&
+                       (std::holds_alternative<Hello>(*message) || std::holds_alternative<Ready>(*message));
+    return envelope.from != worker || message == nullptr || early;
+  };
+}
+
 void World::kill(NodeId node) {
   nodes_.erase(node);
   shards_.erase(node);

@@ -50,9 +50,12 @@ class World {
 
   NodeId add_worker(const std::string& name);
   NodeId add_shard(const std::string& name);
+  void populate(int workers, int shards);  // named worker-0, worker-1 ... and server-0, server-1 ...
   void kill(NodeId node);
   void break_connection(NodeId a, NodeId b);
   void interrupt(NodeId node);
+  // From when it is ready, nothing that it says to the scheduler arrives. Takes the place of on_delivery.
+  void hush(NodeId worker);
   void say_again(const Envelope& envelope) { post(envelope); }  // what was once said comes once more
   // Delivers one envelope, or lets time pass until somebody wakes. False when all have finished or nothing
   // can happen.

@@ -86,7 +86,8 @@ TEST(ByteSource, RefusesDamage) {
 
   for (const std::size_t kept : {packed.size() - 1, packed.size() / 2, std::size_t{12}}) {
     const auto file = folder.write("cut.gz", Bytes(packed.begin(), packed.begin() + static_cast<long>(kept)));
-    EXPECT_THAT(refusal(file), HasSubstr("cut.gz breaks off")) << kept;
+    EXPECT_THAT(refusal(file),
+                AllOf(HasSubstr("cut.gz breaks off"), HasSubstr("at byte " + std::to_string(kept))));
   }
   Bytes flipped = packed;
   flipped[packed.size() - 6] ^= 1;  // of the checksum

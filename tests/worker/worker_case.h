@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/heard.h"
 #include "worker/worker.h"
 
 namespace steelyard::test {
@@ -36,17 +37,7 @@ class WorkerTest : public ::testing::Test {
   }
   template <class Said>
   std::vector<Said> heard() const {
-    std::vector<Said> found;
-    for (const Envelope& envelope : said) {
-      std::visit(
-          [&]<class Receiver>(const Receiver& receiver) {
-            if constexpr (std::is_constructible_v<Receiver, Said>) {
-              if (const Said* it = std::get_if<Said>(&receiver)) found.push_back(*it);
-            }
-          },
-          envelope.message);
-    }
-    return found;
+    return test::heard<Said>(said);
   }
   [[nodiscard]] std::vector<NodeId> receivers() const {  // the shards among them
     std::vector<NodeId> nodes;

@@ -59,7 +59,7 @@ class ByteSource::State {
     std::size_t done = 0;
     while (done < into.size()) {
       if (zip_.avail_in == 0 && !refill()) {
-        if (member_open_) refuse("breaks off inside its gzip stream");
+        if (member_open_) refuse("breaks off inside its gzip stream, at byte " + std::to_string(taken_));
         break;
       }
       member_open_ = true;

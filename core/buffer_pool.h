@@ -1,5 +1,5 @@
-// Flat buffers that are used again: a buffer goes back to its pool when the last pointer to it goes, on any
-// thread.
+// Flat buffers that are used again: a buffer goes back to its pool when the last pointer to it
+// goes, on any thread.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Failure: a set-up that cannot work, thrown where it is found and caught once, in cli.
 //
-// The message names the thing, the place and the remedy. The exit code tells a launcher whether a retry makes
-// sense.
+// The message names the thing, the place and the remedy. The exit code tells a launcher whether
+// a retry makes sense.
 #pragma once
 
 #include <stdexcept>

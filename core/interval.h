@@ -1,5 +1,5 @@
-// Half-open intervals of positions, and sets of them: the arithmetic of "who owes what" and "what is
-// covered".
+// Half-open intervals of positions, and sets of them: the arithmetic of "who owes what"
+// and "what is covered".
 #pragma once
 
 #include <cstdint>

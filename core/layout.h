@@ -1,6 +1,6 @@
-// The layout of a model's flat buffer: which tensor lies where, which range follows which rule, and the grid
-// of slices in which it is pushed and pulled. Part of the job description: servers and the scheduler treat it
-// as data.
+// The layout of a model's flat buffer: which tensor lies where, which range follows which rule, and the
+// grid of slices in which it is pushed and pulled. Part of the job description: servers and the
+// scheduler treat it as data.
 //
 // All offsets and sizes are in floats, not bytes.
 #pragma once
@@ -52,8 +52,8 @@ struct Slice {
   [[nodiscard]] std::uint64_t size() const { return end - begin; }
 };
 
-// All slices of a layout, in order. Throws Failure (configuration) for a layout with holes, overlaps or no
-// size.
+// All slices of a layout, in order. Throws Failure (configuration) for a layout with holes,
+// overlaps or no size.
 std::vector<Slice> slices(const Layout& layout);
 
 // Cuts `count` slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]).

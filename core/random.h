@@ -1,7 +1,8 @@
 // Seeded random numbers. Two kinds, both pure functions of their seed and the same on every machine:
 //
-//  hash(a, b, ...)  a number for a place: "the dropout mask of sample 812, layer 3, epoch 2". Any order, any
-//  thread. Random           a sequence, where an order exists anyway.
+//  hash(a, b, ...)  a number for a place: "the dropout mask of sample 812, layer 3, epoch 2". Any order,
+//                   any thread.
+//  Random           a sequence, where an order exists anyway.
 //
 // The mixing step is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 // generators", OOPSLA 2014).

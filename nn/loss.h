@@ -2,8 +2,7 @@
 //
 //  softmax_cross_entropy  -log(exp(s_y) / sum_j exp(s_j));  gradient: softmax_j - [j = y]
 //  hinge                  max(0, 1 + max_{j != y} s_j - s_y), after Crammer and Singer 2001;  gradient, where
-//  it is
-//                         positive: +1 at the rival j of the highest score, -1 at y
+//                         it is positive: +1 at the rival j of the highest score, -1 at y
 //
 // A sample counts as correct if its label has the highest score (the first of several that are equal).
 #pragma once

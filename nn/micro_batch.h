@@ -1,5 +1,5 @@
-// A micro-batch: what one call of a network works on. Its samples and the numbers that make them
-// reproducible.
+// A micro-batch: what one call of a network works on. Its samples and the numbers that
+// make them reproducible.
 #pragma once
 
 #include <array>

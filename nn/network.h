@@ -1,6 +1,6 @@
-// Network: one model on one thread of a CPU. It owns all scratch memory, sized once for the largest
-// micro-batch, and no parameters: those and the gradient are flat buffers of the caller, laid out by
-// Model::layout().
+// Network: one model on one thread of a CPU. It owns all scratch memory, sized once for the
+// largest micro-batch, and no parameters: those and the gradient are flat buffers of the caller,
+// laid out by Model::layout().
 //
 // Not for two threads at a time, and cheap enough to have one for each; may be moved, also to another thread.
 //
@@ -32,8 +32,8 @@ class Network {
   // Throws Failure (configuration) if the model is not complete.
   explicit Network(const Model& model, Kernels kernels = Kernels::fast);
 
-  // Forward and backward. The gradient is written, or added to what is there with `add`. `on_final` may be
-  // null.
+  // Forward and backward. The gradient is written, or added to what is there with `add`.
+  // `on_final` may be null.
   Sums train(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient, bool add,
              const FinalRange* on_final);
 

@@ -20,8 +20,8 @@ enum class Kernels : std::uint8_t {
   fast,       // oneDNN and our direct kernels
 };
 
-// One op with its place in the buffers. The network calls steps in order for forward, and backwards for
-// backward.
+// One op with its place in the buffers. The network calls steps in order for forward, and
+// backwards for backward.
 struct Step {
   std::string name;  // of the layer, or of what was put between two
   std::unique_ptr<Op> op;

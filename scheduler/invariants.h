@@ -1,11 +1,11 @@
-// Invariants: what must hold of a scheduler after every step, and from step to step. Run in tests and
-// simulations.
+// Invariants: what must hold of a scheduler after every step, and from step to step. Run in
+// tests and simulations.
 //
-//  tiling      the pieces of each open round tile its positions, without gap or overlap
-//  ownership   every piece that is not reported has an owner who is there, once the loss has been seen (J2);
-//  only when
-//              nobody is there may it have none
-//  order       rounds, epochs and positions never go back; piece numbers are never used twice
+//  tiling      the pieces of each open round, and what nobody has taken yet, tile its positions, without gap
+//              or overlap
+//  ownership   while the job is running, every piece that is not reported has an owner who has not been given
+//              up; only when nobody is there may it have none
+//  order       rounds, epochs, positions and phases never go back
 //  pipeline    works are in the order of their rounds, an evaluation is alone and last
 //  slack       no round has begun that is more than the mode's slack ahead of the oldest that is not done
 #pragma once

@@ -45,8 +45,8 @@ class Members {
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
 
-  // By slot: the order of every plan. Who comes and goes does so by add() and remove_if(), which keep the
-  // books.
+  // By slot: the order of every plan. Who comes and goes does so by add() and remove_if(),
+  // which keep the books.
   std::map<std::uint32_t, WorkerMember> workers;
   std::map<std::uint32_t, ShardMember> shards;
   std::optional<NodeId> keeper;

@@ -23,7 +23,7 @@ void Scheduler::advance(Time now, Outbox& out) {
       members_.working().size() >= job_.workers) {
     phase_ = Phase::running;
     started_ = now;
-    if (interrupted_ || course_.over(trained_seconds(now))) {
+    if (course_.over(trained_seconds(now))) {
       end(Outcome::finished, "nothing was left to do", out);
     } else {
       begin_round(now, out);

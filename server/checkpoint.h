@@ -19,8 +19,8 @@
 
 namespace steelyard {
 
-// One cut through a training: enough to go on as if nothing had happened, on any number of shards and
-// workers.
+// One cut through a training: enough to go on as if nothing had happened, on any number
+// of shards and workers.
 struct Snapshot {
   Progress progress;
   std::uint64_t seed = 0;

@@ -1,8 +1,8 @@
 // Files that are on the disk when a call returns, and their hashes: what checkpoints are made of.
 //
-// A full disk, a failed write and a failed fsync are Failure (io). After a failed fsync nobody knows what the
-// disk holds, and a second fsync may say that all is well: the caller discards the whole attempt and never
-// repeats one.
+// A full disk, a failed write and a failed fsync are Failure (io). After a failed fsync nobody knows
+// what the disk holds, and a second fsync may say that all is well: the caller discards the whole
+// attempt and never repeats one.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-// Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is covered, answers
-// pulls.
+// Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is
+// covered, answers pulls.
 //
-// Decides nothing: which rounds there are it learns from Open alone; a push that comes before its Open is
-// held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for the rules
-// in context.
+// Decides nothing: which rounds there are it learns from Open alone; a push that comes before its Open
+// is held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for
+// the rules in context.
 //
 // Where the sync mode has pushes applied at once (at_once.cpp), a slice steps with each push that is new to
 // the ledger of its round, and its version is the first round of which something is missing.

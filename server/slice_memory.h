@@ -23,9 +23,9 @@ namespace steelyard {
 
 class SliceMemory {
  public:
-  // `state_slots` buffers of optimizer state belong to each slice. With `ordered`, pushes are kept until the
-  // slice is covered and then added in the order of their positions: the same pieces make the same sum, bit
-  // for bit.
+  // `state_slots` buffers of optimizer state belong to each slice. With `ordered`, pushes are kept
+  // until the slice is covered and then added in the order of their positions: the same pieces make the
+  // same sum, bit for bit.
   SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
 
   [[nodiscard]] const Slice& place() const { return place_; }
@@ -36,8 +36,8 @@ class SliceMemory {
   bool load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values);
   [[nodiscard]] bool loaded() const;
 
-  // Adds a push of the open round, unless any of its positions is covered already: false, and nothing
-  // changes.
+  // Adds a push of the open round, unless any of its positions is covered already: false,
+  // and nothing changes.
   bool add(Interval positions, double weight, const Blob& values);
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
   // Where pushes are applied at once, rounds are open beside each other and each has its ledger. cover()
@@ -50,8 +50,8 @@ class SliceMemory {
   // Of the average over what has been added: sum of (sum / weight)^2.
   [[nodiscard]] double sum_of_squares();
 
-  // Ends the round: the next version is computed from the sum (`apply`), or is the same again (`keep`, for a
-  // round declared void). Both clear the ledger; the version before stays available until release_previous().
+  // Ends the round: the next version is computed from the sum, and the ledger is cleared. The version before
+  // stays available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);
 
   [[nodiscard]] Blob current() const { return current_; }

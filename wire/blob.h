@@ -22,8 +22,8 @@ class Blob {
     const std::span<const float> view(*owned);
     return {std::move(owned), std::as_bytes(view)};
   }
-  // Bytes that a transport has just received, in memory that nobody else knows: its last holder may write
-  // over them.
+  // Bytes that a transport has just received, in memory that nobody else knows: its last holder
+  // may write over them.
   static Blob received(std::shared_ptr<const void> owner, std::span<std::byte> bytes) {
     Blob blob(std::move(owner), bytes);
     blob.received_ = bytes;
@@ -39,8 +39,8 @@ class Blob {
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
 
-  // The bytes as floats. Only for blobs whose size is a multiple of four and whose address is (see
-  // `holds_floats`).
+  // The bytes as floats. Only for blobs whose size is a multiple of four and whose address
+  // is (see `holds_floats`).
   [[nodiscard]] std::span<const float> floats() const {
     return {reinterpret_cast<const float*>(bytes_.data()), bytes_.size() / sizeof(float)};
   }

@@ -2,9 +2,9 @@
 //
 //   header: 'S' 'Y' | protocol u16 | receiver u8 | kind u8 | fields, little-endian
 //
-// Only what is meant for a role on another machine can be encoded; what a machine tells its pseudo-nodes
-// never travels. decode() takes bytes from anybody: it allocates no more than it was given and answers what
-// is wrong.
+// Only what is meant for a role on another machine can be encoded; what a machine tells its
+// pseudo-nodes never travels. decode() takes bytes from anybody: it allocates no more than it was given
+// and answers what is wrong.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace steelyard {
 
 // In a file of its own, protocol_version.cpp, so that tests can link a program of another version.
 extern const std::uint16_t protocol_version;
-// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy that knows many
-// workers.
+// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy
+// that knows many workers.
 inline constexpr std::size_t largest_header = 16 << 20;
 
 struct Frames {

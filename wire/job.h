@@ -1,8 +1,8 @@
 // The job description: everything that all processes of one job must agree on. The scheduler owns it and
 // hands it to whoever joins; its fingerprint tells whether two processes mean the same job.
 //
-// Plain data. Nothing here says where a process runs or what it is called: that is each process's own
-// business.
+// Plain data. Nothing here says where a process runs or what it is called: that is each
+// process's own business.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Job {
   std::string name = "job";
   std::uint64_t seed = 1;
 
-  // What is trained, on what. The layout follows from the model; it travels so that servers need not know
-  // models.
+  // What is trained, on what. The layout follows from the model; it travels so that servers
+  // need not know models.
   std::string model = "lenet5";
   std::map<std::string, double> model_options;
   std::string data = "fashion-mnist";

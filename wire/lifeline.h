@@ -1,5 +1,5 @@
 // A node's relation to the scheduler, as seen from the node: says Hello until it is welcomed, then gives
-// signs of life, and knows when to give up. Pure; part of the shard, worker and keeper machines.
+// signs of life, and knows when to give up. Pure; part of the shard and worker machines.
 #pragma once
 
 #include <string>

@@ -3,7 +3,8 @@
 //
 // Intervals of positions belong to the permutation of one epoch (or, in an evaluation, to the test set).
 // Slices are numbered over the whole model. Sizes are in floats. Rounds and versions count together: round k
-// computes from version k of the parameters and makes version k + 1.
+// computes from version k of the parameters and makes version k + 1. Where pushes are applied at once
+// (wire/sync_mode.h) it computes from what is there, and a version says which rounds are in it: all below.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +66,8 @@ struct Roster {
   std::vector<ShardPlace> shards;
 };
 
-// Keeper -> shard: the state to begin with. Once per slice and slot: slot 0 holds parameters, 1.. optimizer
-// state.
+// Keeper -> shard: the state to begin with. Once per slice and slot: slot 0 holds parameters,
+// 1.. optimizer state.
 struct Load {
   Term term = 0;
   Version version = 0;
@@ -88,7 +89,7 @@ struct Open {
   std::uint64_t epoch = 0;
   Interval positions;
   std::uint64_t need = 0;  // positions that close a slice
-  bool gate = false;       // a covered slice waits for Commit or Void
+  bool gate = false;       // a covered slice waits for Commit
   bool save = false;       // keep the version that this round makes until the keeper has it
   LocalSteps local{};      // what is pushed is how far local steps came, not gradients
 };
@@ -141,7 +142,7 @@ struct Gone {
 // weight. With local steps: wire/local_steps.h.
 struct Push {
   Term term = 0;
-  Round round = 0;  // = the version it was computed from
+  Round round = 0;  // also the version it was computed from, unless pushes are applied at once
   PieceId piece = 0;
   Interval positions;
   double weight = 0;
@@ -175,7 +176,7 @@ struct NonFinite {
 };
 
 // With a gate. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of squares of
-// their averaged gradients. Scheduler -> shard: apply, times this scale; or leave the round without effect.
+// their averaged gradients. Scheduler -> shard, when all shards have told: apply, times this scale.
 struct Covered {
   Term term = 0;
   Round round = 0;
@@ -188,9 +189,9 @@ struct Commit {
   double scale = 1;
 };
 
-// How late pushes came: [i] counts those before which their slice had made i steps since the parameters that
-// they were computed from; the last place counts all that came later still. Empty where every push is in
-// time.
+// How late pushes came: [i] counts those before which their slice had made i steps since the
+// parameters that they were computed from; the last place counts all that came later still. Empty
+// where every push is in time.
 using Staleness = std::vector<std::uint64_t>;
 inline constexpr std::size_t staleness_places = 65;
 
@@ -210,8 +211,8 @@ struct Again {
 
 // ---- at all times
 
-// What a party holds and misses. No message is trusted to arrive: whatever is not confirmed here is sent
-// again.
+// What a party holds and misses. No message is trusted to arrive: whatever is not
+// confirmed here is sent again.
 struct WorkerBeat {
   Term term = 0;
   std::vector<PieceId> held;  // pieces it knows of and has not reported
@@ -277,7 +278,7 @@ struct Stop {  // scheduler -> all
   Outcome outcome = Outcome::finished;
   std::string text;
 };
-struct Leave {};      // worker -> scheduler: I go; what I owe is others' now
+struct Leave {};      // worker, shard -> scheduler: I go; what a worker owes is others' now
 struct Interrupt {};  // host -> machine: somebody wants this process to end in an orderly way
 
 // ---- on one machine
@@ -290,8 +291,8 @@ struct Disconnect {
   NodeId node;
 };
 
-// Worker -> compute. Without parameters it is an announcement: the same will come with them, so the data may
-// be prepared.
+// Worker -> compute. Without parameters it is an announcement: the same will come with them, so the
+// data may be prepared.
 struct Compute {
   Round round = 0;
   Purpose purpose = Purpose::train;

@@ -3,17 +3,16 @@
 // A mode is data. Its text ("ssp:2") is parsed once; scheduler, shards and workers read the numbers, and
 // nobody asks for the name:
 //
-//               slack   local   span    at_once  divide_by_push  on_demand
-//   bsp         0       0       batch   no       -               no
-//   ssp:S       S       0       batch   yes      no              no         ssp:0 is bsp
-//   asp         most    0       batch   yes      yes             yes
-//   local:H     0       H       batch   no       -               no
-//   oneshot:epoch, :end
-//               0       1       epoch, job
-//                                       no       -               no
+//                   slack   local   span    at_once   divide_by_push   on_demand
+//   bsp             0       0       batch   no        -                no
+//   ssp:S           S       0       batch   yes       no               no          ssp:0 is bsp
+//   asp             most    0       batch   yes       yes              yes
+//   local:H         0       H       batch   no        -                no
+//   oneshot:epoch   0       1       epoch   no        -                no
+//   oneshot:end     0       1       job     no        -                no
 //
-// `local:H:equal` and `oneshot:epoch:equal` weigh every piece alike, whatever its length; otherwise a piece
-// counts by its positions. See docs/protocol.md, "Sync modes".
+// The last three with ":equal" behind weigh every piece alike, whatever its length; otherwise a piece counts
+// by its positions. See docs/protocol.md, "Sync modes".
 #pragma once
 
 #include <cstdint>

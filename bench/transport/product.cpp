@@ -23,7 +23,7 @@ constexpr NodeId keeper_node{Role::keeper, 1};
 constexpr Term term = 1;
 constexpr Duration patience = std::chrono::seconds(10);
 constexpr std::uint64_t share = 8;  // positions of one worker; a power of two, so that means are exact
-constexpr Round opened_ahead = 4;   // a shard remembers 8
+constexpr Round opened_ahead = 4;   // far below most_open_rounds, which is all that a shard takes
 
 Job job_of(const Exchange& exchange) {
   Job job;

@@ -1,5 +1,5 @@
-// Direct kernels for pictures with few channels, with the samples of a micro-batch in the lanes of the
-// vectors.
+// Direct kernels for pictures with few channels, with the samples of a micro-batch in the
+// lanes of the vectors.
 //
 // Layout of every buffer here ("lanes"): [channel][row][column][sample], samples contiguous, 16 or 32 of
 // them. A smaller micro-batch is padded: its missing samples are zero in the inputs and must have zero
@@ -31,10 +31,9 @@ constexpr Shape output_shape(const Convolution& c) {
 constexpr Shape output_shape(const Pool& p) { return {p.height / p.size, p.width / p.size, p.channels}; }
 
 // Convolution, as cross-correlation (the convention of all trainers). For all o, y, x and each sample:
-//   output[o][y][x] = bias[o] + sum over i, r, s of weights[o][r][s][i] * input[i][y + r - padding][x + s -
-//   padding]
-// where places outside the picture count as zero; with `relu`, negative outputs become zero (and NaN stays
-// NaN). `bias` may be null.
+//   output[o][y][x] = bias[o] + sum over i, r, s of weights[o][r][s][i] * input[i][y + r - p][x + s - p]
+// where p is the padding, and places outside the picture count as zero; with `relu`, negative outputs become
+// zero (and NaN stays NaN). `bias` may be null.
 void forward(const Convolution& shape, const float* input, const float* weights, const float* bias, bool relu,
              float* output, Level level = cpu_level());
 

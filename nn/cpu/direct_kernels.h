@@ -1,5 +1,5 @@
-// What the direct kernels and their dispatch share: shapes and tables of functions, one table per processor
-// level.
+// What the direct kernels and their dispatch share: shapes and tables of functions, one table
+// per processor level.
 //
 // The pattern of every leveled kernel of the house: X.kernel.cpp is compiled once per level and defines, in a
 // namespace named after the level, one table of functions; X.cpp checks its arguments and picks a table.

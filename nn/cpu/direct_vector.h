@@ -1,5 +1,5 @@
-// The vector of a level, for kernels only: as wide as the level's registers, loaded from and stored to any
-// address.
+// The vector of a level, for kernels only: as wide as the level's registers, loaded from and
+// stored to any address.
 //
 // Everything is in the namespace of the level, so each level has its own copies of these inline functions.
 #pragma once

@@ -3,8 +3,7 @@
 // Activations are plain float buffers in one of two orders; each op is made for one:
 //  samples  [sample][row][column][channel]: as data sets deliver; `size` samples of the micro-batch
 //  lanes    [channel][row][column][sample]: 16 or 32 samples side by side in the lanes of a vector; the lanes
-//  from
-//           `size` on are padding: finite in activations, zero in gradients
+//           from `size` on are padding: finite in activations, zero in gradients
 // A flat vector in lanes is [feature][sample].
 //
 // An op may keep what it needs from forward() to the backward() that follows, so it belongs to one network

@@ -1,5 +1,5 @@
-// ReLU: y = max(x, 0); dx = dy where y > 0, else 0. In place, in either order. A NaN stays one, and shows in
-// the loss.
+// ReLU: y = max(x, 0); dx = dy where y > 0, else 0. In place, in either order. A NaN stays one,
+// and shows in the loss.
 #pragma once
 
 #include <memory>

@@ -14,8 +14,8 @@ struct Windows {
 
   [[nodiscard]] Shape output() const { return {input.height / size, input.width / size, input.channels}; }
 
-  // Calls visit(place of the output pixel, place of the window's first pixel); a pixel is its run of
-  // channels.
+  // Calls visit(place of the output pixel, place of the window's first pixel); a pixel is
+  // its run of channels.
   template <class Visit>
   void each(std::uint64_t samples, Visit visit) const {
     const Shape out = output();

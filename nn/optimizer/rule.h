@@ -1,5 +1,5 @@
-// The update rules: how the sum of a round's gradients turns one version of a slice into the next. Servers
-// call them.
+// The update rules: how the sum of a round's gradients turns one version of a slice into the
+// next. Servers call them.
 //
 // With sum = the sum of what was pushed and scale = 1 / its summed weight (times a clipping factor, if any):
 //

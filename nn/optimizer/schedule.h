@@ -4,11 +4,10 @@
 //
 // With e = epochs done (fractions count), E = epochs, W = warmup * E:
 //
-//   warm-up, e < W:   base * e / W
-//   constant:         base
-//   step:             base * step_factor ^ floor(e / step_epochs)            (e counts from the start,
-//   warm-up included) cosine:           final + (base - final) * (1 + cos(pi * t)) / 2,  t = (e - W) / (E -
-//   W), at most 1
+//   warm-up, e < W   base * e / W
+//   constant         base
+//   step             base * step_factor ^ floor(e / step_epochs)     (e from the start, warm-up included)
+//   cosine           final + (base - final) * (1 + cos(pi * t)) / 2,  t = (e - W) / (E - W), at most 1
 //
 // The warm-up is that of Goyal et al., "Accurate, large minibatch SGD" (2017), section 2.2, begun at zero;
 // the cosine is Loshchilov and Hutter, "SGDR" (2017), equation 5, without restarts.

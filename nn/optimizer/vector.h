@@ -20,8 +20,8 @@ void sum(std::span<float> into, std::span<const float> x, std::span<const float>
 // Whether no element is infinite or NaN. Exact; the whole slice is read, for almost always there is none.
 bool all_finite(std::span<const float> x, Level level = cpu_level());
 
-// Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for slices of any
-// usual size.
+// Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for
+// slices of any usual size.
 double sum_of_squares(std::span<const float> x, Level level = cpu_level());
 
 }  // namespace steelyard::nn

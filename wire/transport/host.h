@@ -1,5 +1,5 @@
-// The host of a machine: moves envelopes between one machine, its link and its pseudo-nodes, and tells it the
-// time.
+// The host of a machine: moves envelopes between one machine, its link and its pseudo-nodes,
+// and tells it the time.
 #pragma once
 
 #include <functional>

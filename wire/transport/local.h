@@ -1,8 +1,8 @@
-// Nodes of one process, joined by queues: the same machines without a socket, for tests, examples and
-// benches.
+// Nodes of one process, joined by queues: the same machines without a socket, for tests,
+// examples and benches.
 //
-// A LocalNetwork outlives its links. Each link is used by one thread; the network is shared and locks for
-// itself.
+// A LocalNetwork outlives its links. Each link is used by one thread; the network is shared
+// and locks for itself.
 #pragma once
 
 #include <map>

@@ -36,8 +36,8 @@ class ZmqLink : public Link {
   ZmqLink(ZmqContext& context, NodeId self);
   ~ZmqLink() override;
 
-  // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others connect to. Throws
-  // Failure.
+  // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others
+  // connect to. Throws Failure.
   std::string listen(const std::string& endpoint);
 
   void connect(NodeId peer, const std::string& endpoint) override;

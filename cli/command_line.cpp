@@ -59,8 +59,9 @@ void add_train(CLI::App& parent, TrainCommand& it) {
   add_results(app, it, "");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
   app.footer(
-      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExample: steelyard train "
-      "examples/jobs/quick.toml --run-dir /tmp/quick");
+      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
+      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick\n"
+      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --resume --set train.epochs=6");
 }
 
 void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
@@ -76,6 +77,10 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
   app.add_flag("--run-dir-ready", it.run_directory_ready)->group("");  // for `train`, which has made it
   app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+  app.footer(
+      "Ctrl-C finishes the round, saves a checkpoint and ends the job; twice: at once.\nExamples:\n"
+      "  steelyard scheduler examples/jobs/quick.toml\n"
+      "  steelyard scheduler examples/jobs/quick.toml --listen 0.0.0.0:7070 --insecure");
 }
 
 void add_server(CLI::App& parent, ServerCommand& it) {
@@ -96,6 +101,9 @@ void add_server(CLI::App& parent, ServerCommand& it) {
       ->check(CLI::Range(1, 64));
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
   app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
+  app.footer(
+      "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
+      "  steelyard server --scheduler 10.0.0.1:7070 --listen '0.0.0.0:*' --insecure");
 }
 
 void add_worker(CLI::App& parent, WorkerCommand& it) {
@@ -116,6 +124,9 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
       ->check(CLI::Range(1.0, 1e6));
   app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)");
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
+  app.footer(
+      "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
+      "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7");
 }
 
 void add_launch(CLI::App& parent, LaunchCommand& it) {
@@ -216,8 +227,9 @@ std::string help_topic(const CLI::App& app, const std::string& topic) {
 }  // namespace
 
 std::string version_text() {
-  std::string text = "steelyard 0.1.0, protocol " + std::to_string(protocol_version) + ", kernels for " +
-                     name(cpu_level()) + (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
+  std::string text = "steelyard " STEELYARD_VERSION ", protocol " + std::to_string(protocol_version) +
+                     ", kernels for " + name(cpu_level()) +
+                     (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
   if (nn::built_with_cuda() && nn::cuda_devices().empty()) text += " none";
   for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;
   return text + "\n";

@@ -24,6 +24,13 @@ std::string with_spread(const std::optional<Spread>& value, int decimals) {
   return text + " ±" + fixed(share, share < 1 ? 1 : 0) + "%";
 }
 
+// The same of what is a percentage itself: half of the range, in points.
+std::string with_points(const std::optional<Spread>& value, int decimals) {
+  if (!value) return "-";
+  const std::string apart = fixed(value->half_range(), decimals);
+  return fixed(value->median, decimals) + (apart == fixed(0, decimals) ? "" : " ±" + apart);
+}
+
 std::string time_to_target(const Row& row) {
   if (!row.seconds_to_target) return row.good > 0 ? "not reached" : "-";
   std::string text = with_spread(row.seconds_to_target, 2);
@@ -102,12 +109,12 @@ std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
   if (accuracy) *accuracy = {100 * accuracy->median, 100 * accuracy->least, 100 * accuracy->most};
   return {label(row.entrant),
           timed ? time_to_target(row) : with_spread(row.seconds, 2),
-          updates ? fixed(updates->median, 0) : "-",
+          with_spread(updates, 0),
           with_spread(row.samples_per_s, row.samples_per_s && row.samples_per_s->median < 1000 ? 1 : 0),
-          row.percent_of_ideal ? fixed(row.percent_of_ideal->median, 1) : "-",
+          with_points(row.percent_of_ideal, 1),
           dash_or(row.gain_on_equal, 2),
           dash_or(row.gain_on_alone, 2),
-          accuracy ? fixed(accuracy->median, 2) + " %" : "-"};
+          with_points(accuracy, 2) + (accuracy ? " %" : "")};
 }
 
 std::string verdict_line(const Comparison& comparison, const std::vector<Row>& ranking) {

@@ -1,5 +1,7 @@
 #include "nn/optimizer/vector.h"
 
+#include <cmath>
+
 #include "core/check.h"
 #include "nn/optimizer/kernels.h"
 
@@ -34,6 +36,12 @@ bool all_finite(std::span<const float> x, Level level) { return table(level).all
 
 double sum_of_squares(std::span<const float> x, Level level) {
   return table(level).sum_of_squares(x.size(), x.data());
+}
+
+double clipping(std::span<const float> x, double weight, double longest) {
+  if (longest <= 0) return 1;
+  const double norm = std::sqrt(sum_of_squares(x)) / weight;
+  return norm > longest ? longest / norm : 1;
 }
 
 }  // namespace steelyard::nn

@@ -24,4 +24,7 @@ bool all_finite(std::span<const float> x, Level level = cpu_level());
 // slices of any usual size.
 double sum_of_squares(std::span<const float> x, Level level = cpu_level());
 
+// What x / weight has to be multiplied with so that its norm is at most `longest`: 1 or less. 0: no limit.
+double clipping(std::span<const float> x, double weight, double longest);
+
 }  // namespace steelyard::nn

@@ -95,6 +95,23 @@ TEST_F(ProcessInput, RunDirectoryThatCannotBeNamesAWayOut) {
   EXPECT_THAT(said_, AllOf(HasSubstr("not empty"), HasSubstr("--resume")));
 }
 
+// As somebody who may read here, and not write.
+TEST_F(ProcessInput, NoRightToWriteNamesTheFolderAndAWayOut) {
+  namespace fs = std::filesystem;
+  const auto readable = fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                        fs::perms::others_read | fs::perms::others_exec;
+  fs::permissions(folder_.path(), readable);
+  fs::create_directory(path("locked"));
+  fs::permissions(path("locked"), readable & ~fs::perms::owner_write);
+  const auto nobody = [] {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(99);
+  };
+  EXPECT_EQ(run(train("locked/run"), nobody), 74);
+  EXPECT_THAT(said_,
+              AllOf(HasSubstr(path("locked/run")), HasSubstr("ermission denied"), HasSubstr("--run-dir")));
+  fs::permissions(path("locked"), readable);
+}
+
 TEST_F(ProcessInput, ResumeWithoutARunIsRefused) {
   std::vector<std::string> arguments = train("run");
   arguments.emplace_back("--resume");

@@ -96,6 +96,29 @@ TEST_F(ProcessRoles, CtrlCAtTheSchedulerEndsAllWithACheckpoint) {
   EXPECT_TRUE(decides->says("run/checkpoints/"));
 }
 
+// As in a terminal where all of them were started in the background: whoever hears it first, all end.
+TEST_F(ProcessRoles, CtrlCAtAllOfThemEndsAllAndACheckpointIsKept) {
+  const auto decides = scheduler({"train.epochs=1000000"});
+  std::vector<std::unique_ptr<Process>> others;
+  for (const char* name : {"s0", "s1"}) others.push_back(server(name));
+  for (const char* name : {"ada", "bob"}) others.push_back(worker(name));
+  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); }));
+  for (const auto& run : others) run->signal(SIGINT);
+  decides->signal(SIGINT);
+  ends_clean(*decides, 75);
+  for (const auto& run : others) ends_clean(*run, 75);
+  EXPECT_GT(newest_checkpoint("run").progress.version, 0U);
+}
+
+TEST_F(ProcessRoles, CtrlCAtAServerEndsTheJobWithACheckpoint) {
+  const auto decides = scheduler({"train.epochs=1000000"});
+  const auto s0 = server("s0"), s1 = server("s1"), ada = worker("ada"), bob = worker("bob");
+  ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
+  s1->signal(SIGINT);
+  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  EXPECT_TRUE(decides->says("run/checkpoints/"));
+}
+
 TEST_F(ProcessRoles, AWorkerToldToLeaveLeavesTheOthersTheWork) {
   const auto decides = scheduler({"train.epochs=0", "train.seconds=4"});
   const auto s0 = server("s0");

@@ -179,6 +179,10 @@ int ProcessTest::run(const std::vector<std::string>& arguments, const std::funct
   return code;
 }
 
+Snapshot ProcessTest::newest_checkpoint(const std::string& run_dir) const {
+  return read_checkpoint(list_checkpoints(path(run_dir + "/checkpoints")).at(0));
+}
+
 std::string ProcessTest::write(const std::string& name, const std::string& text) const {
   std::ofstream(directory_ / name, std::ios::binary) << text;
   return path(name);

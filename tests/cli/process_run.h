@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "server/checkpoint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard {
@@ -69,6 +70,7 @@ class ProcessTest : public testing::Test {
   [[nodiscard]] std::vector<std::string> train(const std::string& run_dir,
                                                const std::vector<std::string>& settings = {}) const;
   [[nodiscard]] double accuracy(const std::string& run_dir) const;
+  [[nodiscard]] Snapshot newest_checkpoint(const std::string& run_dir) const;
 
   const TemporaryFolder folder_;
   const std::filesystem::path directory_ = folder_.path();

@@ -68,6 +68,22 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
+// From files, through processes: the same parameters as without an end between.
+TEST_F(ProcessTrain, ResumedItEndsWhereTheUninterruptedOneDoes) {
+  const std::vector<std::string> settings{"cluster.sums=ordered", "cluster.policy=equal", "train.epochs=2"};
+  EXPECT_EQ(run(train("whole", settings)), 0);
+  std::vector<std::string> half = settings;
+  half.emplace_back("train.rounds=40");  // in the middle of an epoch
+  EXPECT_EQ(run(train("parts", half)), 0);
+  std::vector<std::string> rest = train("parts", settings);
+  rest.emplace_back("--resume");
+  EXPECT_EQ(run(rest), 0) << said_;
+  const Snapshot whole = newest_checkpoint("whole"), parts = newest_checkpoint("parts");
+  EXPECT_EQ(parts.progress.version, whole.progress.version);
+  EXPECT_EQ(whole.progress.version, 64U);
+  EXPECT_EQ(parts.parameters, whole.parameters);
+}
+
 TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
   Process run(path("run.log"), endless("run"));
   await_checkpoint("run");

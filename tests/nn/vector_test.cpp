@@ -103,5 +103,13 @@ TEST_P(Vectors, SumOfSquaresDependsOnTheNumbersOnly) {
   }
 }
 
+TEST(Clipping, ShortensWhatIsTooLong) {
+  const std::vector<float> gradient{6, 8};  // of norm 10; 2 as a mean over 5
+  EXPECT_DOUBLE_EQ(clipping(gradient, 5, 0.5), 0.25);
+  EXPECT_EQ(clipping(gradient, 5, 2), 1);
+  EXPECT_EQ(clipping(gradient, 5, 0), 1) << "no limit";
+  EXPECT_EQ(clipping(std::vector<float>{0, 0}, 5, 0.5), 1);
+}
+
 }  // namespace
 }  // namespace steelyard::nn

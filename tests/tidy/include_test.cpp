@@ -32,10 +32,11 @@ const std::vector<Part> house{
     {"worker/compute",
      {"core", "wire", "nn", "nn/optimizer", "wire/transport/link.h"}},  // answers through its worker's link
     {"worker", {"core", "wire"}},
-    {"sim", {"core", "wire", "balancing", "scheduler", "server", "worker", "worker/compute"}},
+    {"sim/training", {"core", "wire", "sim", "worker/compute"}},
+    {"sim", {"core", "wire", "balancing", "scheduler", "server", "worker"}},
     {"cli",
      {"core", "nn", "nn/optimizer", "balancing", "wire", "wire/transport", "server", "scheduler", "worker",
-      "worker/compute", "sim"}},
+      "worker/compute", "sim", "sim/training"}},
 };
 
 // Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where

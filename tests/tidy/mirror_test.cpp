@@ -108,6 +108,24 @@ TEST(Mirror, EveryFileWithLogicHasItsTest) {
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
+// What a link to this heading has behind its #: lower case, dashes for blanks, and no other signs.
+std::string anchor_of(const std::string& heading) {
+  std::string text;
+  for (const char c : heading.substr(heading.find_first_not_of("# "))) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == ' ' || c == '-') text += '-';
+    if (std::isalnum(code) != 0 || c == '_') text += static_cast<char>(std::tolower(code));
+  }
+  return text;
+}
+
+bool has_anchor(const SourceFile& file, const std::string& anchor) {
+  return std::ranges::any_of(file.lines, [&](const std::string& line) {
+    return line.starts_with('#') && line.find_first_not_of("# ") != std::string::npos &&
+           anchor_of(line) == anchor;
+  });
+}
+
 // Links of the kind [text](path#part); those with a scheme are the network's business.
 TEST(Links, EveryLinkToAFileLeadsToOne) {
   namespace fs = std::filesystem;
@@ -123,10 +141,17 @@ TEST(Links, EveryLinkToAFileLeadsToOne) {
       for (std::sregex_iterator it(file.lines[i].begin(), file.lines[i].end(), link), end; it != end; ++it) {
         const std::string whole = (*it)[1];
         const std::string target = whole.substr(0, whole.find('#'));
-        if (target.empty() || target.find("://") != std::string::npos || target.starts_with("mailto:"))
-          continue;
-        if (!fs::exists(here / target)) {
+        const bool to_a_part = target.size() < whole.size();
+        const std::string part = to_a_part ? whole.substr(target.size() + 1) : "";
+        if (target.find("://") != std::string::npos || target.starts_with("mailto:")) continue;
+        const fs::path there = target.empty() ? fs::path(STEELYARD_SOURCE) / file.path : here / target;
+        const auto source = std::ranges::find_if(source_tree(), [&](const SourceFile& some) {
+          return fs::path(STEELYARD_SOURCE) / some.path == there.lexically_normal();
+        });
+        if (!fs::exists(there)) {
           findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + target + " is not there");
+        } else if (to_a_part && (source == source_tree().end() || !has_anchor(*source, part))) {
+          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + whole + " is no heading there");
         }
       }
     }

@@ -1,7 +1,6 @@
 #include "worker/compute/local_steps.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -62,17 +61,12 @@ void LocalStepper::begin(const Compute& compute, std::span<float> moved) {
   std::ranges::copy(compute.parameters->span(), local_.data());
 }
 
-double LocalStepper::clipping(std::span<const float> gradient, std::uint64_t positions) const {
-  if (clip_norm_ <= 0) return 1;
-  const double norm = std::sqrt(nn::sum_of_squares(gradient)) / static_cast<double>(positions);
-  return norm > clip_norm_ ? clip_norm_ / norm : 1;
-}
-
 void LocalStepper::step(std::span<const float> gradient, std::uint64_t positions, std::uint64_t pass,
                         std::uint64_t step) {
   const double rate =
       step_rate(schedule_, samples_, compute_.epoch, compute_.whole, compute_.local, pass, step);
-  const double scale = weight_ / static_cast<double>(positions) * clipping(gradient, positions);
+  const auto samples = static_cast<double>(positions);
+  const double scale = weight_ / samples * nn::clipping(gradient, samples, clip_norm_);
   const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
   const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
   for (const Range& range : layout_.ranges) {

@@ -32,8 +32,6 @@ class LocalStepper {
   [[nodiscard]] std::span<const float> parameters() const { return local_.span(); }
 
  private:
-  [[nodiscard]] double clipping(std::span<const float> gradient, std::uint64_t positions) const;
-
   const Layout layout_;
   const nn::Optimizer optimizer_;
   const nn::Schedule schedule_;

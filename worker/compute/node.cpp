@@ -1,7 +1,6 @@
 #include "worker/compute/node.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "core/check.h"
@@ -57,11 +56,10 @@ bool same_work(const Compute& a, const Compute& b) {
          a.positions == b.positions && a.local == b.local;
 }
 
-// Shorter by a factor, if the mean over so many positions is longer than the job wants it.
-void clip(std::span<float> gradient, std::uint64_t positions, double longest) {
-  const double norm = std::sqrt(nn::sum_of_squares(gradient)) / static_cast<double>(positions);
-  if (!(norm > longest)) return;
-  const auto factor = static_cast<float>(longest / norm);
+// The mean over so many positions, if it is longer than the job wants it.
+void shorten(std::span<float> gradient, std::uint64_t positions, double longest) {
+  const auto factor = static_cast<float>(nn::clipping(gradient, static_cast<double>(positions), longest));
+  if (factor == 1) return;
   for (float& value : gradient) value *= factor;
 }
 
@@ -204,7 +202,7 @@ void ComputeNode::compute(nn::Network& network, const Task& task) {
     left -= batch->count;
   }
   if (training && clip_norm_ > 0) {
-    clip(gradient->span(), compute.positions.size(), clip_norm_);
+    shorten(gradient->span(), compute.positions.size(), clip_norm_);
     post_finals(compute, gradient, slices_.size(), 0);
   }
   answer(compute, seconds(steady_now() - start), sums);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "balancing/allocate/min_max.h"
+#include "balancing/policy/split.h"
 #include "core/stats.h"
 
 namespace steelyard::balancing {
@@ -68,13 +69,7 @@ double IdealMeter::best_compute(const RoundTimes& round) const {
     bounds.push_back({std::min(worker.least, worker.share), std::max(worker.most, worker.share)});
     positions += worker.share;
   }
-  const std::vector<std::uint64_t> shares = min_max(curves, fitted(std::move(bounds), positions), positions);
-  // Who gets nothing takes no time, whatever its fixed cost.
-  double longest = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] > 0) longest = std::max(longest, curves[i](static_cast<double>(shares[i])));
-  }
-  return longest;
+  return longest(curves, min_max(curves, fitted(std::move(bounds), positions), positions));
 }
 
 void IdealMeter::remember_exchange(const RoundTimes& round) {

@@ -1,5 +1,5 @@
-// How close to the ideal a real run is: measured against the best split on the curves that the run itself
-// measured.
+// How close to the ideal a real run is: measured against the best split on the curves that the
+// run itself measured.
 //
 //   curve_i    affine time of worker i, robustly fitted over its recent shares (cost/affine_window.h)
 //   exchange   median over recent rounds of (round time - longest compute time)

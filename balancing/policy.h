@@ -4,8 +4,8 @@
 // plans. It is owned and called by one thread. Because it can be cloned, "what if worker 3 left?" is a copy
 // that is run forward.
 //
-// Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of the machine in
-// [0, 1].
+// Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of
+// the machine in [0, 1].
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@
 
 namespace steelyard::balancing {
 
-// A living worker, as it is when a plan is made.
+// A living worker, as it is when a plan is made. What it says of its machine is that of its last report:
+// measured up to the end of the round before, at best.
 struct WorkerView {
   std::uint32_t slot = 0;
   std::string kind = "cpu";                    // "cpu" or "gpu"
   std::uint64_t least = 1, most = UINT64_MAX;  // bounds of its share
-  double cpu = -1;                             // share available now, -1 if unknown
-  double memory = -1;                          // available now, -1 if unknown
+  double cpu = -1;                             // share available, as last told; -1 if unknown
+  double memory = -1;                          // available, as last told; -1 if unknown
   bool may_rest = true;  // a policy may leave it out of a round, if `least` is at most 1
   std::string name{};    // as people call it; may be empty
 };

@@ -1,8 +1,8 @@
 // The text in which policies and predictors keep their state in a checkpoint: words with a space after each.
 //
-// Real numbers are written in the fewest digits that give the same bits back. A text inside a text carries
-// its length before it ("5:hello"), so that a policy can keep what its predictors wrote without knowing what
-// it means.
+// Real numbers are written in the fewest digits that give the same bits back. A text inside a text
+// carries its length before it ("5:hello"), so that a policy can keep what its predictors wrote without
+// knowing what it means.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace steelyard::balancing {
+
+inline constexpr std::uint64_t most_workers = 1 << 20;  // that a saved state may have; more is a broken text
 
 // Every call appends one value and returns the writer, so that a state is written in one expression.
 class StateWriter {

@@ -186,9 +186,10 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox& out)
   }
   worker->cpu = report.cpu;
   worker->memory = report.memory;
-  // What it waited for its parameters; of a piece that was asked for again, nobody knows.
-  const double exchange =
-      found.piece->asked_again ? -1 : std::max(0.0, seconds(now - found.piece->since) - report.seconds);
+  // What it waited for its parameters. Nobody knows where the piece was asked for again, or could have lain
+  // behind others of its owner.
+  const bool unknown = found.piece->asked_again || mode_.slack > 0;
+  const double exchange = unknown ? -1 : std::max(0.0, seconds(now - found.piece->since) - report.seconds);
   found.work->report(report.piece, report, now);
   // A gradient may be finite all the same (that of a hinge is zero where there is no number): what it was
   // computed from is broken.

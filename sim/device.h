@@ -3,9 +3,9 @@
 //   true time   (p_i(b) scale_i(k) / cpu_i(k) + add_i(k))          what the oracle knows
 //   drawn time  the same with unforeseen events, times noise_i(k)    what happens
 //
-// A recording multiplies p by what the recorded round took over its line (true: by the trend of that). Under
-// a trace, p is done at the speed of the time at which it is done; `at_s` counts from the beginning of the
-// first round.
+// A recording multiplies p by what the recorded round took over its line (true: by the trend of that).
+// Under a trace, p is done at the speed of the time at which it is done; `at_s` counts from the
+// beginning of the first round.
 //
 // All that is random is a function of (seed, worker, round), never of share, policy or the order of calls:
 // all policies, the oracle, and a worker that runs alone meet the same draws.

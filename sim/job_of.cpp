@@ -7,12 +7,15 @@ namespace steelyard::sim {
 namespace {
 
 // A scenario counts its length in global batches, so that all modes have the same samples before them: local
-// steps take several of them in one round.
+// steps take several of them in one round, and an epoch's last round is shorter.
 std::uint64_t rounds_of(const Scenario& scenario) {
   const SyncMode mode = parse_sync(scenario.sync);
   if (mode.span != SyncMode::Span::batch) return 0;
-  const std::uint64_t batches = std::max<std::uint64_t>(1, mode.local);
-  return (scenario.rounds + batches - 1) / batches;
+  const auto ceiling = [](std::uint64_t whole, std::uint64_t part) { return (whole + part - 1) / part; };
+  const std::uint64_t each = std::max<std::uint64_t>(1, mode.local);
+  const std::uint64_t in_an_epoch = ceiling(scenario.samples_per_epoch, scenario.global_batch);
+  return scenario.rounds / in_an_epoch * ceiling(in_an_epoch, each) +
+         ceiling(scenario.rounds % in_an_epoch, each);
 }
 
 }  // namespace

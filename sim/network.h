@@ -4,12 +4,10 @@
 // way on a connection that is cut does not arrive. Two ways to say how long it takes:
 //
 //   a fixed exchange   `step_ms` for pushes and reports of a training, nothing for anything else: a round
-//   takes
-//                      its longest compute time + step_ms, exactly
+//                      takes its longest compute time + step_ms, exactly
 //   links              `latency_ms` for every message; gradients and parameters, `model_mb` each way and
-//   round,
-//                      pass one after the other through the worker's link of `bandwidth_gbps` (0: at once).
-//                      Servers and scheduler are never the bottleneck. A round takes its longest
+//                      round, pass one after the other through the worker's link of `bandwidth_gbps` (0: at
+//                      once). Servers and scheduler are never the bottleneck. A round takes its longest
 //                      compute + transfer of both + two latencies; the first one also pulls.
 #pragma once
 

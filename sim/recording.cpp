@@ -1,7 +1,6 @@
 #include "sim/recording.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/stats.h"
 

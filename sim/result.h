@@ -35,6 +35,7 @@ struct Evaluation {
   Round round = 0;
   double seconds = 0;  // virtual, of training until then
   double accuracy = 0, loss = 0;
+  std::uint64_t updates = 0;  // that have made these parameters, as Result counts them; not in the JSON
 };
 
 struct Result {
@@ -42,9 +43,11 @@ struct Result {
   std::uint64_t seed = 0;
   std::vector<std::string> workers;  // names
   std::vector<RoundResult> rounds;
-  double ideal_s = 0;         // of the oracle, on the same draws
-  std::uint64_t updates = 0;  // versions of the parameters that were made
-  bool trained = false;       // with real gradients
+  double ideal_s = 0;  // of the oracle under bsp, on the same draws
+  // Versions of the parameters that were made, counted as in the records of a real run
+  // (cli/compare/record.cpp): one a round, and under ssp and asp one for each worker of a round.
+  std::uint64_t updates = 0;
+  bool trained = false;  // with real gradients
   std::vector<Evaluation> evaluations{};
   Staleness staleness{};
 

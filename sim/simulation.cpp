@@ -34,17 +34,19 @@ std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const ba
   return balancing::make_policy(scenario.policy, options);
 }
 
-Result run(const Scenario& scenario, const World::Options& options) {
+// `batches`, if it is asked for: global batches that were gone through.
+Result run(const Scenario& scenario, const World::Options& options, std::uint64_t* batches = nullptr) {
   check_scenario(scenario);
   const auto make = [&](const balancing::TrueCurves& truth) { return policy_for(scenario, truth); };
   World world(scenario, make, options);
   world.run();
   Result result{scenario.name,        scenario.policy, scenario.sync, scenario.seed, {}, world.rounds(), 0,
-                world.rounds().size()};
+                world.tally().updates};
   for (const Device& device : scenario.workers) result.workers.push_back(device.name);
   result.trained = options.trains && scenario.training;
   result.evaluations = world.evaluations();
   result.staleness = world.staleness();
+  if (batches != nullptr) *batches = world.tally().batches;
   return result;
 }
 
@@ -52,26 +54,27 @@ Result run(const Scenario& scenario, const World::Options& options) {
 
 std::vector<std::string> simulated_policies() {
   std::vector<std::string> names = balancing::policy_names();
-  if (std::find(names.begin(), names.end(), oracle) == names.end()) names.emplace_back(oracle);
+  names.emplace_back(oracle);
   return names;
 }
 
-Result simulate(const Scenario& scenario, std::optional<double> ideal_s, World::Checks checks) {
+Result simulate(const Scenario& scenario, std::optional<double> ideal_s) {
   const std::vector<std::string> names = simulated_policies();
   if (std::find(names.begin(), names.end(), scenario.policy) == names.end()) {
     throw Failure(ExitCode::configuration, scenario.name + ": unknown policy '" + scenario.policy +
                                                "'; choose one of " + balancing::listed(names));
   }
-  Result result = run(scenario, {checks, {}, true});
+  std::uint64_t batches = 0;
+  Result result = run(scenario, {World::Checks::rounds, {}, true}, &batches);
   // A training that has reached its target has done less than the whole job: so does the yardstick.
-  const bool ended_early = scenario.target_accuracy > 0 && result.rounds.size() < count_rounds(scenario);
+  const bool ended_early = scenario.target_accuracy > 0 && batches < count_rounds(scenario);
   if (ideal_s && !ended_early) {
     result.ideal_s = *ideal_s;
-  } else if (scenario.policy == oracle) {
+  } else if (scenario.policy == oracle && parse_sync(scenario.sync) == SyncMode{}) {
     result.ideal_s = result.total_s();
   } else {
     Scenario as_long = scenario;
-    if (ended_early) as_long.rounds = result.rounds.size();
+    if (ended_early) as_long.rounds = batches;
     result.ideal_s = ideal_seconds(as_long);
   }
   return result;
@@ -80,6 +83,7 @@ Result simulate(const Scenario& scenario, std::optional<double> ideal_s, World::
 double ideal_seconds(const Scenario& scenario) {
   Scenario ideal = scenario;
   ideal.policy = oracle;
+  ideal.sync = "bsp";
   return run(ideal, {World::Checks::none, {}, false}).total_s();
 }
 

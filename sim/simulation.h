@@ -1,7 +1,6 @@
 // A scenario, simulated: under its policy, under the oracle, and with one device alone.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,12 +17,12 @@ std::vector<std::string> simulated_policies();
 // Runs it under scenario.policy. All functions here throw Failure (configuration) as check_scenario() does,
 // or for a policy or option that does not exist; (failed) if the job cannot end.
 //
-// `static` without options knows the curves of the scenario as they are without events. `ideal_s` is the time
-// of the oracle on the same draws; it is simulated too, unless it is given.
-Result simulate(const Scenario& scenario, std::optional<double> ideal_s = {},
-                World::Checks checks = World::Checks::rounds);
+// `static` without options knows the curves of the scenario as they are without events. `ideal_s` is what
+// ideal_seconds() says, which is asked unless it is given.
+Result simulate(const Scenario& scenario, std::optional<double> ideal_s = {});
 
-// Seconds that the oracle takes.
+// Seconds that the oracle takes on the same draws, under bsp: one yardstick whatever the scenario's sync
+// mode. A mode that exchanges less, or does not wait, may be quicker than that.
 double ideal_seconds(const Scenario& scenario);
 
 // The worker that would be soonest done with all of the job alone, exchange included, among those that are

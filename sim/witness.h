@@ -30,8 +30,8 @@ class Witness {
   // Round k has these positions; told in the order of rounds, from 0.
   void open(Interval positions);
 
-  // Looks at what a shard has closed since it was looked at last. What is wrong, in words; empty if nothing
-  // is.
+  // Looks at what a shard has closed since it was looked at last. What is wrong, in words;
+  // empty if nothing is.
   std::string look(NodeId node, const Shard& shard);
 
  private:

@@ -56,7 +56,8 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
       job_(job_of(scenario, options.alone.has_value(), options.trains && scenario.training)),
       network_(scenario.network, first_shard + job_.shards, slices(job_.layout).size()),
       node_of_(scenario.workers.size(), 0),
-      witness_(parse_sync(job_.sync)) {
+      mode_(parse_sync(job_.sync)),
+      witness_(mode_) {
   const std::uint64_t rounds = count_rounds(scenario_);
   begins_.resize(rounds);
   comes_.resize(rounds);
@@ -212,7 +213,6 @@ void World::arm(Node& node) {
 void World::deliver(const Envelope& envelope) {
   Node* node = nodes_[envelope.to.number].get();
   if (node == nullptr || node->finished()) return;
-  ++delivered_;
   Outbox out(node->id, std::move(spare_));
   node->step(now_, envelope, out);
   take(*node, out);
@@ -264,24 +264,6 @@ void World::compute(Node& node, const Compute& order) {
   computing_.push(now_ + from_seconds(ms / 1000), {node.id, order, at_s, ms / 1000, ++node.order});
 }
 
-Round World::batch_of(std::uint64_t epoch, Interval positions) const {
-  const std::uint64_t batch = scenario_.global_batch;
-  return epoch * ((job_.train_samples + batch - 1) / batch) + positions.begin / batch;
-}
-
-// Each local step takes the time of a batch of its own.
-double World::drawn_ms(std::size_t worker, const Compute& order, double at_s) const {
-  if (order.local.steps == 0) return devices_.drawn_ms(worker, order.round, order.positions.size(), at_s);
-  const std::uint64_t last = begins_.size() - 1;
-  double ms = 0;
-  for (std::uint64_t step = 0; step < order.local.passes * order.local.steps; ++step) {
-    const std::uint64_t size = part_of(order.positions, step % order.local.steps, order.local.steps).size();
-    const Round batch = std::min(batch_of(order.epoch, order.whole) + step, last);
-    if (size > 0) ms += devices_.drawn_ms(worker, batch, size, at_s + ms / 1000);
-  }
-  return ms;
-}
-
 void World::finish(const Computing& done) {
   const Node* node = nodes_[done.worker.number].get();
   if (node == nullptr || node->order != done.number) return;
@@ -320,13 +302,16 @@ void World::record(const ToRecorder& message) {
   const auto* done = std::get_if<RoundRecord>(&message);
   if (done == nullptr) return;
   if (done->purpose == Purpose::evaluate) {
-    if (trainer_) evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss});
+    if (trainer_)
+      evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss, tally_.updates});
     return;
   }
   trained_s_ += done->seconds;
   RoundResult round{done->round, done->epoch, {}, {}, done->seconds * 1000, 0, done->loss};
   round.shares.resize(scenario_.workers.size());
   round.compute_ms.resize(scenario_.workers.size());
+  tally_.batches += done->passes * batches_in(done->positions.size());
+  tally_.updates += mode_.at_once ? done->parts.size() : 1;
   std::vector<double> times;
   for (const RoundRecord::Part& part : done->parts) {
     const std::size_t worker = worker_in_.at(part.slot);
@@ -373,21 +358,6 @@ void World::begin_round(const Open& open) {
       if (node_of_[worker] == 0) start_worker(worker);
     }
   }
-}
-
-balancing::TrueCurves World::truth() {
-  return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
-    const std::size_t worker = worker_in_.at(slot);
-    const double exchange_ms = scenario_.network.exchange_ms() * devices_.network(worker, round);
-    const std::uint64_t steps = std::max<std::uint64_t>(1, parse_sync(job_.sync).local);
-    const Round batch = std::min<Round>(round * steps, begins_.size() - 1);
-    return [this, worker, batch, steps, exchange_ms, at_s = since_begin()](std::uint64_t share) {
-      if (share == 0) return 0.0;
-      const std::uint64_t in_a_step = (share + steps - 1) / steps;
-      const double ms = static_cast<double>(steps) * devices_.true_ms(worker, batch, in_a_step, at_s);
-      return (ms + exchange_ms) / 1000;
-    };
-  };
 }
 
 }  // namespace steelyard::sim

@@ -45,8 +45,8 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Until the job is over. Throws Failure (failed) if it cannot end: nobody is left to work, or an invariant
-  // is broken.
+  // Until the job is over. Throws Failure (failed) if it cannot end: nobody is left to work, or an
+  // invariant is broken.
   void run();
 
   [[nodiscard]] const std::vector<RoundResult>& rounds() const { return rounds_; }
@@ -56,7 +56,12 @@ class World {
   }                                                                               // the last, of a training
   [[nodiscard]] const Staleness& staleness() const { return ended_->staleness; }  // once it has run
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // the scheduler's
-  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }            // messages
+  // What the rounds came to so far: global batches that were gone through, and versions of the parameters
+  // that were made - one a round, and where pushes are applied at once, one for each worker of a round.
+  struct Tally {
+    std::uint64_t batches = 0, updates = 0;
+  };
+  [[nodiscard]] const Tally& tally() const { return tally_; }
 
  private:
   struct Node;
@@ -89,9 +94,14 @@ class World {
   void after_scheduler(bool membership);
   void begin_round(const Open& open);
   [[nodiscard]] double drawn_ms(std::size_t worker, const Compute& order, double at_s) const;
-  // In which global batch of the job something begins: what events and draws go by. Without local steps, the
-  // round.
-  [[nodiscard]] Round batch_of(std::uint64_t epoch, Interval positions) const;
+  // Global batches are what events and draws go by (sim/batches.cpp). Without local steps, a round is one.
+  struct Batches {
+    Round first = 0;
+    std::uint64_t count = 1;
+  };
+  [[nodiscard]] std::uint64_t batches_in(std::uint64_t positions) const;
+  [[nodiscard]] Round batch_of(std::uint64_t epoch, Interval positions) const;  // in which one they begin
+  [[nodiscard]] Batches batches_of(Round round) const;
   [[nodiscard]] balancing::TrueCurves truth();
   [[nodiscard]] double slowdown(const Envelope& envelope) const;
   [[nodiscard]] bool anybody_left() const;
@@ -119,15 +129,17 @@ class World {
   Round next_round_ = 0;                           // rounds below have begun
   std::vector<std::vector<const Event*>> begins_;  // by round: kills and cuts
   std::vector<std::vector<std::size_t>> comes_;    // by round: workers that start in it
+  const SyncMode mode_;
   Witness witness_;
   Invariants invariants_;
 
   std::vector<RoundResult> rounds_;
+  Tally tally_;
   std::vector<Evaluation> evaluations_;
   std::vector<float> parameters_;
   double trained_s_ = 0;
   std::vector<std::string> notes_;
-  std::uint64_t delivered_ = 0, quiet_ = 0;  // messages; those since a round was last recorded
+  std::uint64_t quiet_ = 0;  // what has happened since a round was last recorded
   std::optional<Ended> ended_;
 };
 

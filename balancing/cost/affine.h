@@ -1,7 +1,7 @@
 // Time as an affine function of the batch: seconds = fixed + per_sample * samples.
 //
-// The linear on-line model of LBB (Yao et al., J. Supercomputing 2024, eq. 1 with a2 = a3 = 0); with fixed =
-// 0 it is the speed model of LB-BSP on CPUs (Chen et al., SoCC 2020): t = x / v.
+// The linear on-line model of LBB (Yao et al., J. Supercomputing 2024, eq. 1 with a2 = a3 = 0); with
+// fixed = 0 it is the speed model of LB-BSP on CPUs (Chen et al., SoCC 2020): t = x / v.
 #pragma once
 
 #include <span>

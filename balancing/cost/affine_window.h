@@ -1,5 +1,5 @@
-// The curve of one worker as it is now: a robust fit over its recent batches that also notices a lasting
-// change.
+// The curve of one worker as it is now: a robust fit over its recent batches that also
+// notices a lasting change.
 //
 // The fit ignores outliers, so it would also ignore the first half window after a worker has become slower.
 // Hence the second rule: when `changed_after` batches in a row all lie clearly above the curve, or all below

@@ -33,7 +33,7 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
     return Verdict::none;
   }
   const double units = batch.samples / unit_, seconds = batch.seconds;
-  // What the signal says was known before the round, so it is part of the prediction.
+  // What the signal explains is part of the prediction and no surprise.
   const double load = load_growth(cpu), known = signal_.gain() * load;
   go_to(units);
   const Verdict verdict = judge_last(seconds);
@@ -112,7 +112,7 @@ CostFilter::Verdict CostFilter::judge_last(double seconds) {
   return Verdict::accident;
 }
 
-// For the risk. What the CPU share tells will be seen before the round the next time, and is none.
+// For the risk. What the CPU share tells is followed as soon as it is told, and is none.
 void CostFilter::remember(double surprise, double load) {
   const bool onset = surprise > 0 && !slow_ && std::abs(load) < clear_load;
   if (onset) growth_ = onsets_ == 0 ? surprise : std::min(surprise, 1.5 * growth_), ++onsets_;

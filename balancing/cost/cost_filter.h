@@ -4,17 +4,18 @@
 //
 // Six ideas, each for one thing that machines do:
 //  - shape: one line with a fixed and a variable part (cost_line.h) that takes drift for granted, since a
-//    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that are
-//    free;
+//    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that cost
+//    nothing;
 //  - level: three averages of the logarithm that differ in how fast they forget; the one whose one-step
-//  errors
-//    were least of late is believed. A quiet machine is averaged over many rounds, a restless one followed;
+//    errors were least of late is believed. A quiet machine is averaged over many rounds,
+//    a restless one followed;
 //  - accidents: a time far from what was predicted changes nothing, but is remembered;
 //  - lasting changes: if the next one is odd in the same direction both are followed at once. So after a step
 //    two rounds run with the old split and no more. One round is enough if the CPU share moved as well, if
 //    the worker is as fast as it has been before, or if the caller says that sudden changes last here;
 //  - risk: how often it became slow in that way, and by how much;
-//  - leading signals: what the CPU share says about the time (leading_signal.h) is applied before the round.
+//  - leading signals: what the CPU share that was last told says about the time (leading_signal.h) is applied
+//    before that is measured.
 //
 // A plain object of one thread; some 0.3 microseconds per measurement.
 #pragma once
@@ -41,7 +42,6 @@ class CostFilter {
   // None of these before the first batch.
   [[nodiscard]] Affine curve(double cpu_now) const;
   [[nodiscard]] double doubt(double samples) const;  // relative deviation of the curve there
-  [[nodiscard]] double noise() const { return noise_; }
 
   // Whether two measurements agree on how it is since the last sudden change, or the start.
   [[nodiscard]] bool settled() const { return settled_ >= 2; }

@@ -4,8 +4,8 @@
 //   update    K = P h / (h' P h + (noise t)^2),  w <- w + K (t - h' w),  P <- P - K h' P        h = (1, b)
 //
 // Drift is common to both states because a co-tenant or a hot chip slows all of a machine; so what was
-// learned about the shape from two sizes of batches survives a change of speed. Under fixed >= 0 and slope >
-// 0. Batches are in units of the first one, so that both states are of the order of its time.
+// learned about the shape from two sizes of batches survives a change of speed. Under fixed >= 0 and
+// slope > 0. Batches are in units of the first one, so that both states are of the order of its time.
 #pragma once
 
 #include <array>

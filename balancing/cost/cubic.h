@@ -21,9 +21,9 @@ struct Cubic {
   friend bool operator==(const Cubic&, const Cubic&) = default;
 };
 
-// Least squares through measured batches (LBB, Alg. 1); others than usable ones are ignored, at least one
-// must be left. Of the degree that the number of different sizes allows: one size gives the line through the
-// origin.
+// Least squares through measured batches (LBB, Alg. 1); others than usable ones are ignored, at
+// least one must be left. Of the degree that the number of different sizes allows: one size gives
+// the line through the origin.
 Cubic fit_cubic(std::span<const TimedBatch> batches);
 
 }  // namespace steelyard::balancing

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "balancing/allocate/largest_remainder.h"
 #include "balancing/allocate/min_max.h"
 #include "balancing/policy/share_bounds.h"
 
@@ -11,7 +10,6 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "boa.1";
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
 
 }  // namespace
 

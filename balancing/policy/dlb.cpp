@@ -8,7 +8,6 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "dlb.1";
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
 
 }  // namespace
 

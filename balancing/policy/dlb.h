@@ -1,5 +1,5 @@
-// DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023; as DBS arXiv 2007.11831): once per epoch, from the speeds of the
-// epoch before,
+// DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023; as DBS arXiv 2007.11831): once per epoch, from the speeds
+// of the epoch before,
 //
 //   p_i = d_i / t_i              (survey of LB-BSP, DLB and LBB, eq. 2)
 //   r_i = p_i / sum_j p_j        (eq. 3)
@@ -23,7 +23,8 @@
 namespace steelyard::balancing {
 
 struct DlbOptions {
-  std::uint64_t rounds = 50;  // of an epoch, where requests do not name theirs; at least 1
+  // Of an epoch, where requests do not name theirs (the scheduler's always do); at least 1.
+  std::uint64_t rounds = 50;
 };
 
 class Dlb final : public Policy {

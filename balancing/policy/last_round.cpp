@@ -1,13 +1,11 @@
 #include "balancing/policy/last_round.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace steelyard::balancing {
 namespace {
 
-constexpr double shortest_time = 1e-9;         // seconds; less is a broken clock, not a fast worker
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
+constexpr double shortest_time = 1e-9;  // seconds; less is a broken clock, not a fast worker
 
 }  // namespace
 

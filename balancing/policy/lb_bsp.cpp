@@ -1,7 +1,6 @@
 #include "balancing/policy/lb_bsp.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "balancing/allocate/largest_remainder.h"
@@ -14,7 +13,6 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "lb-bsp.2";
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
 
 bool is_gpu(const WorkerView& worker) { return worker.kind == "gpu"; }
 

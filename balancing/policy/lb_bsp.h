@@ -7,13 +7,12 @@
 // and from the CPU share and memory that the worker reports before the round; the paper's predictor is NARX.
 //
 // What the sources leave open, decided here:
-//  - a worker never measured counts as fast as the mean of the measured ones; the first plan is an equal
-//  split;
+//  - a worker never measured counts as fast as the mean of the measured ones; the first plan is
+//    an equal split;
 //  - dead band: as long as the old split is still valid and its predicted times differ by less than 3 % of
-//  their mean,
-//    it stays; but after 16 such rounds the split is solved again, so that a small lasting difference is not
-//    frozen;
-//  - a worker that is missing in a request is forgotten, and measured anew should its slot return;
+//    their mean, it stays; but after 16 such rounds the split is solved again, so that a small lasting
+//    difference is not frozen;
+//  - a worker that is missing in a request is forgotten, and measured anew should its slot return.
 //
 // On GPUs, whose time does not go through the origin: no prediction, but a search that moves a few samples
 // from the straggler to the leader (leader_straggler.h). It starts from an equal split, which is followed by
@@ -21,9 +20,9 @@
 // left out until the workers change ("restart without that worker"), if it may rest; else it keeps one
 // sample.
 //
-// Mixed clusters (the paper is silent): all CPUs together are one party of the search, and share what it
-// grants them in proportion to their predicted speeds. The straggler and the leader may then be of either
-// kind.
+// Mixed clusters (the paper is silent): all CPUs together are one party of the search, and share
+// what it grants them in proportion to their predicted speeds. The straggler and the leader may
+// then be of either kind.
 #pragma once
 
 #include <map>

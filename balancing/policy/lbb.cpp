@@ -12,10 +12,9 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "lbb.1";
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
-constexpr std::size_t remembered = 3;          // rounds that the guard looks at
-constexpr double most_fixed = 0.95;            // of a measured time: the rest is for the samples
-constexpr double two_sizes = 0.1;              // relative difference that shows a slope
+constexpr std::size_t remembered = 3;  // rounds that the guard looks at
+constexpr double most_fixed = 0.95;    // of a measured time: the rest is for the samples
+constexpr double two_sizes = 0.1;      // relative difference that shows a slope
 
 }  // namespace
 

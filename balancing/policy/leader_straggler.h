@@ -8,8 +8,8 @@
 //   a move that undoes the one before (the two have changed places):  DELTA <- DELTA / 2,  D <- 2 D
 //
 // The window D is there to ignore transient slowness. Numbers are ours, the paper's are not public: DELTA
-// starts at 4 % of the mean share, D at 5 and ends at 80; nothing moves while (max t - min t) / mean t <
-// 0.03; both go back to their start when that spread has been above 0.3 for D0 rounds.
+// starts at 4 % of the mean share, D at 5 and ends at 80; nothing moves while (max t - min t) / mean t is
+// below 0.03; both go back to their start when that spread has been above 0.3 for D0 rounds.
 #pragma once
 
 #include <cstdint>

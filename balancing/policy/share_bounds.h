@@ -12,8 +12,8 @@
 
 namespace steelyard::balancing {
 
-// fitted() bounds of the workers, in their order. Throws Failure (configuration) if they cannot take the
-// round.
+// fitted() bounds of the workers, in their order. Throws Failure (configuration) if they
+// cannot take the round.
 std::vector<Bound> share_bounds(const Request& request);
 
 // The same where the workers in the slots of `resting` get nothing, as far as they may rest. Where the others

@@ -9,8 +9,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr std::size_t most_workers = 1 << 20;  // that a saved state may have
-constexpr double next_to_nothing = 1e-6;       // the weight of a known share of 0, which is no hole
+constexpr double next_to_nothing = 1e-6;  // the weight of a known share of 0, which is no hole
 
 }  // namespace
 

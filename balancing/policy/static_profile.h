@@ -4,8 +4,8 @@
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
 // What anybody can do by hand who knows his machines; good as long as they stay as they were. Whoever
-// is not listed counts as the mean speed (or mean curve) of the listed. Without a profile it is `equal`.
-// Nobody rests.
+// is not listed counts as the mean speed (or mean curve) of the listed. Without a profile it is
+// `equal`. Nobody rests.
 #pragma once
 
 #include <vector>

@@ -11,7 +11,6 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "steelyard.2";
-constexpr std::size_t most_workers = 1 << 20;                    // that a saved state may have
 constexpr std::uint64_t first_rest = 8, longest_rest = 1 << 20;  // rounds
 constexpr double rest_per_delay = 40;  // rounds of the first rest per round that a trial costs
 constexpr double rest_gain = 0.02;     // relative: a round must be faster by this much without a worker

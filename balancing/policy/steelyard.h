@@ -12,13 +12,13 @@
 //    between two times too, if that is the lesser loss:
 //        E(x) = max T(x) + sum_i p_i lag max(0, f_i T_i(x_i) - max T(x)),
 //    with p_i the chance per round, f_i the factor of the last time, lag the rounds until it is believed;
-//  - on CPUs the share of the machine that is left moves the split before the round, once it has shown to
-//    matter;
+//  - on CPUs the share of the machine that was left at the last report moves the split without waiting for
+//    the time to confirm it, once it has been seen to matter. Memory is told too and not used;
 //  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
-//  is tried again with one sample, at
-//    first after 8 rounds, or after 40 times the rounds that a trial costs if that is later, and each time
-//    after twice as many; or at once when its CPU share says that it would help. Because any one
-//    worker alone is a split too, the plan is never slower in its own model than the best single worker;
+//    is tried again with one sample, at first after 8 rounds, or after 40 times the rounds that a trial costs
+//    if that is later, and each time after twice as many; or at once when its CPU share says that it would
+//    help. Because any one worker alone is a split too, the plan is never slower in its own model than the
+//    best single worker;
 //  - whose link costs surely more than the others' (cost/exchange_cost.h) has that much less time to compute.
 //    It pushes as much as it pulls, so what it waits for its parameters counts twice;
 //  - a newcomer counts as the mean of those of its kind, and is known after its first round.

@@ -19,15 +19,12 @@ struct Danger {
 // E(x) of the header, in seconds.
 double expected(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares,
                 const std::vector<Danger>& dangers, double lag) {
-  double longest = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i] > 0) longest = std::max(longest, curves[i](static_cast<double>(shares[i])));
-  }
-  double time = longest;
+  const double calm = longest(curves, shares);
+  double time = calm;
   for (const auto& [i, risk] : dangers) {
     if (shares[i] == 0) continue;
     const double slow = risk.factor * curves[i](static_cast<double>(shares[i]));
-    time += risk.probability * lag * std::max(0.0, slow - longest);
+    time += risk.probability * lag * std::max(0.0, slow - calm);
   }
   return time;
 }

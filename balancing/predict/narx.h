@@ -3,8 +3,9 @@
 //
 //   v(k) = F(v(k-1), ..., v(k-p);  c(k), ..., c(k-p);  m(k), ..., m(k-p)),
 //
-// with c the CPU share and m the memory. The worker knows c(k) and m(k) before it gets its share, so a
-// co-tenant that has just arrived is seen before it has cost a round.
+// with c the CPU share and m the memory. In the paper a worker tells c(k) and m(k) before it gets its share.
+// Here they are those of its last report: what was measured up to the end of the round before. A co-tenant
+// that comes later costs a round.
 //
 // The published sources give neither sizes nor training. Ours: p = 2, 8 tanh units, trained on line; each
 // value is followed by a few Adam steps on batches drawn from the last 128 rounds. Inputs are normalised by
@@ -12,7 +13,7 @@
 // Until 32 values are there, and whenever the network's recent errors are larger than the moving average's,
 // the moving average (alpha 0.2) answers. Every answer lies within [0.25, 4] times the last value.
 //
-// An observation costs about 12 microseconds, a prediction less than 1.
+// Nearly all of its cost is the training after an observation; bench/predictor_bench.cpp measures it.
 #pragma once
 
 #include <array>
@@ -48,8 +49,7 @@ class Narx final : public Predictor {
     [[nodiscard]] double normalised(double value) const;
   };
 
-  // After every observation: first the scales of the history as it is now, then some training in these
-  // scales.
+  // After every observation: first the scales of the history as it is now, then some training in these.
   void measure_scales();
   void train();
   [[nodiscard]] Input input(std::size_t index, double cpu_now, double memory_now) const;

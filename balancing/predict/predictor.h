@@ -1,5 +1,5 @@
-// What will it be in the next round? One predictor follows one positive quantity of one worker, usually its
-// speed.
+// What will it be in the next round? One predictor follows one positive quantity of one
+// worker, usually its speed.
 //
 // The worker's CPU share and memory are leading signals: known when a round begins, while the value is known
 // only after it. -1 stands for unknown. Pure and owned by one thread, as policies are.

@@ -1,11 +1,11 @@
-// The small network inside NARX: one hidden layer of tanh units, a linear output, trained by Adam on squared
-// error.
+// The small network inside NARX: one hidden layer of tanh units, a linear output, trained by
+// Adam on squared error.
 //
 //   y = w2 . tanh(W1 x + b1) + b2
 //
-// Adam is Kingma and Ba, ICLR 2015, algorithm 1 (beta1 0.9, beta2 0.999, epsilon 1e-8), with the decoupled
-// weight decay of Loshchilov and Hutter, ICLR 2019. All parameters are one flat vector, so the network is a
-// plain value.
+// Adam is Kingma and Ba, ICLR 2015, algorithm 1 (beta1 0.9, beta2 0.999, epsilon 1e-8), with the
+// decoupled weight decay of Loshchilov and Hutter, ICLR 2019. All parameters are one flat vector, so the
+// network is a plain value.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ Trial trial_of(const sim::Result& result) {
   trial.updates = result.updates;
   trial.percent_of_ideal = result.percent_of_ideal();
   for (const sim::Evaluation& it : result.evaluations) {
-    trial.evaluations.push_back({it.seconds, it.round, it.accuracy});
+    trial.evaluations.push_back({it.seconds, it.updates, it.accuracy});
     trial.accuracy = it.accuracy;
   }
   return trial;
@@ -70,12 +70,9 @@ class Simulator {
     return trial;
   }
 
-  // The oracle waits for the slowest in every round: it is the ideal of `bsp`, and what others are held
-  // against too.
-  double ideal(sim::Scenario scenario) {
+  double ideal(const sim::Scenario& scenario) {
     const auto known = ideals_.find(scenario.seed);
     if (known != ideals_.end()) return known->second;
-    scenario.sync = "bsp";
     return ideals_[scenario.seed] = sim::ideal_seconds(scenario);
   }
 

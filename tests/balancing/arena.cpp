@@ -141,6 +141,17 @@ TrueCurves Scenario::truth() const {
   };
 }
 
+Profile Scenario::profile() const {
+  std::vector<Profile::Line> lines;
+  for (const Machine& machine : machines_) {
+    Cubic curve;
+    CHECK(machine.time_ms.size() <= curve.terms.size(), "a profile is cubic at most");
+    for (std::size_t i = 0; i < machine.time_ms.size(); ++i) curve.terms[i] = machine.time_ms[i] / 1000;
+    lines.push_back({"", curve});
+  }
+  return Profile(lines);
+}
+
 double Round::straggler_effect() const {
   std::vector<double> times;
   std::copy_if(compute_ms.begin(), compute_ms.end(), std::back_inserter(times),
@@ -181,6 +192,22 @@ double total_ms(const std::vector<Round>& rounds, std::uint64_t from) {
   double sum = 0;
   for (std::size_t k = from - 1; k < rounds.size(); ++k) sum += rounds[k].ms;
   return sum;
+}
+
+double best_single_ms(const Scenario& scenario, std::uint64_t from) {
+  std::vector<double> sums(scenario.size());
+  for (std::uint64_t k = 1; k <= scenario.rounds; ++k) {
+    std::vector<double> round(scenario.size(), INFINITY);
+    for (const WorkerView& worker : scenario.request(k).workers) {
+      if (worker.most < scenario.positions) continue;
+      round[worker.slot] = scenario.time(worker.slot, k, static_cast<double>(scenario.positions)) +
+                           scenario.link_ms(worker.slot) + scenario.exchange_ms;
+    }
+    for (std::size_t slot = 0; slot < sums.size(); ++slot) {
+      if (k >= from || std::isinf(round[slot])) sums[slot] += round[slot];
+    }
+  }
+  return *std::min_element(sums.begin(), sums.end());
 }
 
 double percent_of_ideal(const Scenario& scenario, Policy& policy) {

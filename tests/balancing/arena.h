@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "balancing/cost/profile.h"
 #include "balancing/policy.h"
 #include "balancing/policy/oracle.h"
 
@@ -62,6 +63,7 @@ class Scenario {
   [[nodiscard]] double time(std::uint32_t slot, std::uint64_t round, double share, bool noisy = true) const;
   [[nodiscard]] Request request(std::uint64_t round) const;  // to > rounds is not asked for
   [[nodiscard]] TrueCurves truth() const;                    // refers to this scenario
+  [[nodiscard]] Profile profile() const;                     // by slot, in seconds, of undisturbed machines
   [[nodiscard]] double link_ms(std::uint32_t slot) const { return machines_[slot].link_ms; }
   [[nodiscard]] std::size_t size() const { return machines_.size(); }
 
@@ -91,6 +93,10 @@ struct Round {
 std::vector<Round> play(const Scenario& scenario, Policy& policy);
 
 double total_ms(const std::vector<Round>& rounds, std::uint64_t from = 1);
+
+// Total time of the best worker alone, on the same draws and with its exchange; infinite if nobody was there
+// in all rounds with memory for all of a round.
+double best_single_ms(const Scenario& scenario, std::uint64_t from = 1);
 
 // Time of the oracle over the time of the policy, on the same draws, in percent.
 double percent_of_ideal(const Scenario& scenario, Policy& policy);

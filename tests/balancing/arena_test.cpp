@@ -74,6 +74,27 @@ TEST(Arena, TheOracleReachesAHundredPercentOfItself) {
   }
 }
 
+TEST(Arena, TheBestWorkerAlone) {
+  Scenario s("", 100, 3, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 0.1}, "gpu", 0, 99}});
+  s.exchange_ms = 5;
+  EXPECT_EQ(best_single_ms(s), 3 * 105);  // the third has no room for all
+  s.scale(0, 1, 3, 4);
+  EXPECT_EQ(best_single_ms(s), 3 * 205);
+  EXPECT_EQ(best_single_ms(s, 3), 105);
+  s.kill(0, 3);
+  EXPECT_EQ(best_single_ms(s, 3), 205);
+  s.kill(1, 2);
+  EXPECT_EQ(best_single_ms(s), INFINITY);
+}
+
+TEST(Arena, TheProfileKnowsNoDisturbance) {
+  Scenario s("", 100, 3, {{{10, 1}, "gpu", 0}, {{0, 1, 0.01}, "gpu", 0}});
+  const double before = s.time(1, 2, 50);
+  s.scale(1, 1, 4, 2);
+  EXPECT_DOUBLE_EQ(s.profile().of("", 0)(50), 0.060);
+  EXPECT_DOUBLE_EQ(s.profile().of("", 1)(50), before / 1000);
+}
+
 TEST(Arena, ARoundEndsWithItsSlowestAndTheExchange) {
   Scenario s("", 90, 1, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 4}, "gpu", 0}});
   s.exchange_ms = 50;

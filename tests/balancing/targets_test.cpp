@@ -1,24 +1,50 @@
 // What `steelyard` has to reach on every pattern, and that nobody else reaches more.
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <map>
+
 #include "balancing/policies.h"
+#include "balancing/policy/lbb.h"
+#include "balancing/policy/static_profile.h"
 #include "tests/balancing/patterns.h"
 
 namespace steelyard::balancing::arena {
 namespace {
 
-// The others as anybody would start them; `static` has no profile here, and is `equal`.
+// The others as anybody would start them; without a profile `static` is `equal`.
 constexpr const char* others[] = {"equal", "lb-bsp", "dlb", "lbb", "boa"};
 constexpr std::uint64_t seeds[] = {0, 100, 200};
 
+// Who is told the curves of all machines before the first round.
+std::unique_ptr<Policy> profiled_static(const Scenario& scenario) {
+  return std::make_unique<StaticProfile>(StaticOptions{.curves = scenario.profile()});
+}
+
+std::unique_ptr<Policy> profiled_lbb(const Scenario& scenario) {
+  return std::make_unique<Lbb>(LbbOptions{.profile = scenario.profile()});
+}
+
+// Those who were told are compared from the second round on: the first is what the others need to measure
+// what these were told, and no policy without a profile divides it other than equally. Before a single device
+// ours has to be all the same, first round included.
 void expect_at_least(double percent, std::vector<Scenario> (*patterns)(std::uint64_t)) {
   for (const std::uint64_t seed : seeds) {
     for (const Scenario& scenario : patterns(seed)) {
-      const double ours = percent_of_ideal(scenario, "steelyard");
+      Oracle oracle(scenario.truth());
+      const auto policy = make_policy("steelyard");
+      const std::vector<Round> ideal = play(scenario, oracle), rounds = play(scenario, *policy);
+      const double ours = 100 * total_ms(ideal) / total_ms(rounds);
       EXPECT_GE(ours, percent) << scenario.name << ", seed " << seed;
       for (const char* other : others) {
         EXPECT_GE(ours, percent_of_ideal(scenario, other) - 0.5) << scenario.name << ", " << other;
       }
+      const double later = 100 * total_ms(ideal, 2) / total_ms(rounds, 2);
+      for (const auto make : {profiled_static, profiled_lbb}) {
+        const double theirs = 100 * total_ms(ideal, 2) / total_ms(play(scenario, *make(scenario)), 2);
+        EXPECT_GE(later, theirs - 0.5) << scenario.name << (make == profiled_lbb ? ", lbb" : ", static");
+      }
+      EXPECT_LE(total_ms(rounds), best_single_ms(scenario)) << scenario.name << ", seed " << seed;
     }
   }
 }
@@ -27,8 +53,57 @@ TEST(Targets, StaticPatterns) { expect_at_least(97, static_patterns); }
 TEST(Targets, DynamicPatternsTwentyRoundsApart) { expect_at_least(93, slow_patterns); }
 TEST(Targets, QuickPatterns) { expect_at_least(88, quick_patterns); }
 
+// As the scheduler asks: the CPU share of a worker is that of its last report, not that of the round to come.
+class TheLastReport final : public Policy {
+ public:
+  explicit TheLastReport(const std::string& name) : policy_(make_policy(name)) {}
+
+  void observe(const Sample& sample) override {
+    cpu_[sample.slot] = sample.cpu;
+    policy_->observe(sample);
+  }
+  std::vector<std::uint64_t> plan(const Request& request) override {
+    Request told = request;
+    for (WorkerView& worker : told.workers) {
+      const auto found = cpu_.find(worker.slot);
+      worker.cpu = found == cpu_.end() ? -1 : found->second;
+    }
+    return policy_->plan(told);
+  }
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return nullptr; }
+  [[nodiscard]] std::string save() const override { return policy_->save(); }
+  void restore(const std::string& text) override { policy_->restore(text); }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  std::map<std::uint32_t, double> cpu_;  // by slot, as last reported
+};
+
+// The mean of the seeds: with a co-tenant every dozen rounds a single run is a matter of luck.
+TEST(Targets, CoTenantsThatAreSeenOneRoundLate) {
+  std::map<std::string, double> sums;
+  for (const std::uint64_t seed : seeds) {
+    for (const auto patterns : {slow_patterns, quick_patterns}) {
+      for (const Scenario& scenario : patterns(seed)) {
+        if (!scenario.name.starts_with("co-tenant")) continue;
+        const auto reached = [&](const std::string& name) {
+          TheLastReport policy(name);
+          return percent_of_ideal(scenario, policy);
+        };
+        const double ours = reached("steelyard");
+        for (const char* other : others)
+          EXPECT_GE(ours, reached(other) - 0.5) << scenario.name << ", " << other;
+        sums[scenario.name] += ours;
+      }
+    }
+  }
+  EXPECT_GE(sums.at("co-tenant, seen, 30 rounds") / std::size(seeds), 93);
+  EXPECT_GE(sums.at("co-tenant, seen, 8 rounds") / std::size(seeds), 88);
+}
+
 // Heavy-tailed noise, judged from the second round on: nobody can know anything in the first, which takes as
-// long as all the others together. A few long pauses decide a single run, so several are added up.
+// long as all the others together. A few long pauses decide a single run, so several are added up. Nothing
+// but noise changes here, so `static` with the true curves is the ideal itself.
 TEST(Targets, ShortRoundsOnRestlessMachines) {
   const std::vector<std::uint64_t> draws{0, 100, 200, 300, 400, 500, 600, 700};
   for (std::size_t i = 0; i < restless_patterns().size(); ++i) {
@@ -48,6 +123,16 @@ TEST(Targets, ShortRoundsOnRestlessMachines) {
     for (const char* other : others) {
       const double theirs = 100 * ideal / time([&](const Scenario&) { return make_policy(other); });
       EXPECT_GE(ours, theirs - 0.5) << name << ", " << other;
+    }
+    EXPECT_GE(ours, 100 * ideal / time(profiled_lbb) - 0.5) << name << ", lbb with a profile";
+    double alone = 0;
+    for (const std::uint64_t seed : draws) alone += best_single_ms(restless_patterns(seed)[i], 2);
+    // The ideal divides by the curves and does not know that two machines pause twice as often as one; nor
+    // does ours. On the crowded ones that costs more than the second machine brings.
+    if (name == "short rounds, crowded") {
+      EXPECT_LT(alone, ideal) << name << " needs no exemption any more";
+    } else {
+      EXPECT_GE(ours, 100 * ideal / alone) << name;
     }
   }
 }
@@ -96,6 +181,73 @@ TEST(Targets, AStepIsFollowedAfterTwoRounds) {
   }
 }
 
+// Rounds in which a worker becomes slower or faster all at once, after five alike and before three.
+std::vector<std::uint64_t> steps_of(const Scenario& scenario, std::uint32_t slot) {
+  const auto ms = [&](std::uint64_t k) { return scenario.time(slot, k, 100, false); };
+  std::vector<std::uint64_t> steps;
+  for (std::uint64_t k = 6; k + 2 <= scenario.rounds; ++k) {
+    bool lasting = std::abs(std::log(ms(k) / ms(k - 1))) > 0.2;
+    for (std::uint64_t before = k - 5; before < k; ++before) lasting &= ms(before) == ms(k - 1);
+    for (std::uint64_t after = k; after < k + 3; ++after) lasting &= ms(after) == ms(k);
+    if (lasting) steps.push_back(k);
+  }
+  return steps;
+}
+
+// Two rounds may run with the old split. In the third the share of the struck worker has gone at least 0.7 of
+// the way from the old optimum to the new, and no more than a fifth too far. Who rests computes nothing, so
+// nobody can know that it is faster again until it is tried: no step of this kind. Returns the number of
+// steps.
+std::size_t expect_steps_followed(const Scenario& scenario) {
+  const auto policy = make_policy("steelyard");
+  Oracle oracle(scenario.truth());
+  const std::vector<Round> ours = play(scenario, *policy), ideal = play(scenario, oracle);
+  std::size_t found = 0;
+  for (std::uint32_t slot = 0; slot < scenario.size(); ++slot) {
+    for (const std::uint64_t k : steps_of(scenario, slot)) {
+      if (ours[k - 2].share(slot) == 0) continue;
+      const auto before = static_cast<double>(ideal[k - 2].share(slot));
+      const double way = static_cast<double>(ideal[k + 1].share(slot)) - before;
+      const double gone = static_cast<double>(ours[k + 1].share(slot)) - before;
+      // Half a sample is rounding.
+      EXPECT_GE(gone * way, 0.7 * way * way - 0.5 * std::abs(way))
+          << scenario.name << ", slot " << slot << ", round " << k << ": " << gone << " of " << way;
+      EXPECT_LE(std::abs(gone), 1.2 * std::abs(way) + 0.5)
+          << scenario.name << ", slot " << slot << ", round " << k << ": " << gone << " of " << way;
+      ++found;
+    }
+  }
+  return found;
+}
+
+TEST(Targets, TheShareFollowsAStepAfterTwoRounds) {
+  std::size_t steps = 0;
+  for (const double factor : {0.4, 1.5, 2.0, 5.0}) {
+    for (std::uint32_t slot = 0; slot < 4; ++slot) {
+      Scenario scenario("step and back", 512, 90, lbb_table_2(0.01), 6);
+      scenario.scale(slot, 60, 80, factor);
+      steps += expect_steps_followed(scenario);
+    }
+  }
+  EXPECT_EQ(steps, 4u * 4 * 2 - 1);  // the GTX 750 rests while it is five times as slow
+}
+
+// Onsets and returns of all patterns that have any: one step, periodic ones, bursts, added times that wander
+// from worker to worker, co-tenants.
+TEST(Targets, TheSharesOfThePatternsFollowTheirSteps) {
+  std::map<std::string, std::size_t> steps;
+  for (const std::uint64_t seed : seeds) {
+    for (const auto patterns : {slow_patterns, quick_patterns}) {
+      for (const Scenario& scenario : patterns(seed)) {
+        const std::size_t found = expect_steps_followed(scenario);
+        if (found > 0) steps[scenario.name] += found;
+      }
+    }
+  }
+  EXPECT_EQ(steps.size(), 8u);
+  for (const auto& [name, count] : steps) EXPECT_GE(count, 6u) << name;
+}
+
 // A device so fast that everybody else only delays it: ours ends up with it alone, and pays no more than the
 // first rounds and some trials for not knowing it.
 TEST(Targets, NeverSlowerThanTheBestSingleDevice) {
@@ -109,7 +261,7 @@ TEST(Targets, NeverSlowerThanTheBestSingleDevice) {
   EXPECT_LE(slower, 12u);  // the trials, each at a growing distance
 }
 
-// LBB (Yao et al. 2024), Table 2 and section 4.1 of the rules, from 128 each: SE from 1.94 to at most 0.05,
+// LBB (Yao et al. 2024), Table 2 and eq. 4, from 128 each: SE from 1.94 to at most 0.05,
 // the step of the cluster from 393 to at most 106 ms, within ten rounds.
 TEST(Targets, LbbOnTheEmulatorOfTable2) {
   const std::string profile = "5.896 0.59308; 7.151 0.58077; 8.291 0.60233; 50.982 2.67139";

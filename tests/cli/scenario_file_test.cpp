@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "core/error.h"
 #include "sim/simulation.h"
 #include "tests/support/temporary_folder.h"
@@ -239,23 +237,6 @@ TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
 }
 
 TEST(ScenarioFile, MissingFilesAreNamed) { EXPECT_THROW(read_scenario("nowhere.toml"), Failure); }
-
-// Whatever lies in examples/scenarios can be read, and runs.
-TEST(ScenarioFile, TheExamplesRun) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../../examples/scenarios";
-  std::size_t count = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    sim::Scenario scenario = read_scenario(file.path().string());
-    scenario.policy = "static";
-    const sim::Result result = sim::simulate(scenario);
-    EXPECT_EQ(result.rounds.size(), sim::count_rounds(scenario)) << file.path();
-    EXPECT_GT(result.percent_of_ideal(), 40) << file.path();
-    EXPECT_LT(result.percent_of_ideal(), 102)
-        << file.path() << ": nobody is better than the oracle but by luck";
-    ++count;
-  }
-  EXPECT_GE(count, 12U);
-}
 
 }  // namespace
 }  // namespace steelyard

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/random.h"
@@ -45,12 +46,22 @@ TEST(CostFilter, DoubtShrinksWithMeasurementsAndGrowsWithDistance) {
   EXPECT_GT(feed.filter.doubt(5), 2 * feed.filter.doubt(100));
 }
 
+// Two deviations of what it has learned are noise and followed, six are an accident and held back.
 TEST(CostFilter, LearnsItsNoise) {
   for (const double noise : {0.01, 0.05, 0.15}) {
-    Feed feed;
-    feed.noise = noise;
-    feed.many(200);
-    EXPECT_NEAR(feed.filter.noise(), noise, 0.5 * noise);
+    for (const bool far : {false, true}) {
+      Feed feed;
+      feed.noise = noise;
+      feed.many(200);
+      const double before = feed.predicted(100);
+      const double growth = far ? std::max(0.12, 6 * noise) : 2 * noise;
+      feed.filter.observe({100, before * std::exp(growth)}, -1, false);
+      if (far) {
+        EXPECT_NEAR(feed.predicted(100), before, 1e-12 * before) << noise;
+      } else {
+        EXPECT_GT(feed.predicted(100), (1 + 0.01 * growth) * before) << noise;
+      }
+    }
   }
 }
 

@@ -13,7 +13,7 @@ using arena::Scenario;
 using testing::Each;
 
 // BOA (Yang, Kang, Youn 2020), the min-max integer program over its own linear models: on the emulator of LBB
-// Table 2 the exact optimum is [166, 167, 159, 20] (section 4.7 of the rules).
+// Table 2 (Yao et al. 2024; two-point lines) the exact optimum is [166, 167, 159, 20].
 TEST(Boa, SolvesTheMinMaxProgramOnItsModels) {
   Boa boa;
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 8, arena::lbb_table_2(0)), boa);
@@ -48,6 +48,43 @@ TEST(Boa, SolvesAgainAfterThePeriod) {
   };
   EXPECT_EQ(last_share(1000), 1000u);
   EXPECT_NEAR(static_cast<double>(last_share(30)), 962, 6);
+}
+
+// Only the abstract of BOA is public: it adapts to dynamic stragglers too. Our rule for them: more than 1.3
+// times the own model in three rounds in a row, and the model is made anew of these three. So the first
+// solution from then on is that of the new speed; one round less, or 1.25 times the time, leaves the old
+// model in it.
+TEST(Boa, ThreeRoundsAbove1Point3TimesTheModelMakeItAnew) {
+  // The share of worker 0 of two alike, X = 1200, whose time is `factor` times as long in the last `slow` of
+  // 40 rounds. Nothing is solved in between: the period is over after the last one.
+  const auto share_after = [](std::uint64_t slow, double factor) {
+    Boa boa({.period = 39, .deviation = 100});
+    const std::uint64_t first = 41 - slow;
+    for (std::uint64_t round = 1; round <= 40; ++round) {
+      const Request request{round, 1200, {{.slot = 0}, {.slot = 1}}};
+      const std::vector<std::uint64_t> shares = boa.plan(request);
+      EXPECT_THAT(shares, Each(600u)) << "round " << round;
+      boa.observe({0, round, shares[0], 0.6 * (round < first ? 1 : factor)});
+      boa.observe({1, round, shares[1], 0.6});
+    }
+    return boa.plan({41, 1200, {{.slot = 0}, {.slot = 1}}})[0];
+  };
+  EXPECT_EQ(share_after(3, 2), 400u);  // its speed is half: 1 : 2, exactly
+  EXPECT_GT(share_after(2, 2), 500u);
+  EXPECT_GT(share_after(3, 1.25), 560u);  // 533 at the new speed
+}
+
+// One time within 1.3 of the model between them, and it is no straggler.
+TEST(Boa, TheThreeRoundsHaveToFollowEachOther) {
+  Boa boa({.period = 39, .deviation = 100});
+  std::vector<std::uint64_t> shares;
+  for (std::uint64_t round = 1; round <= 41; ++round) {
+    shares = boa.plan({round, 1200, {{.slot = 0}, {.slot = 1}}});
+    const bool slow = round == 37 || round == 38 || round == 40;
+    boa.observe({0, round, shares[0], slow ? 1.2 : 0.6});
+    boa.observe({1, round, shares[1], 0.6});
+  }
+  EXPECT_GT(shares[0], 480u);
 }
 
 TEST(Boa, ASplitThatGainsTooLittleIsNotTaken) {

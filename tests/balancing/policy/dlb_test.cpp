@@ -21,7 +21,8 @@ Scenario speeds(std::uint64_t positions, std::uint64_t rounds, const std::vector
   return {"", positions, rounds, machines};
 }
 
-// Survey, eq. 2 and 3, with section 1.2 of the rules: 512 by speeds 100:80:40:20.
+// DLB (Ye et al. 2023; survey of LB-BSP, DLB and LBB, eq. 2 and 3 with the factor X), by largest remainder:
+// 512 by speeds 100:80:40:20.
 TEST(Dlb, AfterOneEpochInProportionToSpeed) {
   Dlb dlb({.rounds = 10});
   const std::vector<Round> rounds = arena::play(speeds(512, 21, {100, 80, 40, 20}), dlb);
@@ -29,14 +30,15 @@ TEST(Dlb, AfterOneEpochInProportionToSpeed) {
   for (std::size_t k = 10; k < 21; ++k) EXPECT_THAT(rounds[k].shares, ElementsAre(213, 171, 85, 43));
 }
 
-// Survey, the example of the rounding: fractions 13.7, 16.5, 19.6, 14.2 of 64.
+// DLB, the survey's example of the rounding: 13.7, 16.5, 19.6 and 14.2 of 64.
 TEST(Dlb, RoundsByLargestRemainder) {
   Dlb dlb({.rounds = 1});
   EXPECT_THAT(arena::play(speeds(64, 2, {13.7, 16.5, 19.6, 14.2}), dlb)[1].shares,
               ElementsAre(14, 16, 20, 14));
 }
 
-// Section 3.6 of the rules: the released code trains with 63 of 64 on three equal workers.
+// DLB, the released code: only fractions of one half and more are raised, so three equal workers train with
+// 63 of 64.
 TEST(Dlb, ThreeEqualWorkersLoseNoSample) {
   Dlb dlb({.rounds = 1});
   EXPECT_THAT(arena::play(speeds(64, 5, {1, 1, 1}), dlb).back().shares, ElementsAre(22, 21, 21));
@@ -54,8 +56,8 @@ TEST(Dlb, TheRequestSaysWhereEpochsEnd) {
   EXPECT_THAT(dlb.plan(request), ElementsAre(60, 30));
 }
 
-// Section 3.5 of the rules, the released injector: with probability 0.1 an epoch a worker becomes slow for 4
-// to 20 epochs. DLB is one epoch late, and still faster than an equal split.
+// DLB, the injector of the released code: with probability 0.1 an epoch a worker becomes slow for 4 to 20
+// epochs. DLB is one epoch late, and still faster than an equal split.
 TEST(Dlb, TheInjectorOfTheReleasedCode) {
   constexpr std::uint64_t rounds = 5, epochs = 100;
   Scenario scenario("", 512, rounds * epochs, std::vector<arena::Machine>(4, {{5, 0.5}}), 9);

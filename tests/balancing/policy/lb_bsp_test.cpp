@@ -51,11 +51,25 @@ TEST(LbBsp, TheFirstPlanIsEqual) {
   EXPECT_THAT(policy.plan(request_of(1, 512, {0, 1, 2, 3})), Each(128));
 }
 
-// x_i = X v_i / sum v (LB-BSP, section 2.4 of the rules): 4:2:1 is reached as soon as each has been measured
-// once.
+// LB-BSP (Chen et al., SoCC 2020), CPU clusters: t_i = x_i / v_i, so x_i = X v_i / sum v. 4:2:1 is reached as
+// soon as each has been measured once.
 TEST(LbBsp, ConvergesOnSpeeds4To2To1) {
   LbBsp policy;
   EXPECT_THAT(run(policy, {0, 1, 2}, 700, 1, 2, at_speeds({400, 200, 100})), ElementsAre(400, 200, 100));
+}
+
+// R2SP (Chen et al., INFOCOM 2019), the same authors' EC2 cluster: ResNet-32 at 2.335, 1.587 and 1.096 ms per
+// sample on K520, K80 and M60 takes equally long at batches of 1000, about 1500 and 2200, a ratio of
+// 1 : 1.47 : 2.13.
+TEST(LbBsp, TheBatchesOfTheAuthorsEc2Cluster) {
+  LbBsp policy;
+  const Shares shares = run(policy, {0, 1, 2}, 4700, 1, 3, at_speeds({1 / 2.335, 1 / 1.587, 1 / 1.096}));
+  const std::vector<double> printed{1000, 1500, 2200}, ratio{1, 1.47, 2.13};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto share = static_cast<double>(shares[i]);
+    EXPECT_NEAR(share / printed[i], 1, 0.025) << i;
+    EXPECT_NEAR(share / static_cast<double>(shares[0]), ratio[i], 0.006) << i;
+  }
 }
 
 TEST(LbBsp, ConvergesUnderNoise) {

@@ -1,11 +1,14 @@
-// The tables of LBB (Yao, Liu, Gao: J. Supercomputing 2024), number by number, on the emulator that goes
-// through both columns of Table 2.
+// The tables and figures of LBB (Yao, Liu, Gao: J. Supercomputing 2024), number by number, on the emulator
+// that goes through both columns of Table 2. Figure 4 was measured in another regime, and has an emulator of
+// its own.
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "balancing/allocate/min_max.h"
+#include "balancing/policy/equal.h"
 #include "balancing/policy/lbb.h"
 #include "core/stats.h"
 #include "tests/balancing/patterns.h"
@@ -20,6 +23,12 @@ const std::vector<double> balanced_ms{104.94, 104.14, 103.46, 104.41};  // Table
 // Table 3, profile based. Printed are +1.20, -1.01, -0.52 and -6.52 %, and 37.60 ms for the last prediction;
 // the first and third sign and that number do not fit the other columns.
 const std::vector<double> profile_error{-0.0120, -0.0101, 0.0052, -0.0652};
+// Table 3, rapid based. The third error is printed as +0.41 %.
+const std::vector<double> rapid_shares{165, 165, 160, 22}, rapid_ms{108.97, 109.66, 110.24, 92.06};
+const std::vector<double> rapid_error{0.0384, 0.0530, 0.0655, -0.1183};
+
+// Figure 4, seconds per epoch: SSGD, averaging once per epoch, LBB.
+constexpr double ssgd_s = 62.44, once_s = 54.04, lbb_s = 22.12;
 
 std::vector<Affine> lines() {
   std::vector<Affine> all;
@@ -53,12 +62,27 @@ TEST(LbbTables, TheStragglerEffectOfTable2) {
   EXPECT_NEAR(1 - std::ranges::max(balanced_ms) / std::ranges::max(even_ms), 0.733, 0.0005);
 }
 
-// Table 3: predictions are the measured times of Table 2 with the errors.
+// Table 3: predictions are the measured times of Table 2 with the errors, and the cluster's 104.02 ms are
+// 0.87 % below its 104.94.
 TEST(LbbTables, ThePredictionsOfTable3FitTable2) {
   const std::vector<double> predicted{103.68, 103.09, 104.02, 97.60};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(balanced_ms[i] * (1 + profile_error[i]), predicted[i], 0.03) << i;
   }
+  EXPECT_NEAR(std::ranges::max(predicted) / std::ranges::max(balanced_ms) - 1, -0.0087, 0.0001);
+}
+
+// Table 3, rapid based: three of the four errors are against Table 2 as well. The third, printed as +0.41 %,
+// is +6.55 % against it, so it must be against another measurement. The cluster's +0.50 % is too: at the
+// printed split the emulator needs 109.75 ms, where 110.24 were predicted.
+TEST(LbbTables, TheRapidPredictionsOfTable3FitTable2) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(rapid_ms[i] / balanced_ms[i] - 1, rapid_error[i], 0.0001) << i;
+  }
+  EXPECT_EQ(std::accumulate(rapid_shares.begin(), rapid_shares.end(), 0.0), 512);
+  double cluster = 0;
+  for (std::size_t i = 0; i < 4; ++i) cluster = std::max(cluster, lines()[i](rapid_shares[i]));
+  EXPECT_NEAR(std::ranges::max(rapid_ms) / cluster - 1, 0.0050, 0.001);
 }
 
 // Table 3, profile based: 166/166/160/20, and no worker further than 7 % from what it was predicted to take.
@@ -74,13 +98,14 @@ TEST(LbbTables, TheProfileSplitsWithinThreeSamplesOfTable3) {
   EXPECT_NEAR(first.ms, 109.75, 0.01);
 }
 
-// Table 3, rapid based: a line through the constant term of the profile and one measured time, from 128 each;
-// no worker further than 12 % from its prediction.
-TEST(LbbTables, TheRapidStepPredictsWithin12Percent) {
+// Alg. 2 and Table 3, rapid based: a line through the constant term of the profile and one measured time,
+// from 128 each, gives 165/165/160/22, and no worker is further than 12 % from its prediction. SE is below
+// 0.15 then, and below 0.1 three rounds later.
+TEST(LbbTables, TheRapidStepSplitsAsTable3AndPredictsWithin12Percent) {
   LbbOptions options = with_profile();
   options.profiled_start = false;
   Lbb policy(options);
-  const std::vector<arena::Round> rounds = arena::play({"", 512, 4, arena::lbb_table_2(0)}, policy);
+  const std::vector<arena::Round> rounds = arena::play({"", 512, 6, arena::lbb_table_2(0)}, policy);
   EXPECT_THAT(rounds[0].shares, Each(128u));
   std::vector<Affine> rapid;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -90,9 +115,85 @@ TEST(LbbTables, TheRapidStepPredictsWithin12Percent) {
   // The guard wants to see the effect in two rounds.
   EXPECT_EQ(rounds[2].shares, min_max(rapid, std::vector<Bound>(4, Bound{1, 512}), 512));
   for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(static_cast<double>(rounds[2].share(i)), rapid_shares[i], 3) << i;
     EXPECT_NEAR(rapid[i](static_cast<double>(rounds[2].share(i))) / rounds[2].compute_ms[i], 1, 0.12) << i;
   }
   EXPECT_LT(rounds[2].straggler_effect(), 0.15);
+  EXPECT_LT(rounds[5].straggler_effect(), 0.1);
+}
+
+// The authors' log of 2023-02-23: one outlier of 0.955 s, and the released code went to [235, 223, 23, 31],
+// with SE above 1 from then on. On the emulator it is the same step to within 9 samples.
+TEST(LbbTables, AsReleasedTheOutlierOfTheLogGivesItsSplit) {
+  LbbOptions options = lbb_as_released();
+  options.profile = with_profile().profile;
+  Lbb policy(options);
+  Request request{1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}};
+  const std::vector<std::uint64_t> shares = policy.plan(request);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const double ms = i == 2 ? 955 : lines()[i](static_cast<double>(shares[i]));
+    policy.observe({i, 1, shares[i], ms / 1000});
+  }
+  request.round = 2;
+  const std::vector<std::uint64_t> ruined = policy.plan(request);
+  const std::vector<double> logged{235, 223, 23, 31};
+  std::vector<double> times;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto share = static_cast<double>(ruined[i]);
+    EXPECT_NEAR(share, logged[i], 9) << i;
+    times.push_back(lines()[i](share));
+  }
+  EXPECT_GT(relative_spread(times), 1);
+}
+
+// Figure 4, seconds per epoch of ResNet-18 on CIFAR-10: LBB saves 64.57 % against SSGD, 59.07 % against
+// averaging once per epoch and 5.47 % against 2-soft synchronisation, which the abstract calls FlexRR; 120
+// epochs end within 3000 s (Fig. 6).
+TEST(LbbTables, TheSavingsOfFigure4) {
+  const auto saving = [](double other) { return 100 * (1 - lbb_s / other); };
+  EXPECT_NEAR(saving(ssgd_s), 64.57, 0.005);
+  EXPECT_NEAR(saving(once_s), 59.07, 0.005);
+  EXPECT_NEAR(saving(23.4), 5.47, 0.005);  // 2-soft
+  EXPECT_NEAR(saving(39.57), 44.1, 0.05);  // 1-soft
+  EXPECT_NEAR(saving(35.16), 37.1, 0.05);  // 4-soft
+  EXPECT_NEAR(saving(57.45), 61.5, 0.05);  // Local SGD, H = 2, 4, 8
+  EXPECT_NEAR(saving(55.35), 60.0, 0.05);
+  EXPECT_NEAR(saving(54.55), 59.5, 0.05);
+  EXPECT_LT(120 * lbb_s, 3000);
+}
+
+// The same from our own code, on lines through what the authors' logs say of an epoch of 97 rounds: SSGD
+// computes 53.55 s and exchanges 9.22, and LBB computes 12.95 s with 168/168/160/16. How the first three
+// share out their time between fixed cost and samples is not told: as in Table 2. Averaging once per epoch
+// waits for the slowest all the same.
+TEST(LbbTables, ThePolicySavesWhatFigure4Says) {
+  constexpr double rounds = 97;
+  const double even = 53550 / rounds, balanced = 12950 / rounds;
+  std::vector<arena::Machine> machines = arena::lbb_table_2(0);
+  const std::vector<double> logged{168, 168, 160};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double scale = balanced / lines()[i](logged[i]);
+    for (double& term : machines[i].time_ms) term *= scale;
+  }
+  const double slope = (even - balanced) / (128 - 16);
+  machines[3].time_ms = {balanced - 16 * slope, slope};
+
+  std::vector<Profile::Line> profile;
+  for (const arena::Machine& m : machines)
+    profile.push_back({"", {{m.time_ms[0] / 1000, m.time_ms[1] / 1000, 0, 0}}});
+  LbbOptions options;
+  options.profile = Profile(profile);
+  Lbb lbb(options);
+  Equal equal;
+  arena::Scenario epoch("", 512, 97, machines);
+  epoch.exchange_ms = 9220 / rounds;
+  const std::vector<arena::Round> ssgd = arena::play(epoch, equal), ours = arena::play(epoch, lbb);
+  const double ssgd_ms = arena::total_ms(ssgd), ours_ms = arena::total_ms(ours);
+  EXPECT_NEAR(ssgd_ms / 1000, ssgd_s, 0.01 * ssgd_s);
+  EXPECT_NEAR(ours_ms / 1000, lbb_s, 0.01 * lbb_s);
+  EXPECT_NEAR(100 * (1 - ours_ms / ssgd_ms), 64.57, 0.5);
+  const double once_ms = ssgd_ms - (rounds - 1) * epoch.exchange_ms;
+  EXPECT_NEAR(100 * (1 - ours_ms / once_ms), 59.07, 0.5);
 }
 
 }  // namespace

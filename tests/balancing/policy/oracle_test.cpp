@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Section 1.4 of the rules, the golden of the exact solver.
+// LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines.
 TEST(Oracle, KnowsTable2) {
   const arena::Scenario scenario("", 512, 1, arena::lbb_table_2());
   Oracle knowing(scenario.truth());

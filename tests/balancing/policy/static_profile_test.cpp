@@ -13,13 +13,13 @@ Request request_of(std::uint64_t positions, std::uint32_t workers) {
   return request;
 }
 
-// Section 1.2 of the rules: 512 by 100:80:40:20.
+// x_i = X v_i / sum v, by largest remainder: 213.3, 170.7, 85.3 and 42.7 of 512.
 TEST(Static, InProportionToSpeeds) {
   StaticProfile policy({.speeds = {100, 80, 40, 20}});
   EXPECT_THAT(policy.plan(request_of(512, 4)), ElementsAre(213, 171, 85, 43));
 }
 
-// Section 1.4 of the rules, on the emulator of LBB Table 2.
+// LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines.
 TEST(Static, ExactOnCurves) {
   StaticProfile policy({.curves = Profile({{"", {{5.896, 0.59308}}},
                                            {"", {{7.151, 0.58077}}},

@@ -21,7 +21,7 @@ TEST(Steelyard, TheFirstPlanIsEqual) {
   EXPECT_THAT(policy.plan({1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}}), Each(128u));
 }
 
-// The golden of the exact solver (section 1.4 of the rules) with nothing known beforehand.
+// LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines, with nothing known beforehand.
 TEST(Steelyard, FindsTheOptimumOfTable2InAFewRounds) {
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 30, arena::lbb_table_2(0)), policy);

@@ -52,7 +52,7 @@ Trace stationary(std::uint64_t seed, double noise) {
   return trace;
 }
 
-// Test 8 of the rules (section 18), first half: LB-BSP, Chen et al. 2020, the reason to choose NARX.
+// LB-BSP (Chen et al., SoCC 2020), the reason to choose NARX: what drives the speed is known in advance.
 TEST(Narx, BeatsLastAndEmaWhereTheCpuShareLeads) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Trace trace = led_by_cpu(seed, 0.03);
@@ -62,7 +62,7 @@ TEST(Narx, BeatsLastAndEmaWhereTheCpuShareLeads) {
   }
 }
 
-// Second half: where there is nothing to be learned it costs next to nothing.
+// And where there is nothing to be learned it costs next to nothing.
 TEST(Narx, IsNeverMuchWorseThanEmaOnAStationaryTrace) {
   for (const double noise : {0.01, 0.05, 0.2}) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {

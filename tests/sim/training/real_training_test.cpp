@@ -137,6 +137,7 @@ TEST(RealTrainings, LearnInEverySyncMode) {
     const Result result = simulate(scenario);
     EXPECT_EQ(to_json(result), to_json(simulate(scenario))) << sync;
     EXPECT_EQ(result.evaluations.size(), 40U) << sync;
+    EXPECT_EQ(result.evaluations.back().updates, result.updates) << sync << ": it ends with one";
     EXPECT_GT(result.evaluations.back().accuracy, 0.8) << sync;
   }
 }

@@ -1,0 +1,67 @@
+// Rounds of several global batches: events and draws go by batches, and the oracle knows all of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+using testing::ElementsAre;
+
+// Two epochs of ten batches of 120, by two workers that take 1 ms a sample.
+Scenario two_epochs(const std::string& sync, const std::string& policy) {
+  Scenario scenario = made(120, {{0, 1}, {0, 1}}, policy);
+  scenario.sync = sync;
+  scenario.rounds = 20;
+  scenario.epochs = 2;
+  scenario.samples_per_epoch = 10 * scenario.global_batch;
+  return scenario;
+}
+
+Event slow(Round from, Round to) {
+  Event event = on(1, from, to);
+  event.scale = 3;
+  return event;
+}
+
+// Half of the batches are slow on one of the two: 5 x 1 + 5 x 3 beside 10 x 1 a sample, so 40 and 80 of each.
+TEST(Batches, TheOracleLooksThroughTheWholeOfALongRound) {
+  for (const char* sync : {"local:10", "oneshot:epoch", "oneshot:end"}) {
+    Scenario scenario = two_epochs(sync, "oracle");
+    scenario.events = {slow(5, 10), slow(15, 20)};
+    const Result oracle = simulate(scenario, 1.0);
+    EXPECT_EQ(oracle.rounds[0].shares[0], 2 * oracle.rounds[0].shares[1]) << sync;
+    EXPECT_NEAR(oracle.total_s(), 20 * 0.080, 1e-3) << sync;
+    scenario.policy = "equal";
+    EXPECT_GT(simulate(scenario, 1.0).total_s(), 1.4 * oracle.total_s()) << sync;
+  }
+}
+
+// Four, four and two batches in an epoch: the third round of the first and the first of the second.
+TEST(Batches, RoundsOfLocalStepsDoNotSpanEpochs) {
+  Scenario scenario = two_epochs("local:4", "oracle");
+  scenario.events = {slow(8, 14)};
+  const Result oracle = simulate(scenario, 1.0);
+  ASSERT_EQ(oracle.rounds.size(), 6U);
+  EXPECT_THAT(oracle.rounds[1].shares, ElementsAre(240, 240));
+  EXPECT_THAT(oracle.rounds[2].shares, ElementsAre(180, 60));
+  EXPECT_THAT(oracle.rounds[3].shares, ElementsAre(360, 120));
+  EXPECT_THAT(oracle.rounds[4].shares, ElementsAre(240, 240));
+  EXPECT_NEAR(oracle.rounds[3].round_ms, 360, 1e-6);
+}
+
+// Without local steps a round is a batch.
+TEST(Batches, UnderBspTheyAreTheRounds) {
+  Scenario scenario = two_epochs("bsp", "oracle");
+  scenario.events = {slow(12, 13)};
+  const Result oracle = simulate(scenario, 1.0);
+  ASSERT_EQ(oracle.rounds.size(), 20U);
+  EXPECT_THAT(oracle.rounds[11].shares, ElementsAre(60, 60));
+  EXPECT_THAT(oracle.rounds[12].shares, ElementsAre(90, 30));
+  EXPECT_THAT(oracle.rounds[13].shares, ElementsAre(60, 60));
+}
+
+}  // namespace
+}  // namespace steelyard::sim

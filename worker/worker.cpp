@@ -43,8 +43,8 @@ void Worker::wake(Time now, Outbox& out) {
   if (lifeline_.due(now)) {
     if (lifeline_.joined()) {
       WorkerBeat beat{term_, {}};
-      for (const auto& [id, piece] : pieces_) {
-        if (piece.stage != Stage::done) beat.held.push_back(id);
+      for (const Piece& piece : pieces_) {
+        if (piece.stage != Stage::done) beat.held.push_back(piece.id());
       }
       out.send<ToScheduler>(scheduler_node, std::move(beat));
       if (next_.values && now - next_.asked > pull_patience) pull(now, out);
@@ -57,6 +57,11 @@ void Worker::wake(Time now, Outbox& out) {
 
 std::optional<Version> Worker::version() const {
   return current_.values ? std::optional(current_.version) : std::nullopt;
+}
+
+Worker::Piece* Worker::find(PieceId id) {
+  const auto place = std::ranges::lower_bound(pieces_, id, {}, &Piece::id);
+  return place != pieces_.end() && place->id() == id ? &*place : nullptr;
 }
 
 NodeId Worker::shard_of(std::uint32_t slice) const {
@@ -101,17 +106,17 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
 
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   if (start.term != term_ || shards_.empty() || !start.positions.valid() || start.positions.empty()) return;
-  const auto known = pieces_.find(start.piece);
-  if (known != pieces_.end()) {
-    if (known->second.report) out.send<ToScheduler>(scheduler_node, *known->second.report);  // it was lost
+  const auto place = std::ranges::lower_bound(pieces_, start.piece, {}, &Piece::id);
+  if (place != pieces_.end() && place->id() == start.piece) {
+    if (place->report) out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
     return;
   }
   if ((current_.values && start.round < current_.version) || pieces_.size() >= pieces_at_most)
     return;  // past
-  pieces_.emplace(start.piece, Piece{start, Stage::waiting, {}, std::nullopt});
+  pieces_.insert(place, Piece{start, Stage::waiting, {}, std::nullopt});
   compute_next(out);
   choose_next(now, out);
-  if (pieces_.at(start.piece).stage == Stage::waiting) announce(start, out);
+  if (find(start.piece)->stage == Stage::waiting) announce(start, out);
 }
 
 void Worker::announce(const Start& start, Outbox& out) {
@@ -131,7 +136,7 @@ void Worker::choose_next(Time now, Outbox& out) {
 std::optional<Version> Worker::next_exactly() const {
   std::optional<Version> wanted;
   bool trained = false;
-  for (const auto& [id, piece] : pieces_) {
+  for (const Piece& piece : pieces_) {
     const bool ahead = !current_.values || piece.start.round > current_.version;
     if (ahead) wanted = std::min(wanted.value_or(piece.start.round), piece.start.round);
     trained |= !ahead && piece.start.purpose == Purpose::train;
@@ -146,7 +151,7 @@ std::optional<Version> Worker::next_exactly() const {
 std::optional<Version> Worker::next_at_least() const {
   if (computing_) return std::nullopt;
   const Start* first = nullptr;
-  for (const auto& [id, piece] : pieces_) {
+  for (const Piece& piece : pieces_) {
     if (piece.stage != Stage::waiting) continue;
     if (first == nullptr || piece.start.round < first->round) first = &piece.start;
   }
@@ -163,7 +168,7 @@ void Worker::pull(Time now, Outbox& out) {
   next_.asked = now;
   Pull message{term_, next_.version, next_.ticket, {}};
   if (mode_.at_once) {
-    for (const auto& [id, piece] : pieces_) {
+    for (const Piece& piece : pieces_) {
       if (!piece.pushes.empty()) message.own.push_back({piece.start.round, piece.start.positions});
     }
   }
@@ -199,11 +204,11 @@ void Worker::turn_over(Outbox& out) {
   std::swap(current_, next_);
   next_.values.reset();
   current_.version = current_.lowest;
-  std::erase_if(pieces_, [&](const auto& entry) {
-    const bool acknowledged = mode_.at_once && entry.second.stage == Stage::done;
-    return acknowledged || entry.second.start.round < current_.version;
+  std::erase_if(pieces_, [&](const Piece& piece) {
+    const bool acknowledged = mode_.at_once && piece.stage == Stage::done;
+    return acknowledged || piece.start.round < current_.version;
   });
-  if (computing_ && !pieces_.contains(*computing_)) {
+  if (computing_ && find(*computing_) == nullptr) {
     out.send<ToCompute>(compute_node, Abandon{current_.version});
     computing_.reset();
   }
@@ -212,47 +217,46 @@ void Worker::turn_over(Outbox& out) {
 // The version is past: nothing can be computed from it, and nobody needs it to be.
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
   if (!next_.values || gone.wanted != next_.version) return;
-  std::erase_if(pieces_, [&](const auto& entry) { return entry.second.start.round <= gone.wanted; });
+  std::erase_if(pieces_, [&](const Piece& piece) { return piece.start.round <= gone.wanted; });
   next_.values.reset();
   choose_next(now, out);  // a piece of a later round may be waiting
 }
 
 void Worker::compute_next(Outbox& out) {
   if (computing_ || !current_.values) return;
-  auto next = pieces_.end();
-  for (auto it = pieces_.begin(); it != pieces_.end(); ++it) {
-    if (it->second.stage != Stage::waiting || !suits(it->second.start)) continue;
-    if (next == pieces_.end() || it->second.start.round < next->second.start.round) next = it;
+  Piece* next = nullptr;
+  for (Piece& piece : pieces_) {
+    if (piece.stage != Stage::waiting || !suits(piece.start)) continue;
+    if (next == nullptr || piece.start.round < next->start.round) next = &piece;
   }
-  if (next == pieces_.end()) return;
-  const Start& start = next->second.start;
-  next->second.stage = Stage::computing;
-  computing_ = next->first;
+  if (next == nullptr) return;
+  const Start& start = next->start;
+  next->stage = Stage::computing;
+  computing_ = next->id();
   current_.spent = current_.spent || start.purpose == Purpose::train;
   if (mode_.at_once && current_.spent) next_.values.reset();  // this piece would not be in it
   out.send<ToCompute>(compute_node, compute_of(start, current_.values));
 }
 
 void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
-  const auto piece = pieces_.find(final.piece);
-  if (piece == pieces_.end() || final.slice >= slices_.size()) return;
-  const Start& start = piece->second.start;
+  Piece* piece = find(final.piece);
+  if (piece == nullptr || final.slice >= slices_.size()) return;
+  const Start& start = piece->start;
   const double weight = mode_.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
-  piece->second.pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
-                                  final.values, mode_.at_once ? current_.steps[final.slice] : 0});
-  out.send<ToShard>(shard_of(final.slice), piece->second.pushes.back());
+  piece->pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
+                           final.values, mode_.at_once ? current_.steps[final.slice] : 0});
+  out.send<ToShard>(shard_of(final.slice), piece->pushes.back());
 }
 
 void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
   if (computing_ == computed.report.piece) computing_.reset();
-  const auto piece = pieces_.find(computed.report.piece);
-  if (piece != pieces_.end()) {
-    piece->second.stage = Stage::done;
-    piece->second.report = computed.report;
-    piece->second.report->term = term_;
-    out.send<ToScheduler>(scheduler_node, *piece->second.report);
+  if (Piece* piece = find(computed.report.piece)) {
+    piece->stage = Stage::done;
+    piece->report = computed.report;
+    piece->report->term = term_;
+    out.send<ToScheduler>(scheduler_node, *piece->report);
     // Nothing was pushed in an evaluation: should the report be lost, it can be computed again.
-    if (piece->second.start.purpose == Purpose::evaluate) pieces_.erase(piece);
+    if (piece->start.purpose == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   }
   compute_next(out);
   choose_next(now, out);
@@ -260,7 +264,7 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
 
 void Worker::handle(Time, NodeId, const Again& again, Outbox& out) {
   if (again.term != term_) return;
-  for (const auto& [id, piece] : pieces_) {
+  for (const Piece& piece : pieces_) {
     if (piece.start.round == again.round && piece.start.positions == again.positions) {
       push_again(piece, std::nullopt, out);
     }
@@ -287,7 +291,7 @@ void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
 // Whatever was on its way to that shard may be gone: say all of it again. The ledger drops what had arrived.
 void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
   if (lost.node.role != Role::shard) return;
-  for (const auto& [id, piece] : pieces_) push_again(piece, lost.node, out);
+  for (const Piece& piece : pieces_) push_again(piece, lost.node, out);
   if (next_.values) pull(now, out);
 }
 

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +69,8 @@ class Worker {
     Stage stage = Stage::waiting;
     std::vector<Push> pushes;      // said, and to be said again if need be
     std::optional<Report> report;  // once done
+
+    [[nodiscard]] PieceId id() const { return start.piece; }
   };
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
@@ -96,6 +97,7 @@ class Worker {
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
   void push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out);
+  [[nodiscard]] Piece* find(PieceId id);
   [[nodiscard]] NodeId shard_of(std::uint32_t slice) const;
 
   const Options options_;
@@ -111,7 +113,7 @@ class Worker {
 
   Held current_, next_;  // next_.values is null while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
-  std::map<PieceId, Piece> pieces_;
+  std::vector<Piece> pieces_;  // by id
   std::optional<PieceId> computing_;
 };
 

@@ -38,6 +38,7 @@ void Scheduler::issue(Time now, Work& work, Interval positions, unsigned refusal
     work.add(next_piece_++, {positions, std::nullopt, false, now, false, refusals});
     return;
   }
+  if (work.pieces().empty()) work.expect(wanted.workers.size());
   std::uint64_t hold = 0;
   for (const auto& worker : wanted.workers) hold += std::min(worker.most, positions.size());
   for (Position at = positions.begin; at < positions.end;) {

@@ -80,13 +80,14 @@ void Work::close_unreported() {
 }
 
 std::vector<Work::Part> Work::parts() const {
-  std::vector<Part> each;
+  std::vector<Part> each, parts;
+  each.reserve(pieces_.size());
+  parts.reserve(pieces_.size());
   for (const auto& [id, piece] : pieces_) {
     if (piece.told && piece.owner)
       each.push_back({*piece.owner, piece.positions.size(), piece.told->seconds});
   }
   std::ranges::stable_sort(each, {}, &Part::slot);
-  std::vector<Part> parts;
   for (const Part& part : each) {
     if (parts.empty() || parts.back().slot != part.slot) parts.push_back({part.slot, 0, 0});
     parts.back().samples += part.samples;

@@ -61,6 +61,7 @@ class Work {
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
   [[nodiscard]] bool owes(std::uint32_t owner) const { return !owed_by(owner).empty(); }
 
+  void expect(std::size_t pieces) { pieces_.reserve(pieces_.size() + pieces); }  // so many more
   void add(PieceId id, Piece piece);  // `id` is greater than any before, and than 0
   void remove(PieceId id);
   // All pieces for which `wanted` holds, by id: the caller may change the pieces while it walks the answer.

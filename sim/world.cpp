@@ -313,6 +313,7 @@ void World::record(const ToRecorder& message) {
   tally_.batches += done->passes * batches_in(done->positions.size());
   tally_.updates += mode_.at_once ? done->parts.size() : 1;
   std::vector<double> times;
+  times.reserve(done->parts.size());
   for (const RoundRecord::Part& part : done->parts) {
     const std::size_t worker = worker_in_.at(part.slot);
     round.shares[worker] += part.share;

@@ -1,7 +1,10 @@
 // Flat buffers that are used again: a buffer goes back to its pool when the last pointer to it
 // goes, on any thread.
+//
+// Once a buffer was made, taking it costs no allocation: what std::shared_ptr keeps about it lives beside it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,30 +19,56 @@ class BufferPool {
 
   // A buffer with whatever was in it before.
   std::shared_ptr<FloatBuffer> take() {
-    std::unique_ptr<FloatBuffer> buffer = shared_->take();
-    // The pool's store outlives the pool while any of its buffers is about.
-    return {buffer.release(), [shared = shared_](FloatBuffer* used) { shared->give_back(used); }};
+    Slot* slot = shared_->take();
+    return {&slot->buffer, [](FloatBuffer*) {}, Beside<FloatBuffer>{shared_, slot}};
   }
 
  private:
+  struct Slot {
+    explicit Slot(std::size_t floats) : buffer(floats) {}
+    FloatBuffer buffer;
+    alignas(std::max_align_t) std::byte book[64];  // the counts of the pointers to it
+  };
   struct Shared {
     explicit Shared(std::size_t floats) : size(floats) {}
 
-    std::unique_ptr<FloatBuffer> take() {
+    Slot* take() {
       const std::lock_guard lock(mutex);
-      if (free.empty()) return std::make_unique<FloatBuffer>(size);
-      std::unique_ptr<FloatBuffer> buffer = std::move(free.back());
+      if (free.empty()) return new Slot(size);
+      Slot* slot = free.back().release();
       free.pop_back();
-      return buffer;
+      return slot;
     }
-    void give_back(FloatBuffer* used) {
+    void give_back(Slot* used) {
       const std::lock_guard lock(mutex);
       free.emplace_back(used);
     }
 
     const std::size_t size;
     std::mutex mutex;  // protects free
-    std::vector<std::unique_ptr<FloatBuffer>> free;
+    std::vector<std::unique_ptr<Slot>> free;
+  };
+
+  // Where a pointer keeps its counts. These are the last to go, so it is they that give the buffer back.
+  template <class T>
+  struct Beside {
+    using value_type = T;
+    std::shared_ptr<Shared> shared;  // the store outlives the pool while any of its buffers is about
+    Slot* slot;
+
+    Beside(std::shared_ptr<Shared> store, Slot* its_slot) : shared(std::move(store)), slot(its_slot) {}
+    template <class U>
+    explicit Beside(const Beside<U>& other) : shared(other.shared), slot(other.slot) {}
+
+    T* allocate(std::size_t) {
+      static_assert(sizeof(T) <= sizeof(Slot::book));
+      return reinterpret_cast<T*>(slot->book);
+    }
+    void deallocate(T*, std::size_t) { shared->give_back(slot); }
+    template <class U>
+    bool operator==(const Beside<U>& other) const {
+      return slot == other.slot;
+    }
   };
 
   std::shared_ptr<Shared> shared_;

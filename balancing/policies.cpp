@@ -75,13 +75,14 @@ Made make_steelyard(const PolicyOptions& options) {
   SteelyardOptions chosen;
   chosen.least_gain = number_option(options, "least_gain", chosen.least_gain, 0, 1);
   chosen.caution = number_option(options, "caution", chosen.caution, 0, 10);
-  return std::make_unique<Steelyard>(chosen);
+  chosen.profile = curves_option(options, "profile_ms");
+  return std::make_unique<Steelyard>(std::move(chosen));
 }
 
 // Ordered as the help shows them: ours, baselines, published methods.
 const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = {
-      {"steelyard", {"least_gain", "caution"}, make_steelyard},
+      {"steelyard", {"least_gain", "caution", "profile_ms"}, make_steelyard},
       {"equal", {}, [](const PolicyOptions&) { return std::make_unique<Equal>(); }},
       {"static", {"speeds", "curves_ms"}, make_static},
       {"lb-bsp", {"predictor", "dead_band"}, make_lb_bsp},

@@ -2,64 +2,66 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace steelyard::balancing {
 namespace {
 
-constexpr double first_noise = 0.1, least_noise = 0.004;
+constexpr double first_noise = 0.05, least_noise = 0.004;
 constexpr double first_doubt = 0.3;                         // of the level: first rounds are often slow
 constexpr double noise_memory = 0.93, error_memory = 0.95;  // per round
 constexpr double clear_lead = 0.8;  // of the error of the level in use: only then another takes over
-constexpr double shape_drift = 2, least_shape_drift = 0.03;  // in units of the noise, and at least
-constexpr double odd = 2.5, far = 4;                         // deviations
-constexpr double least_odd = 0.03, least_far = 0.1;          // relative: less is never called odd, or far
-constexpr double jump_doubt = 0.7;                           // of the level after a sudden change
-constexpr double clear_load = 0.2;        // move of the load that makes a slow round no accident
+// Of the shape, for each of the levels: in units of the noise, and at least. Where times have stood still,
+// one that changes with the share is the shape's doing.
+constexpr std::array shape_drift{0.2, 1.0, 2.0}, least_shape_drift{0.005, 0.02, 0.03};
+constexpr double odd = 2.5, far = 4;                 // deviations
+constexpr double least_odd = 0.03, least_far = 0.1;  // relative: less is never called odd, or far
+constexpr double jump_doubt = 0.7;                   // of the level after a sudden change
+constexpr double least_pressure = 0.05;              // relative move of the free memory: less is none
+constexpr double clear_load = 0.2;                   // move of the load that makes a slow round no accident
+constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
 constexpr std::uint64_t calm_prior = 20;  // rounds, so that two onsets soon after the start are no rule
 constexpr double cold = 0.5;              // of the time per sample of the first batch: it was a cold one
+constexpr double clear_step = 0.05;       // of the logarithm of the time, known from the signal
 constexpr double nearly = 0.85;           // of a time known from before
 
 }  // namespace
 
-CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool believe) {
+CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, bool believe) {
+  jumped_ = false;
+  ++rounds_;
+  if (profile_) adopt_profile(batch.samples);
   if (empty()) {
-    first(batch, cpu);
+    first(batch, told);
     return Verdict::none;
   }
   calm_ += slow_ ? 0 : 1;
   // The first batch of all is a cold one as often as not. It counts only against a second that is slower.
   if (calm_ == 1 && batch.seconds / batch.samples < cold * std::exp(levels_[0].log_seconds) / unit_) {
-    first(batch, cpu);
+    first(batch, told);
     return Verdict::none;
   }
   const double units = batch.samples / unit_, seconds = batch.seconds;
-  // What the signal explains is part of the prediction and no surprise.
-  const double load = load_growth(cpu), known = signal_.gain() * load;
+  // What the signals explain is part of the prediction and no surprise.
+  const double load = load_growth(told), pressure = pressure_growth(told), known = foretold(told);
   go_to(units);
   const Verdict verdict = judge_last(seconds);
   const double deviation = std::hypot(std::sqrt(levels_[chosen_].variance), noise_);
-  listen(std::log(seconds / predicted()), cpu, deviation);
+  listen(std::log(seconds / predicted()), told, deviation);
   for (Level& level : levels_) level.log_seconds += known;
   shape_->scale(std::exp(known));
+  jumped_ = std::abs(known) > clear_step;
   const double surprise = std::log(seconds / predicted());
 
-  const bool is_far = std::abs(surprise) > std::max(far * deviation, least_far);
-  const bool is_odd = std::abs(surprise) > std::max(odd * deviation, least_odd);
+  // With few measurements the noise itself is a guess.
+  const double guess = 1 + guessing / static_cast<double>(rounds_);
+  const bool is_far = std::abs(surprise) > std::max(far * guess * deviation, least_far);
+  const bool is_odd = std::abs(surprise) > std::max(odd * guess * deviation, least_odd);
   if (is_odd && odd_ && odd_->surprise * surprise > 0) {
-    const Odd before = *odd_;
-    odd_.reset();
-    // Of two that agree the mean is more than each; otherwise one of them is an accident on top of the
-    // change, and what both have in common is the smaller one.
-    const double apart = std::abs(before.surprise - surprise);
-    const bool agree = before.held && apart < std::max(far * deviation, least_far);
-    const double smaller = std::min(std::abs(before.surprise), std::abs(surprise));
-    const double change = agree ? (before.surprise + surprise) / 2 : std::copysign(smaller, surprise);
-    jump(predicted() * std::exp(before.held ? change : surprise), surprise);
-    if (agree) settled_ = 2;
-    if (before.held) remember(change, load);
-    return before.held ? Verdict::lasted : verdict;
+    return follow_both(surprise, std::max(far * deviation, least_far), load) ? Verdict::lasted : verdict;
   }
-  const bool corroborated = signal_.explains(surprise, load);
+  const bool corroborated =
+      cpu_signal_.explains(surprise, load) || memory_signal_.explains(surprise, pressure);
   if (is_far && (believe || corroborated || was_as_fast(seconds))) {
     odd_.reset();
     believed_ = Odd{units, seconds, surprise, false};
@@ -74,18 +76,52 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, double cpu, bool belie
   return refuted ? Verdict::accident : verdict;
 }
 
-void CostFilter::first(TimedBatch batch, double cpu) {
+// Two odd times in a row, on the same side. True if the first was held: the change has lasted.
+bool CostFilter::follow_both(double surprise, double alike, double load) {
+  const Odd before = *std::exchange(odd_, std::nullopt);
+  // Of two that agree the mean is more than each; otherwise one of them is an accident on top of the change,
+  // and what both have in common is the smaller one. Of one that was not held a part was followed already.
+  const bool agree = std::abs(before.surprise - surprise) < alike;
+  const double smaller = std::min(std::abs(before.surprise), std::abs(surprise));
+  const double both = before.held ? (before.surprise + surprise) / 2 : surprise;
+  const double change = agree ? both : std::copysign(smaller, surprise);
+  jump(predicted() * std::exp(change), surprise);
+  if (agree && before.held) settled_ = 2;
+  if (before.held) remember(change, load);
+  return before.held;
+}
+
+void CostFilter::first(TimedBatch batch, const Signals& told) {
   unit_ = batch.samples;
   units_ = 1;
   shape_ = CostLine(1, batch.seconds);
   levels_.fill({std::log(batch.seconds), first_doubt * first_doubt, 0});
   noise_ = first_noise;
   settled_ = 1;
-  if (cpu >= 0) load_ = LeadingSignal::load(cpu);
+  if (told.cpu >= 0) load_ = LeadingSignal::load(told.cpu);
+  if (told.memory >= 0) memory_ = told.memory;
 }
 
-double CostFilter::load_growth(double cpu) const {
-  return cpu >= 0 && load_ >= 0 ? LeadingSignal::load(cpu) - load_ : 0;
+// As if a batch of this size had been measured before, and taken what the profile says.
+void CostFilter::adopt_profile(double samples) {
+  const Affine profile = *std::exchange(profile_, std::nullopt);
+  first({samples, profile(samples)}, {});
+  shape_ = CostLine::of_profile(profile.fixed, profile.per_sample * samples);
+}
+
+double CostFilter::load_growth(const Signals& now) const {
+  return now.cpu >= 0 && load_ >= 0 ? LeadingSignal::load(now.cpu) - load_ : 0;
+}
+
+// What a machine has free wanders a little all the time, and for no reason of ours.
+double CostFilter::pressure_growth(const Signals& now) const {
+  if (now.memory < 0 || memory_ < 0) return 0;
+  const double growth = LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(memory_);
+  return std::abs(growth) < least_pressure ? 0 : growth;
+}
+
+double CostFilter::foretold(const Signals& now) const {
+  return cpu_signal_.gain() * load_growth(now) + memory_signal_.gain() * pressure_growth(now);
 }
 
 double CostFilter::predicted() const { return std::exp(levels_[chosen_].log_seconds); }
@@ -119,14 +155,22 @@ void CostFilter::remember(double surprise, double load) {
   slow_ = onset || (slow_ && surprise > 0);
 }
 
+bool CostFilter::changing(const Signals& now) const {
+  return jumped_ || settled_ < 3 || std::abs(foretold(now)) > clear_step;
+}
+
 bool CostFilter::was_as_fast(double seconds) const {
   return fast_ && seconds < predicted() && seconds > nearly * (*fast_)(units_);
 }
 
-void CostFilter::listen(double surprise, double cpu, double deviation) {
-  if (!(cpu >= 0)) return;
-  if (load_ >= 0) signal_.observe(surprise, load_growth(cpu), deviation * deviation);
-  load_ = LeadingSignal::load(cpu);
+// The memory is asked about what the CPU share leaves unexplained: who takes the one takes the other as well.
+void CostFilter::listen(double surprise, const Signals& told, double deviation) {
+  const double variance = deviation * deviation, load = load_growth(told), pressure = pressure_growth(told);
+  if (told.cpu >= 0 && load_ >= 0) cpu_signal_.observe(surprise, load, variance);
+  const double rest = surprise - cpu_signal_.gain() * load;
+  if (told.memory >= 0 && memory_ >= 0) memory_signal_.observe(rest, pressure, variance);
+  if (told.cpu >= 0) load_ = LeadingSignal::load(told.cpu);
+  if (told.memory >= 0 && (memory_ < 0 || pressure != 0)) memory_ = told.memory;
 }
 
 void CostFilter::Level::update(double measured, double noise) {
@@ -148,7 +192,7 @@ void CostFilter::follow(double seconds) {
     if (k == chosen_) {
       // Only what the level's own doubt does not explain is noise.
       const double trust = noise_ * noise_ / (noise_ * noise_ + level.variance);
-      const double share = (1 - noise_memory) * trust;
+      const double share = std::max(1 - noise_memory, 1 / (guessing + static_cast<double>(rounds_))) * trust;
       noise_ = std::max(least_noise, std::sqrt((1 - share) * noise_ * noise_ + share * square));
     }
     level.update(measured, noise_);
@@ -156,12 +200,13 @@ void CostFilter::follow(double seconds) {
   const auto better = [](const Level& a, const Level& b) { return a.error < b.error; };
   const auto best = static_cast<std::size_t>(std::ranges::min_element(levels_, better) - levels_.begin());
   if (levels_[best].error < clear_lead * levels_[chosen_].error) chosen_ = best;
-  shape_->drift(std::max(shape_drift * noise_, least_shape_drift));
+  shape_->drift(std::max(shape_drift[chosen_] * noise_, least_shape_drift[chosen_]));
   shape_->update(units_, seconds, noise_);
 }
 
 void CostFilter::jump(double seconds, double surprise) {
   settled_ = 0;
+  jumped_ = true;
   if (surprise > 0 && (!fast_ || predicted() < (*fast_)(units_))) {
     const double scale = predicted() / shape_->at(units_);
     fast_ = {scale * shape_->fixed(), scale * shape_->slope()};
@@ -178,8 +223,8 @@ void CostFilter::jump(double seconds, double surprise) {
   shape_->update(units_, seconds, noise_);
 }
 
-Affine CostFilter::curve(double cpu_now) const {
-  const double scale = predicted() * std::exp(signal_.gain() * load_growth(cpu_now)) / shape_->at(units_);
+Affine CostFilter::curve(const Signals& now) const {
+  const double scale = predicted() * std::exp(foretold(now)) / shape_->at(units_);
   return {scale * shape_->fixed(), scale * shape_->slope() / unit_};
 }
 
@@ -198,14 +243,21 @@ void CostFilter::save(StateWriter& writer) const {
   writer.real(unit_).real(units_);
   shape_->save(writer);
   for (const Level& level : levels_) writer.real(level.log_seconds).real(level.variance).real(level.error);
-  writer.count(chosen_).real(noise_).real(load_);
-  signal_.save(writer);
+  writer.count(chosen_).real(noise_).real(load_).real(memory_);
+  cpu_signal_.save(writer);
+  memory_signal_.save(writer);
   for (const std::optional<Odd>& maybe : {odd_, believed_}) {
     writer.count(maybe ? 1 : 0);
     if (maybe)
       writer.real(maybe->units).real(maybe->seconds).real(maybe->surprise).count(maybe->held ? 1 : 0);
   }
-  writer.count(settled_).count(onsets_).count(calm_).count(slow_ ? 1 : 0).real(growth_);
+  writer.count(settled_)
+      .count(jumped_ ? 1 : 0)
+      .count(rounds_)
+      .count(onsets_)
+      .count(calm_)
+      .count(slow_ ? 1 : 0)
+      .real(growth_);
   writer.count(fast_ ? 1 : 0);
   if (fast_) writer.real(fast_->fixed).real(fast_->per_sample);
 }
@@ -225,7 +277,9 @@ void CostFilter::restore(StateReader& reader) {
   chosen_ = reader.count(speeds.size() - 1);
   noise_ = reader.real();
   load_ = reader.real();
-  signal_.restore(reader);
+  memory_ = reader.real();
+  cpu_signal_.restore(reader);
+  memory_signal_.restore(reader);
   for (std::optional<Odd>* maybe : {&odd_, &believed_}) {
     if (reader.count(1) == 0) continue;
     Odd one{};
@@ -234,6 +288,8 @@ void CostFilter::restore(StateReader& reader) {
     *maybe = one;
   }
   settled_ = reader.count();
+  jumped_ = reader.count(1) == 1;
+  rounds_ = reader.count();
   onsets_ = reader.count();
   calm_ = reader.count();
   slow_ = reader.count(1) == 1;

@@ -2,7 +2,7 @@
 //
 //   T(b) = level * shape(b) / shape(b of the last round)
 //
-// Six ideas, each for one thing that machines do:
+// Seven ideas, each for one thing that machines do:
 //  - shape: one line with a fixed and a variable part (cost_line.h) that takes drift for granted, since a
 //    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that cost
 //    nothing;
@@ -14,8 +14,9 @@
 //    two rounds run with the old split and no more. One round is enough if the CPU share moved as well, if
 //    the worker is as fast as it has been before, or if the caller says that sudden changes last here;
 //  - risk: how often it became slow in that way, and by how much;
-//  - leading signals: what the CPU share that was last told says about the time (leading_signal.h) is applied
-//    before that is measured.
+//  - leading signals: what the CPU share and the free memory that were last told say about the time
+//    (leading_signal.h) is applied before that is measured;
+//  - a profile, if there is one, is believed until something else is measured.
 //
 // A plain object of one thread; some 0.3 microseconds per measurement.
 #pragma once
@@ -34,17 +35,24 @@ class CostFilter {
   // What a measurement showed about sudden changes: nothing, that one lasted, that one was an accident.
   enum class Verdict { none, lasted, accident };
 
-  // A batch that is possible (policy/last_round.h); cpu is -1 if unknown. `believe`: changes last here.
-  Verdict observe(TimedBatch batch, double cpu, bool believe);
+  CostFilter() = default;
+  explicit CostFilter(const Affine& profile) : profile_(profile) {}  // seconds over samples, before any batch
+
+  // A batch that is possible (policy/last_round.h). `believe`: changes last here.
+  Verdict observe(TimedBatch batch, const Signals& told, bool believe);
 
   [[nodiscard]] bool empty() const { return !shape_; }
 
   // None of these before the first batch.
-  [[nodiscard]] Affine curve(double cpu_now) const;
+  [[nodiscard]] Affine curve(const Signals& now) const;
   [[nodiscard]] double doubt(double samples) const;  // relative deviation of the curve there
 
   // Whether two measurements agree on how it is since the last sudden change, or the start.
   [[nodiscard]] bool settled() const { return settled_ >= 2; }
+
+  // Whether one round may speak for itself: a sudden change was just followed, or is told by a signal, or too
+  // few measurements were seen since the last one, or the start, to say what is usual.
+  [[nodiscard]] bool changing(const Signals& now) const;
 
   // The danger that it becomes slow in the next round, all at once and lastingly, as it has before.
   struct Risk {
@@ -52,6 +60,8 @@ class CostFilter {
     double factor = 1;       // of its time, the last time it happened
   };
   [[nodiscard]] Risk risk() const;
+
+  [[nodiscard]] std::uint64_t rounds() const { return rounds_; }  // that it was measured in
 
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);
@@ -68,31 +78,39 @@ class CostFilter {
     bool held;        // kept from the estimates
   };
 
-  void first(TimedBatch batch, double cpu);
+  void first(TimedBatch batch, const Signals& told);
+  void adopt_profile(double samples);
   void go_to(double units);
   void follow(double seconds);
   void jump(double seconds, double surprise);
+  bool follow_both(double surprise, double alike, double load);
   void remember(double surprise, double load);
   Verdict judge_last(double seconds);
   [[nodiscard]] bool was_as_fast(double seconds) const;
-  void listen(double surprise, double cpu, double deviation);
-  [[nodiscard]] double load_growth(double cpu) const;
-  [[nodiscard]] double predicted() const;  // seconds at units_
+  void listen(double surprise, const Signals& told, double deviation);
+  [[nodiscard]] double load_growth(const Signals& now) const;      // of the CPU, since the last batch
+  [[nodiscard]] double pressure_growth(const Signals& now) const;  // of the memory
+  [[nodiscard]] double foretold(const Signals& now) const;         // growth of the logarithm of the time
+  [[nodiscard]] double predicted() const;                          // seconds at units_
 
   // Drift of the level per round, in units of the noise.
   static constexpr std::array<double, 3> speeds{0.03, 0.3, 1.5};
 
-  double unit_ = 1;  // samples of the first batch
+  std::optional<Affine> profile_;  // until the first batch
+  double unit_ = 1;                // samples of the first batch
   std::optional<CostLine> shape_;
   double units_ = 1;  // of the batch that the levels refer to
   std::array<Level, 3> levels_;
   std::size_t chosen_ = 0;
-  double noise_ = 0;  // relative deviation of a measurement
-  double load_ = -1;  // of the CPU at the last batch that told it; -1 if none did
-  LeadingSignal signal_;
+  double noise_ = 0;    // relative deviation of a measurement
+  double load_ = -1;    // of the CPU at the last batch that told it; -1 if none did
+  double memory_ = -1;  // MB, when it last moved; -1 if nobody told
+  LeadingSignal cpu_signal_, memory_signal_;
   std::optional<Odd> odd_, believed_;
+  bool jumped_ = false;         // by the last measurement
   std::uint64_t settled_ = 0;   // measurements followed since the last sudden change, or the start
   std::uint64_t onsets_ = 0;    // lasting changes to slower
+  std::uint64_t rounds_ = 0;    // measured
   std::uint64_t calm_ = 0;      // rounds in which one could have come
   bool slow_ = false;           // one has come and not gone yet
   double growth_ = 0;           // of the logarithm of the time in the last one

@@ -6,17 +6,24 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double first_fixed = 0.1, first_shape = 0.25, first_level = 0.3;  // relative to the first time
-constexpr double shape_drift = 0.003;                                       // relative, per round
+constexpr double first_fixed = 0.1, first_shape = 0.3, first_level = 0.3;  // relative to the first time
+constexpr double profile_shape = 0.1;
+constexpr double shape_drift = 0.003;                  // relative, per round
 constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
 constexpr double least_slope = 0.02;                   // of the time, per size of the batch
 
 }  // namespace
 
 CostLine::CostLine(double units, double seconds)
-    : fixed_(first_fixed * seconds), slope_((1 - first_fixed) * seconds / units) {
+    : CostLine(first_fixed * seconds, (1 - first_fixed) * seconds / units, units, first_shape * seconds) {}
+
+CostLine CostLine::of_profile(double fixed, double slope) {
+  return {fixed, slope, 1, profile_shape * (fixed + slope)};
+}
+
+CostLine::CostLine(double fixed, double slope, double units, double doubt) : fixed_(fixed), slope_(slope) {
   // Level: both states together. Shape: what one has more the other has less.
-  const double shape = std::pow(first_shape * seconds, 2), level = first_level * first_level;
+  const double shape = doubt * doubt, level = first_level * first_level;
   p00_ = shape + level * fixed_ * fixed_;
   p01_ = -shape / units + level * fixed_ * slope_;
   p11_ = shape / (units * units) + level * slope_ * slope_;

@@ -17,8 +17,10 @@ namespace steelyard::balancing {
 
 class CostLine {
  public:
-  // Through a first batch: a tenth of its time is taken for fixed, give or take a quarter.
+  // Through a first batch: a tenth of its time is taken for fixed, give or take three tenths.
   CostLine(double units, double seconds);
+  // The one that a profile says, give or take a tenth of its time; `slope` per unit, through a batch of one.
+  static CostLine of_profile(double fixed, double slope);
 
   void drift(double q);                                     // one round went by
   void update(double units, double seconds, double noise);  // noise: relative deviation of a measurement
@@ -35,6 +37,7 @@ class CostLine {
   void restore(StateReader& reader);
 
  private:
+  CostLine(double fixed, double slope, double units, double doubt);  // seconds of doubt about `fixed`
   void keep_signs(double units);
 
   double fixed_, slope_;    // seconds, seconds per unit

@@ -11,6 +11,8 @@
 namespace steelyard::balancing {
 namespace {
 
+constexpr double most_fixed = 0.99;  // of the time, of a line that touches
+
 double polynomial(const std::array<double, 4>& a, double b) {
   return a[0] + b * (a[1] + b * (a[2] + b * a[3]));
 }
@@ -31,6 +33,14 @@ double Cubic::operator()(double samples) const {
     if (turn > 0 && turn < samples) highest = std::max(highest, polynomial(terms, turn));
   }
   return highest;
+}
+
+Affine Cubic::near(double samples) const {
+  constexpr double reach = 0.05;  // of the samples, to both sides
+  const Cubic& self = *this;
+  const double rise = self((1 + reach) * samples) - self((1 - reach) * samples), time = self(samples);
+  const double fixed = std::clamp(time - rise / (2 * reach), 0.0, most_fixed * time);
+  return {fixed, (time - fixed) / samples};
 }
 
 Cubic fit_cubic(std::span<const TimedBatch> batches) {

@@ -18,6 +18,8 @@ struct Cubic {
   std::array<double, 4> terms{};  // seconds, low order first
 
   [[nodiscard]] double operator()(double samples) const;
+  // The line that touches it there, as far as such a line has no negative part. samples > 0.
+  [[nodiscard]] Affine near(double samples) const;
   friend bool operator==(const Cubic&, const Cubic&) = default;
 };
 

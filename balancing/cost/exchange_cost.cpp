@@ -7,42 +7,66 @@
 #include "core/stats.h"
 
 namespace steelyard::balancing {
+namespace {
 
-void ExchangeCost::observe(double seconds) {
+constexpr double far_away = 8, least_far = 0.3;  // in median distances, and of the median
+constexpr double alike = 0.3;                    // relative, of two that are far from the others
+
+}  // namespace
+
+void ExchangeCost::observe(double seconds, bool after_rest) {
   if (!(seconds >= 0) || !std::isfinite(seconds)) return;
+  if (seconds_.size() >= enough || changed_) {
+    const double last = seconds_.back(), middle = median();
+    const bool again = far(last) && (last - middle) * (seconds - middle) > 0 &&
+                       std::abs(last - seconds) <= alike * std::max(last, seconds);
+    if (far(seconds) && (again || after_rest)) {
+      seconds_.clear();
+      if (again) seconds_.push_back(last);
+      changed_ = true;
+    }
+  }
   seconds_.push_back(seconds);
   if (seconds_.size() > capacity) seconds_.pop_front();
+  if (seconds_.size() >= enough) changed_ = false;
 }
 
-bool ExchangeCost::known() const { return seconds_.size() >= enough; }
+double ExchangeCost::surely() const {
+  if (seconds_.size() < enough && !changed_) return 0;
+  // A deviation is 1.48 times the median distance, and the median's 1.25 times that of the mean.
+  const double deviation = 1.86 * spread() / std::sqrt(static_cast<double>(seconds_.size()));
+  return std::max(0.0, median() - 2 * deviation);
+}
 
 double ExchangeCost::median() const {
   return steelyard::median(std::vector<double>(seconds_.begin(), seconds_.end()));
 }
 
-double ExchangeCost::deviation() const {
+double ExchangeCost::spread() const {
   std::vector<double> away;
   const double middle = median();
   for (const double seconds : seconds_) away.push_back(std::abs(seconds - middle));
-  // A deviation is 1.48 times the median distance, and the median's 1.25 times that of the mean.
-  return 1.86 * steelyard::median(std::move(away)) / std::sqrt(static_cast<double>(seconds_.size()));
+  return steelyard::median(std::move(away));
 }
 
-double ExchangeCost::beyond(const ExchangeCost& least) const {
-  return std::max(0.0, median() - least.median() - 2 * std::hypot(deviation(), least.deviation()));
+bool ExchangeCost::far(double seconds) const {
+  const double middle = median();
+  return std::abs(seconds - middle) > std::max(far_away * spread(), least_far * middle);
 }
 
 void ExchangeCost::save(StateWriter& writer) const {
-  writer.count(seconds_.size());
+  writer.count(changed_ ? 1 : 0).count(seconds_.size());
   for (const double seconds : seconds_) writer.real(seconds);
 }
 
 void ExchangeCost::restore(StateReader& reader) {
+  changed_ = reader.count(1) == 1;
   seconds_.clear();
   for (std::uint64_t left = reader.count(capacity); left > 0; --left) {
     seconds_.push_back(reader.real());
     reader.require(seconds_.back() >= 0, "an exchange took less than no time");
   }
+  reader.require(!changed_ || !seconds_.empty(), "a link has changed, and nothing is known of it");
 }
 
 }  // namespace steelyard::balancing

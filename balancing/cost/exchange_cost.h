@@ -1,10 +1,12 @@
-// What a worker's link costs it in a round beyond its compute, as a typical value and how sure that is.
+// What a worker's link costs it in a round beyond what the best link of that round costs, as a typical value
+// and how sure that is.
 //
-// Over the last 15 rounds: median e, deviation of the median s = 1.86 MAD / sqrt(n) (for normal noise). A
-// round waits for all links alike; what moves shares is only what one costs more than the others, and of that
-// only what is surely there:
+// All wait for the last push alike, whoever made it; so only what one waited longer than who waited least in
+// the same round is its own link's doing. Over the last 15 rounds: median e, deviation of the median
+// s = 1.86 MAD / sqrt(n) (for normal noise); only what is surely there counts: max(0, e - 2 s).
 //
-//   extra_i = max(0, (e_i - e_j) - 2 hypot(s_i, s_j)),    j the worker with the smallest e
+// A link that has changed is known by two waits in a row that are far from the rest on the same side, or by
+// one if nothing was heard of it for long; then what was before is forgotten.
 #pragma once
 
 #include <deque>
@@ -15,19 +17,22 @@ namespace steelyard::balancing {
 
 class ExchangeCost {
  public:
-  void observe(double seconds);  // not negative; others are ignored
+  // Not negative; others are ignored. `after_rest`: the worker has not worked for a while.
+  void observe(double seconds, bool after_rest);
 
-  [[nodiscard]] bool known() const;  // after five
-  [[nodiscard]] double median() const;
-  [[nodiscard]] double beyond(const ExchangeCost& least) const;  // extra_i, seconds; both known
+  [[nodiscard]] double surely() const;  // seconds, to pull; 0 until it is known
 
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);
 
  private:
-  [[nodiscard]] double deviation() const;
+  [[nodiscard]] double median() const;
+  [[nodiscard]] double spread() const;  // median distance from the median
+  [[nodiscard]] bool far(double seconds) const;
+
   static constexpr std::size_t capacity = 15, enough = 5;
   std::deque<double> seconds_;
+  bool changed_ = false;  // the waits are those since a change: fewer will do
 };
 
 }  // namespace steelyard::balancing

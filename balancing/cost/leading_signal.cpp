@@ -19,6 +19,8 @@ constexpr double largest_growth = 3;  // deviations believed of a round without 
 
 double LeadingSignal::load(double cpu) { return -std::log(std::clamp(cpu, least_share, 1.0)); }
 
+double LeadingSignal::pressure(double memory) { return -std::log(std::max(memory, 1.0)); }
+
 void LeadingSignal::observe(double growth, double load_growth, double variance) {
   if (std::abs(load_growth) < clear_move) {
     const double expected = gain() * load_growth, most = largest_growth * std::sqrt(variance);

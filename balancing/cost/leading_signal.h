@@ -1,20 +1,29 @@
-// How much a worker's CPU share says about its time, learned on line:
+// How much a worker's CPU share, or the memory that others leave it, says about its time, learned on line:
 //
 //   ln(t_after / t_before) = -gain * ln(c_after / c_before)
 //
-// Gain 1: half the CPU, double the time. Gain 0: the number says nothing, as on a GPU. Regression through the
-// origin with a weak prior of 0 and slow forgetting; answers 0 until the gain is surely not 0, so a signal
-// that only jitters is never listened to.
+// with c the share or the megabytes. Gain 1: half of it, double the time. Gain 0: the number says nothing, as
+// on a GPU. Regression through the origin with a weak prior of 0 and slow forgetting; answers 0 until the
+// gain is surely not 0, so a signal that only jitters is never listened to.
 #pragma once
 
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
 
+// What a worker tells of its machine beside its times; -1: nothing.
+struct Signals {
+  double cpu = -1;     // share of it that is free, as measured
+  double memory = -1;  // MB available
+};
+
 class LeadingSignal {
  public:
   // -ln of the share: what time grows with. Shares of less than a twentieth count as that.
   static double load(double cpu);
+
+  // -ln of the megabytes: only differences mean anything.
+  static double pressure(double memory);
 
   // `growth` of the logarithm of the time beside that of the load; `variance` is the noise of the former.
   void observe(double growth, double load_growth, double variance);

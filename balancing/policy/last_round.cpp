@@ -1,5 +1,6 @@
 #include "balancing/policy/last_round.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace steelyard::balancing {
@@ -23,6 +24,7 @@ void LastRound::add(const Sample& sample) {
   Work& work = work_[sample.slot];
   work.samples += sample.samples;
   work.seconds += sample.seconds;
+  work.exchange = std::max(work.exchange, sample.exchange);
 }
 
 bool LastRound::take(const Request& request, const Split& split) {
@@ -47,7 +49,9 @@ std::uint64_t LastRound::samples() const {
 
 void LastRound::save(StateWriter& writer) const {
   writer.count(round_).count(taken_ ? 1 : 0).count(work_.size());
-  for (const auto& [slot, work] : work_) writer.count(slot).count(work.samples).real(work.seconds);
+  for (const auto& [slot, work] : work_) {
+    writer.count(slot).count(work.samples).real(work.seconds).real(work.exchange);
+  }
 }
 
 void LastRound::restore(StateReader& reader) {
@@ -59,6 +63,7 @@ void LastRound::restore(StateReader& reader) {
     Work& work = work_[slot];
     work.samples = reader.count();
     work.seconds = reader.real();
+    work.exchange = reader.real();
   }
 }
 

@@ -22,6 +22,7 @@ class LastRound {
   struct Work {
     std::uint64_t samples = 0;
     double seconds = 0;
+    double exchange = -1;  // the longest of its pieces; -1: unknown
   };
 
   void add(const Sample& sample);  // ignores what is not possible()

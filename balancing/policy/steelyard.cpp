@@ -1,28 +1,28 @@
 #include "balancing/policy/steelyard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "balancing/allocate/min_max.h"
 #include "balancing/policy/last_round.h"
 #include "balancing/policy/share_bounds.h"
+#include "balancing/policy/static_profile.h"
 
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "steelyard.2";
-constexpr std::uint64_t first_rest = 8, longest_rest = 1 << 20;  // rounds
-constexpr double rest_per_delay = 40;  // rounds of the first rest per round that a trial costs
-constexpr double rest_gain = 0.02;     // relative: a round must be faster by this much without a worker
+constexpr char title[] = "steelyard.3";
 
 }  // namespace
 
 void Steelyard::observe(const Sample& sample) {
   if (!possible(sample)) return;
   last_.add(sample);
-  if (sample.exchange >= 0) links_[sample.slot].observe(sample.exchange);
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
-  switch (workers_[sample.slot].observe(batch, sample.cpu, changes_last())) {
+  const auto profile = profiled_.find(sample.slot);
+  if (profile != profiled_.end()) workers_.try_emplace(sample.slot, profile->second.near(batch.samples));
+  switch (workers_[sample.slot].observe(batch, {sample.cpu, sample.memory}, changes_last())) {
     case CostFilter::Verdict::none:
       break;
     case CostFilter::Verdict::lasted:
@@ -38,6 +38,9 @@ bool Steelyard::changes_last() const { return lasted_ >= 2 && lasted_ >= 3 * acc
 
 std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
   forget_absent(request);
+  look_up(request);
+  if (last_.take(request, split_)) look_at_last_round();
+  if (workers_.empty() && !options_.profile.empty()) return profile_split(options_.profile, request);
   const std::vector<Affine> costs = curves(request);
   // Rounds of another length than those that are measured (the last of an epoch, an evaluation, what a lost
   // worker owed) are solved for themselves: a short one would send everybody with a fixed cost to rest.
@@ -47,7 +50,9 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
     return min_max(costs, workers_.empty() ? limits : with_rest(request, limits), request.positions);
   }
   const std::vector<Affine> cautious = insured(request, costs);
-  Shares best = solve(request, cautious);
+  Shares wish = solve(request, cautious);
+  Shares best = held_back(request, cautious, wish);
+  wish_ = Split::of(request, std::move(wish));
   if (worth_a_move(request, cautious, best)) split_ = Split::of(request, std::move(best));
   return split_.shares;
 }
@@ -58,6 +63,36 @@ void Steelyard::forget_absent(const Request& request) {
   std::erase_if(workers_, absent);
   std::erase_if(rests_, absent);
   std::erase_if(links_, absent);
+  std::erase_if(waited_, absent);
+  std::erase_if(profiled_, absent);
+}
+
+void Steelyard::look_up(const Request& request) {
+  if (options_.profile.empty()) return;
+  for (const WorkerView& worker : request.workers) {
+    profiled_.try_emplace(worker.slot, options_.profile.of(worker.name, worker.slot));
+  }
+}
+
+// What only shows when all times of a round are side by side: whose link is slower than the best, and for
+// whom alone the others waited.
+void Steelyard::look_at_last_round() {
+  double quickest = INFINITY, last = 0, second = 0;
+  std::uint32_t last_slot = 0;
+  for (const auto& [slot, work] : last_.work()) {
+    if (work.exchange < 0) return;  // where nobody tells what he waited for, rounds may not wait at all
+    quickest = std::min(quickest, work.exchange);
+  }
+  for (const auto& [slot, work] : last_.work()) {
+    const auto rest = rests_.find(slot);
+    links_[slot].observe(work.exchange - quickest,
+                         rest != rests_.end() && rest->second.trying && !rest->second.late);
+    const double seconds = work.seconds + 2 * links_[slot].surely();
+    second = std::max(second, std::min(last, seconds));
+    if (seconds > last) last = seconds, last_slot = slot;
+  }
+  if (last_.work().size() < 2) return;
+  for (const auto& [slot, work] : last_.work()) waited_[slot].observe(slot == last_slot ? last - second : 0);
 }
 
 std::vector<Affine> Steelyard::curves(const Request& request) const {
@@ -71,13 +106,17 @@ std::vector<Affine> Steelyard::curves(const Request& request) const {
   std::vector<Affine> all;
   for (const WorkerView& worker : request.workers) {
     const auto found = workers_.find(worker.slot);
-    all.push_back(found == workers_.end() ? Affine{} : found->second.curve(worker.cpu));
+    all.push_back(found == workers_.end() ? Affine{} : found->second.curve({worker.cpu, worker.memory}));
     if (found == workers_.end()) continue;
     kinds[worker.kind].add(all.back());
     anybody.add(all.back());
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].per_sample > 0) continue;
+    if (const auto profile = profiled_.find(request.workers[i].slot); profile != profiled_.end()) {
+      all[i] = profile->second.near(static_cast<double>(request.positions) / static_cast<double>(all.size()));
+      continue;
+    }
     const Sum& kind = kinds[request.workers[i].kind];
     // With nobody measured any curve will do, as long as it is the same for all.
     all[i] = kind.count > 0 ? kind.mean() : anybody.count > 0 ? anybody.mean() : Affine{0, 1};
@@ -87,94 +126,10 @@ std::vector<Affine> Steelyard::curves(const Request& request) const {
 }
 
 void Steelyard::add_exchange(const Request& request, std::vector<Affine>& curves) const {
-  const ExchangeCost* least = nullptr;
-  for (const auto& [slot, link] : links_) {
-    if (link.known() && (least == nullptr || link.median() < least->median())) least = &link;
-  }
-  if (least == nullptr) return;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const auto link = links_.find(request.workers[i].slot);
-    if (link == links_.end() || !link->second.known()) continue;
-    curves[i].fixed += 2 * link->second.beyond(*least);  // to pull, and to push
+    if (link != links_.end()) curves[i].fixed += 2 * link->second.surely();  // to pull, and to push
   }
-}
-
-Steelyard::Shares Steelyard::solve(const Request& request, const std::vector<Affine>& curves) {
-  std::vector<Bound> limits = share_bounds(request, still_resting(request, curves));
-  Shares all = min_max(curves, limits, request.positions);
-  if (!send_to_rest(request, curves, all, limits)) return all;
-  limits = share_bounds(request, still_resting(request, curves));
-  return min_max(curves, limits, request.positions);
-}
-
-// The slots that get nothing in this round. Whose time has come is tried: one round in which it must work.
-std::set<std::uint32_t> Steelyard::still_resting(const Request& request, const std::vector<Affine>& curves) {
-  std::set<std::uint32_t> resting;
-  const bool comparable = split_.same_workers(request);
-  const double now = comparable ? longest(curves, split_.shares) : 0;
-  for (std::size_t i = 0; i < request.workers.size(); ++i) {
-    const auto found = rests_.find(request.workers[i].slot);
-    if (found == rests_.end() || found->second.trying) continue;
-    const bool would_help = comparable && split_.shares[i] == 0 && curves[i](1) < now / 2;
-    if (request.round < found->second.until && !would_help) {
-      resting.insert(request.workers[i].slot);
-    } else {
-      found->second.trying = true;
-      found->second.until = request.round;
-    }
-  }
-  return resting;
-}
-
-// True if anybody new was sent to rest, compared with the split `all`.
-bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all,
-                             const std::vector<Bound>& limits) {
-  const Shares best = min_max(curves, with_rest(request, limits), request.positions);
-  const double without = longest(curves, best);
-  const bool faster = without < (1 - rest_gain) * longest(curves, all);
-  bool sent = false;
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    const std::uint32_t slot = request.workers[i].slot;
-    const auto known = workers_.find(slot);
-    const auto rest = rests_.find(slot);
-    const bool on_trial = rest != rests_.end() && rest->second.trying;
-    if (on_trial && rest->second.until == request.round) continue;  // it has not been measured yet
-    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() && known->second.settled() &&
-                        curves[i](1) * (1 - known->second.doubt(1)) > without;
-    if (faster && delays) {
-      const double delay = curves[i](1) / without - 1;
-      const auto first = static_cast<std::uint64_t>(std::min(rest_per_delay * delay, 1000.0));
-      const std::uint64_t interval =
-          on_trial ? std::min(longest_rest, 2 * rest->second.interval) : std::max(first_rest, first);
-      rests_[slot] = {request.round + interval, interval, false};
-      sent = true;
-    } else if (on_trial) {
-      rests_.erase(rest);
-    }
-  }
-  return sent;
-}
-
-bool Steelyard::worth_a_move(const Request& request, const std::vector<Affine>& curves,
-                             const Shares& best) const {
-  if (!split_.same_workers(request) || split_.total() != request.positions) return true;
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    const WorkerView& worker = request.workers[i];
-    const std::uint64_t share = split_.shares[i];
-    // Rests begin and end with the solution; bounds may have changed since.
-    if ((share == 0) != (best[i] == 0) || share > worker.most || (share > 0 && share < worker.least))
-      return true;
-  }
-  // The slowest of many is the one whose time was overestimated most, so the largest doubt counts. It is the
-  // doubt about the shares as they are: where the new ones lead is only learned by going there.
-  double doubt = 0;
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    const auto known = workers_.find(request.workers[i].slot);
-    if (split_.shares[i] == 0 || known == workers_.end()) continue;
-    doubt = std::max(doubt, known->second.doubt(static_cast<double>(split_.shares[i])));
-  }
-  const double now = longest(curves, split_.shares), then = longest(curves, best);
-  return now - then > std::max(options_.least_gain, options_.caution * doubt) * now;
 }
 
 std::string Steelyard::save() const {
@@ -191,10 +146,20 @@ std::string Steelyard::save() const {
   }
   writer.count(rests_.size());
   for (const auto& [slot, rest] : rests_) {
-    writer.count(slot).count(rest.until).count(rest.interval).count(rest.trying ? 1 : 0);
+    writer.count(slot)
+        .count(rest.until)
+        .count(rest.interval)
+        .count(rest.trying ? 1 : 0)
+        .count(rest.late ? 1 : 0);
+  }
+  writer.count(waited_.size());
+  for (const auto& [slot, waited] : waited_) {
+    writer.count(slot);
+    waited.save(writer);
   }
   last_.save(writer);
   split_.save(writer);
+  wish_.save(writer);
   return writer.count(lasted_).count(accidents_).str();
 }
 
@@ -210,11 +175,16 @@ void Steelyard::restore(const std::string& text) {
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     Rest& rest = restored.rests_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
     rest.until = reader.count();
-    rest.interval = reader.count(longest_rest);
+    rest.interval = reader.count();
     rest.trying = reader.count(1) == 1;
+    rest.late = reader.count(1) == 1;
+  }
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    restored.waited_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
   }
   restored.last_.restore(reader);
   restored.split_.restore(reader);
+  restored.wish_.restore(reader);
   restored.lasted_ = reader.count();
   restored.accidents_ = reader.count();
   reader.end();

@@ -12,16 +12,21 @@
 //    between two times too, if that is the lesser loss:
 //        E(x) = max T(x) + sum_i p_i lag max(0, f_i T_i(x_i) - max T(x)),
 //    with p_i the chance per round, f_i the factor of the last time, lag the rounds until it is believed;
-//  - on CPUs the share of the machine that was left at the last report moves the split without waiting for
-//    the time to confirm it, once it has been seen to matter. Memory is told too and not used;
+//  - on CPUs the share of the machine and the memory that were left at the last report move the split without
+//    waiting for the time to confirm it, once they have been seen to matter;
 //  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
 //    is tried again with one sample, at first after 8 rounds, or after 40 times the rounds that a trial costs
 //    if that is later, and each time after twice as many; or at once when its CPU share says that it would
 //    help. Because any one worker alone is a split too, the plan is never slower in its own model than the
 //    best single worker;
+//  - so does a worker for whom alone the rounds wait longer than its share is worth (cost/waited_for.h):
+//        L_i > max T without i - max T.
+//    It is called back after 64 rounds, and each time after twice as many, and has to be that late again;
 //  - whose link costs surely more than the others' (cost/exchange_cost.h) has that much less time to compute.
 //    It pushes as much as it pulls, so what it waits for its parameters counts twice;
-//  - a newcomer counts as the mean of those of its kind, and is known after its first round.
+//  - no share moves by more than a twentieth on the word of one round: the next one has to agree;
+//  - a newcomer counts as its profile says, or as the mean of those of its kind, and is known after its first
+//    round.
 #pragma once
 
 #include <map>
@@ -31,6 +36,8 @@
 #include "balancing/allocate/bounds.h"
 #include "balancing/cost/cost_filter.h"
 #include "balancing/cost/exchange_cost.h"
+#include "balancing/cost/profile.h"
+#include "balancing/cost/waited_for.h"
 #include "balancing/policy.h"
 #include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
@@ -40,11 +47,12 @@ namespace steelyard::balancing {
 struct SteelyardOptions {
   double least_gain = 0.003;  // relative, below which nothing moves whatever is known
   double caution = 0.25;      // of the doubt about the slowest worker's time; 0: always solve
+  Profile profile{};          // believed until something else is measured; may be empty
 };
 
 class Steelyard final : public Policy {
  public:
-  explicit Steelyard(SteelyardOptions options = {}) : options_(options) {}
+  explicit Steelyard(SteelyardOptions options = {}) : options_(std::move(options)) {}
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
@@ -57,30 +65,39 @@ class Steelyard final : public Policy {
     std::uint64_t until = 0;     // round of the next trial
     std::uint64_t interval = 0;  // rounds of this rest
     bool trying = false;         // it has a sample again, and is judged by it
+    bool late = false;           // not its curve, but how long the rounds waited for it sent it there
   };
   using Shares = std::vector<std::uint64_t>;
 
   void forget_absent(const Request& request);
+  void look_up(const Request& request);  // in the profile, if there is one
+  void look_at_last_round();             // as a whole, once all have reported
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
   void add_exchange(const Request& request, std::vector<Affine>& curves) const;
   // The curves with the risk of sudden slowness in them, where that pays.
   [[nodiscard]] std::vector<Affine> insured(const Request& request, std::vector<Affine> curves) const;
   // The exact split, after who has to rest was sent to rest and who is to be tried was called back.
   Shares solve(const Request& request, const std::vector<Affine>& curves);
-  [[nodiscard]] std::set<std::uint32_t> still_resting(const Request& request,
-                                                      const std::vector<Affine>& curves);
+  void call_back(const Request& request, const std::vector<Affine>& curves);
+  [[nodiscard]] std::set<std::uint32_t> resting() const;
   bool send_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all,
                     const std::vector<Bound>& limits);
+  bool send_the_late_to_rest(const Request& request, const std::vector<Affine>& curves, const Shares& all);
+  [[nodiscard]] Shares held_back(const Request& request, const std::vector<Affine>& curves,
+                                 Shares best) const;
   [[nodiscard]] bool worth_a_move(const Request& request, const std::vector<Affine>& curves,
                                   const Shares& best) const;
   [[nodiscard]] bool changes_last() const;
 
   SteelyardOptions options_;
   std::map<std::uint32_t, CostFilter> workers_;  // by slot, of those that were measured
+  std::map<std::uint32_t, Cubic> profiled_;      // by slot; of the job, and not of a checkpoint
   std::map<std::uint32_t, ExchangeCost> links_;  // by slot, where samples tell of it
+  std::map<std::uint32_t, WaitedFor> waited_;    // by slot, of those that worked
   std::map<std::uint32_t, Rest> rests_;          // by slot, of those that rest or did until lately
   LastRound last_;
   Split split_;                               // the last plan for a round of the usual length
+  Split wish_;                                // the best split when that was planned
   std::uint64_t lasted_ = 0, accidents_ = 0;  // sudden changes so far, of all workers
 };
 

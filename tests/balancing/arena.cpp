@@ -10,6 +10,11 @@
 #include "core/stats.h"
 
 namespace steelyard::balancing::arena {
+namespace {
+
+constexpr double machine_memory = 16'000;  // MB
+
+}  // namespace
 
 Scenario::Scenario(std::string its_name, std::uint64_t its_positions, std::uint64_t its_rounds,
                    std::vector<Machine> machines, std::uint64_t seed)
@@ -83,6 +88,23 @@ Scenario& Scenario::co_tenant(std::uint32_t slot, double mean_gap, double mean_l
   return *this;
 }
 
+Scenario& Scenario::link(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms) {
+  for (std::uint64_t k = from; k < std::min(to, rounds + 1); ++k) at(slot, k).link += ms;
+  return *this;
+}
+
+Scenario& Scenario::memory_tenant(std::uint32_t slot, double mean_gap, double mean_length, double left,
+                                  double factor) {
+  tells_memory_ = true;
+  Random random(hash(seed_, ++draws_));
+  for (std::uint64_t k = 1 + drawn(random, mean_gap); k <= rounds; k += drawn(random, mean_gap)) {
+    for (std::uint64_t length = drawn(random, mean_length); length > 0 && k <= rounds; --length, ++k) {
+      at(slot, k).memory = left, at(slot, k).scale *= factor;
+    }
+  }
+  return *this;
+}
+
 Scenario& Scenario::outlier(std::uint32_t slot, std::uint64_t round, double factor) {
   at(slot, round).outlier *= factor;
   return *this;
@@ -125,6 +147,9 @@ Request Scenario::request(std::uint64_t round) const {
     if (!state.present) continue;
     WorkerView worker{.slot = slot, .kind = machines_[slot].kind, .most = machines_[slot].most};
     if (worker.kind == "cpu") worker.cpu = state.cpu;
+    // What is free wanders by a percent or so, whoever is there.
+    const double wander = 0.01 * unit(hash(seed_, 0x3E30, slot, round));
+    if (worker.kind == "cpu" && tells_memory_) worker.memory = machine_memory * state.memory * (1 - wander);
     // Rounds are shorter than the ticks that processor time is counted in.
     const std::uint64_t draw = hash(seed_, 0x7E77, slot, round);
     if (machines_[slot].blind_meter && draw % 4 == 0) worker.cpu = unit(draw);
@@ -136,7 +161,7 @@ Request Scenario::request(std::uint64_t round) const {
 TrueCurves Scenario::truth() const {
   return [this](std::uint32_t slot, std::uint64_t round) -> Curve {
     return [=, this](std::uint64_t share) {
-      return time(slot, round, static_cast<double>(share), false) + machines_[slot].link_ms;
+      return time(slot, round, static_cast<double>(share), false) + link_ms(slot, round);
     };
   };
 }
@@ -172,6 +197,11 @@ std::vector<Round> play(const Scenario& scenario, Policy& policy) {
     round.shares = policy.plan(request);
     CHECK(std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0}) == request.positions,
           "shares do not sum to the round");
+    double last_push = 0;  // of the round before: all wait for it, each before its own pull
+    for (std::size_t i = 0; k > 1 && i < played.back().slots.size(); ++i) {
+      if (played.back().shares[i] > 0)
+        last_push = std::max(last_push, scenario.link_ms(played.back().slots[i], k - 1) / 2);
+    }
     for (std::size_t i = 0; i < request.workers.size(); ++i) {
       const WorkerView& worker = request.workers[i];
       const std::uint64_t share = round.shares[i];
@@ -179,9 +209,10 @@ std::vector<Round> play(const Scenario& scenario, Policy& policy) {
       round.slots.push_back(worker.slot);
       round.compute_ms.push_back(share > 0 ? scenario.time(worker.slot, k, static_cast<double>(share)) : 0);
       if (share == 0) continue;
-      const double link = scenario.link_ms(worker.slot), pull = (link + scenario.exchange_ms) / 2;
+      const double link = scenario.link_ms(worker.slot, k), pull = (link + scenario.exchange_ms) / 2;
       round.ms = std::max(round.ms, round.compute_ms.back() + link + scenario.exchange_ms);
-      policy.observe({worker.slot, k, share, round.compute_ms.back() / 1000, worker.cpu, -1, pull / 1000});
+      policy.observe({worker.slot, k, share, round.compute_ms.back() / 1000, worker.cpu, worker.memory,
+                      (last_push + pull) / 1000});
     }
     played.push_back(std::move(round));
   }
@@ -201,7 +232,7 @@ double best_single_ms(const Scenario& scenario, std::uint64_t from) {
     for (const WorkerView& worker : scenario.request(k).workers) {
       if (worker.most < scenario.positions) continue;
       round[worker.slot] = scenario.time(worker.slot, k, static_cast<double>(scenario.positions)) +
-                           scenario.link_ms(worker.slot) + scenario.exchange_ms;
+                           scenario.link_ms(worker.slot, k) + scenario.exchange_ms;
     }
     for (std::size_t slot = 0; slot < sums.size(); ++slot) {
       if (k >= from || std::isinf(round[slot])) sums[slot] += round[slot];

@@ -52,8 +52,12 @@ class Scenario {
                      double factor);
   Scenario& random_walk(std::uint32_t slot, double deviation, double lowest, double highest);
   Scenario& bursts(std::uint32_t slot, double mean_gap, double mean_length, double factor);
+  Scenario& link(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms);  // beyond link_ms
   Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length,
-                      double cpu);                                            // the worker sees it
+                      double cpu);  // the worker sees it
+  // The worker tells how little memory is left while it is so many times as slow.
+  Scenario& memory_tenant(std::uint32_t slot, double mean_gap, double mean_length, double left,
+                          double factor);
   Scenario& outlier(std::uint32_t slot, std::uint64_t round, double factor);  // noise: no oracle knows of it
   Scenario& warm_up(double factor);  // the first round of everybody takes so many times as long; noise too
   Scenario& kill(std::uint32_t slot, std::uint64_t round);
@@ -64,17 +68,20 @@ class Scenario {
   [[nodiscard]] Request request(std::uint64_t round) const;  // to > rounds is not asked for
   [[nodiscard]] TrueCurves truth() const;                    // refers to this scenario
   [[nodiscard]] Profile profile() const;                     // by slot, in seconds, of undisturbed machines
-  [[nodiscard]] double link_ms(std::uint32_t slot) const { return machines_[slot].link_ms; }
+  [[nodiscard]] double link_ms(std::uint32_t slot, std::uint64_t round) const {
+    return machines_[slot].link_ms + states_[slot][round].link;
+  }
   [[nodiscard]] std::size_t size() const { return machines_.size(); }
 
  private:
   struct State {
-    double scale = 1, add = 0, cpu = 1, outlier = 1;
+    double scale = 1, add = 0, cpu = 1, outlier = 1, link = 0, memory = 1;
     bool present = true;
   };
   State& at(std::uint32_t slot, std::uint64_t round) { return states_[slot][round]; }
 
   std::vector<Machine> machines_;
+  bool tells_memory_ = false;
   std::vector<std::vector<State>> states_;  // by slot and round
   std::uint64_t seed_, draws_ = 0;
 };

@@ -78,6 +78,13 @@ std::vector<Scenario> slow_patterns(std::uint64_t seed) {
   all.emplace_back("co-tenant, seen, 30 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 19)
       .co_tenant(0, 40, 30, 0.4)
       .co_tenant(2, 60, 30, 0.5);
+  all.emplace_back("memory, seen, 30 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 20)
+      .memory_tenant(0, 40, 30, 0.3, 2.5)
+      .memory_tenant(2, 60, 30, 0.4, 2);
+  all.emplace_back(with_exchange({"link, four times as slow", 512, 400, machines(four, 10), seed + 21}, 40))
+      .link(1, 100, 220, 120);
+  all.emplace_back(with_exchange({"link, eight times as slow", 512, 400, machines(four, 10), seed + 22}, 40))
+      .link(2, 100, 200, 280);
   return all;
 }
 
@@ -92,6 +99,9 @@ std::vector<Scenario> quick_patterns(std::uint64_t seed) {
   all.emplace_back("co-tenant, seen, 8 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 34)
       .co_tenant(0, 10, 8, 0.4)
       .co_tenant(1, 12, 8, 0.5);
+  all.emplace_back("memory, seen, 8 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 35)
+      .memory_tenant(0, 10, 8, 0.3, 2.5)
+      .memory_tenant(1, 12, 8, 0.4, 2);
   return all;
 }
 

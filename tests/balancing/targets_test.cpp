@@ -7,6 +7,7 @@
 #include "balancing/policies.h"
 #include "balancing/policy/lbb.h"
 #include "balancing/policy/static_profile.h"
+#include "balancing/policy/steelyard.h"
 #include "tests/balancing/patterns.h"
 
 namespace steelyard::balancing::arena {
@@ -21,13 +22,15 @@ std::unique_ptr<Policy> profiled_static(const Scenario& scenario) {
   return std::make_unique<StaticProfile>(StaticOptions{.curves = scenario.profile()});
 }
 
+std::unique_ptr<Policy> profiled_ours(const Scenario& scenario) {
+  return std::make_unique<Steelyard>(SteelyardOptions{.profile = scenario.profile()});
+}
+
 std::unique_ptr<Policy> profiled_lbb(const Scenario& scenario) {
   return std::make_unique<Lbb>(LbbOptions{.profile = scenario.profile()});
 }
 
-// Those who were told are compared from the second round on: the first is what the others need to measure
-// what these were told, and no policy without a profile divides it other than equally. Before a single device
-// ours has to be all the same, first round included.
+// Who is told the curves before the first round is compared with ours when it is told them too.
 void expect_at_least(double percent, std::vector<Scenario> (*patterns)(std::uint64_t)) {
   for (const std::uint64_t seed : seeds) {
     for (const Scenario& scenario : patterns(seed)) {
@@ -39,10 +42,11 @@ void expect_at_least(double percent, std::vector<Scenario> (*patterns)(std::uint
       for (const char* other : others) {
         EXPECT_GE(ours, percent_of_ideal(scenario, other) - 0.5) << scenario.name << ", " << other;
       }
-      const double later = 100 * total_ms(ideal, 2) / total_ms(rounds, 2);
+      const double told = 100 * total_ms(ideal) / total_ms(play(scenario, *profiled_ours(scenario)));
+      EXPECT_GE(told, percent) << scenario.name << ", with a profile, seed " << seed;
       for (const auto make : {profiled_static, profiled_lbb}) {
-        const double theirs = 100 * total_ms(ideal, 2) / total_ms(play(scenario, *make(scenario)), 2);
-        EXPECT_GE(later, theirs - 0.5) << scenario.name << (make == profiled_lbb ? ", lbb" : ", static");
+        const double theirs = 100 * total_ms(ideal) / total_ms(play(scenario, *make(scenario)));
+        EXPECT_GE(told, theirs - 0.5) << scenario.name << (make == profiled_lbb ? ", lbb" : ", static");
       }
       EXPECT_LE(total_ms(rounds), best_single_ms(scenario)) << scenario.name << ", seed " << seed;
     }
@@ -127,13 +131,11 @@ TEST(Targets, ShortRoundsOnRestlessMachines) {
     EXPECT_GE(ours, 100 * ideal / time(profiled_lbb) - 0.5) << name << ", lbb with a profile";
     double alone = 0;
     for (const std::uint64_t seed : draws) alone += best_single_ms(restless_patterns(seed)[i], 2);
-    // The ideal divides by the curves and does not know that two machines pause twice as often as one; nor
-    // does ours. On the crowded ones that costs more than the second machine brings.
-    if (name == "short rounds, crowded") {
-      EXPECT_LT(alone, ideal) << name << " needs no exemption any more";
-    } else {
-      EXPECT_GE(ours, 100 * ideal / alone) << name;
-    }
+    // On the crowded ones one alone is faster than the ideal, which does not know that two machines pause
+    // twice as often as one. Ours finds that out, which takes its rounds: in the second half it is nearly
+    // there.
+    const bool crowded = name == "short rounds, crowded";
+    EXPECT_GE(ours, 100 * ideal / alone * (crowded ? 0.95 : 1)) << name;
   }
 }
 
@@ -147,19 +149,30 @@ TEST(Targets, AHomogeneousClusterLosesNothing) {
   }
 }
 
-// Whatever one round of one worker says: nobody's share moves by more than 5 %.
+// Whatever one round of one worker says, large or small, late or early: nobody's share moves by more than 5 %
+// on its account. Compared with the round before and with the same run without it.
 TEST(Targets, OneOutlierMovesNobodyByMoreThanFivePercent) {
-  for (const double factor : {0.3, 1.5, 2.0, 4.0, 20.0}) {
-    for (std::uint32_t slot = 0; slot < 4; ++slot) {
-      Scenario scenario("outlier", 512, 70, lbb_table_2(), 5);
-      scenario.outlier(slot, 60, factor);
-      const auto policy = make_policy("steelyard");
-      const std::vector<Round> rounds = play(scenario, *policy);
-      for (std::size_t k = 60; k < 65; ++k) {
-        for (std::uint32_t i = 0; i < 4; ++i) {
-          const auto before = static_cast<double>(rounds[59].share(i));
-          EXPECT_NEAR(static_cast<double>(rounds[k].share(i)), before, std::max(1.0, 0.05 * before))
-              << "slot " << slot << " x " << factor << ", round " << k + 1;
+  for (const double noise : {0.005, 0.01, 0.02}) {
+    for (const std::uint64_t at : {8u, 10u, 14u, 20u, 40u, 60u}) {
+      const Scenario quiet("quiet", 512, 70, lbb_table_2(noise), 5);
+      const auto undisturbed = make_policy("steelyard");
+      const std::vector<Round> without = play(quiet, *undisturbed);
+      for (const double factor : {0.3, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3, 1.5, 2.0, 4.0, 20.0}) {
+        for (std::uint32_t slot = 0; slot < 4; ++slot) {
+          Scenario scenario("outlier", 512, 70, lbb_table_2(noise), 5);
+          scenario.outlier(slot, at, factor);
+          const auto policy = make_policy("steelyard");
+          const std::vector<Round> rounds = play(scenario, *policy);
+          for (std::size_t k = at; k < at + 5; ++k) {
+            for (std::uint32_t i = 0; i < 4; ++i) {
+              const auto before = static_cast<double>(rounds[at - 1].share(i));
+              const auto now = static_cast<double>(rounds[k].share(i));
+              const auto otherwise = static_cast<double>(without[k].share(i));
+              const double moved = std::min(std::abs(now - before), std::abs(now - otherwise));
+              EXPECT_LE(moved, std::max(1.0, 0.05 * before))
+                  << "slot " << slot << " x " << factor << " in round " << at << ", round " << k + 1;
+            }
+          }
         }
       }
     }
@@ -194,6 +207,17 @@ std::vector<std::uint64_t> steps_of(const Scenario& scenario, std::uint32_t slot
   return steps;
 }
 
+// Whether somebody else becomes slower or faster before the first has been followed: the shares go elsewhere.
+bool another_changes(const Scenario& scenario, std::uint32_t slot, std::uint64_t k) {
+  for (std::uint32_t other = 0; other < scenario.size(); ++other) {
+    const auto ms = [&](std::uint64_t round) { return scenario.time(other, round, 100, false); };
+    for (std::uint64_t round = k + 1; other != slot && round <= k + 2; ++round) {
+      if (std::abs(std::log(ms(round) / ms(round - 1))) > 0.2) return true;
+    }
+  }
+  return false;
+}
+
 // Two rounds may run with the old split. In the third the share of the struck worker has gone at least 0.7 of
 // the way from the old optimum to the new, and no more than a fifth too far. Who rests computes nothing, so
 // nobody can know that it is faster again until it is tried: no step of this kind. Returns the number of
@@ -205,7 +229,7 @@ std::size_t expect_steps_followed(const Scenario& scenario) {
   std::size_t found = 0;
   for (std::uint32_t slot = 0; slot < scenario.size(); ++slot) {
     for (const std::uint64_t k : steps_of(scenario, slot)) {
-      if (ours[k - 2].share(slot) == 0) continue;
+      if (ours[k - 2].share(slot) == 0 || another_changes(scenario, slot, k)) continue;
       const auto before = static_cast<double>(ideal[k - 2].share(slot));
       const double way = static_cast<double>(ideal[k + 1].share(slot)) - before;
       const double gone = static_cast<double>(ours[k + 1].share(slot)) - before;
@@ -244,7 +268,7 @@ TEST(Targets, TheSharesOfThePatternsFollowTheirSteps) {
       }
     }
   }
-  EXPECT_EQ(steps.size(), 8u);
+  EXPECT_EQ(steps.size(), 10u);
   for (const auto& [name, count] : steps) EXPECT_GE(count, 6u) << name;
 }
 

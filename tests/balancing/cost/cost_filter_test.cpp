@@ -20,19 +20,21 @@ struct Feed {
 
   Verdict one(double factor = 1, double samples = 0, double cpu = -1, bool believe = false) {
     const double b = samples > 0 ? samples : 80 + 40 * random.uniform();
-    return filter.observe({b, (fixed + slope * b) * factor * (1 + noise * random.normal())}, cpu, believe);
+    return filter.observe({b, (fixed + slope * b) * factor * (1 + noise * random.normal())}, {cpu}, believe);
   }
   void many(int rounds, double factor = 1) {
     for (int i = 0; i < rounds; ++i) one(factor);
   }
-  [[nodiscard]] double predicted(double samples, double cpu = -1) const { return filter.curve(cpu)(samples); }
+  [[nodiscard]] double predicted(double samples, double cpu = -1) const {
+    return filter.curve({cpu})(samples);
+  }
 };
 
 TEST(CostFilter, LearnsFixedCostAndSpeedApart) {
   Feed feed;
   feed.fixed = 0.05;
   for (int i = 0; i < 30; ++i) feed.one(1, i % 2 == 0 ? 40 : 160);
-  EXPECT_NEAR(feed.filter.curve(-1).fixed, 0.05, 0.01);
+  EXPECT_NEAR(feed.filter.curve({}).fixed, 0.05, 0.01);
   EXPECT_NEAR(feed.predicted(300), 0.35, 0.03);
 }
 
@@ -55,7 +57,7 @@ TEST(CostFilter, LearnsItsNoise) {
       feed.many(200);
       const double before = feed.predicted(100);
       const double growth = far ? std::max(0.12, 6 * noise) : 2 * noise;
-      feed.filter.observe({100, before * std::exp(growth)}, -1, false);
+      feed.filter.observe({100, before * std::exp(growth)}, {}, false);
       if (far) {
         EXPECT_NEAR(feed.predicted(100), before, 1e-12 * before) << noise;
       } else {
@@ -68,9 +70,9 @@ TEST(CostFilter, LearnsItsNoise) {
 TEST(CostFilter, AnAccidentChangesNothing) {
   Feed feed;
   feed.many(40);
-  const Affine before = feed.filter.curve(-1);
+  const Affine before = feed.filter.curve({});
   EXPECT_EQ(feed.one(5), Verdict::none);
-  EXPECT_NEAR(feed.filter.curve(-1)(100), before(100), 1e-12);
+  EXPECT_NEAR(feed.filter.curve({})(100), before(100), 1e-12);
   EXPECT_EQ(feed.one(), Verdict::accident);
   EXPECT_NEAR(feed.predicted(100), before(100), 0.03 * before(100));
 }
@@ -147,9 +149,9 @@ TEST(CostFilter, DriftInClosedLoopIsNotTakenForShape) {
     double level = 1;
     for (int i = 0; i < 400; ++i) {
       level = std::clamp(level * std::exp(0.03 * feed.random.normal()), 0.4, 2.5);
-      const Affine curve = feed.filter.curve(-1);
+      const Affine curve = feed.filter.curve({});
       feed.one(level, std::max(1.0, std::round((0.11 - curve.fixed) / curve.per_sample)));
-      ASSERT_GT(feed.filter.curve(-1).per_sample, 0.0004 * level) << "seed " << seed << ", round " << i;
+      ASSERT_GT(feed.filter.curve({}).per_sample, 0.0004 * level) << "seed " << seed << ", round " << i;
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "core/random.h"
 
@@ -11,25 +12,18 @@ namespace {
 
 ExchangeCost after(const std::vector<double>& seconds) {
   ExchangeCost cost;
-  for (const double s : seconds) cost.observe(s);
+  for (const double s : seconds) cost.observe(s, false);
   return cost;
 }
 
 TEST(ExchangeCost, FiveAreEnough) {
-  ExchangeCost cost;
-  for (int i = 0; i < 4; ++i) cost.observe(1);
-  EXPECT_FALSE(cost.known());
-  cost.observe(1);
-  EXPECT_TRUE(cost.known());
-}
-
-TEST(ExchangeCost, TheDifferenceWithoutNoiseCountsInFull) {
-  EXPECT_DOUBLE_EQ(after({3, 3, 3, 3, 3}).beyond(after({1, 1, 1, 1, 1})), 2);
-  EXPECT_DOUBLE_EQ(after({1, 1, 1, 1, 1}).beyond(after({1, 1, 1, 1, 1})), 0);
+  EXPECT_EQ(after({1, 1, 1, 1}).surely(), 0);
+  EXPECT_DOUBLE_EQ(after({1, 1, 1, 1, 1}).surely(), 1);
 }
 
 TEST(ExchangeCost, PausesDoNotCount) {
-  EXPECT_DOUBLE_EQ(after({1, 1, 90, 1, 1, 1, 1, 40, 1, 1}).beyond(after({1, 1, 1, 1, 1})), 0);
+  EXPECT_DOUBLE_EQ(after({0, 0, 90, 0, 0, 0, 0, 40, 0, 0}).surely(), 0);
+  EXPECT_DOUBLE_EQ(after({2, 2, 90, 2, 2, 2, 2, 40, 2, 2}).surely(), 2);
 }
 
 // Two links that are alike, in rounds whose exchange varies by a third: next to nothing is left of the noise.
@@ -37,20 +31,45 @@ TEST(ExchangeCost, NoiseIsNoDifference) {
   Random random(5);
   double extra = 0, largest = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    ExchangeCost a, b;
-    for (int i = 0; i < 15; ++i)
-      a.observe(std::exp(0.3 * random.normal())), b.observe(std::exp(0.3 * random.normal()));
-    const double beyond = a.median() > b.median() ? a.beyond(b) : b.beyond(a);
-    extra += beyond / 300, largest = std::max(largest, beyond);
+    ExchangeCost cost;
+    for (int i = 0; i < 15; ++i) {
+      const double ours = std::exp(0.3 * random.normal()), theirs = std::exp(0.3 * random.normal());
+      cost.observe(std::max(0.0, ours - theirs), false);
+    }
+    extra += cost.surely() / 300, largest = std::max(largest, cost.surely());
   }
   EXPECT_LT(extra, 0.03);
-  EXPECT_LT(largest, 0.4);
+  EXPECT_LT(largest, 0.7);
+}
+
+TEST(ExchangeCost, TwoInARowAreAChange) {
+  std::vector<double> seconds(15, 1.0);
+  seconds.push_back(4);
+  EXPECT_DOUBLE_EQ(after(seconds).surely(), 1) << "one may be an accident";
+  seconds.push_back(4);
+  EXPECT_DOUBLE_EQ(after(seconds).surely(), 4);
+  seconds.push_back(1);
+  EXPECT_NEAR(after(seconds).surely(), 4, 1e-9);
+  seconds.push_back(1);
+  EXPECT_NEAR(after(seconds).surely(), 1, 1e-9) << "and back";
+}
+
+TEST(ExchangeCost, OneAfterARestIsAChange) {
+  ExchangeCost cost = after(std::vector<double>(15, 4.0));
+  cost.observe(0, true);
+  EXPECT_EQ(cost.surely(), 0);
+}
+
+TEST(ExchangeCost, OneAfterARestThatIsAsBeforeIsNone) {
+  ExchangeCost cost = after(std::vector<double>(15, 4.0));
+  cost.observe(4.2, true);
+  EXPECT_DOUBLE_EQ(cost.surely(), 4);
 }
 
 TEST(ExchangeCost, WhatCannotBeIsIgnored) {
   ExchangeCost cost = after({1, 1, 1, 1, 1});
-  for (const double s : {-1.0, double(NAN), double(INFINITY)}) cost.observe(s);
-  EXPECT_DOUBLE_EQ(cost.median(), 1);
+  for (const double s : {-1.0, double(NAN), double(INFINITY)}) cost.observe(s, true);
+  EXPECT_DOUBLE_EQ(cost.surely(), 1);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#include "balancing/cost/waited_for.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr double memory = 0.998;      // per round
+constexpr double enough = 40;         // rounds
+constexpr double after_a_rest = 0.5;  // of what was known before it
+constexpr double clearly = 1.2;       // deviations of the mean
+
+}  // namespace
+
+void WaitedFor::observe(double seconds) {
+  weight_ = memory * weight_ + 1;
+  sum_ = memory * sum_ + seconds;
+  squares_ = memory * squares_ + seconds * seconds;
+}
+
+double WaitedFor::surely() const {
+  if (weight_ < enough) return 0;
+  const double mean = sum_ / weight_, variance = std::max(0.0, squares_ / weight_ - mean * mean);
+  return std::max(0.0, mean - clearly * std::sqrt(variance / weight_));
+}
+
+void WaitedFor::doubt() { weight_ *= after_a_rest, sum_ *= after_a_rest, squares_ *= after_a_rest; }
+
+void WaitedFor::restore(StateReader& reader) {
+  weight_ = reader.real(), sum_ = reader.real(), squares_ = reader.real();
+  reader.require(weight_ >= 0 && sum_ >= 0 && squares_ >= 0, "a round waited less than no time");
+}
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,31 @@
+// How long the rounds waited for a worker alone: what they would have gained without it, had the others not
+// had to do its share.
+//
+//   L(k) = t_i(k) - max_{j != i} t_j(k) where i was the last of all, else 0
+//
+// Curves tell how long a worker takes as a rule. Who is often interrupted is late more often than its curve
+// says, and two who are interrupted hold up more rounds than one; that is in L, and in no curve. Mean and
+// error of the mean, with forgetting.
+#pragma once
+
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+
+class WaitedFor {
+ public:
+  void observe(double seconds);  // L of one round
+
+  // The mean that is exceeded most likely: it less its own deviation. 0 until enough rounds were seen.
+  [[nodiscard]] double surely() const;
+
+  void doubt();  // it is to be seen again whether that is still so
+
+  void save(StateWriter& writer) const { writer.real(weight_).real(sum_).real(squares_); }
+  void restore(StateReader& reader);
+
+ private:
+  double weight_ = 0, sum_ = 0, squares_ = 0;  // rounds, L and its square
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,56 @@
+#include "balancing/cost/waited_for.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/random.h"
+
+namespace steelyard::balancing {
+namespace {
+
+// Every twentieth round is interrupted for an exponential time of mean 1.
+WaitedFor after(int rounds, std::uint64_t seed) {
+  Random random(seed);
+  WaitedFor waited;
+  for (int i = 0; i < rounds; ++i) {
+    waited.observe(random.uniform() < 0.05 ? -std::log(1 - random.uniform()) : 0);
+  }
+  return waited;
+}
+
+TEST(WaitedFor, NothingIsSaidOfAFewRounds) {
+  WaitedFor waited;
+  for (int i = 0; i < 30; ++i) waited.observe(1);
+  EXPECT_EQ(waited.surely(), 0);
+  for (int i = 0; i < 30; ++i) waited.observe(1);
+  EXPECT_NEAR(waited.surely(), 1, 1e-6);
+}
+
+TEST(WaitedFor, ComesNearTheMeanFromBelow) {
+  double early = 0, late = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    early += after(60, seed).surely() / 100, late += after(3000, seed).surely() / 100;
+  }
+  EXPECT_LT(early, late);
+  EXPECT_GT(late, 0.025);
+  EXPECT_LT(late, 0.05);
+}
+
+TEST(WaitedFor, OneLongWaitIsNoRule) {
+  WaitedFor waited;
+  for (int i = 0; i < 100; ++i) waited.observe(i == 50 ? 1000 : 0);
+  EXPECT_EQ(waited.surely(), 0);
+}
+
+TEST(WaitedFor, DoubtTakesCertaintyAndLeavesTheMean) {
+  WaitedFor waited;
+  for (int i = 0; i < 400; ++i) waited.observe(i % 2);
+  const double before = waited.surely();
+  waited.doubt();
+  EXPECT_LT(waited.surely(), before);
+  EXPECT_GT(waited.surely(), 0.3);
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

@@ -1,0 +1,45 @@
+// The CPU share as the scheduler knows it when it plans: that of the last report, a round late. LB-BSP (Chen
+// et al., SoCC 2020) has it in time, and narx_test.cpp says what it is worth then.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "balancing/predict/predictors.h"
+#include "core/random.h"
+
+namespace steelyard::balancing {
+namespace {
+
+// Root mean square error where a co-tenant comes or goes every dozen rounds.
+double rmse(const std::string& name, std::uint64_t seed, bool late) {
+  const std::unique_ptr<Predictor> predictor = make_predictor(name, 1);
+  Random random(seed);
+  double squares = 0, cpu = 0.9;
+  constexpr int warm_up = 64, length = 800;
+  for (int k = 0; k < length; ++k) {
+    const double before = cpu;
+    if (random.below(12) == 0) cpu = 0.25 + 0.7 * random.uniform();
+    const double speed = 400 * cpu * (1 + 0.03 * random.normal());
+    if (k >= warm_up) squares += std::pow(predictor->predict(late ? before : cpu, -1) - speed, 2);
+    predictor->observe(speed, cpu, -1);
+  }
+  return std::sqrt(squares / (length - warm_up));
+}
+
+// Late it is worth next to nothing, and does no harm: what it says is what the last speed says.
+TEST(LateSignals, LeaveNarxAsGoodAsTheLastValue) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const double last = rmse("last", seed, true);
+    EXPECT_LT(rmse("narx", seed, false), 0.5 * last) << "seed " << seed;
+    EXPECT_NEAR(rmse("narx", seed, true) / last, 1, 0.1) << "seed " << seed;
+  }
+}
+
+TEST(LateSignals, HelpNarxMoreThanAnAverage) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    EXPECT_LT(rmse("narx", seed, true), 0.9 * rmse("ema", seed, true)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::balancing

@@ -39,12 +39,19 @@ struct Sample {
   double exchange = -1;
 };
 
+// How a share is gone through where local steps are taken: so many times, each in so many batches. What a
+// batch costs whatever its size, it costs once for each.
+struct Walk {
+  std::uint64_t passes = 1, steps = 1;
+};
+
 // The round to be divided. The last round of an epoch is shorter, and workers come and go between requests.
 struct Request {
   std::uint64_t round = 0;
   std::uint64_t positions = 0;
   std::vector<WorkerView> workers;  // the living, ordered by slot; at least one
   std::uint64_t epoch = 0;          // counted from 1; 0 if unknown
+  Walk walk{};
 };
 
 class Policy {

@@ -2,13 +2,19 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <limits>
+
 #include "cli/job_file.h"
 #include "cli/launch/hosts_file.h"
+#include "cli/near_match.h"
 #include "cli/scenario_file.h"
 #include "core/error.h"
 #include "core/level.h"
 #include "nn/cuda_devices.h"
+#include "sim/simulation.h"
 #include "wire/codec.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -34,6 +40,10 @@ The roles by hand, in any order, on one machine or several:
 constexpr const char* exit_codes = R"(Exit codes:
   0 finished   1 training failed   2 wrong usage   69 a peer could not be reached   74 file or disk
   75 ended on request, resume later   76 another release or another job   78 wrong configuration)";
+
+// CLI11 reads -1 as a very large number, and one that is too large as the largest.
+const CLI::Validator natural =
+    CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
 
 void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides) {
   app.add_option("job", file, "the job file (TOML); `steelyard help job` describes it")->required();
@@ -122,7 +132,8 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
       ->allow_extra_args(false);
   app.add_option("--slow", it.slow, "compute so many times slower, to try out unequal machines")
       ->check(CLI::Range(1.0, 1e6));
-  app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)");
+  app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)")
+      ->check(natural);
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
   app.footer(
       "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
@@ -176,9 +187,12 @@ void add_simulate(CLI::App& parent, SimulateCommand& it) {
   CLI::App& app = *parent.add_subcommand("simulate", "run a scenario: the same machines in virtual time");
   app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
       ->required();
-  app.add_option("--policy", it.policy, "who divides the batch (default: as the scenario says)");
-  app.add_option("--sync", it.sync, "when a round is over (default: as the scenario says)");
-  app.add_option("--seed", it.seed, "of all that is random (default: as the scenario says)");
+  app.add_option(
+      "--policy", it.policy,
+      "who divides the batch: " + joined(sim::simulated_policies()) + " (default: as the scenario says)");
+  app.add_option("--sync", it.sync,
+                 "when a round is over: " + sync_choices() + " (default: as the scenario says)");
+  app.add_option("--seed", it.seed, "of all that is random (default: as the scenario says)")->check(natural);
   app.add_option("--json", it.json, "write every round to this file; - for standard output");
   app.footer("Example: steelyard simulate examples/scenarios/lbb_table2.toml --policy lbb");
 }
@@ -188,15 +202,19 @@ void add_compare(CLI::App& parent, CompareCommand& it) {
       "compare", "run jobs or scenarios under many policies and sync modes, and show a table");
   app.add_option("file", it.files, "jobs, which train as real processes, and scenarios (TOML)")->required();
   app.add_option("--policies", it.policies,
-                 "comma-separated; equal/ssp:2 is a policy with a sync mode of its own (default: all)");
+                 "comma-separated, of " + joined(sim::simulated_policies()) +
+                     " (oracle: scenarios only); equal/ssp:2 is a policy with a sync mode of its own "
+                     "(default: all)");
   app.add_option("--sync", it.sync,
-                 "sync modes, comma-separated, each with each policy (default: as the file says)");
+                 "sync modes, comma-separated, each with each policy: " + sync_choices() +
+                     " (default: as the file says)");
   app.add_option("--repeats", it.repeats, "runs of each, A B C A B C; the table has medians")
       ->check(CLI::Range(1, 1000));
   app.add_option("--target", it.target,
                  "measure the time to this accuracy, as in 0.85 (default: the job's target_accuracy)")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--seed", it.seed, "of the first repeat; the next has the next (default: as the file says)");
+  app.add_option("--seed", it.seed, "of the first repeat; the next has the next (default: as the file says)")
+      ->check(natural);
   app.add_option("--set", it.overrides,
                  "replace a key of the job file, as in train.epochs=3; may be repeated")
       ->type_name("KEY=VALUE")
@@ -214,14 +232,49 @@ void add_compare(CLI::App& parent, CompareCommand& it) {
       "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
 }
 
-std::string help_topic(const CLI::App& app, const std::string& topic) {
+// The command at hand, or all of it.
+const CLI::App& command_of(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
+}
+
+// What CLI11 says, the nearest word that there is, and where the others are listed.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = command_of(app);
+  const bool top = &command == &app;
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const CLI::App* other : app.get_subcommands({})) {
+    if (top) known.push_back(other->get_name());
+  }
+  std::string near, unknown;
+  for (const std::string& word : command.remaining()) {
+    if (unknown.empty() && (top || word.starts_with("-"))) unknown = word.substr(0, word.find('='));
+  }
+  if (!unknown.empty()) near = did_you_mean(unknown, known);
+  // What is missing is often behind an option that was not understood.
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string text =
+      missing && !unknown.empty() ? "there is no option " + unknown : std::string(error.what());
+  return text + near + "; `steelyard " + (top ? "" : command.get_name() + " ") +
+         "--help` tells what there is";
+}
+
+// `all` is the help of the whole: once a command is chosen, CLI11 gives that of the command for it.
+std::string help_topic(const CLI::App& app, const std::string& topic, const std::string& all) {
+  if (topic.empty()) return all;
   if (topic == "job") return describe_keys();
   if (topic == "scenario") return describe_scenario();
   if (topic == "hosts") return describe_hosts();
+  std::vector<std::string> known{"job", "scenario", "hosts"};
   for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == topic) return command->help();
+    if (command->get_name() == topic) return command->help("steelyard");
+    if (!command->get_group().empty()) known.push_back(command->get_name());
   }
-  return app.help();
+  throw Failure(ExitCode::usage, "help " + topic + ": there is no such topic" + did_you_mean(topic, known) +
+                                     " (there are: " + joined(known) + ")");
 }
 
 }  // namespace
@@ -264,13 +317,14 @@ Command read_command_line(int argc, const char* const* argv) {
   CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
   help.add_option("topic", topic, "a command, or: job, scenario, hosts");
 
+  const std::string all = app.help();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    return TextCommand{chosen.empty() ? app.help() : chosen.front()->help()};
+    const CLI::App& command = command_of(app);
+    return TextCommand{&command == &app ? all : command.help("steelyard")};
   } catch (const CLI::ParseError& error) {
-    throw Failure(ExitCode::usage, std::string(error.what()) + "; `steelyard --help` tells what there is");
+    throw Failure(ExitCode::usage, complaint(app, error));
   }
   if (version) return TextCommand{version_text()};
   if (app.got_subcommand("train")) return train;
@@ -282,7 +336,7 @@ Command read_command_line(int argc, const char* const* argv) {
   if (app.got_subcommand("launch")) return launch;
   if (app.got_subcommand("attend")) return attend;
   if (app.got_subcommand("profile")) return profile;
-  return TextCommand{help_topic(app, topic)};
+  return TextCommand{help_topic(app, topic, all)};
 }
 
 }  // namespace steelyard

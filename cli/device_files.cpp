@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "cli/input_file.h"
 #include "cli/near_match.h"
 #include "core/error.h"
 #include "core/stats.h"
@@ -17,20 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t longest_file = 256 << 20;  // bytes; a run of a million rounds with a few workers
+constexpr std::size_t most_mb = 256;  // a run of a million rounds with a few workers
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
   throw Failure(ExitCode::configuration, place + ": " + what);
-}
-
-std::string text_of(const std::string& path, const std::string& remedy) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  // A directory opens, and then cannot be read.
-  if (!in.is_open() || in.bad() || text.fail()) refuse(path, "cannot be read, or is empty: " + remedy);
-  if (text.view().size() > longest_file) refuse(path, "has more than 256 MB: give a part of it");
-  return std::move(text).str();
 }
 
 // Calls `take` with each line that is not empty, and its place.
@@ -81,7 +70,8 @@ struct RecordedRound {
 
 std::vector<RecordedRound> read_rounds(const std::string& path) {
   std::vector<RecordedRound> rounds;
-  for_each_line(path, text_of(path, recording_remedy), [&](std::string_view line, const std::string& place) {
+  const std::string text = read_input(path, {"recorded run", most_mb, recording_remedy});
+  for_each_line(path, text, [&](std::string_view line, const std::string& place) {
     RecordedRound round;
     try {
       const Json json = Json::parse(line);
@@ -136,7 +126,7 @@ void add_step(sim::SpeedTrace& trace, std::string_view line, const std::string& 
 }  // namespace
 
 std::vector<sim::MeasuredTime> read_profile(const std::string& path) {
-  const std::string text = text_of(path, profile_remedy);
+  const std::string text = read_input(path, {"profile", most_mb, profile_remedy});
   Json json;
   try {
     json = Json::parse(text);
@@ -186,7 +176,8 @@ double read_exchange_ms(const std::string& path) {
 sim::SpeedTrace read_trace(const std::string& path) {
   sim::SpeedTrace trace;
   bool headed = false;
-  for_each_line(path, text_of(path, trace_remedy), [&](std::string_view line, const std::string& place) {
+  const std::string text = read_input(path, {"trace", most_mb, trace_remedy});
+  for_each_line(path, text, [&](std::string_view line, const std::string& place) {
     if (line.starts_with('#')) return;
     if (headed) return add_step(trace, line, place);
     if (line != "time_s,speed" && line != "time_s,cpu") refuse(place, trace_remedy);

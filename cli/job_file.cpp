@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 
+#include "balancing/policies.h"
+#include "cli/input_file.h"
 #include "cli/job_keys.h"
 #include "cli/job_source.h"
 #include "cli/near_match.h"
+#include "cli/policy_options.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
-
-constexpr std::size_t longest_file = 1 << 20;  // bytes
 
 // As a person would have to write it.
 std::string in_section(const std::string& section) {
@@ -30,6 +29,11 @@ std::vector<std::string> names_in(const std::string& section) {
     if (section == key.section) names.emplace_back(key.name);
   }
   return names;
+}
+
+// Of a number. toml++ gives none as a double that is whole and too long for one, like 9223372036854775807.
+double number_of(const toml::node& node) {
+  return node.is_integer() ? static_cast<double>(**node.as_integer()) : **node.as_floating_point();
 }
 
 const JobKey* find_key(const std::string& section, std::string_view name) {
@@ -63,6 +67,8 @@ class JobReader {
   void read_option(const std::string& section, const std::string& path, const std::string& name,
                    const toml::node& node);
   void read_policies();
+  void check_options(const std::string& policy, const toml::table& section,
+                     const toml::source_region& place) const;
   void read_workers();
   void finish();
 
@@ -145,7 +151,7 @@ void JobReader::read_value(const JobKey& key, const std::string& path, const tom
   }
   const bool whole = !std::holds_alternative<double*>(field);
   if (!node.is_integer() && (whole || !node.is_floating_point())) refuse();
-  const double value = *node.value<double>();
+  const double value = number_of(node);
   if (!std::isfinite(value) || value < limits.least || value > limits.most ||
       (limits.above && value == limits.least) || (limits.below && value == limits.most)) {
     refuse();
@@ -161,7 +167,7 @@ void JobReader::read_value(const JobKey& key, const std::string& path, const tom
 // that the resolved text can give back.
 void JobReader::read_option(const std::string& section, const std::string& path, const std::string& name,
                             const toml::node& node) {
-  const bool number = node.is_number() && std::isfinite(*node.value<double>());
+  const bool number = node.is_number() && std::isfinite(number_of(node));
   const bool good = section == "model" ? number : number || node.is_string() || node.is_boolean();
   if (!good || !is_plain_name(name) || name.find('.') != std::string::npos) {
     source_.refuse(path, node.source(),
@@ -170,7 +176,7 @@ void JobReader::read_option(const std::string& section, const std::string& path,
                        (section == "model" ? "is a number" : "is a text, a number, true or false"));
   }
   if (section == "model") {
-    draft_.file.job.model_options[name] = *node.value<double>();
+    draft_.file.job.model_options[name] = number_of(node);
     return;
   }
   std::string text;
@@ -180,6 +186,15 @@ void JobReader::read_option(const std::string& section, const std::string& path,
   if (node.is_floating_point()) text = number_text(**node.as_floating_point());
   auto& options = section == "data" ? draft_.file.job.data_options : draft_.file.job.policy_options;
   options[name] = text;
+}
+
+void JobReader::check_options(const std::string& policy, const toml::table& section,
+                              const toml::source_region& place) const {
+  const auto trouble = trouble_with(policy, draft_.file.job.policy_options, balancing::policy_names());
+  if (!trouble) return;
+  const toml::node* node = section.get(trouble->option);
+  source_.refuse("policy." + policy + "." + trouble->option, node != nullptr ? node->source() : place,
+                 trouble->what);
 }
 
 // Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked at,
@@ -199,6 +214,7 @@ void JobReader::read_policies() {
     for (auto&& [option, value] : *options) {
       read_option(section, section + "." + std::string(option.str()), std::string(option.str()), value);
     }
+    check_options(std::string(name.str()), *options, name.source());
     if (name.str() == draft_.file.job.policy) chosen = draft_.file.job.policy_options;
   }
   draft_.file.job.policy_options = chosen;
@@ -270,21 +286,10 @@ JobFile parse_job(std::string_view text, const std::string& name, const std::vec
 }
 
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(longest_file + 1, '\0');
-  // One byte more than may be there, to see whether there is more.
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  // A directory opens, and then cannot be read.
-  if (!in.is_open() || in.bad()) {
-    throw Failure(ExitCode::configuration,
-                  path +
-                      ": cannot be read: check the name, or begin with a copy of examples/jobs/quick.toml "
-                      "(steelyard help job lists all keys)");
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > longest_file)
-    throw Failure(ExitCode::configuration, path + ": is no job file: it has more than 1 MB");
-  return parse_job(text, path, overrides);
+  const InputKind kind{"job file", 1,
+                       "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
+                       "lists all keys)"};
+  return parse_job(read_input(path, kind), path, overrides);
 }
 
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {

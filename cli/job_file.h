@@ -3,7 +3,8 @@
 //
 // What every process must agree on becomes the Job; how each worker is started stays here. `steelyard help
 // job` lists all keys (describe_keys); the table behind it, cli/job_keys.cpp, is the only place that knows
-// them. Names of models, data sets and policies are checked by those who have them.
+// them. Names of models and data sets are checked by those who have them; options of policies are shown to
+// them here, so that a mistake has its place (cli/policy_options.h).
 //
 // The schedule of the learning rate needs the length of the training. Given in epochs, that is it; given in
 // rounds, it follows once the number of samples is known (set_samples); where only a time limit is given,

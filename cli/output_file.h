@@ -5,6 +5,10 @@
 
 namespace steelyard {
 
+// Before the work whose result it is: throws Failure (io), as write_output will, if that is sure to fail.
+// Nothing is made or changed.
+void check_output(const std::string& option, const std::string& path);
+
 // To a file, or to standard output if it is "-". Throws Failure (io) that names the option to change.
 void write_output(const std::string& option, const std::string& path, const std::string& text);
 

@@ -40,7 +40,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"round_ms", in_ms(r.seconds)},
                {"at_ms", in_ms(at)},
                {"se", relative_spread(times)},
-               {"percent_of_ideal", train ? Json(percent_of_ideal) : Json()},
+               {"percent_of_ideal", train && percent_of_ideal >= 0 ? Json(percent_of_ideal) : Json()},
                {"loss", r.loss},
                {"accuracy", r.accuracy}};
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);

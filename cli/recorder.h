@@ -13,7 +13,8 @@
 //
 // Lists are in the order of the workers' slots. `at_ms` is the end of the round, since the first round of
 // this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number that
-// is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal).
+// is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal). Where pushes
+// are applied at once there is no percent_of_ideal either.
 #pragma once
 
 #include <optional>

@@ -4,8 +4,9 @@
 //     return steelyard::run(argc, argv, {.models = {{"mine", my_model}}, .data_sets = {{"ours", our_data}}});
 //   }
 //
-// The program is then `train`, `scheduler`, `server` and `worker`, as `steelyard` itself is. All processes of
-// a job that compute must be of the same program; servers may be any.
+// The program has then all commands that `steelyard` itself has (`steelyard help`): train, compare, simulate,
+// profile, launch, and the roles by hand. All processes of a job that compute must be of the same program, on
+// every host of a launch too; servers may be any.
 #pragma once
 
 #include "nn/models.h"

@@ -5,6 +5,7 @@
 
 #include "cli/progress_bar.h"
 #include "cli/staleness_text.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -36,7 +37,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   return parts;
 }
 
-RunTotals::RunTotals(const JobFile& file) {
+RunTotals::RunTotals(const JobFile& file) : waits_(!parse_sync(file.job.sync).at_once) {
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.most > 0) most_[worker.name] = worker.most;
   }
@@ -87,6 +88,7 @@ void RunTotals::add_part(const WorkerPart& part) {
 }
 
 double RunTotals::percent_of_ideal() const {
+  if (!waits_) return -1;
   return steady_.rounds > 0 ? ideal_.percent_from(steady_from_) : ideal_.percent();
 }
 
@@ -118,7 +120,7 @@ std::string RunTotals::summary(const Verdict& v) const {
     } else {
       text += row("samples per second", "%.0f", all_.rate());
     }
-    text += row("percent of ideal", "%.1f   (%s)", percent_of_ideal(), steadily);
+    if (waits_) text += row("percent of ideal", "%.1f   (%s)", percent_of_ideal(), steadily);
   }
   for (const WorkerSums& sums : workers_) {
     const auto rounds = static_cast<double>(sums.rounds);

@@ -31,7 +31,8 @@ class RunTotals {
 
   void add(const RoundRecord& record, const std::vector<WorkerPart>& parts);
 
-  [[nodiscard]] double percent_of_last() const { return ideal_.percent_of_last(); }
+  // Both -1 where nobody waits for others: what such rounds could have taken at best says nothing.
+  [[nodiscard]] double percent_of_last() const { return waits_ ? ideal_.percent_of_last() : -1; }
   [[nodiscard]] double percent_of_ideal() const;           // after the tenth round; all, if there are no more
   [[nodiscard]] double recent_samples_per_second() const;  // over some ten rounds
   [[nodiscard]] double accuracy() const { return accuracy_; }
@@ -58,6 +59,7 @@ class RunTotals {
   };
 
   std::map<std::string, std::uint64_t> most_;  // by worker, where there is a limit
+  const bool waits_;                           // rounds end together: pushes are not applied at once
   balancing::IdealMeter ideal_;
   Sums all_, steady_;
   double recent_samples_ = 0, recent_seconds_ = 0;  // fade

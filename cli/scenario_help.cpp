@@ -7,7 +7,8 @@ std::string describe_scenario() {
 
 [job]                      what is done
   global_batch = 512         samples in a round, over all workers
-  samples_per_epoch = 50000  left out beside rounds: all rounds are one epoch
+  samples_per_epoch = 50000  left out beside rounds: all rounds are one epoch; left out beside train: all
+                             samples of the data, and otherwise so many, the first
   epochs = 1                 or rounds = 200; with both, whichever is over first
   seed = 1                   of all that is random
   sync = "bsp"               when a round is over; or ssp:S, asp, local:H, oneshot:epoch, oneshot:end
@@ -21,10 +22,10 @@ std::string describe_scenario() {
 [policy.lbb]               options of a policy, as in a job file
 [network]                  how long the exchange takes
   step_ms = 0                so long in every round; or
-  recorded = "FILE.jsonl"    the median of a run's rounds; or
+  recorded = "FILE.jsonl"    the median of a run's rounds; or, not beside these two,
   latency_ms = 0             of every message, and
-  bandwidth_gbps = 0         of each worker's link; 0: transfers take no time
-  model_mb = 0               millions of bytes that go each way in a round
+  bandwidth_gbps = 10        of each worker's link; left out: transfers take no time
+  model_mb = 45              millions of bytes that go each way in a round; with bandwidth_gbps
   servers = 1                parts of the model
   heartbeat_s = 0.5          seconds between signs of life; left out: longer for more than 100 workers
 [[worker]]                 one for each
@@ -37,6 +38,7 @@ std::string describe_scenario() {
   recorded = "FILE.jsonl"    the rounds.jsonl of a run: each round takes what it took there, and
   recorded_worker = "half"   whose rounds; left out: of the worker of this name
   max_batch = 0              samples that fit its memory at once; 0: no limit
+  memory_mb = 16000          what the machine has; CPU workers report what is free of it; left out: nothing
   noise = 0                  relative standard deviation of one compute time
   trace = "FILE.csv"         time_s,speed or time_s,cpu: how fast it is at what time, step by step
 [[event]]                  what disturbs it
@@ -46,10 +48,11 @@ std::string describe_scenario() {
   add_ms = 50                to the time of every batch
   scale = 2.0                times the worker's own time
   cpu = 0.3                  share of it left by a co-tenant: its own time is divided by that
+  memory = 0.3               share of memory_mb left by a co-tenant: reported; changes no time by itself
   network = 3.0              times its exchange
   kill = true                dies in from_round; comes back for to_round if that is given
-  join = true                is not there before from_round
-  cut = true                 its connections break, once
+  join = true                is not there before from_round, and then stays
+  cut = true                 its connections break, once; these three have no shape, and one event each
   unforeseen = true          the oracle does not know of it: it counts as noise
   shape = "step"             all of it from from_round to to_round; or
           "ramp"               grows from from_round to to_round, and stays

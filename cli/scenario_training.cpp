@@ -16,8 +16,25 @@ constexpr const char* training_keys[] = {
     "lr",       "schedule",  "warmup",         "step_epochs",    "step_factor",
     "final_lr", "clip_norm", "evaluate_every", "target_accuracy"};
 
+// A part of a data set, for a scenario whose epoch is shorter.
+class FirstSamples final : public DataSet {
+ public:
+  FirstSamples(std::shared_ptr<const DataSet> all, std::uint64_t count)
+      : all_(std::move(all)), count_(count) {}
+  [[nodiscard]] std::uint64_t size() const override { return count_; }
+  [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
+  [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
+  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+    all_->read(index, into, label);
+  }
+
+ private:
+  const std::shared_ptr<const DataSet> all_;
+  const std::uint64_t count_;
+};
+
 // The keys of a job file's [train], with its names and ranges (steelyard help job).
-void read_keys(ScenarioSection& section, Job& job) {
+void read_keys(TomlSection& section, Job& job) {
   std::string optimizer = "momentum", schedule = "constant";
   section.text("model", job.model);
   section.text("data", job.data);
@@ -45,7 +62,7 @@ void read_keys(ScenarioSection& section, Job& job) {
   section.demand(job.schedule.warmup < 1, "warmup", "warmup must be below 1");
 }
 
-std::map<std::string, double> numbers_of(const ScenarioSection& model) {
+std::map<std::string, double> numbers_of(const TomlSection& model) {
   std::map<std::string, double> numbers;
   for (const auto& [key, text] : model.options()) {
     double value = 0;
@@ -59,7 +76,7 @@ std::map<std::string, double> numbers_of(const ScenarioSection& model) {
 
 }  // namespace
 
-void read_training(ScenarioSection& section, const ScenarioSection& model, const ScenarioSection& data,
+void read_training(TomlSection& section, const TomlSection& model, const TomlSection& data,
                    const Extensions& extensions, sim::Scenario& scenario) {
   bool train = false;
   section.flag("train", train);
@@ -79,8 +96,6 @@ void read_training(ScenarioSection& section, const ScenarioSection& model, const
     }
     return;
   }
-  section.demand(!section.given("samples_per_epoch"), "samples_per_epoch",
-                 "samples_per_epoch follows from the data beside train = true: leave it out");
   job.model_options = numbers_of(model);
   job.data_options = data.options();
   job.seed = scenario.seed;
@@ -89,7 +104,22 @@ void read_training(ScenarioSection& section, const ScenarioSection& model, const
   job.rounds = scenario.rounds;
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   Prepared prepared = prepare(job, extensions);
-  set_samples(job, prepared.data.train->size(), prepared.data.test->size());
+  std::uint64_t samples = prepared.data.train->size();
+  if (section.given("samples_per_epoch")) {
+    const std::uint64_t wanted = scenario.samples_per_epoch;
+    const auto demand = [&](bool holds, const std::string& what) {
+      section.demand(holds, "samples_per_epoch",
+                     "samples_per_epoch = " + std::to_string(wanted) + ": " + what);
+    };
+    demand(wanted <= samples, "data set " + steelyard::quoted(job.data) + " has only " +
+                                  std::to_string(samples) +
+                                  " training samples: give no more than that, or leave it out to use all");
+    demand(wanted >= job.global_batch, "give at least one round, global_batch = " +
+                                           std::to_string(job.global_batch) + ", beside train = true");
+    if (wanted < samples)
+      prepared.data.train = std::make_shared<FirstSamples>(prepared.data.train, samples = wanted);
+  }
+  set_samples(job, samples, prepared.data.test->size());
 
   auto training = std::make_shared<sim::RealTraining>(std::move(prepared.model), std::move(prepared.data));
   training->model_name = job.model;

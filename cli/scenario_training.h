@@ -2,14 +2,14 @@
 #pragma once
 
 #include "cli/run.h"
-#include "cli/scenario_section.h"
+#include "cli/toml_section.h"
 #include "sim/scenario.h"
 
 namespace steelyard {
 
 // Reads the keys of a training from [job], and the options of [model] and [data]; opens the data and makes
 // the model. Without train = true, any of them is refused. Length and batch of the job are known already.
-void read_training(ScenarioSection& job, const ScenarioSection& model, const ScenarioSection& data,
+void read_training(TomlSection& job, const TomlSection& model, const TomlSection& data,
                    const Extensions& extensions, sim::Scenario& scenario);
 
 }  // namespace steelyard

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/near_match.h"
 #include "cli/output_file.h"
 #include "cli/scenario_file.h"
 #include "cli/staleness_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -31,9 +33,20 @@ std::string shares_text(const sim::RoundResult& round) {
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
-void choose(sim::Scenario& scenario, const std::string& sync, const std::optional<std::uint64_t>& seed) {
+void choose(sim::Scenario& scenario, const SimulateCommand& command) {
+  const std::vector<std::string> known = sim::simulated_policies();
+  const std::string &policy = command.policy, &sync = command.sync;
+  if (!policy.empty() && std::ranges::find(known, policy) == known.end()) {
+    throw Failure(ExitCode::usage, "--policy " + policy + ": there is no such policy" +
+                                       did_you_mean(policy, known) + " (there are: " + joined(known) + ")");
+  }
+  if (!sync.empty() && !is_sync(sync)) {
+    throw Failure(ExitCode::usage,
+                  "--sync " + sync + ": there is no such mode: choose one of " + sync_choices());
+  }
+  if (!policy.empty()) scenario.policy = policy;
   if (!sync.empty()) scenario.sync = sync;
-  if (seed) scenario.seed = *seed;
+  if (command.seed) scenario.seed = *command.seed;
 }
 
 std::string training_text(const sim::Result& result) {
@@ -75,8 +88,8 @@ std::string simulation_summary(const sim::Result& result) {
 
 int run_simulate(const SimulateCommand& command, const Extensions& extensions) {
   sim::Scenario scenario = read_scenario(command.scenario_file, extensions);
-  choose(scenario, command.sync, command.seed);
-  if (!command.policy.empty()) scenario.policy = command.policy;
+  choose(scenario, command);
+  check_output("--json", command.json);
   const sim::Result result = sim::simulate(scenario);
   if (command.json != "-") std::fputs(simulation_summary(result).c_str(), stdout);
   if (!command.json.empty()) write_output("--json", command.json, sim::to_json(result));

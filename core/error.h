@@ -17,7 +17,6 @@ enum class ExitCode : int {
   io = 74,             // disk full, damaged file
   temporary = 75,      // told to leave; start again
   protocol = 76,       // another version, or another job
-  refused = 77,        // not authorised
   configuration = 78,  // the job file is wrong
 };
 

@@ -21,6 +21,7 @@ std::uint64_t Scheduler::capacity(const WorkerMember& worker, const Work& work) 
 
 balancing::Request Scheduler::request(Interval positions, const Work& work) const {
   balancing::Request request{work.round(), positions.size(), {}, work.open().epoch + 1};
+  if (const auto& local = work.open().local; local.steps > 0) request.walk = {local.passes, local.steps};
   request.workers.reserve(members_.workers.size());
   for (const auto& [slot, worker] : members_.workers) {
     if (!worker.working()) continue;
@@ -152,6 +153,27 @@ bool Scheduler::hand_out(Time now, Outbox& out) {
   return any;
 }
 
+// Somebody had been given up, and has done its piece all the same; its pushes are on their way. Who owes the
+// parts of it now need not do them. Not where its numbers were refused. The piece's new id, or 0.
+PieceId Scheduler::take_back(Time now, const WorkerMember& worker, const Report& report) {
+  for (Work& work : works_) {
+    if (work.round() != report.round || work.purpose() != report.purpose) continue;
+    const auto parts = work.select([&](const Piece& piece) {
+      return !piece.reported && piece.refusals == 0 && report.positions.contains(piece.positions);
+    });
+    std::uint64_t positions = 0;
+    for (const PieceId id : parts) positions += work.find(id)->positions.size();
+    if (parts.empty() || positions != report.positions.size()) continue;
+    for (const PieceId id : parts) {
+      if (const auto owner = work.find(id)->owner; owner && mode_.slack > 0) free_.insert(*owner);
+      work.remove(id);
+    }
+    work.add(next_piece_, {report.positions, worker.slot, false, now, false, 0});
+    return next_piece_++;
+  }
+  return 0;
+}
+
 void Scheduler::adopt_orphans(Time now, Outbox& out) {
   for (Work& work : works_) {
     const std::vector<PieceId> orphans = work.owed_by(std::nullopt);
@@ -165,7 +187,7 @@ void Scheduler::adopt_orphans(Time now, Outbox& out) {
 // doing) is cut at the edge of the gap, for a push counts as a whole or not at all.
 void Scheduler::mend(Time now, Work& work, const Interval& gap, Outbox& out) {
   const auto late = work.select([&](const Piece& piece) {
-    return piece.reported && piece.positions.overlaps(gap) && now - piece.since > patience();
+    return piece.reported && piece.positions.overlaps(gap) && now - piece.since > push_patience();
   });
   for (const PieceId id : late) {
     Piece& piece = *work.find(id);
@@ -193,7 +215,7 @@ void Scheduler::handle(Time now, NodeId from, const NonFinite& refused, Outbox& 
   const Found found = find(refused.piece);
   if (members_.shard(from) == nullptr || found.piece == nullptr || refused.term != term_ ||
       phase_ >= Phase::stopping) {
-    return;  // issued again already
+    return ignore();  // issued again already
   }
   const std::string who = members_.worker_name(refused.worker);
   const std::string place = where(*found.work, refused.positions);

@@ -32,8 +32,7 @@ void Scheduler::advance(Time now, Outbox& out) {
   while (phase_ == Phase::running && go_on(now, out)) {
   }
   // Nobody is left to finish the round, or it is so long that it is rather done again.
-  if (phase_ == Phase::running && interrupted_ &&
-      (members_.working().empty() || mode_.span != SyncMode::Span::batch)) {
+  if (phase_ == Phase::running && interrupted_ && (left_alone(now) || mode_.span != SyncMode::Span::batch)) {
     end(Outcome::interrupted, "ended on request", out);
   }
   if (phase_ == Phase::saving && saves_.empty()) {
@@ -53,6 +52,16 @@ void Scheduler::advance(Time now, Outbox& out) {
                                               course_.progress(term_, trained_seconds(now)), staleness()});
     say_stop(now, out);
   }
+}
+
+// Nobody is there, and what was pushed before has had the time to close the round all the same.
+bool Scheduler::left_alone(Time now) {
+  if (!members_.working().empty()) {
+    alone_since_.reset();
+  } else if (!alone_since_) {
+    alone_since_ = now;
+  }
+  return alone_since_ && now - *alone_since_ > patience();
 }
 
 bool Scheduler::go_on(Time now, Outbox& out) {
@@ -77,6 +86,7 @@ void Scheduler::finish(Time now, Work& work, Outbox& out) {
   work.done = true;
   if (work.purpose() == Purpose::train) {
     last_done_ = now;
+    longest_wait_ = longest_wait_ * 3 / 4;
     for (const balancing::Sample& sample : std::exchange(work.unseen, {})) policy_->observe(sample);
     evaluation_due_ = evaluation_due_ || course_.evaluates_after_next();
     course_.advance();
@@ -175,22 +185,27 @@ void Scheduler::record(Time now, const Work& work, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  const Found found = find(report.piece);
-  const bool usable = worker != nullptr && found.piece != nullptr && !found.piece->reported &&
-                      report.term == term_ && report.positions == found.piece->positions &&
-                      found.piece->owner == worker->slot && report.correct <= report.positions.size() &&
-                      report.seconds >= 0;
-  if (!usable) {
-    ++ignored_;
-    return;
+  if (worker == nullptr || report.term != term_ || !report.positions.valid() ||
+      report.correct > report.positions.size() || !(report.seconds >= 0)) {
+    return ignore();
   }
+  if (mode_.slack > 0) free_.insert(worker->slot);
+  PieceId id = report.piece;
+  Found found = find(id);
+  const bool late = found.piece == nullptr;
+  if (late) found = find(id = take_back(now, *worker, report));
+  const bool usable = found.piece != nullptr && !found.piece->reported &&
+                      report.positions == found.piece->positions && found.piece->owner == worker->slot;
+  if (!usable) return ignore();
   worker->cpu = report.cpu;
   worker->memory = report.memory;
   // What it waited for its parameters. Nobody knows where the piece was asked for again, or could have lain
   // behind others of its owner.
-  const bool unknown = found.piece->asked_again || mode_.slack > 0;
-  const double exchange = unknown ? -1 : std::max(0.0, seconds(now - found.piece->since) - report.seconds);
-  found.work->report(report.piece, report, now);
+  const double waited = std::max(0.0, seconds(now - found.piece->since) - report.seconds);
+  const bool unknown = late || found.piece->asked_again || mode_.slack > 0;
+  const double exchange = unknown ? -1 : waited;
+  longest_wait_ = std::max(longest_wait_, from_seconds(waited));
+  found.work->report(id, report, now);
   // A gradient may be finite all the same (that of a hinge is zero where there is no number): what it was
   // computed from is broken.
   if (!std::isfinite(report.loss)) {
@@ -199,7 +214,6 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox& out)
                    "' computed is not finite; " + spoilt(),
                out);
   }
-  if (mode_.slack > 0) free_.insert(worker->slot);
   if (report.purpose != Purpose::train) return;
   const balancing::Sample sample{worker->slot,   report.round, report.positions.size(),
                                  report.seconds, report.cpu,   report.memory,
@@ -215,7 +229,7 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
   const ShardMember* shard = members_.shard(from);
   const auto work = std::ranges::find_if(
       works_, [&](const Work& it) { return it.round() == covered.round && it.purpose() == Purpose::train; });
-  if (shard == nullptr || work == works_.end() || covered.term != term_) return;
+  if (shard == nullptr || work == works_.end() || covered.term != term_) return ignore();
   work->squares[shard->slot] = covered.squares;
   if (!work->scale) {
     // A small model may leave shards without slices: they have nothing to tell.
@@ -242,7 +256,7 @@ void Scheduler::handle(Time, NodeId from, const Covered& covered, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
   ShardMember* shard = members_.shard(from);
-  if (shard == nullptr || closed.term != term_ || closed.version > ahead_.round()) return;
+  if (shard == nullptr || closed.term != term_ || closed.version > ahead_.round()) return ignore();
   shard->version = std::max(shard->version, closed.version);
   if (!closed.staleness.empty()) staleness_[shard->slot] = closed.staleness;
   confirm(now);
@@ -261,6 +275,7 @@ Staleness Scheduler::staleness() const {
 // for shards are told by others than we are: only those that do not come are done without.
 void Scheduler::confirm(Time now) {
   const Version version = members_.lowest_version();
+  const bool nobody = interrupted_ && members_.working().empty();  // to wait for
   for (auto work = works_.begin(); work != works_.end();) {
     const bool closed = work->purpose() == Purpose::train && work->round() < version;
     if (closed && work->done && std::next(work) != works_.end()) {
@@ -268,14 +283,14 @@ void Scheduler::confirm(Time now) {
       continue;
     }
     if (closed && !work->closed) work->closed = now;
-    if (closed && !work->done && now - *work->closed > patience()) work->close_unreported();
+    if (closed && !work->done && (nobody || now - *work->closed > patience())) work->close_unreported();
     ++work;
   }
 }
 
 void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
   ShardMember* shard = members_.shard(from);
-  if (shard == nullptr || beat.term != term_ || beat.version > ahead_.round()) return;
+  if (shard == nullptr || beat.term != term_ || beat.version > ahead_.round()) return ignore();
   shard->loaded = shard->loaded || beat.loaded;
   shard->version = std::max(shard->version, beat.version);
   confirm(now);
@@ -317,7 +332,7 @@ void Scheduler::save(const Progress& progress, Outbox& out) {
 }
 
 void Scheduler::handle(Time, NodeId, const Saved& saved, Outbox& out) {
-  if (saves_.erase(saved.version) == 0) return;
+  if (saves_.erase(saved.version) == 0) return ignore();
   const bool newest = saved.version >= last_answered_;
   last_answered_ = std::max(last_answered_, saved.version);
   if (newest) storage_trouble_ = saved.ok ? "" : saved.text;

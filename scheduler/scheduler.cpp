@@ -29,13 +29,11 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
 
 void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
-  if (message == nullptr || finished()) {
-    ++ignored_;
-    return;
-  }
+  if (message == nullptr || finished()) return ignore();
   now_ = now;
-  if (hear(now, in.from)) adopt_orphans(now, out);
+  const bool back = hear(now, in.from);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+  if (back) adopt_orphans(now, out);  // what it has reported is none
   advance(now, out);
 }
 
@@ -43,7 +41,9 @@ void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
 bool Scheduler::hear(Time now, NodeId from) {
   if (WorkerMember* worker = members_.worker(from)) {
     worker->last_heard = now;
-    return !std::exchange(worker->present, true);
+    const bool back = !std::exchange(worker->present, true);
+    if (back && mode_.slack > 0) free_.insert(worker->slot);
+    return back;
   }
   if (ShardMember* shard = members_.shard(from)) {
     shard->last_heard = now;
@@ -196,7 +196,7 @@ void Scheduler::send_roster(Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  if (worker == nullptr || worker->ready) return;
+  if (worker == nullptr || worker->ready) return ignore();
   worker->ready = true;
   if (mode_.slack > 0) free_.insert(worker->slot);
   adopt_orphans(now, out);
@@ -206,7 +206,7 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  if (worker == nullptr || beat.term != term_) return;
+  if (worker == nullptr || beat.term != term_) return ignore();
   // It was not there when the end was told.
   if (phase_ == Phase::stopping) return out.send<ToWorker>(from, stop_);
   // What it owes and neither holds nor has reported was lost on the way to it, or its report on the way here.

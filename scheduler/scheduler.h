@@ -75,6 +75,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
   void advance(Time now, Outbox& out);
+  bool left_alone(Time now);
   bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
   void finish(Time now, Work& work, Outbox& out);
   void proceed(Time now, Outbox& out);  // all that was begun is done
@@ -112,10 +113,17 @@ class Scheduler {
   void issue_again(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out);
   static std::uint64_t capacity(const WorkerMember& worker, const Work& work);
   void adopt_orphans(Time now, Outbox& out);
+  PieceId take_back(Time now, const WorkerMember& worker, const Report& report);
   void mend(Time now, Work& work, const Interval& gap, Outbox& out);
   [[nodiscard]] balancing::Request request(Interval positions, const Work& work) const;
   [[nodiscard]] Duration patience() const { return from_seconds(2 * job_.heartbeat); }
+  // The same for a push that was reported, which on a slow line is on its way for long. Before a worker has
+  // parameters to compute from, pushes of the round before have come through, and the parameters too.
+  [[nodiscard]] Duration push_patience() const {
+    return std::max(patience(), std::min<Duration>(2 * longest_wait_, std::chrono::minutes(10)));
+  }
 
+  void ignore() { ++ignored_; }
   void note(Outbox& out, std::string text) { out.send<ToRecorder>(recorder_node, Note{std::move(text)}); }
   [[nodiscard]] double trained_seconds(Time now) const;
 
@@ -136,7 +144,8 @@ class Scheduler {
   Version barrier_ = 0;  // what is begun computes from no less
   std::map<std::uint32_t, Staleness> staleness_;  // by shard, as last told
   PieceId next_piece_ = 1;
-  Time now_;  // as last told
+  Duration longest_wait_{};  // of recent pieces, from Start to Report but for the computing; it fades
+  Time now_;                 // as last told
   Time next_beat_;
 
   Time started_;    // of the first round
@@ -144,7 +153,8 @@ class Scheduler {
   const bool resumed_;
   double seconds_before_ = 0;  // of training, before a resume
   bool interrupted_ = false;
-  bool evaluated_last_ = false;  // the present version has been evaluated
+  std::optional<Time> alone_since_;  // once interrupted: since when no worker is there
+  bool evaluated_last_ = false;      // the present version has been evaluated
   bool evaluation_due_ = false;
 
   std::optional<Version> last_saved_;

@@ -80,7 +80,8 @@ class Work {
   // Every shard has all of it, so nothing is owed any more, reported or not.
   void close_unreported();
 
-  // What each worker did, by slot. Sums over the pieces of one worker.
+  // What each worker reported, by slot. Sums over the pieces of one worker. What was done without is nobody's
+  // part: the samples of a round are its positions, not the sum of the parts.
   struct Part {
     std::uint32_t slot = 0;
     std::uint64_t samples = 0;

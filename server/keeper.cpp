@@ -25,7 +25,7 @@ Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, Store s
 void Keeper::step(Time now, const Envelope& in, Outbox& out) {
   now_ = now;
   const auto* message = std::get_if<ToKeeper>(&in.message);
-  if (message == nullptr || finished_) return;
+  if (message == nullptr || finished_) return ignore();
   std::visit([&](const auto& it) { handle(it, out); }, *message);
 }
 
@@ -73,7 +73,7 @@ void Keeper::handle(const Save& save, Outbox& out) {
     return answer(Saved(known->second), out);
   }
   const auto [entry, is_new] = gatherings_.try_emplace(save.progress.version);
-  if (!is_new) return;
+  if (!is_new) return ignore();
   Gathering& gathering = entry->second;
   gathering.snapshot = {save.progress, initial_.seed, initial_.fingerprint, initial_.layout, {}, {}, 0};
   gathering.snapshot.parameters.resize(initial_.layout.size());
@@ -92,11 +92,11 @@ void Keeper::fetch(Outbox& out) {
 void Keeper::handle(const State& state, Outbox& out) {
   const auto entry = gatherings_.find(state.version);
   heard_ = now_;
-  if (entry == gatherings_.end() || state.slice >= slices_.size() || state.slot >= slots_) return;
+  if (entry == gatherings_.end() || state.slice >= slices_.size() || state.slot >= slots_) return ignore();
   Gathering& gathering = entry->second;
   const Slice& slice = slices_[state.slice];
   const std::size_t index = std::size_t{state.slice} * slots_ + state.slot;
-  if (gathering.arrived[index] || !state.values.holds_floats(slice.size())) return;
+  if (gathering.arrived[index] || !state.values.holds_floats(slice.size())) return ignore();
   std::vector<float>& whole =
       state.slot == 0 ? gathering.snapshot.parameters : gathering.snapshot.state[state.slot - 1];
   std::ranges::copy(state.values.floats(), whole.begin() + static_cast<std::ptrdiff_t>(slice.begin));
@@ -119,7 +119,7 @@ void Keeper::handle(const State& state, Outbox& out) {
 }
 
 void Keeper::handle(const Gone& gone, Outbox& out) {
-  if (!gatherings_.contains(gone.wanted)) return;
+  if (!gatherings_.contains(gone.wanted)) return ignore();
   answer({gone.wanted, false, "version " + std::to_string(gone.wanted) + " was replaced before it was saved"},
          out);
 }

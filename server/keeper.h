@@ -26,6 +26,7 @@ class Keeper {
   void wake(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return finished_ ? Time::max() : next_; }
   [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
   struct Gathering {
@@ -41,11 +42,12 @@ class Keeper {
   void handle(const SchedulerBeat&, Outbox&) {}
   void handle(const Stop&, Outbox&) { finished_ = true; }
   void handle(const Lost&, Outbox&) {}  // whoever is gone comes back or is replaced: the scheduler's affair
-  void handle(const Alien&, Outbox&) {}
+  void handle(const Alien&, Outbox&) { ignore(); }
 
   void load(const ShardPlace& shard, Outbox& out);
   void fetch(Outbox& out);
   void answer(const Saved& saved, Outbox& out);
+  void ignore() { ++ignored_; }
 
   const NodeId self_;
   const Snapshot initial_;
@@ -60,6 +62,7 @@ class Keeper {
   std::vector<ShardPlace> shards_;
   std::map<Version, Saved> answered_;        // the latest, to be said again if it was lost
   std::map<Version, Gathering> gatherings_;  // oldest first; the oldest is being fetched
+  std::uint64_t ignored_ = 0;
 };
 
 }  // namespace steelyard

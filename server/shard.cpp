@@ -17,7 +17,7 @@ constexpr std::uint64_t most_steps = 1 << 24;  // local ones, in a round
 
 void Shard::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
-  if (message == nullptr || finished()) return;
+  if (message == nullptr || finished()) return ignore();
   if (in.from == scheduler_node) lifeline_.heard(now);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
 }
@@ -67,7 +67,7 @@ void Shard::beat(Outbox& out) {
 // ---- joining
 
 void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
-  if (lifeline_.joined()) return;
+  if (lifeline_.joined()) return ignore();
   job_ = welcome.job;
   mode_ = parse_sync(job_.sync);
   // Local steps have the momentum and the decay in them.
@@ -87,13 +87,13 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
 }
 
 void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
-  if (lifeline_.joined()) return;
+  if (lifeline_.joined()) return ignore();
   ending_.refused(refuse);
 }
 
 void Shard::handle(Time, NodeId from, const Load& load, Outbox& out) {
   SliceMemory* slice = find(load.slice);
-  if (load.term != term_ || slice == nullptr || loaded()) return;
+  if (load.term != term_ || slice == nullptr || loaded()) return ignore();
   keeper_ = from;
   if (!slice->load(load.slot, load.version, load.steps, load.values)) ++counts_.malformed;
   if (loaded()) {
@@ -109,7 +109,7 @@ void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) ||
       open_.size() > most_open_rounds || open.local.passes == 0 ||
       open.local.steps > most_steps / open.local.passes) {
-    return;
+    return ignore();
   }
   open_.emplace(open.round, open);
   opened_ = open.round + 1;
@@ -126,7 +126,7 @@ void Shard::close_empty(const Open& open, Outbox& out) {
 }
 
 void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
-  if (pull.term != term_) return;
+  if (pull.term != term_) return ignore();
   WaitingPull& waiting = pulls_[from];
   waiting.pull = pull;
   waiting.slices.clear();
@@ -255,7 +255,8 @@ void Shard::report_covered(const Open& open, Outbox& out) {
 
 void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
   const auto open = open_.find(commit.round);
-  if (commit.term != term_ || open == open_.end() || !reported_covered_.contains(commit.round)) return;
+  if (commit.term != term_ || open == open_.end() || !reported_covered_.contains(commit.round))
+    return ignore();
   const Open round = open->second;  // close() erases it when the last slice is done
   reported_covered_.erase(commit.round);
   for (SliceMemory& slice : slices_) close(slice, round, commit.scale, out);
@@ -309,9 +310,9 @@ void Shard::send_state(std::uint32_t number, Version version, Outbox& out) {
     for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
       out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps(), slice.copy_of(slot)});
     }
-  } else if (mode_.is_local() && slice.version() == version + 1 && slice.previous()) {
-    // A job that was told to end in the middle of a long round saves what was there before, and the last
-    // pieces may come all the same. Local steps leave the optimizer's state here as it is.
+  } else if (nn::state_slots(rule_) == 0 && slice.version() == version + 1 && slice.previous()) {
+    // A job that was told to end in the middle of a round saves what was there before, and this slice has
+    // closed all the same. Its parameters are kept; the state of a rule that has one is written over.
     for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
       const Blob values = slot == 0 ? *slice.previous() : slice.copy_of(slot);
       out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps() - 1, values});
@@ -343,7 +344,7 @@ void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
 void Shard::handle(Time, NodeId, const Lost& lost, Outbox&) { pulls_.erase(lost.node); }
 
 void Shard::handle(Time, NodeId from, const Alien& alien, Outbox&) {
-  if (from != scheduler_node) return;  // a worker of another version: the scheduler tells it so
+  if (from != scheduler_node) return ignore();  // a worker of another version: the scheduler tells it so
   ending_.refused(
       Refuse{Refusal::other_protocol, "the scheduler speaks protocol " + std::to_string(alien.protocol) +
                                           ", this server another: use the same release everywhere"});

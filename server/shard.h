@@ -29,13 +29,14 @@ class Shard {
     Hello hello;
     Lifeline::Patience patience;
   };
-  // What was done with the pushes, since the start.
+  // What was done with the pushes, since the start; and what else came late, repeated or unknown.
   struct Counts {
     std::uint64_t added = 0;
     std::uint64_t repeated = 0;   // covered already, or for a version that is past
     std::uint64_t held = 0;       // came before their Open
     std::uint64_t malformed = 0;  // fits no slice, no round or no rule
     std::uint64_t non_finite = 0;
+    std::uint64_t ignored = 0;  // other than pushes
   };
 
   explicit Shard(Options options) : options_(std::move(options)), lifeline_(options_.patience) {}
@@ -77,6 +78,7 @@ class Shard {
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
   SliceMemory* find(std::uint32_t slice);
+  void ignore() { ++counts_.ignored; }
   void hold(NodeId from, const Push& push);
   void close_empty(const Open& open, Outbox& out);
   void covered(const Open& open, Outbox& out);

@@ -24,6 +24,13 @@ World::Batches World::batches_of(Round round) const {
   return {std::min(first, last), std::min(each, in_an_epoch - before)};
 }
 
+// In which one a computation ends: what a report says of the machine is of that time.
+Round World::last_batch(const Compute& order) const {
+  if (order.local.steps == 0) return order.round;
+  const Round end = batch_of(order.epoch, order.whole) + order.local.passes * order.local.steps;
+  return std::min<Round>(end, begins_.size()) - 1;
+}
+
 // Each local step takes the time of a batch of its own.
 double World::drawn_ms(std::size_t worker, const Compute& order, double at_s) const {
   if (order.local.steps == 0) return devices_.drawn_ms(worker, order.round, order.positions.size(), at_s);

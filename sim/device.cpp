@@ -90,6 +90,7 @@ Devices::State Devices::state(std::size_t worker, Round round, bool foreseen_onl
     state.scale *= 1 + (event.scale - 1) * level;
     state.add_ms += event.add_ms * level;
     state.cpu *= 1 + (event.cpu - 1) * level;
+    state.memory *= 1 + (event.memory - 1) * level;
     state.network *= 1 + (event.network - 1) * level;
   }
   return state;
@@ -126,6 +127,11 @@ double Devices::cpu(std::size_t worker, Round round, double at_s, double took_s)
   const SpeedTrace& trace = scenario_.workers[worker].trace;
   const double left = trace.kind == SpeedTrace::Kind::cpu ? trace.mean(at_s, at_s + took_s) : 1;
   return state(worker, round, false).cpu * left;
+}
+
+double Devices::memory_mb(std::size_t worker, Round round) const {
+  const double whole = scenario_.workers[worker].memory_mb;
+  return whole > 0 ? whole * state(worker, round, false).memory : -1;
 }
 
 double Devices::network(std::size_t worker, Round round) const { return state(worker, round, false).network; }

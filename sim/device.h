@@ -28,13 +28,15 @@ class Devices {
 
   // Share of it that is free, (0, 1]; of a trace, the mean over a computation that was begun then.
   [[nodiscard]] double cpu(std::size_t worker, Round round, double at_s = 0, double took_s = 0) const;
+  // What of its memory is free, MB; -1 if nobody said how much it has.
+  [[nodiscard]] double memory_mb(std::size_t worker, Round round) const;
   [[nodiscard]] double network(std::size_t worker,
                                Round round) const;  // its exchange takes so many times as long
   [[nodiscard]] bool present_at_start(std::size_t worker) const;
 
  private:
   struct State {
-    double scale = 1, add_ms = 0, cpu = 1, network = 1;
+    double scale = 1, add_ms = 0, cpu = 1, memory = 1, network = 1;
   };
   // One event as it strikes one worker. Random shapes are drawn in advance, round by round.
   struct Stroke {

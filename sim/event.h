@@ -39,6 +39,7 @@ struct Event {
   double add_ms = 0;   // to every batch
   double scale = 1;    // times the worker's own time
   double cpu = 1;      // share left by a co-tenant; workers of kind "cpu" see and report it
+  double memory = 1;   // share left by a co-tenant; is reported, and alone changes no time
   double network = 1;  // times the worker's exchange
   bool kill =
       false;  // dies as soon as round `from` has begun, and comes back for round `to` if that is given

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "sim/world.h"
 
@@ -18,6 +19,19 @@ std::uint64_t rounds_of(const Scenario& scenario) {
          ceiling(scenario.rounds % in_an_epoch, each);
 }
 
+// Of a transfer that takes long, parts arrive: a model has many slices. Here one stands for all that a shard
+// has, so shards are more than servers then, as servers have several.
+std::uint32_t shards_of(const Scenario& scenario) {
+  constexpr double part_ms = 250;         // takes at most about so long,
+  constexpr std::uint64_t parts = 256;    // but they are not more than this,
+  constexpr std::uint64_t all = 1 << 16;  // and with many workers fewer: each of them speaks to each shard
+  const std::uint64_t most =
+      std::clamp(all / std::max<std::uint64_t>(1, scenario.workers.size()), std::uint64_t{1}, parts);
+  const double wanted = std::min(std::ceil(scenario.network.model_ms() / part_ms), static_cast<double>(most));
+  const std::uint32_t each = (static_cast<std::uint32_t>(wanted) + scenario.servers - 1) / scenario.servers;
+  return scenario.servers * std::max(each, 1U);
+}
+
 }  // namespace
 
 Job job_of(const Scenario& scenario, bool alone, bool trains) {
@@ -30,7 +44,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   job.rounds = rounds_of(scenario);
   // One round for the whole job needs its length.
   if (job.rounds == 0 && job.epochs == 0) job.epochs = 1;
-  job.shards = scenario.servers;
+  job.shards = shards_of(scenario);
   job.sync = scenario.sync;
   job.policy = scenario.policy;
   job.evaluate_every = 0;
@@ -43,7 +57,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
     // is evaluated as often, so that the times are of the same job.
     job.model = job.data = "simulated";
     job.layout = {};
-    append(job.layout, "positions", {scenario.servers});
+    append(job.layout, "positions", {job.shards});
     job.layout.slice_size = 1;
     job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
     job.schedule = {};
@@ -60,7 +74,9 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   }
   const double by_size = 0.005 * static_cast<double>(scenario.workers.size());
   job.heartbeat = scenario.heartbeat_s > 0 ? scenario.heartbeat_s : std::max(0.5, by_size);
-  job.dead_after = 20 * job.heartbeat;
+  // Whoever is lost is told of. Silence is no sign: a report holds back what its worker says behind it for as
+  // long as the exchange takes.
+  job.dead_after = 1e8;
   return job;
 }
 

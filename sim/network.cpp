@@ -19,24 +19,22 @@ bool says(const Message& message) {
   return received != nullptr && std::holds_alternative<Said>(*received);
 }
 
-double model_ms(const NetworkOptions& options) {
-  return options.bandwidth_gbps > 0 ? 8 * options.model_mb / options.bandwidth_gbps : 0;
-}
-
 }  // namespace
 
-double NetworkOptions::exchange_ms() const { return step_ms + 2 * latency_ms + 2 * model_ms(*this); }
+double NetworkOptions::model_ms() const { return bandwidth_gbps > 0 ? 8 * model_mb / bandwidth_gbps : 0; }
+
+double NetworkOptions::exchange_ms() const { return step_ms + 2 * latency_ms + 2 * model_ms(); }
 
 Network::Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices)
     : options_(options),
       centre_(centre),
-      slice_ms_(model_ms(options) / static_cast<double>(std::max<std::uint64_t>(1, slices))) {}
+      slice_ms_(options.model_ms() / static_cast<double>(std::max<std::uint64_t>(1, slices))) {}
 
 Network::Connection& Network::connection(std::uint64_t outer, std::uint64_t inner) {
   CHECK(inner < centre_, "workers do not talk to each other");
-  if (links_.size() <= outer) {
-    links_.resize(outer + 1);
-    connections_.resize(links_.size() * centre_);
+  if (free_.size() <= outer) {
+    free_.resize(outer + 1);
+    connections_.resize(free_.size() * centre_);
   }
   return connections_[outer * centre_ + inner];
 }
@@ -58,8 +56,7 @@ Time Network::arrival(Time now, const Envelope& envelope, double slowdown) {
   const Duration transfer = from_seconds(transfer_ms(envelope.message) * slowdown / 1000);
   Time sent = now;
   if (transfer > Duration::zero()) {
-    Time& free = from == outer ? links_[outer].free_out : links_[outer].free_in;
-    sent = free = std::max(free, now) + transfer;
+    sent = free_[outer] = std::max(free_[outer], now) + transfer;
   }
   last = std::max(last, sent + from_seconds(delay_ms(envelope.message) * slowdown / 1000));
   return last;
@@ -67,13 +64,17 @@ Time Network::arrival(Time now, const Envelope& envelope, double slowdown) {
 
 void Network::cut(NodeId a, NodeId b) {
   ever_cut_ = true;
-  ++connection(std::max(a.number, b.number), std::min(a.number, b.number)).cuts;
+  const std::uint64_t outer = std::max(a.number, b.number);
+  Connection& between = connection(outer, std::min(a.number, b.number));
+  // What was under way is gone: nothing waits behind it.
+  between = {{}, {}, between.cuts + 1};
+  free_[outer] = {};
 }
 
 std::uint32_t Network::stamp(NodeId a, NodeId b) const {
   if (!ever_cut_) return 0;
   const std::uint64_t outer = std::max(a.number, b.number), inner = std::min(a.number, b.number);
-  return outer < links_.size() && inner < centre_ ? connections_[outer * centre_ + inner].cuts : 0;
+  return outer < free_.size() && inner < centre_ ? connections_[outer * centre_ + inner].cuts : 0;
 }
 
 }  // namespace steelyard::sim

@@ -7,8 +7,9 @@
 //                      takes its longest compute time + step_ms, exactly
 //   links              `latency_ms` for every message; gradients and parameters, `model_mb` each way and
 //                      round, pass one after the other through the worker's link of `bandwidth_gbps` (0: at
-//                      once). Servers and scheduler are never the bottleneck. A round takes its longest
-//                      compute + transfer of both + two latencies; the first one also pulls.
+//                      once), which both directions share: so a round takes its longest compute + both
+//                      transfers + two latencies, into however many slices a model is cut. Servers and
+//                      scheduler are never the bottleneck.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct NetworkOptions {
   double bandwidth_gbps = 0;
   double model_mb = 0;  // millions of bytes
 
+  [[nodiscard]] double model_ms() const;     // one transfer
   [[nodiscard]] double exchange_ms() const;  // what a round takes beside its computing
 };
 
@@ -45,9 +47,6 @@ class Network {
     Time last_in, last_out;  // arrivals, so that order is kept
     std::uint32_t cuts = 0;
   };
-  struct Link {              // of the node with the higher number
-    Time free_in, free_out;  // when it has passed on what it was given
-  };
   Connection& connection(std::uint64_t outer, std::uint64_t inner);
   [[nodiscard]] double transfer_ms(const Message& message) const;
   [[nodiscard]] double delay_ms(const Message& message) const;
@@ -56,7 +55,7 @@ class Network {
   const std::uint64_t centre_;
   const double slice_ms_;
   bool ever_cut_ = false;
-  std::vector<Link> links_;              // by node number
+  std::vector<Time> free_;               // by number of the outer node: when its link has passed on all
   std::vector<Connection> connections_;  // centre_ of them for each link
 };
 

@@ -2,16 +2,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "core/check.h"
 
 namespace steelyard::sim {
 namespace {
-
-std::uint64_t samples_of(const RoundResult& round) {
-  return std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0});
-}
 
 template <class Values, class Write>
 std::string json_list(const Values& values, Write write) {
@@ -60,7 +55,7 @@ double Result::total_s() const {
 
 double Result::samples_per_s() const {
   std::uint64_t samples = 0;
-  for (const RoundResult& round : rounds) samples += samples_of(round);
+  for (const RoundResult& round : rounds) samples += round.samples;
   return total_s() > 0 ? static_cast<double>(samples) / total_s() : 0;
 }
 
@@ -79,7 +74,7 @@ const RoundResult& Result::last_full() const {
   CHECK(!rounds.empty(), "a simulation has rounds");
   const RoundResult* last = &rounds.back();
   for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
-    if (samples_of(*round) > samples_of(*last)) return *round;
+    if (round->samples > last->samples) return *round;
     if (round->epoch + 1 < rounds.back().epoch) break;  // all of an epoch has been seen
   }
   return *last;

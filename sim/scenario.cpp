@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -44,8 +45,57 @@ void check_event(const Scenario& scenario, const Event& event) {
   if (event.shape == Shape::bursty && (event.mean_gap < 1 || event.mean_length < 1)) {
     refuse(scenario, "a bursty event needs a mean gap and a mean length of at least one round");
   }
-  if (event.scale <= 0 || event.cpu <= 0 || event.network <= 0 || event.add_ms < 0) {
-    refuse(scenario, "scale, cpu and network of an event are positive, and add_ms is not negative");
+  if (event.scale <= 0 || event.cpu <= 0 || event.memory <= 0 || event.network <= 0 || event.add_ms < 0) {
+    refuse(scenario, "scale, cpu, memory and network of an event are positive, and add_ms is not negative");
+  }
+}
+
+// Whether the round that this batch is of ends with it. Modes with long rounds go through several batches at
+// once, and who comes back for one of them is there in time.
+bool ends_round(const Scenario& scenario, const SyncMode& mode, Round batch, std::uint64_t batches) {
+  const std::uint64_t in_an_epoch =
+      (scenario.samples_per_epoch + scenario.global_batch - 1) / scenario.global_batch;
+  const std::uint64_t at = batch % in_an_epoch + 1;
+  if (batch + 1 == batches) return true;
+  if (mode.span == SyncMode::Span::job) return false;
+  if (at == in_an_epoch) return true;
+  return mode.span == SyncMode::Span::batch && at % std::max<std::uint64_t>(1, mode.local) == 0;
+}
+
+// Rounds are the clock of events: where nobody is left to end one, nobody ever comes back. In the order of
+// World::begin_round(). A target may end the job before; only then is it not known.
+void check_somebody_is_there(const Scenario& scenario) {
+  struct Change {
+    std::vector<std::size_t> lost, back;
+  };
+  std::map<Round, Change> changes;
+  std::vector<bool> there(scenario.workers.size(), true);
+  for (const Event& event : scenario.events) {
+    if (event.kill) changes[event.from].lost.push_back(*event.worker);
+    if (event.kill && event.to != UINT64_MAX) changes[event.to - 1].back.push_back(*event.worker);
+    if (!event.join || event.from == 0) continue;
+    changes[event.from - 1].back.push_back(*event.worker);
+    there[*event.worker] = false;
+  }
+  const std::uint64_t batches = count_rounds(scenario);
+  const SyncMode mode = parse_sync(scenario.sync);
+  auto count = static_cast<std::size_t>(std::ranges::count(there, true));
+  const auto set = [&](std::size_t worker, bool to) {
+    if (there[worker] != to) count += to ? 1 : -1;
+    there[worker] = to;
+  };
+  for (auto it = changes.begin(); it != changes.end() && it->first < batches; ++it) {
+    for (const std::size_t worker : it->second.lost) set(worker, false);
+    for (const std::size_t worker : it->second.back) set(worker, true);
+    if (count > 0) continue;
+    const Round next = std::next(it) == changes.end() ? batches : std::min(std::next(it)->first, batches);
+    for (Round batch = it->first; batch < next; ++batch) {
+      if (!ends_round(scenario, mode, batch, batches)) continue;
+      refuse(scenario,
+             "nobody is there in round " + std::to_string(batch) +
+                 ": every worker is killed by then or joins later, and without an end of that round "
+                 "none ever comes; let one of them be there");
+    }
   }
 }
 
@@ -91,6 +141,7 @@ void check_scenario(const Scenario& scenario) {
   if (std::find(late.begin(), late.end(), false) == late.end()) {
     refuse(scenario, "every worker joins later; at least one must be there in round 0");
   }
+  if (scenario.target_accuracy == 0) check_somebody_is_there(scenario);
 }
 
 }  // namespace steelyard::sim

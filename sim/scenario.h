@@ -27,6 +27,7 @@ struct Device {
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
   Recording recording{};                 // what a real run did in each round beside time_ms
   SpeedTrace trace{};                    // how fast it is at what time
+  double memory_mb = 0;                  // what its machine has; CPU workers report it; 0: unknown
 
   // For a batch when nothing disturbs it; 0 samples take none.
   [[nodiscard]] double own_ms(double samples) const {
@@ -61,7 +62,7 @@ struct Scenario {
 std::uint64_t count_rounds(const Scenario& scenario);
 
 // Throws Failure (configuration) for what cannot be simulated: no worker, nothing that ends it, a curve that
-// is not positive or decreases, nobody there in the first round, a sync mode that does not exist.
+// is not positive or decreases, a sync mode that does not exist, nobody there in some round.
 void check_scenario(const Scenario& scenario);
 
 }  // namespace steelyard::sim

@@ -289,7 +289,9 @@ void World::finish(const Computing& done) {
   report.loss = made.loss;
   report.correct = made.correct;
   if (scenario_.workers[worker].kind == "cpu") {
-    report.cpu = devices_.cpu(worker, done.order.round, done.begun_s, done.seconds);
+    const Round batch = last_batch(done.order);
+    report.cpu = devices_.cpu(worker, batch, done.begun_s, done.seconds);
+    report.memory = devices_.memory_mb(worker, batch);
   }
   say(Computed{report});
 }
@@ -308,6 +310,7 @@ void World::record(const ToRecorder& message) {
   }
   trained_s_ += done->seconds;
   RoundResult round{done->round, done->epoch, {}, {}, done->seconds * 1000, 0, done->loss};
+  round.samples = done->passes * done->positions.size();
   round.shares.resize(scenario_.workers.size());
   round.compute_ms.resize(scenario_.workers.size());
   tally_.batches += done->passes * batches_in(done->positions.size());

@@ -102,6 +102,7 @@ class World {
   [[nodiscard]] std::uint64_t batches_in(std::uint64_t positions) const;
   [[nodiscard]] Round batch_of(std::uint64_t epoch, Interval positions) const;  // in which one they begin
   [[nodiscard]] Batches batches_of(Round round) const;
+  [[nodiscard]] Round last_batch(const Compute& order) const;
   [[nodiscard]] balancing::TrueCurves truth();
   [[nodiscard]] double slowdown(const Envelope& envelope) const;
   [[nodiscard]] bool anybody_left() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/check.h"
 #include "wire/roster.h"
@@ -11,7 +12,6 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
-constexpr Duration pull_patience = from_seconds(1.0);  // before a version is asked for again
 
 // Without parameters it is an announcement: the data can be prepared while they are on their way.
 Compute compute_of(const Start& start, std::shared_ptr<const FloatBuffer> parameters) {
@@ -33,7 +33,7 @@ void Worker::Held::begin(Version wanted, std::shared_ptr<FloatBuffer> into, std:
 
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToWorker>(&in.message);
-  if (message == nullptr || finished()) return;
+  if (message == nullptr || finished()) return ignore();
   if (in.from == scheduler_node) lifeline_.heard(now);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
 }
@@ -42,17 +42,24 @@ void Worker::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (lifeline_.due(now)) {
     if (lifeline_.joined()) {
-      WorkerBeat beat{term_, {}};
-      for (const Piece& piece : pieces_) {
-        if (piece.stage != Stage::done) beat.held.push_back(piece.id());
+      beat(out);
+      if (next_.values && patience_.over(now)) {
+        patience_.asked_again(now);
+        pull(std::nullopt, out);
       }
-      out.send<ToScheduler>(scheduler_node, std::move(beat));
-      if (next_.values && now - next_.asked > pull_patience) pull(now, out);
     } else {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
   if (lifeline_.given_up(now)) ending_.out_of_reach();
+}
+
+void Worker::beat(Outbox& out) {
+  WorkerBeat beat{term_, {}};
+  for (const Piece& piece : pieces_) {
+    if (piece.stage != Stage::done) beat.held.push_back(piece.id());
+  }
+  out.send<ToScheduler>(scheduler_node, std::move(beat));
 }
 
 std::optional<Version> Worker::version() const {
@@ -74,7 +81,7 @@ NodeId Worker::shard_of(std::uint32_t slice) const {
 // ---- joining
 
 void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
-  if (lifeline_.joined()) return;
+  if (lifeline_.joined()) return ignore();
   options_.prepare(welcome);
   job_ = welcome.job;
   mode_ = parse_sync(job_.sync);
@@ -86,18 +93,19 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
 }
 
 void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
-  if (lifeline_.joined()) return;
+  if (lifeline_.joined()) return ignore();
   ending_.refused(refuse);
 }
 
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
-  if (!lifeline_.joined() || roster.shards.empty()) return;
-  std::uint32_t next = 0;  // the shards' slices follow one another
+  if (!lifeline_.joined()) return ignore();
+  if (roster.shards.empty()) return;  // not all of them are there yet
+  std::uint32_t next = 0;             // the shards' slices follow one another
   for (const ShardPlace& shard : roster.shards) {
-    if (shard.first != next || shard.last < shard.first) return;
+    if (shard.first != next || shard.last < shard.first) return ignore();
     next = shard.last;
   }
-  if (next != slices_.size()) return;
+  if (next != slices_.size()) return ignore();
   adopt(roster, shards_, out);
   out.send<ToScheduler>(scheduler_node, Ready{});
 }
@@ -105,18 +113,26 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
 // ---- a round
 
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
-  if (start.term != term_ || shards_.empty() || !start.positions.valid() || start.positions.empty()) return;
+  if (start.term != term_ || shards_.empty() || !start.positions.valid() || start.positions.empty())
+    return ignore();
   const auto place = std::ranges::lower_bound(pieces_, start.piece, {}, &Piece::id);
   if (place != pieces_.end() && place->id() == start.piece) {
-    if (place->report) out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
-    return;
+    if (!place->report) return ignore();
+    return out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
   }
   if ((current_.values && start.round < current_.version) || pieces_.size() >= pieces_at_most)
-    return;  // past
-  pieces_.insert(place, Piece{start, Stage::waiting, {}, std::nullopt});
+    return ignore();  // past
+  pieces_.insert(place, Piece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
   compute_next(out);
   choose_next(now, out);
-  if (find(start.piece)->stage == Stage::waiting) announce(start, out);
+  if (find(start.piece)->stage != Stage::waiting) return;
+  if (next_.values && wanted_by(start) <= next_.version) patience_.can_come(now);
+  const bool again = mode_.at_once && std::ranges::any_of(pieces_, [&](const Piece& piece) {
+                       return !piece.pushes.empty() && piece.start.round == start.round &&
+                              piece.start.positions.overlaps(start.positions);
+                     });
+  if (again && next_.values) pull(std::nullopt, out);  // the pull under way waits for all that was pushed
+  announce(start, out);
 }
 
 void Worker::announce(const Start& start, Outbox& out) {
@@ -125,11 +141,22 @@ void Worker::announce(const Start& start, Outbox& out) {
 
 void Worker::choose_next(Time now, Outbox& out) {
   const std::optional<Version> wanted = mode_.at_once ? next_at_least() : next_exactly();
-  if (!wanted || (next_.values && next_.version == *wanted)) return;
+  if (!wanted || serves(*wanted)) return;
   next_.begin(*wanted, pool_->take(), slices_.size());
   next_.ticket = ++last_ticket_;
-  pull(now, out);
+  patience_.asked(now);
+  pull(std::nullopt, out);
 }
+
+// Where pushes are applied at once, more than is wanted does as well, unless it could have to wait for
+// others: they may wait for the piece that wants it. What all slices have had waits for nobody.
+bool Worker::serves(Version wanted) const {
+  if (!next_.values) return false;
+  if (next_.version == wanted) return true;
+  return mode_.at_once && current_.values && wanted < next_.version && next_.version <= current_.version;
+}
+
+Version Worker::wanted_by(const Start& start) const { return mode_.at_once ? start.least : start.round; }
 
 // The version to have next: the oldest that a waiting piece needs, for others wait for that one; with no
 // piece waiting, the one that the training just done is sure to make.
@@ -146,17 +173,21 @@ std::optional<Version> Worker::next_exactly() const {
 }
 
 // Nothing is pulled while a piece is being computed, for it has to be in. With no piece waiting, parameters
-// come ahead of the next one; should it need more, they are pulled again. And should it need less, too: a
-// piece that was issued again is perhaps the very one that a pull for more waits for.
+// come ahead of the next one: those that a piece of the next round needs, which is all that its Start will
+// ask for. Should it need more, they are pulled again. And should it need less, too: a piece that was issued
+// again is perhaps the very one that a pull for more waits for.
 std::optional<Version> Worker::next_at_least() const {
   if (computing_) return std::nullopt;
   const Start* first = nullptr;
+  Version ahead = current_.version;
   for (const Piece& piece : pieces_) {
+    const Round round = piece.start.round;
+    if (round + 1 > mode_.slack) ahead = std::max(ahead, round + 1 - mode_.slack);
     if (piece.stage != Stage::waiting) continue;
-    if (first == nullptr || piece.start.round < first->round) first = &piece.start;
+    if (first == nullptr || round < first->round) first = &piece.start;
   }
   if (first != nullptr) return suits(*first) ? std::nullopt : std::optional(first->least);
-  return current_.spent ? std::optional(current_.version) : std::nullopt;
+  return current_.spent ? std::optional(ahead) : std::nullopt;
 }
 
 bool Worker::suits(const Start& start) const {
@@ -164,15 +195,28 @@ bool Worker::suits(const Start& start) const {
   return mode_.at_once ? !current_.spent && start.least <= current_.version : start.round == current_.version;
 }
 
-void Worker::pull(Time now, Outbox& out) {
-  next_.asked = now;
+// What we pushed of a piece and do not owe once more. If the push was dropped, because others had pushed a
+// part of the piece, nobody but us will do what was given to us again: we would wait for ourselves.
+std::vector<Interval> Worker::not_owed_again(const Piece& pushed) const {
+  IntervalSet again;
+  for (const Piece& piece : pieces_) {
+    if (piece.stage == Stage::waiting && piece.start.round == pushed.start.round)
+      again.add(piece.start.positions);
+  }
+  return again.gaps(pushed.start.positions);
+}
+
+// From all shards that owe some of it, or from this one alone.
+void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   Pull message{term_, next_.version, next_.ticket, {}};
   if (mode_.at_once) {
     for (const Piece& piece : pieces_) {
-      if (!piece.pushes.empty()) message.own.push_back({piece.start.round, piece.start.positions});
+      if (piece.pushes.empty()) continue;
+      for (const Interval& part : not_owed_again(piece)) message.own.push_back({piece.start.round, part});
     }
   }
   for (const ShardPlace& shard : shards_) {
+    if (from && shard.node != *from) continue;
     const auto wanted = next_.arrived.begin() + shard.first;
     if (std::find(wanted, next_.arrived.begin() + shard.last, false) == next_.arrived.begin() + shard.last)
       continue;
@@ -181,30 +225,42 @@ void Worker::pull(Time now, Outbox& out) {
 }
 
 void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out) {
-  if (parameters.term != term_ || !next_.values) return;
+  if (parameters.term != term_ || !next_.values) return ignore();
   if (mode_.at_once ? parameters.ticket != next_.ticket || parameters.version < next_.version
                     : parameters.version != next_.version) {
-    return;  // the answer to another question
+    return ignore();  // the answer to another question
   }
-  if (parameters.slice >= slices_.size() || next_.arrived[parameters.slice]) return;
+  if (parameters.slice >= slices_.size() || next_.arrived[parameters.slice]) return ignore();
   const Slice& slice = slices_[parameters.slice];
-  if (parameters.values.size() != slice.size() * sizeof(float)) return;
+  if (parameters.values.size() != slice.size() * sizeof(float)) return ignore();
   std::memcpy(next_.values->data() + slice.begin, parameters.values.bytes().data(), parameters.values.size());
   next_.arrived[parameters.slice] = true;
   next_.lowest = std::min(next_.lowest, parameters.version);
   if (mode_.at_once) next_.steps[parameters.slice] = parameters.steps;
-  next_.asked = now;  // while answers come, all is well
+  patience_.came(now);
   if (--next_.missing > 0) return;
+  patience_.whole(now);
   turn_over(out);
   compute_next(out);
   choose_next(now, out);
+}
+
+// The memory of what one of them had pushed serves the next piece.
+template <class Past>
+void Worker::forget(Past past) {
+  for (Piece& piece : pieces_) {
+    if (!past(piece) || piece.pushes.capacity() <= spare_.capacity()) continue;
+    spare_ = std::move(piece.pushes);
+    spare_.clear();
+  }
+  std::erase_if(pieces_, past);
 }
 
 void Worker::turn_over(Outbox& out) {
   std::swap(current_, next_);
   next_.values.reset();
   current_.version = current_.lowest;
-  std::erase_if(pieces_, [&](const Piece& piece) {
+  forget([&](const Piece& piece) {
     const bool acknowledged = mode_.at_once && piece.stage == Stage::done;
     return acknowledged || piece.start.round < current_.version;
   });
@@ -216,8 +272,8 @@ void Worker::turn_over(Outbox& out) {
 
 // The version is past: nothing can be computed from it, and nobody needs it to be.
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
-  if (!next_.values || gone.wanted != next_.version) return;
-  std::erase_if(pieces_, [&](const Piece& piece) { return piece.start.round <= gone.wanted; });
+  if (!next_.values || gone.wanted != next_.version) return ignore();
+  forget([&](const Piece& piece) { return piece.start.round <= gone.wanted; });
   next_.values.reset();
   choose_next(now, out);  // a piece of a later round may be waiting
 }
@@ -240,7 +296,7 @@ void Worker::compute_next(Outbox& out) {
 
 void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
   Piece* piece = find(final.piece);
-  if (piece == nullptr || final.slice >= slices_.size()) return;
+  if (piece == nullptr || final.slice >= slices_.size()) return ignore();
   const Start& start = piece->start;
   const double weight = mode_.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
   piece->pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
@@ -257,18 +313,23 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     out.send<ToScheduler>(scheduler_node, *piece->report);
     // Nothing was pushed in an evaluation: should the report be lost, it can be computed again.
     if (piece->start.purpose == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
+  } else {
+    ignore();  // nobody waits for it any more
   }
   compute_next(out);
   choose_next(now, out);
 }
 
 void Worker::handle(Time, NodeId, const Again& again, Outbox& out) {
-  if (again.term != term_) return;
+  if (again.term != term_) return ignore();
+  bool meant = false;
   for (const Piece& piece : pieces_) {
     if (piece.start.round == again.round && piece.start.positions == again.positions) {
+      meant = true;
       push_again(piece, std::nullopt, out);
     }
   }
+  if (!meant) ignore();
 }
 
 void Worker::push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out) {
@@ -288,11 +349,20 @@ void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 
-// Whatever was on its way to that shard may be gone: say all of it again. The ledger drops what had arrived.
+// Whatever was on its way to that node may be gone: say all of it again. The ledger drops what had arrived,
+// and the scheduler what it knows. It has given us up, and a word from us mends that.
 void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
+  if (lost.node == scheduler_node && lifeline_.joined()) {
+    for (const Piece& piece : pieces_) {
+      if (piece.report) out.send<ToScheduler>(scheduler_node, *piece.report);
+    }
+    return beat(out);
+  }
   if (lost.node.role != Role::shard) return;
   for (const Piece& piece : pieces_) push_again(piece, lost.node, out);
-  if (next_.values) pull(now, out);
+  if (!next_.values) return;
+  patience_.can_come(now);
+  pull(lost.node, out);
 }
 
 void Worker::handle(Time, NodeId, const Alien& alien, Outbox&) {

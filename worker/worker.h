@@ -21,6 +21,7 @@
 #include "wire/lifeline.h"
 #include "wire/machine.h"
 #include "wire/sync_mode.h"
+#include "worker/pull_patience.h"
 
 namespace steelyard {
 
@@ -43,6 +44,7 @@ class Worker {
   [[nodiscard]] bool finished() const { return ending_.reached(); }
 
   [[nodiscard]] const Ending& ending() const { return ending_; }
+  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
   // For the checker: the version computed from.
   [[nodiscard]] std::optional<Version> version() const;
@@ -57,7 +59,6 @@ class Worker {
     std::vector<std::uint64_t> steps;  // by slice, as the shards told them
     std::size_t missing = 0;           // slices
     Version lowest = 0;                // of the slices that arrived
-    Time asked{};                      // when it was last pulled
     std::uint64_t ticket = 0;          // of the pull
     bool spent = false;                // a piece to train was computed from it
 
@@ -88,17 +89,24 @@ class Worker {
   void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
+  void beat(Outbox& out);
   void announce(const Start& start, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
   [[nodiscard]] std::optional<Version> next_exactly() const;
   [[nodiscard]] std::optional<Version> next_at_least() const;
   [[nodiscard]] bool suits(const Start& start) const;  // the present parameters are those to compute it from
-  void pull(Time now, Outbox& out);
+  [[nodiscard]] Version wanted_by(const Start& start) const;
+  [[nodiscard]] std::vector<Interval> not_owed_again(const Piece& pushed) const;
+  [[nodiscard]] bool serves(Version wanted) const;  // what is being pulled will do
+  void pull(std::optional<NodeId> from, Outbox& out);
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
   void push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out);
+  template <class Past>
+  void forget(Past past);  // the pieces of which it is true
   [[nodiscard]] Piece* find(PieceId id);
   [[nodiscard]] NodeId shard_of(std::uint32_t slice) const;
+  void ignore() { ++ignored_; }
 
   const Options options_;
   Lifeline lifeline_;
@@ -113,8 +121,11 @@ class Worker {
 
   Held current_, next_;  // next_.values is null while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
+  PullPatience patience_;
   std::vector<Piece> pieces_;  // by id
+  std::vector<Push> spare_;    // empty, with memory for the next piece's
   std::optional<PieceId> computing_;
+  std::uint64_t ignored_ = 0;
 };
 
 }  // namespace steelyard

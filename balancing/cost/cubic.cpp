@@ -35,10 +35,15 @@ double Cubic::operator()(double samples) const {
   return highest;
 }
 
-Affine Cubic::near(double samples) const {
+double Cubic::over(const Walk& walk, double samples) const {
+  const auto steps = static_cast<double>(walk.steps);
+  return static_cast<double>(walk.passes) * steps * (*this)(samples / steps);
+}
+
+Affine Cubic::near(double samples, const Walk& walk) const {
   constexpr double reach = 0.05;  // of the samples, to both sides
-  const Cubic& self = *this;
-  const double rise = self((1 + reach) * samples) - self((1 - reach) * samples), time = self(samples);
+  const double rise = over(walk, (1 + reach) * samples) - over(walk, (1 - reach) * samples);
+  const double time = over(walk, samples);
   const double fixed = std::clamp(time - rise / (2 * reach), 0.0, most_fixed * time);
   return {fixed, (time - fixed) / samples};
 }

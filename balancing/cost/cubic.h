@@ -11,6 +11,7 @@
 #include <span>
 
 #include "balancing/cost/affine.h"
+#include "balancing/policy.h"
 
 namespace steelyard::balancing {
 
@@ -18,8 +19,10 @@ struct Cubic {
   std::array<double, 4> terms{};  // seconds, low order first
 
   [[nodiscard]] double operator()(double samples) const;
-  // The line that touches it there, as far as such a line has no negative part. samples > 0.
-  [[nodiscard]] Affine near(double samples) const;
+  // Of a share that is gone through in so many batches, so many times.
+  [[nodiscard]] double over(const Walk& walk, double samples) const;
+  // The line that touches over() there, as far as such a line has no negative part. samples > 0.
+  [[nodiscard]] Affine near(double samples, const Walk& walk) const;
   friend bool operator==(const Cubic&, const Cubic&) = default;
 };
 

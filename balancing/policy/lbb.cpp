@@ -108,7 +108,7 @@ void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
     fixed.push_back(0), per_sample.push_back(0);
     if (work == nullptr) continue;
     const auto samples = static_cast<double>(work->samples);
-    fixed.back() = fixed_cost(worker, *work);
+    fixed.back() = fixed_cost(worker, *work, request.walk);
     per_sample.back() = (work->seconds - fixed.back()) / samples;
     known_[slot] = {samples, work->seconds, fixed.back()};
   }
@@ -118,9 +118,9 @@ void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
   split_.shares = min_max(curves, bounds, request.positions);
 }
 
-double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work) const {
+double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, const Walk& walk) const {
   if (!options_.profile.empty()) {
-    return std::min(options_.profile.of(worker.name, worker.slot)(0), most_fixed * work.seconds);
+    return std::min(options_.profile.of(worker.name, worker.slot).over(walk, 0), most_fixed * work.seconds);
   }
   const auto found = known_.find(worker.slot);
   if (found == known_.end()) return 0;

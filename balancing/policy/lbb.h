@@ -68,7 +68,8 @@ class Lbb final : public Policy {
   void rapid_tune(const Request& request, const std::vector<Bound>& bounds);
   [[nodiscard]] double straggler_effect() const;
   [[nodiscard]] bool rapid_is_allowed(double se) const;
-  [[nodiscard]] double fixed_cost(const WorkerView& worker, const LastRound::Work& work) const;
+  [[nodiscard]] double fixed_cost(const WorkerView& worker, const LastRound::Work& work,
+                                  const Walk& walk) const;
 
   LbbOptions options_;
   LastRound last_;

@@ -36,7 +36,9 @@ std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& 
   std::vector<Curve> curves;
   for (const WorkerView& worker : request.workers) {
     const Cubic& curve = profile.of(worker.name, worker.slot);
-    curves.push_back([curve](std::uint64_t samples) { return curve(static_cast<double>(samples)); });
+    curves.push_back([curve, walk = request.walk](std::uint64_t samples) {
+      return curve.over(walk, static_cast<double>(samples));
+    });
   }
   return min_max(curves, share_bounds(request), request.positions);
 }

@@ -21,7 +21,8 @@ void Steelyard::observe(const Sample& sample) {
   last_.add(sample);
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
   const auto profile = profiled_.find(sample.slot);
-  if (profile != profiled_.end()) workers_.try_emplace(sample.slot, profile->second.near(batch.samples));
+  if (profile != profiled_.end())
+    workers_.try_emplace(sample.slot, profile->second.near(batch.samples, walk_));
   switch (workers_[sample.slot].observe(batch, {sample.cpu, sample.memory}, changes_last())) {
     case CostFilter::Verdict::none:
       break;
@@ -69,6 +70,7 @@ void Steelyard::forget_absent(const Request& request) {
 
 void Steelyard::look_up(const Request& request) {
   if (options_.profile.empty()) return;
+  walk_ = request.walk;
   for (const WorkerView& worker : request.workers) {
     profiled_.try_emplace(worker.slot, options_.profile.of(worker.name, worker.slot));
   }
@@ -114,7 +116,8 @@ std::vector<Affine> Steelyard::curves(const Request& request) const {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].per_sample > 0) continue;
     if (const auto profile = profiled_.find(request.workers[i].slot); profile != profiled_.end()) {
-      all[i] = profile->second.near(static_cast<double>(request.positions) / static_cast<double>(all.size()));
+      const double share = static_cast<double>(request.positions) / static_cast<double>(all.size());
+      all[i] = profile->second.near(share, request.walk);
       continue;
     }
     const Sum& kind = kinds[request.workers[i].kind];

@@ -91,6 +91,7 @@ class Steelyard final : public Policy {
 
   SteelyardOptions options_;
   std::map<std::uint32_t, CostFilter> workers_;  // by slot, of those that were measured
+  Walk walk_;                                    // of the last plan
   std::map<std::uint32_t, Cubic> profiled_;      // by slot; of the job, and not of a checkpoint
   std::map<std::uint32_t, ExchangeCost> links_;  // by slot, where samples tell of it
   std::map<std::uint32_t, WaitedFor> waited_;    // by slot, of those that worked

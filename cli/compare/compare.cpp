@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "balancing/policies.h"
@@ -15,6 +13,7 @@
 #include "cli/compare/json.h"
 #include "cli/compare/scenario.h"
 #include "cli/compare/table.h"
+#include "cli/input_file.h"
 #include "cli/output_file.h"
 #include "cli/run_directory.h"
 #include "cli/scenario_file.h"
@@ -26,16 +25,8 @@ namespace steelyard {
 namespace {
 
 std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  // A directory opens, and then cannot be read.
-  if (!in.is_open() || in.bad()) {
-    throw Failure(ExitCode::configuration,
-                  path +
-                      ": cannot be read: check the name; examples/jobs and examples/scenarios have files "
-                      "to begin with");
-  }
-  return text;
+  return read_input(path, {"job or scenario", 16,
+                           "check the name; examples/jobs and examples/scenarios have files to begin with"});
 }
 
 // One file, understood and not yet run.
@@ -56,6 +47,11 @@ Prepared prepare_scenario(const CompareCommand& command, const std::string& file
   }
   Prepared it;
   it.scenario = read_scenario(file, extensions);
+  if (command.target && it.scenario->training == nullptr) {
+    throw Failure(ExitCode::usage, "--target: " + file +
+                                       " does not train, and so comes to no accuracy: leave it out, or give "
+                                       "train = true in [job] (steelyard help scenario)");
+  }
   it.comparison.kind = "scenario";
   it.comparison.name = it.scenario->name;
   it.comparison.seed = command.seed.value_or(it.scenario->seed);
@@ -167,6 +163,10 @@ int exit_code(const std::vector<Comparison>& comparisons) {
 }  // namespace
 
 int run_compare(const CompareCommand& command, const Extensions& extensions) {
+  if (command.json == "-" && command.html == "-")
+    throw Failure(ExitCode::usage, "--json - and --html -: one of them only can go to standard output");
+  check_output("--json", command.json);
+  check_output("--html", command.html);
   std::vector<Prepared> all;
   std::size_t jobs = 0;
   for (const std::string& file : command.files) {

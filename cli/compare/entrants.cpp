@@ -5,6 +5,7 @@
 
 #include "cli/near_match.h"
 #include "core/error.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -23,6 +24,12 @@ void require_known(const std::string& policy, const std::string& policies,
   if (std::ranges::find(known, policy) != known.end()) return;
   throw Failure(ExitCode::usage, "--policies " + policies + ": unknown policy '" + policy + "'" +
                                      did_you_mean(policy, known) + " (there are: " + joined(known) + ")");
+}
+
+void require_mode(const char* option, const std::string& list, const std::string& mode) {
+  if (is_sync(mode)) return;
+  throw Failure(ExitCode::usage,
+                option + list + ": there is no sync mode '" + mode + "': choose one of " + sync_choices());
 }
 
 void add(std::vector<Entrant>& entrants, Entrant entrant) {
@@ -61,13 +68,16 @@ std::vector<Entrant> read_entrants(const std::string& policies, const std::strin
     throw Failure(ExitCode::usage, "--policies names nobody: give some of " + joined(known));
   }
   if (modes.empty()) throw Failure(ExitCode::usage, "--sync names no mode: give for example --sync bsp");
+  for (const std::string& mode : modes) require_mode("--sync ", sync, mode);
   std::vector<Entrant> entrants;
   for (const std::string& word : chosen) {
     const std::size_t slash = word.find('/');
     const std::string policy = word.substr(0, slash);
     require_known(policy, policies, known);
     if (slash != std::string::npos) {
-      add(entrants, {policy, word.substr(slash + 1), ""});
+      const std::string mode = word.substr(slash + 1);
+      require_mode("--policies ", policies, mode);
+      add(entrants, {policy, mode, ""});
     } else {
       for (const std::string& mode : modes) add(entrants, {policy, mode, ""});
     }

@@ -16,7 +16,7 @@ inline const Entrant equal_bsp{"equal", "bsp", ""};
 // Every policy of the one list under every sync mode of the other, in this order; an entry "equal/ssp:2" of
 // `policies` brings its own sync mode along and is not combined. Both are comma-separated; an empty list of
 // policies means all that are known, an empty list of modes `own_sync`. Equal BSP comes first if it was left
-// out. Throws Failure (usage) for a policy that nobody knows, and for empty lists.
+// out. Throws Failure (usage) for a policy or a mode that nobody knows, and for empty lists.
 std::vector<Entrant> read_entrants(const std::string& policies, const std::string& sync,
                                    const std::vector<std::string>& known, const std::string& own_sync);
 

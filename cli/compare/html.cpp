@@ -50,8 +50,8 @@ constexpr const char* reading = R"(<h2>How to read it</h2>
 <p class="soft">Seconds are seconds of training, without evaluations; with several runs of a method it is
 their median, and behind &plusmn; half of their range. Percent of ideal: how fast the rounds were, measured by
 the best division of every round among the same workers; where workers do not wait for each other, real runs
-have no such number. Gain: how many times as fast as equal shares under BSP, and as the best worker alone, run
-by run and then the median; above 1 is faster.</p>
+have no such number. Gain: how many times as fast as equal shares under BSP, and as the best worker alone,
+repeat by repeat, then the median and half of the range; above 1 is faster.</p>
 )";
 
 std::string legend(const Comparison& comparison) {

@@ -27,17 +27,6 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What `train` said last in its own name: "steelyard: out of memory" gives "out of memory".
-std::string last_complaint(const std::string& log) {
-  const std::string mark = "steelyard: ";
-  std::istringstream in(text_of(log));
-  std::string found;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(mark)) found = line.substr(mark.size());
-  }
-  return found;
-}
-
 std::vector<std::string> settings(const Entrant& entrant, std::uint64_t seed) {
   return {"cluster.policy=" + entrant.policy, "cluster.sync=" + entrant.sync,
           "job.seed=" + std::to_string(seed)};
@@ -54,12 +43,16 @@ class Clusters {
     Children children;
     children.start("train", arguments(entrant, repeat, run), log);
     const int status = wait(children);
-    Trial trial = trial_of(text_of(run + "/rounds.jsonl"), text_of(run + "/result.json"), entrant.sync);
+    const std::string result = text_of(run + "/result.json");
+    Trial trial = trial_of(text_of(run + "/rounds.jsonl"), result, entrant.sync);
     trial.directory = run;
     if (!entrant.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return trial;
-    const std::string complaint = last_complaint(log);
-    if (!complaint.empty()) trial.failure = complaint;
+    const std::string complaint = complaint_in(text_of(log));
+    // The scheduler knows why it ended, unless it was told to.
+    const bool decided =
+        !result.empty() && !trial.good() && !trial.failure.starts_with(name(Outcome::interrupted));
+    if (!complaint.empty() && !decided) trial.failure = complaint;
     if (trial.good()) trial.failure = "train " + describe_status(status) + "; see " + log;
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     trial.hopeless =
@@ -116,6 +109,24 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
     return Entrant{"equal", "bsp", worker};
   };
   return contest;
+}
+
+// A warning may come before the cause, and what was killed and started again did not end the job: the cause
+// is the last that was said before the end was decided. Behind it, indented, is what the process itself said.
+std::string complaint_in(const std::string& log) {
+  const std::string mark = "steelyard: ", quoted_mark = "  " + mark;
+  std::istringstream in(log);
+  std::string found, own;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(quoted_mark)) own = "; it says: " + line.substr(quoted_mark.size());
+    if (!line.starts_with(mark)) continue;
+    const std::string said = line.substr(mark.size());
+    if (said == "ending the job") break;
+    if (said.starts_with("starting '")) continue;
+    found = said;
+    own.clear();
+  }
+  return found + own;
 }
 
 std::string job_alone(const std::string& resolved, const std::string& worker) {

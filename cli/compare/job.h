@@ -27,6 +27,9 @@ struct ComparedJob {
 Contest job_contest(const ComparedJob& job, const std::string& directory, std::uint64_t seed,
                     const std::atomic<bool>& interrupted);
 
+// Why the job ended, of what `train` said in its own name; empty if it did not say.
+std::string complaint_in(const std::string& log);
+
 // The job with one of its workers only, as TOML.
 std::string job_alone(const std::string& resolved, const std::string& worker);
 

@@ -11,7 +11,6 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(double value) { return value < 0 ? Json() : Json(value); }
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 Json or_null(const std::optional<Spread>& value) {
   if (!value) return {};
   return {{"median", value->median}, {"least", value->least}, {"most", value->most}};
@@ -76,7 +75,7 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
                     {"methods", methods}});
   }
   // Names and reasons may be any bytes; the result must come out whatever they are.
-  return Json{{"format", 1}, {"comparisons", list}}.dump(2, ' ', false, Json::error_handler_t::replace) +
+  return Json{{"format", 2}, {"comparisons", list}}.dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
 

@@ -11,9 +11,8 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Of what is known: no value is negative. No number where the median is none; infinities do not widen it.
+// No number where the median is none; infinities do not widen it.
 std::optional<Spread> spread(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return value < 0; });
   if (values.empty()) return std::nullopt;
   const double middle = median(values);
   if (!std::isfinite(middle)) return std::nullopt;
@@ -26,7 +25,8 @@ template <class Number>
 std::optional<Spread> spread_of(const Entry& entry, Number number) {
   std::vector<double> values;
   for (const Trial& trial : entry.trials) {
-    if (trial.good()) values.push_back(number(trial));
+    // What is negative is not known.
+    if (const double value = trial.good() ? number(trial) : -1; value >= 0) values.push_back(value);
   }
   return spread(std::move(values));
 }
@@ -40,16 +40,17 @@ double cost(const Trial& trial, double target) {
   return trial.samples > 0 ? trial.seconds / trial.samples : never;
 }
 
-std::optional<double> gain(const Entry* base, const Entry& entry, double target) {
+std::optional<Spread> gain(const Entry* base, const Entry& entry, double target) {
   if (base == nullptr) return std::nullopt;
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(base->trials.size(), entry.trials.size()); ++i) {
     if (!base->trials[i].good() || !entry.trials[i].good()) continue;
     const double ratio = cost(base->trials[i], target) / cost(entry.trials[i], target);
-    if (!std::isnan(ratio)) ratios.push_back(ratio);  // neither of the two came to the target
+    if (std::isnan(ratio)) continue;  // neither of the two came to the target
+    // No time at all makes no gain of 0, which would be averaged with others: it is below every gain.
+    ratios.push_back(ratio > 0 ? ratio : -never);
   }
-  const double middle = median(ratios);
-  return middle > 0 && std::isfinite(middle) ? std::optional(middle) : std::nullopt;
+  return spread(std::move(ratios));
 }
 
 Row summary(const Entry& entry, double target) {

@@ -1,12 +1,12 @@
 // What many runs come to: one row an entrant, with medians over the repeats. Pure.
 //
 //   seconds to target   of training, until the first evaluation at or above the target
-//   gain                over equal BSP, or over the best device alone: its time over this one's, in the same
-//                       repeat; the median over the repeats. The time is that to the target where there is
-//                       a target, and that of a sample otherwise.
+//   gain                over equal BSP, or over the best device alone: its time over this one's. Repeats are
+//                       pairs, of the same seed: a gain for each, then their median and range. The time is
+//                       that to the target where there is a target, and that of a sample otherwise.
 //
 // Who misses the target in some of its runs needs for ever in these, and so perhaps in the median: then there
-// is no number.
+// is no number. Where there is one, such runs count in the median and do not widen the range.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Row {
   std::optional<Spread> seconds, samples_per_s, updates, percent_of_ideal,
       accuracy;  // of those with a result
   std::optional<Spread> seconds_to_target, updates_to_target;
-  std::optional<double> gain_on_equal, gain_on_alone;
+  std::optional<Spread> gain_on_equal, gain_on_alone;
 };
 
 // In the order of the entries.

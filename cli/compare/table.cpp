@@ -11,10 +11,6 @@ namespace {
 
 constexpr double as_soon = 0.01;  // closer times are called equal
 
-std::string dash_or(const std::optional<double>& value, int decimals) {
-  return value ? fixed(*value, decimals) : "-";
-}
-
 // With how far the runs lie apart: half of the range, in percent of the median.
 std::string with_spread(const std::optional<Spread>& value, int decimals) {
   if (!value) return "-";
@@ -68,7 +64,13 @@ std::vector<std::string> part_of(const std::vector<std::string>& titles, bool up
   return parts;
 }
 
-std::string times(double ratio) { return fixed(ratio, 2) + " times"; }
+// "2.00 times (1.33 to 2.50) as fast as": of a gain, with what single repeats came to.
+std::string times_as_fast(const Spread& gain) {
+  std::string text = fixed(gain.median, 2) + " times";
+  const std::string least = fixed(gain.least, 2), most = fixed(gain.most, 2);
+  if (least != most) text.append(" (").append(least).append(" to ").append(most).append(")");
+  return text + " as fast as ";
+}
 
 }  // namespace
 
@@ -112,8 +114,8 @@ std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
           with_spread(updates, 0),
           with_spread(row.samples_per_s, row.samples_per_s && row.samples_per_s->median < 1000 ? 1 : 0),
           with_points(row.percent_of_ideal, 1),
-          dash_or(row.gain_on_equal, 2),
-          dash_or(row.gain_on_alone, 2),
+          with_spread(row.gain_on_equal, 2),
+          with_spread(row.gain_on_alone, 2),
           with_points(accuracy, 2) + (accuracy ? " %" : "")};
 }
 
@@ -132,8 +134,8 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
   const Row& first = *methods.front();
   std::string text = label(first.entrant) + " is first";
   if (first.gain_on_equal && first.entrant != equal_bsp)
-    text += ", " + times(*first.gain_on_equal) + " as fast as equal bsp";
-  if (first.gain_on_alone) text += ", " + times(*first.gain_on_alone) + " as fast as the best device alone";
+    text += ", " + times_as_fast(*first.gain_on_equal) + "equal bsp";
+  if (first.gain_on_alone) text += ", " + times_as_fast(*first.gain_on_alone) + "the best device alone";
   const double lead = *number(*methods[1]) / *number(first);
   text += "; " + label(methods[1]->entrant) +
           (lead < 1 + as_soon ? " is as fast within 1 %"

@@ -3,13 +3,13 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <cmath>
-#include <fstream>
 #include <set>
 
+#include "cli/input_file.h"
 #include "cli/job_keys.h"
 #include "cli/job_source.h"
 #include "cli/near_match.h"
+#include "cli/toml_section.h"
 #include "cli/toml_text.h"
 #include "core/check.h"
 #include "core/error.h"
@@ -17,112 +17,17 @@
 namespace steelyard {
 namespace {
 
-constexpr std::streamsize longest_file = 1 << 20;  // bytes
-constexpr std::uint64_t most_samples = 1'000'000'000'000;
+constexpr double most_samples = 1e12;
 
-// One table of the file. Whatever is asked for is known; finish() refuses the rest.
-class HostTable {
- public:
-  HostTable(const JobSource& source, std::string title, const toml::table& table)
-      : source_(source), title_(std::move(title)), table_(table) {}
-
-  // `is_good` looks at a text that is not empty; `expected` says what it wants.
-  template <class IsGood>
-  void text(const char* key, std::string& into, const IsGood& is_good, const std::string& expected) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    const auto value = node->value_exact<std::string>();
-    if (!value || value->empty() || !is_good(*value)) refuse(*node, key, "give " + expected);
-    into = *value;
-  }
-  template <class Number>
-  void whole(const char* key, Number& into, std::uint64_t least, std::uint64_t most) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    const auto value = node->value_exact<std::int64_t>();
-    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < least ||
-        static_cast<std::uint64_t>(*value) > most) {
-      refuse(*node, key, "give a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    into = static_cast<Number>(*value);
-  }
-  void number(const char* key, double& into, double least, double most) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
-    if (!value || !std::isfinite(*value) || *value < least || *value > most) {
-      refuse(*node, key, "give a number from " + number_text(least) + " to " + number_text(most));
-    }
-    into = *value;
-  }
-  void flag(const char* key, bool& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    if (!node->is_boolean()) refuse(*node, key, "give true or false");
-    into = *node->value_exact<bool>();
-  }
-  // Keys that are not ours, as key=value.
-  void options(const char* key, std::vector<std::string>& into) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return;
-    if (!node->is_table()) refuse(*node, key, "give options, as in { dir = \"/data/fashion\" }");
-    for (auto&& [name, value] : *node->as_table()) {
-      if (value.is_table() || value.is_array()) refuse(*node, key, "an option is a text or a number");
-      const auto text = value.value_exact<std::string>();
-      into.push_back(std::string(name.str()) + "=" + (text ? *text : shown(value)));
-    }
-  }
-  // The tables of [[key]] below this one.
-  std::vector<const toml::table*> tables(const char* key) {
-    const toml::node* node = find(key);
-    std::vector<const toml::table*> found;
-    if (node == nullptr) return found;
-    if (!node->is_array_of_tables()) refuse(*node, key, "write [[host.worker]] once for each worker");
-    for (const toml::node& it : *node->as_array()) found.push_back(it.as_table());
-    return found;
-  }
-
-  [[nodiscard]] bool given(const char* key) const { return table_.contains(key); }
-  // A rule that joins keys: `key`, or where it is not given the table, is where to look.
-  void demand(bool holds, const char* key, const std::string& what) const {
-    if (holds) return;
-    const toml::node* node = table_.get(key);
-    source_.refuse("", node != nullptr ? node->source() : table_.source(), what);
-  }
-  void finish() const {
-    for (auto&& [name, node] : table_) {
-      const std::string key(name.str());
-      if (std::ranges::find(known_, key) != known_.end()) continue;
-      source_.refuse("", name.source(),
-                     "unknown key \"" + key + "\" in " + title_ + did_you_mean(key, known_) +
-                         " (there are: " + joined(known_) + ")");
-    }
-  }
-
- private:
-  const toml::node* find(const char* key) {
-    known_.emplace_back(key);
-    return table_.get(key);
-  }
-  [[noreturn]] void refuse(const toml::node& node, const char* key, const std::string& what) const {
-    source_.refuse("", node.source(), std::string(key) + " = " + shown(node) + " in " + title_ + ": " + what);
-  }
-
-  const JobSource& source_;
-  const std::string title_;
-  const toml::table& table_;
-  std::vector<std::string> known_;
-};
-
-bool any_text(const std::string& text) { return text.find('\n') == std::string::npos; }
+bool any_text(std::string_view text) { return text.find('\n') == std::string_view::npos; }
 
 // What could be taken for an option, or for two words, by the programs that get it.
-bool is_one_word(const std::string& text) {
-  return text[0] != '-' && text.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string::npos;
+bool is_one_word(std::string_view text) {
+  return text[0] != '-' && text.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string_view::npos;
 }
 
-bool is_address(const std::string& text) {
-  return is_one_word(text) && text.find('/') == std::string::npos && (text.find(':') == std::string::npos);
+bool is_address(std::string_view text) {
+  return is_one_word(text) && text.find_first_of("/:") == std::string_view::npos;
 }
 
 bool is_numeric(const std::string& address) {
@@ -137,23 +42,23 @@ class HostsReader {
   HostsFile read() {
     for (auto&& [key, node] : source_.root()) {
       const std::string name(key.str());
-      if (name != "host" || !node.is_array_of_tables()) {
+      if (name == "host" && !node.is_array_of_tables())
+        source_.refuse("", key.source(), "\"host\" must be a section: write [[host]] once for each machine");
+      if (name != "host") {
         source_.refuse("", key.source(),
                        "\"" + name + "\" does not belong here" + did_you_mean(name, {"host"}) +
                            " (there is [[host]], once for each machine, and [[host.worker]] below it)");
       }
     }
-    if (const toml::array* hosts = source_.root()["host"].as_array()) {
-      for (const toml::node& host : *hosts) read_host(HostTable(source_, "[[host]]", *host.as_table()));
-    }
+    for (TomlSection& host : TomlSection::all_of(source_, "host")) read_host(host);
     finish();
     return std::move(file_);
   }
 
  private:
-  void read_host(HostTable table);
-  void read_place(HostTable& table, HostSpec& host);
-  void read_worker(HostTable table, HostSpec& host);
+  void read_host(TomlSection& table);
+  void read_place(TomlSection& table, HostSpec& host);
+  void read_worker(TomlSection& table, HostSpec& host);
   void finish() const;
 
   const JobSource& source_;
@@ -162,7 +67,7 @@ class HostsReader {
   std::uint32_t schedulers_ = 0;
 };
 
-void HostsReader::read_host(HostTable table) {
+void HostsReader::read_host(TomlSection& table) {
   HostSpec host;
   host.name = "host-" + std::to_string(file_.hosts.size());
   table.text("name", host.name, is_plain_name, "a name of letters, digits, '.', '_' and '-'");
@@ -177,14 +82,12 @@ void HostsReader::read_host(HostTable table) {
                "a second scheduler: let one host alone have scheduler = true");
   table.whole("servers", host.servers, 0, 1024);
   table.whole("shards", host.shards, 1, 64);
-  for (const toml::table* worker : table.tables("worker")) {
-    read_worker(HostTable(source_, "[[host.worker]]", *worker), host);
-  }
+  for (TomlSection& worker : table.all_below("worker", "[[host.worker]]")) read_worker(worker, host);
   table.finish();
   file_.hosts.push_back(std::move(host));
 }
 
-void HostsReader::read_place(HostTable& table, HostSpec& host) {
+void HostsReader::read_place(TomlSection& table, HostSpec& host) {
   table.text("ssh", host.ssh, is_one_word, "what ssh takes, as in \"user@host\"");
   table.text("netns", host.netns, is_plain_name, "the name of a network namespace, as `ip netns` lists it");
   table.demand(host.ssh.empty() || host.netns.empty(), "netns",
@@ -203,18 +106,21 @@ void HostsReader::read_place(HostTable& table, HostSpec& host) {
   table.text("directory", host.directory, any_text, "a path on that host");
 }
 
-void HostsReader::read_worker(HostTable table, HostSpec& host) {
+void HostsReader::read_worker(TomlSection& table, HostSpec& host) {
   HostWorker worker;
   worker.spec.name = "worker-" + std::to_string(workers_.size());
   table.text("name", worker.spec.name, is_plain_name, "a name of letters, digits, '.', '_' and '-'");
   table.demand(workers_.insert(worker.spec.name).second, "name",
                "two workers are called " + quoted(worker.spec.name) + ": give each its own name");
   table.text(
-      "device", worker.spec.device, [](const std::string& it) { return it == "cpu" || it == "gpu"; },
+      "device", worker.spec.device, [](std::string_view it) { return it == "cpu" || it == "gpu"; },
       "\"cpu\" or \"gpu\"");
   table.number("slow", worker.spec.slow, 1, 1000);
   table.whole("most", worker.spec.most, 0, most_samples);
-  table.options("data", worker.data_options);
+  const char* data_example = "give options, as in { dir = \"/data/fashion\" }";
+  for (const auto& [key, text] : table.below("data", data_example).options()) {
+    worker.data_options.push_back(key + "=" + text);
+  }
   table.finish();
   host.workers.push_back(std::move(worker));
 }
@@ -258,19 +164,10 @@ HostsFile parse_hosts(std::string_view text, const std::string& name) {
 }
 
 HostsFile read_hosts_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(longest_file) + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  // A directory opens, and then cannot be read.
-  if (!in.is_open() || in.bad()) {
-    throw Failure(ExitCode::configuration, path +
-                                               ": cannot be read: check the name, or begin with a copy of "
-                                               "examples/hosts.toml (steelyard help hosts lists all keys)");
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (in.gcount() > longest_file)
-    throw Failure(ExitCode::configuration, path + ": is no hosts file: it has more than 1 MB");
-  return parse_hosts(text, path);
+  const InputKind kind{"hosts file", 1,
+                       "check the name, or begin with a copy of examples/hosts.toml (steelyard help hosts "
+                       "lists all keys)"};
+  return parse_hosts(read_input(path, kind), path);
 }
 
 std::string describe_hosts() {

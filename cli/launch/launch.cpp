@@ -79,7 +79,7 @@ class Launch {
   void act(const LaunchSteps& steps);
   void start(const std::string& name);
   void send(const std::string& process, const ToHost& message);
-  void log(const std::string& name, const std::string& line);
+  LineFile& log(const std::string& name);
   void wait() const;
   bool others_ended(Duration patience);
   void leave_hosts();
@@ -173,12 +173,12 @@ void Launch::hear(Connection& connection) {
   for (std::string& line : connection.error.read()) {
     if (line.ends_with('\r')) line.pop_back();  // ssh thinks that a terminal reads it
     connection.words.add(line);
-    log("host-" + name, line);
+    log("host-" + name).add(line, steady_now());
   }
   for (const std::string& line : connection.out.read()) {
     const std::optional<FromHost> message = from_host(line);
     if (!message) {
-      log("host-" + name, line);  // a login shell that greets
+      log("host-" + name).add(line, steady_now());  // a login shell that greets
     } else if (!connection.lost) {
       std::visit([&](const auto& it) { hear(connection, it); }, *message);
     }
@@ -204,7 +204,7 @@ void Launch::hear(Connection& connection, const HostReady& message) {
 
 void Launch::hear(Connection& connection, const Said& message) {
   const bool scheduler = message.name == "scheduler";
-  log(message.name, message.text);
+  log(message.name).add(message.text, steady_now());
   words_[message.name].add(message.text);
   const std::string before = scheduler ? "" : message.name + "@" + connection.host.spec.name + ": ";
   if (scheduler || !command_.quiet)
@@ -231,6 +231,7 @@ void Launch::start(const std::string& name) {
   for (const LaunchProcess& it : plan_.processes) {
     if (it.name != name) continue;
     running_[name] = true;
+    log(name);  // there, and empty, if it has nothing to say
     send(name, StartProcess{name, it.arguments, it.input});
   }
 }
@@ -244,10 +245,10 @@ void Launch::send(const std::string& process, const ToHost& message) {
   }
 }
 
-void Launch::log(const std::string& name, const std::string& line) {
+LineFile& Launch::log(const std::string& name) {
   std::unique_ptr<LineFile>& file = logs_[name];
   if (!file) file = std::make_unique<LineFile>(run_.log(name));
-  file->add(line, steady_now());
+  return *file;
 }
 
 void Launch::wait() const {

@@ -136,9 +136,12 @@ std::string LaunchPlan::roles_on(const std::string& host) const {
 
 JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts) {
   for (const std::string& argument : command.overrides) {
-    if (argument.starts_with("worker.")) {
-      throw Failure(ExitCode::usage, "--set " + argument + ": the workers are those of " +
-                                         command.hosts_file + ": change them there");
+    const bool workers = argument.starts_with("worker.");
+    const bool servers =
+        argument.starts_with("cluster.servers=") || argument.starts_with("cluster.shards_per_server=");
+    if (workers || servers) {
+      throw Failure(ExitCode::usage, "--set " + argument + ": the " + (workers ? "workers" : "servers") +
+                                         " are those of " + command.hosts_file + ": change them there");
     }
   }
   const std::string resolved = read_job_file(command.job_file, command.overrides).resolved;

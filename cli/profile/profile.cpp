@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "cli/job_file.h"
+#include "cli/output_file.h"
 #include "cli/prepare_job.h"
 #include "cli/profile/bench.h"
 #include "cli/profile/points.h"
 #include "cli/roles.h"
-#include "cli/run_directory.h"
 #include "core/error.h"
 #include "core/stats.h"
 
@@ -111,6 +111,7 @@ std::vector<ProfilePoint> measure_all(ProfileBench& bench, const std::vector<std
 int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   setenv("OMP_NUM_THREADS", "1", 1);  // as in a worker
   require_device("profile", command.device);
+  check_output("--output", command.output);
   Job job = job_of(command);
   job.global_batch = 1;  // any data set will do
   const Prepared prepared = prepare(job, extensions);
@@ -138,7 +139,7 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
       profile.together = measure_all(bench, sizes, workers, command.repeats, progress);
     }
   }
-  if (!command.output.empty()) write_text(command.output, profile_json(profile));
+  if (!command.output.empty()) write_output("--output", command.output, profile_json(profile));
   std::fputs(profile_table(profile).c_str(), stdout);
   return static_cast<int>(ExitCode::ok);
 }

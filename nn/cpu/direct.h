@@ -22,14 +22,6 @@
 
 namespace steelyard::nn::direct {
 
-// The lanes for a micro-batch of `size` samples (at most 32).
-constexpr std::uint32_t lanes_for(std::uint32_t size) { return size > 16 ? 32 : 16; }
-
-constexpr Shape output_shape(const Convolution& c) {
-  return {c.height + 2 * c.padding + 1 - c.kernel, c.width + 2 * c.padding + 1 - c.kernel, c.out};
-}
-constexpr Shape output_shape(const Pool& p) { return {p.height / p.size, p.width / p.size, p.channels}; }
-
 // Convolution, as cross-correlation (the convention of all trainers). For all o, y, x and each sample:
 //   output[o][y][x] = bias[o] + sum over i, r, s of weights[o][r][s][i] * input[i][y + r - p][x + s - p]
 // where p is the padding, and places outside the picture count as zero; with `relu`, negative outputs become

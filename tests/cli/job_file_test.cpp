@@ -87,10 +87,10 @@ policy = "boa"
 heartbeat = 0.25
 dead_after = 3
 [policy.boa]
-window = 5
-mode = "slow"
-[policy.other]
-ignored = true
+period = 5
+gain = "0.05"
+[policy.lbb]
+guard = true
 [[worker]]
 name = "a"
 slow = 2.5
@@ -128,7 +128,7 @@ most = 128
   EXPECT_EQ(file.servers, 3U);
   EXPECT_EQ(job.shards, 6U);
   EXPECT_EQ(job.policy, "boa");
-  EXPECT_THAT(job.policy_options, ElementsAre(Pair("mode", "slow"), Pair("window", "5")));
+  EXPECT_THAT(job.policy_options, ElementsAre(Pair("gain", "0.05"), Pair("period", "5")));
   EXPECT_EQ(job.heartbeat, 0.25);
   EXPECT_EQ(job.dead_after, 3);
   EXPECT_EQ(job.workers, 2U);
@@ -217,13 +217,13 @@ TEST(JobFile, OptionsKeepTheirText) {
 
 TEST(JobFile, SetWinsOverTheFile) {
   const std::string text =
-      "[train]\nlr = 0.5\n[policy.boa]\nwindow = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
+      "[train]\nlr = 0.5\n[policy.boa]\nperiod = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
   const JobFile file = parse_job(text, "j.toml",
-                                 {"train.lr=0.25", "cluster.policy=boa", "policy.boa.window=9",
+                                 {"train.lr=0.25", "cluster.policy=boa", "policy.boa.period=9",
                                   "data.dir=/x=y", "worker.b.slow=3", "worker.worker-0.most=64"});
   EXPECT_EQ(file.job.schedule.base, 0.25);
   EXPECT_EQ(file.job.policy, "boa");
-  EXPECT_THAT(file.job.policy_options, ElementsAre(Pair("window", "9")));
+  EXPECT_THAT(file.job.policy_options, ElementsAre(Pair("period", "9")));
   EXPECT_THAT(file.job.data_options, ElementsAre(Pair("dir", "/x=y")));
   EXPECT_EQ(file.worker_specs[0].most, 64U);
   EXPECT_EQ(file.worker_specs[1].slow, 3);

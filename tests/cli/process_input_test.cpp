@@ -50,7 +50,15 @@ TEST_F(ProcessInput, UnknownModelPolicyAndCommandAreRefused) {
   EXPECT_EQ(run(train("run", {"cluster.policy=lbbsp"})), 78);
   EXPECT_THAT(said_, HasSubstr("lb-bsp"));
   EXPECT_EQ(run({"trian", job_}), 2);
-  EXPECT_THAT(said_, HasSubstr("--help"));
+  EXPECT_THAT(said_, AllOf(HasSubstr("did you mean \"train\"?"), HasSubstr("--help")));
+  EXPECT_EQ(run({"train", "--sett"}), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr("no option --sett"), HasSubstr("did you mean \"--set\"?")));
+  EXPECT_EQ(run({"help", "scenaro"}), 2);
+  EXPECT_THAT(said_, HasSubstr("did you mean \"scenario\"?"));
+  EXPECT_EQ(run({"help"}), 0);
+  EXPECT_THAT(said_, AllOf(HasSubstr("Exit codes"), HasSubstr("steelyard help job")));
+  EXPECT_EQ(run({"help", "compare"}), 0);
+  EXPECT_THAT(said_, HasSubstr("Usage: steelyard compare"));
   EXPECT_FALSE(std::filesystem::exists(path("run")));  // nothing was begun
 }
 

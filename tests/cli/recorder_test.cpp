@@ -177,6 +177,17 @@ TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
   EXPECT_THAT(recorder.verdict().percent_of_ideal, DoubleNear(50, 3));
 }
 
+// Where nobody waits for others there is no ideal, as docs/benchmarks.md says.
+TEST_F(RecorderTest, WherePushesAreAppliedAtOnceThereIsNoPercentage) {
+  file_.job.sync = "asp";
+  Recorder recorder(file_, run(), bar_);
+  for (Round k = 0; k < 20; ++k) recorder.handle(a_round(k), at(static_cast<double>(k)));
+  EXPECT_EQ(recorder.verdict().percent_of_ideal, -1);
+  recorder.handle(Ended{Outcome::finished, "", {}}, at(20));
+  EXPECT_THAT(recorder.summary(), Not(HasSubstr("percent of ideal")));
+  EXPECT_TRUE(lines()[15]["percent_of_ideal"].is_null());
+}
+
 TEST_F(RecorderTest, FewRoundsHaveNoSteadyRate) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(1));

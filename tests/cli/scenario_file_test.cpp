@@ -153,7 +153,24 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
   EXPECT_THAT(trouble("[jop]\n"), HasSubstr("did you mean \"job\"?"));
   EXPECT_THAT(trouble("[job]\npolicy = \"lbp\"\n"), HasSubstr("lbb"));
   EXPECT_THAT(trouble("[job]\nsync = \"ssp\"\n"), HasSubstr("choose one of bsp"));
-  EXPECT_THAT(trouble(std::string(smallest) + "[policy.stilyard]\n"), HasSubstr("steelyard"));
+}
+
+// [job] policy is steelyard in all of these.
+TEST(ScenarioFile, OptionsOfPoliciesThatAreNotChosenAreCheckedToo) {
+  const auto policy = [](const std::string& text) { return trouble(std::string(smallest) + text); };
+  EXPECT_EQ(policy("[policy.lbb]\nrapid = 0.3\n[policy.oracle]\n"), "");
+  EXPECT_THAT(policy("[policy.stilyard]\n"),
+              AllOf(HasSubstr("odd.toml:3"), HasSubstr("did you mean \"steelyard\"?")));
+  EXPECT_THAT(policy("[policy.lbb]\nstep = 2\nrapidd = 0.3\n"),
+              AllOf(HasSubstr("odd.toml:5:10"), HasSubstr("no option 'rapidd'"), HasSubstr("rapid, step")));
+  EXPECT_THAT(policy("[policy.boa]\ngain = \"much\"\n"),
+              AllOf(HasSubstr("odd.toml:4:8"), HasSubstr("'much'")));
+  EXPECT_THAT(policy("[policy.steelyard]\nboldness = 1\n"),
+              AllOf(HasSubstr("odd.toml:4"), HasSubstr("least_gain")))
+      << "the chosen one has a place as well";
+  EXPECT_THAT(policy("[policy.oracle]\nwisdom = 1\n"),
+              AllOf(HasSubstr("odd.toml:4"), HasSubstr("no options")));
+  EXPECT_THAT(policy("[policy]\nlbb = 3\n"), HasSubstr("must be a section"));
 }
 
 TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
@@ -168,7 +185,7 @@ TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
   EXPECT_THAT(trouble(std::string(smallest) + "name = \"x\"\n[[worker]]\nname = \"x\"\nsamples_per_s = 1\n"),
               HasSubstr("two workers"));
   EXPECT_THAT(trouble("worker = 3\n"), HasSubstr("[[worker]]"));
-  EXPECT_THAT(trouble(""), HasSubstr("no worker"));
+  EXPECT_THAT(trouble(""), AllOf(HasSubstr(".toml: "), HasSubstr("no worker")));
   EXPECT_THAT(trouble("[job\n"), HasSubstr("not TOML"));
 }
 
@@ -186,6 +203,61 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   EXPECT_THAT(event("scale = 2\nshape = \"ramp\"\n"), HasSubstr("needs to_round"));
   EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
   EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
+  EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"), AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest means")));
+  EXPECT_THAT(event("scale = 2\nshape = \"bursty\"\nmean_gap = 3\nmean_length = 3\nhighest = 2\n"),
+              HasSubstr("highest means nothing for shape \"bursty\""));
+  EXPECT_THAT(event("memory = 0.5\n"), AllOf(HasSubstr("odd.toml:4"), HasSubstr("memory_mb")));
+}
+
+TEST(ScenarioFile, WhatHappensOnceHasNoShapeAndNoEnd) {
+  const auto event = [](const std::string& text) {
+    return trouble(std::string(smallest) +
+                   "[[worker]]\nsamples_per_s = 9\n[[event]]\nworker = \"worker-0\"\n" + text);
+  };
+  for (const std::string what : {"kill", "join", "cut"}) {
+    const std::string once = "from_round = 3\n" + what + " = true\n";
+    EXPECT_EQ(event(once), "");
+    EXPECT_THAT(event(once + "shape = \"periodic\"\nperiod = 9\nlength = 2\n"),
+                AllOf(HasSubstr("odd.toml:9"), HasSubstr(what + " happens once")));
+    EXPECT_THAT(event(once + "unforeseen = true\n"), HasSubstr("unforeseen means nothing"));
+    if (what != "kill") {
+      EXPECT_THAT(event(once + "to_round = 9\n"),
+                  AllOf(HasSubstr("odd.toml:9"), HasSubstr("to_round means nothing for " + what)));
+      EXPECT_THAT(event(once + "kill = true\n"), HasSubstr("an event of its own"));
+      EXPECT_THAT(event(once + "to_round = 9\nscale = 2\n"), HasSubstr("an event of its own"));
+    }
+  }
+  EXPECT_EQ(event("from_round = 3\nto_round = 9\nkill = true\n"), "");
+  EXPECT_THAT(event("join = true\n"), HasSubstr("give from_round"));
+}
+
+TEST(ScenarioFile, TheExchangeIsSaidInOneWay) {
+  const auto network = [](const std::string& text) { return trouble("[network]\n" + text + smallest); };
+  EXPECT_EQ(network("latency_ms = 1\n"), "");
+  EXPECT_EQ(network("bandwidth_gbps = 1\nmodel_mb = 5\n"), "");
+  EXPECT_THAT(network("model_mb = 5\n"), AllOf(HasSubstr("odd.toml:2"), HasSubstr("give that too")));
+  EXPECT_THAT(network("latency_ms = 1\nbandwidth_gbps = 5\n"),
+              AllOf(HasSubstr("odd.toml:3"), HasSubstr("give that too")));
+  for (const std::string links : {"latency_ms = 1\n", "bandwidth_gbps = 1\nmodel_mb = 5\n"})
+    EXPECT_THAT(network(links + "step_ms = 3\n"), HasSubstr("one of the two"));
+}
+
+TEST(ScenarioFile, WhereNobodyIsThereItIsRefused) {
+  const std::string killed = std::string(smallest) + "[[event]]\nworker = \"worker-0\"\nkill = true\n";
+  EXPECT_THAT(trouble(killed + "from_round = 3\nto_round = 9\n"),
+              AllOf(HasSubstr("odd.toml"), HasSubstr("nobody is there in round 3")));
+}
+
+TEST(ScenarioFile, MemoryArrives) {
+  const sim::Scenario it = parse_scenario(
+      "[[worker]]\nsamples_per_s = 9\nmemory_mb = 16000\n[[worker]]\nsamples_per_s = 9\n"
+      "[[event]]\nmemory = 0.3\nscale = 2\n",
+      "a.toml");
+  EXPECT_EQ(it.workers[0].memory_mb, 16'000);
+  EXPECT_EQ(it.workers[1].memory_mb, 0);
+  EXPECT_EQ(it.events[0].memory, 0.3);
+  EXPECT_THAT(trouble("[[worker]]\nkind = \"gpu\"\nsamples_per_s = 9\nmemory_mb = 16000\n"),
+              AllOf(HasSubstr("odd.toml:4"), HasSubstr("max_batch")));
 }
 
 TEST(ScenarioFile, FilesThatItNamesLieBesideIt) {

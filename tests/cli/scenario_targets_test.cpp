@@ -49,6 +49,7 @@ const std::vector<Example> examples{
     {"lbb_table2", where_nothing_changes, "static"},
     {"lbb_table3", where_nothing_changes, "static"},
     {"memory_cap", where_nothing_changes, "static"},
+    {"memory_pressure", where_changes_are_rare},
     {"network_slowdown", where_changes_are_rare},
     {"periodic", where_changes_are_rare},
     {"profiled", where_nothing_changes},

@@ -99,6 +99,24 @@ TEST(ScenarioTraining, AUsersOwnDataAreFound) {
   EXPECT_THROW(parse_scenario(text, "a.toml"), Failure);
 }
 
+// samples_per_epoch is of the contract, and says so beside a training too.
+TEST(ScenarioTraining, AnEpochMayBeAPartOfTheData) {
+  const auto made = [](const std::string& samples) {
+    return parse_scenario(
+        "[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"synthetic\"\nepochs = 2\n"
+        "global_batch = 64\n" +
+            samples + "[data]\ntrain = 350\ntest = 50\n" + worker,
+        "part.toml");
+  };
+  const sim::Scenario part = made("samples_per_epoch = 200\n"), all = made("samples_per_epoch = 350\n");
+  EXPECT_EQ(sim::count_rounds(part), 2 * 4U);
+  EXPECT_EQ(sim::job_of(part, false, true).train_samples, 200U);
+  const sim::Result result = sim::simulate(part);
+  EXPECT_EQ(result.rounds.size(), 8U);
+  EXPECT_EQ(result.rounds[3].shares[0], 200U % 64);
+  EXPECT_EQ(sim::to_json(sim::simulate(all)), sim::to_json(sim::simulate(made("")))) << "all that there are";
+}
+
 std::string trouble(const std::string& text) {
   try {
     parse_scenario(text + worker, "odd.toml");
@@ -115,7 +133,10 @@ TEST(ScenarioTraining, WhatMeansNothingIsRefused) {
   EXPECT_EQ(trouble("[job]\ntrain = false\n"), "");
   EXPECT_THAT(trouble("[job]\nlr = 0.1\n"), AllOf(HasSubstr("odd.toml:2"), HasSubstr("train = true")));
   EXPECT_THAT(trouble("[data]\ntrain = 100\n"), AllOf(HasSubstr("odd.toml:2"), HasSubstr("train = true")));
-  EXPECT_THAT(trouble(train + "samples_per_epoch = 100\n"), HasSubstr("leave it out"));
+  EXPECT_THAT(trouble(train + "samples_per_epoch = 10001\n"),
+              AllOf(HasSubstr("odd.toml:5:21"), HasSubstr("only 10000 training samples")));
+  EXPECT_THAT(trouble(train + "samples_per_epoch = 100\n"),
+              HasSubstr("at least one round, global_batch = 512"));
   EXPECT_THAT(trouble(train + "momentum = 1\n"), HasSubstr("below 1"));
   EXPECT_THAT(trouble(train + "lr = 0\n"), HasSubstr("lr = 0"));
   EXPECT_THAT(trouble(train + "optimizer = \"adam\"\n"), HasSubstr("nesterov"));

@@ -19,7 +19,7 @@ sim::Result made_result(const std::string& policy, std::uint64_t quick) {
   sim::Result result{"made", policy, "bsp", 1, {"quick", "slow"}, {}, 0.16, 2};
   for (std::uint64_t i = 0; i < 2; ++i) {
     const auto a = static_cast<double>(quick), b = static_cast<double>(2 * (120 - quick));
-    result.rounds.push_back({i, 0, {quick, 120 - quick}, {a, b}, std::max(a, b), 0.5});
+    result.rounds.push_back({i, 0, {quick, 120 - quick}, {a, b}, std::max(a, b), 0.5, 0, 120});
   }
   return result;
 }
@@ -50,14 +50,20 @@ TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
 
 TEST_F(ProcessSimulate, MistakesGetTheirCodeAndTheNextStep) {
   const std::string scenario = write("two.toml", two_to_one);
-  EXPECT_EQ(run({"simulate", scenario, "--policy", "equall"}), 78);
-  EXPECT_THAT(said_, AllOf(HasSubstr("'equall'"), HasSubstr("steelyard")));
-  EXPECT_EQ(run({"simulate", scenario, "--sync", "spp:2"}), 78);
+  EXPECT_EQ(run({"simulate", scenario, "--policy", "equall"}), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr("--policy equall"), HasSubstr("did you mean \"equal\"?")));
+  EXPECT_EQ(run({"simulate", scenario, "--sync", "spp:2"}), 2);
   EXPECT_THAT(said_, HasSubstr("choose one of bsp"));
   EXPECT_EQ(run({"simulate", path("nowhere.toml")}), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("cannot be read"), HasSubstr("help scenario")));
   EXPECT_EQ(run({"simulate", scenario, "--json", path("no/such/folder.json")}), 74);
   EXPECT_THAT(said_, HasSubstr("could not be written"));
+  EXPECT_EQ(run({"simulate", scenario, "--seed", "-1"}), 2);
+  EXPECT_THAT(said_, HasSubstr("--seed"));
+  EXPECT_EQ(run({"simulate", scenario, "--plicy", "lbb"}), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr("did you mean \"--policy\"?"), HasSubstr("steelyard simulate --help")));
+  EXPECT_EQ(run({"simulate", job_}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("is of a job"), HasSubstr("steelyard train")));
   EXPECT_EQ(run({"help", "scenario"}), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("[[worker]]"), HasSubstr("step_ms"), HasSubstr("random_walk")));
 }

@@ -47,6 +47,10 @@ std::size_t place(const Shape& shape, std::uint32_t lanes, std::size_t c, std::s
 
 Shape input_shape(const Convolution& c) { return {c.height, c.width, c.in}; }
 Shape input_shape(const Pool& p) { return {p.height, p.width, p.channels}; }
+Shape output_shape(const Convolution& c) {
+  return {c.height + 2 * c.padding + 1 - c.kernel, c.width + 2 * c.padding + 1 - c.kernel, c.out};
+}
+Shape output_shape(const Pool& p) { return {p.height / p.size, p.width / p.size, p.channels}; }
 
 // Calls visit(place in the input, place in the output, place in the weights, out channel) for every product.
 template <class Visit>

@@ -135,6 +135,42 @@ TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
   EXPECT_THAT(out.take(), IsEmpty());
 }
 
+TEST(Scheduler, WhatIsLateRepeatedOrUnknownIsCounted) {
+  test::Script script;
+  script.say("job samples=64 batch=32 workers=1 shards=1");
+  script.say("w1: Ready");
+  script.say("w1: Beat");
+  script.say("s1: Beat loaded");
+  script.say("s1: Closed 1");
+  script.say("k: Saved 7 path");
+  EXPECT_EQ(script.scheduler().ignored(), 5U) << "of nodes that are no members, of a version not asked for";
+  for (const char* line : {"s1: Hello left", "w1: Hello ann", "w1: Ready", "s1: Beat loaded"})
+    script.say(line);
+  EXPECT_EQ(script.scheduler().ignored(), 5U);
+  script.say("w1: Ready");
+  script.say("s1: Closed 9");
+  script.say("s1: Covered 5 1");
+  script.say("s1: NonFinite 99 w1");
+  EXPECT_EQ(script.scheduler().ignored(), 9U) << "repeated, and of rounds and pieces that are not there";
+  script.say("w1: Report 1");
+  EXPECT_EQ(script.scheduler().ignored(), 9U);
+  script.say("w1: Report 1");
+  EXPECT_EQ(script.scheduler().ignored(), 10U);
+}
+
+// Whose push it was that closed the round in the place of a lost report, nobody knows: it is no worker's
+// part, and counts as trained all the same.
+TEST(Scheduler, ARecordHasThePositionsOfItsRoundWhoeverReported) {
+  test::Script script;
+  script.say("job samples=64 batch=32 workers=2 shards=1");
+  for (const char* line : {"s1: Hello left", "w1: Hello ann", "w1: Ready", "w2: Hello ben", "w2: Ready",
+                           "s1: Beat loaded", "w1: Report 1", "lost w2", "s1: Closed 1"}) {
+    script.say(line);
+  }
+  const std::vector<std::string> said = script.say("wait 1.5");
+  EXPECT_THAT(said, ::testing::Contains("* round 0 [0, 32) loss 0 accuracy 0: ann 16 in 1 s"));
+}
+
 TEST(Scheduler, AThousandWorkersAreServedInOrder) {
   test::Script script;
   script.say("job samples=4000 batch=2000 workers=1000 shards=1");

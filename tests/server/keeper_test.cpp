@@ -226,6 +226,38 @@ TEST_F(KeeperTest, StatesOfTwoVersionsAreNotMixed) {
   }
 }
 
+// A repeated Save is the scheduler's way to ask again, but it says nothing new.
+TEST_F(KeeperTest, WhatIsIgnoredIsCounted) {
+  tell(scheduler_node, roster());
+  tell(scheduler_node, roster());
+  tell(scheduler_node, save(8));
+  EXPECT_EQ(keeper.ignored(), 0U);
+  tell(scheduler_node, save(8));
+  EXPECT_EQ(keeper.ignored(), 1U) << "it is being gathered";
+  tell(left, state(7, 0, 0, 1));
+  tell(left, state(8, 3, 0, 1));
+  tell(left, state(8, 0, 2, 1));
+  EXPECT_EQ(keeper.ignored(), 4U) << "no such version, slice, slot";
+  tell(left, state(8, 0, 0, 1));
+  EXPECT_EQ(keeper.ignored(), 4U);
+  tell(left, state(8, 0, 0, 1));
+  EXPECT_EQ(keeper.ignored(), 5U) << "said twice";
+  tell(left, Gone{7, 9});
+  EXPECT_EQ(keeper.ignored(), 6U) << "nobody asked for it";
+  tell(left, Alien{7});
+  EXPECT_EQ(keeper.ignored(), 7U);
+  send_all(8, 5);
+  EXPECT_EQ(keeper.ignored(), 8U) << "one of them was here already";
+  tell(scheduler_node, save(8));
+  EXPECT_EQ(keeper.ignored(), 8U) << "answered again";
+  Outbox out(self);
+  keeper.step(now, {scheduler_node, self, Message(std::in_place_type<ToShard>, Open{})}, out);
+  EXPECT_EQ(keeper.ignored(), 9U) << "not for it";
+  tell(scheduler_node, Stop{});
+  tell(scheduler_node, save(9));
+  EXPECT_EQ(keeper.ignored(), 10U) << "it has ended";
+}
+
 TEST_F(KeeperTest, EndsWithTheJob) {
   EXPECT_EQ(keeper.deadline(), Time{}) << "says at once that it is there";
   tell(left, Lost{left});

@@ -53,6 +53,31 @@ TEST(ShardSaving, AnUnmarkedVersionCanBeHadWhileItIsTheCurrentOne) {
   EXPECT_EQ(it.heard<Gone>().size(), 3U);
 }
 
+// A job that is told to end in mid-round asks for the version before it, and some slices may have closed.
+TEST(ShardSaving, AClosedSliceGivesTheVersionBeforeWhereThereIsNoState) {
+  ShardCase it(shard_job());
+  it.load(4);
+  const std::vector<float> before = it.parameters();
+  it.open(4, {0, 8});
+  it.tell(test::worker_node(1), it.push(4, {0, 8}, 1));
+  ASSERT_NE(it.parameters(), before);
+  it.tell(keeper_node, Fetch{4});
+  const std::vector<State> states = it.heard<State>();
+  ASSERT_EQ(states.size(), 3U);
+  EXPECT_EQ(slot_of(states, 0), before);
+  for (const State& state : states) EXPECT_EQ(std::tie(state.version, state.steps), std::make_tuple(4U, 4U));
+}
+
+TEST(ShardSaving, MomentumOfTheVersionBeforeIsGone) {
+  ShardCase it(shard_job(10, 4, nn::Optimizer::Kind::momentum));
+  it.load(4);
+  it.open(4, {0, 8});
+  it.tell(test::worker_node(1), it.push(4, {0, 8}, 1));
+  it.tell(keeper_node, Fetch{4});
+  EXPECT_EQ(it.heard<State>().size(), 4U) << "parameters and momentum of two slices";
+  EXPECT_EQ(it.heard<Gone>().size(), 1U);
+}
+
 TEST(ShardSaving, AVersionToComeIsSentSliceBySlice) {
   ShardCase it(shard_job());
   it.load();

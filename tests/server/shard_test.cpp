@@ -117,6 +117,30 @@ TEST(Shard, HeldPushesAloneMayCloseTheRound) {
   EXPECT_EQ(it.heard<Closed>().size(), 1U);
 }
 
+TEST(Shard, WhatIsIgnoredIsCounted) {
+  ShardCase it(shard_job());
+  it.open(0, {0, 8});
+  EXPECT_EQ(it.shard.counts().ignored, 1U) << "it has no parameters yet";
+  it.load();
+  it.tell(scheduler_node, Welcome{it.term, 0, it.job});
+  it.tell(scheduler_node, Refuse{});
+  it.tell(test::keeper_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  EXPECT_EQ(it.shard.counts().ignored, 4U) << "it belongs, and has what it needs";
+  it.open(0, {0, 8});
+  EXPECT_EQ(it.shard.counts().ignored, 4U);
+  it.open(0, {0, 8});
+  it.open(2, {16, 24});
+  it.tell(test::worker_node(1), Pull{it.term + 1, 0});
+  it.tell(scheduler_node, Commit{it.term, 0, 1});
+  it.tell(test::worker_node(1), Alien{7});
+  EXPECT_EQ(it.shard.counts().ignored, 9U) << "repeated, early, another term, no gate, a stranger";
+  Outbox out(test::shard_node);
+  it.shard.step(it.now, {scheduler_node, test::shard_node, Message(std::in_place_type<ToWorker>, Again{})},
+                out);
+  EXPECT_EQ(it.shard.counts().ignored, 10U) << "not for it";
+  EXPECT_EQ(it.shard.counts().malformed, 0U) << "pushes are counted apart";
+}
+
 TEST(Shard, OpensAreTakenInOrderAndOnce) {
   ShardCase it(shard_job());
   it.load();

@@ -41,6 +41,42 @@ TEST(Devices, EffectsJoinAsTheHeaderSays) {
   EXPECT_DOUBLE_EQ(Devices(scenario, 1).cpu(0, 5), 1);
 }
 
+TEST(Devices, MemoryIsToldAndChangesNoTime) {
+  Event event = on(0, 3, 5);
+  event.memory = 0.25;
+  Scenario scenario = with(event);
+  scenario.workers[0].memory_mb = 16'000;
+  const Devices devices(scenario, 1);
+  EXPECT_DOUBLE_EQ(devices.memory_mb(0, 2), 16'000);
+  EXPECT_DOUBLE_EQ(devices.memory_mb(0, 3), 4'000);
+  EXPECT_DOUBLE_EQ(devices.memory_mb(0, 5), 16'000);
+  EXPECT_DOUBLE_EQ(ms(scenario, 3), 60);
+  EXPECT_EQ(devices.memory_mb(1, 3), -1) << "nobody said how much it has";
+}
+
+TEST(Devices, MemoryFollowsTheShapesAsTheProcessorDoes) {
+  Event event = on(0, 5, UINT64_MAX);
+  event.shape = Shape::bursty;
+  event.mean_gap = 10;
+  event.mean_length = 5;
+  event.memory = 0.5;
+  event.cpu = 0.5;
+  event.scale = 3;
+  Scenario scenario = with(event);
+  scenario.workers[0].memory_mb = 1000;
+  const Devices bursty(scenario, 1);
+  int struck = 0;
+  for (Round round = 0; round < 1000; ++round) {
+    EXPECT_DOUBLE_EQ(bursty.memory_mb(0, round), 1000 * bursty.cpu(0, round)) << round;
+    EXPECT_EQ(bursty.memory_mb(0, round) < 1000, bursty.true_ms(0, round, 50) > 60) << round;
+    struck += bursty.memory_mb(0, round) < 1000;
+  }
+  EXPECT_GT(struck, 100);
+  scenario.events[0].shape = Shape::ramp;
+  scenario.events[0].to = 15;
+  EXPECT_DOUBLE_EQ(Devices(scenario, 1).memory_mb(0, 10), 750) << "half of half";
+}
+
 TEST(Devices, RampsGrowAndStay) {
   Event event = on(0, 10, 20);
   event.shape = Shape::ramp;

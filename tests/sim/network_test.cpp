@@ -49,10 +49,18 @@ TEST(Network, ALinkPassesOneTransferAfterTheOther) {
   EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(42));
   EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(82));
   EXPECT_EQ(network.arrival(at(0), push(other), 1), at(42)) << "a link of its own";
-  EXPECT_EQ(network.arrival(at(0), parameters(worker), 1), at(42)) << "both directions at once";
+  EXPECT_EQ(network.arrival(at(0), parameters(worker), 1), at(122)) << "both directions share it";
   EXPECT_EQ(network.arrival(at(0), report(worker), 1), at(2)) << "words are light";
-  EXPECT_EQ(network.arrival(at(100), push(worker), 3), at(100 + 3 * 42)) << "slowed down";
+  EXPECT_EQ(network.arrival(at(100), push(worker), 3), at(120 + 3 * 40 + 3 * 2)) << "slowed down";
   EXPECT_DOUBLE_EQ(options.exchange_ms(), 2 * 80 + 2 * 2);
+}
+
+TEST(Network, NothingWaitsBehindWhatACutHasSwallowed) {
+  Network network({.step_ms = 95, .bandwidth_gbps = 8, .model_mb = 100}, 3, 1);
+  EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(195));
+  network.cut(server, worker);
+  EXPECT_EQ(network.arrival(at(10), pull(worker), 1), at(10));
+  EXPECT_EQ(network.arrival(at(10), parameters(worker), 1), at(110));
 }
 
 TEST(Network, StampsTellWhatWasSentBeforeACut) {

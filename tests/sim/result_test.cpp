@@ -14,6 +14,7 @@ Result made_result() {
     const bool whole = i % 2 == 0;
     result.rounds.push_back(
         {i, i / 2, {whole ? 10U : 5U, whole ? 30U : 15U}, {200, 100}, whole ? 300.0 : 200.0, 2.0 / 3});
+    result.rounds.back().samples = whole ? 40 : 20;
   }
   return result;
 }
@@ -25,6 +26,13 @@ TEST(Result, TotalsAreSums) {
   EXPECT_DOUBLE_EQ(result.percent_of_ideal(), 90);
   EXPECT_EQ(result.epoch_s(), (std::vector{0.5, 0.5}));
   EXPECT_EQ(result.last_full().round, 2U) << "the last round of an epoch is short";
+}
+
+TEST(Result, SamplesWhoseReportWasLostCountAllTheSame) {
+  Result result = made_result();
+  result.rounds[2].shares[1] = 0;
+  EXPECT_DOUBLE_EQ(result.samples_per_s(), 120);
+  EXPECT_EQ(result.last_full().round, 2U);
 }
 
 // The contract: these keys, and no others.

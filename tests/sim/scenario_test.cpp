@@ -57,6 +57,52 @@ TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
               HasSubstr("two workers are named 'a'"));
 }
 
+// Of two workers, a is killed in round 3 and b in round 5.
+std::string both_killed(Round a_back, Round b_back, const std::string& sync = "bsp") {
+  return trouble([&](Scenario& it) {
+    it.sync = sync;
+    it.events = {on(0, 3, a_back), on(1, 5, b_back)};
+    for (Event& event : it.events) event.kill = true;
+  });
+}
+
+TEST(Scenarios, WhereNobodyIsThereNobodyComesBack) {
+  constexpr Round never = UINT64_MAX;
+  EXPECT_THAT(both_killed(never, never), HasSubstr("nobody is there in round 5"));
+  EXPECT_THAT(both_killed(never, 8), HasSubstr("round 5")) << "rounds are the clock";
+  EXPECT_THAT(both_killed(7, never), HasSubstr("round 5"));
+  EXPECT_EQ(both_killed(6, never), "") << "starts while round 5 is under way";
+  EXPECT_EQ(both_killed(never, 6), "");
+  EXPECT_EQ(both_killed(5, 9), "");
+  EXPECT_EQ(both_killed(12, 13), both_killed(never, never)) << "behind the last round";
+  EXPECT_EQ(trouble([](Scenario& it) {
+              it.events = {on(0, 3, never), on(1, 12, never)};
+              for (Event& event : it.events) event.kill = true;
+            }),
+            "");
+  EXPECT_THAT(trouble([](Scenario& it) {
+                it.events = {on(0, 3, never), on(1, 5, never)};
+                it.events[0].kill = it.events[1].join = true;
+              }),
+              HasSubstr("round 3"));
+}
+
+TEST(Scenarios, RoundsOfManyBatchesSeeTheirLast) {
+  EXPECT_EQ(both_killed(UINT64_MAX, 8, "local:4"), "") << "batches 4 to 7 are one round";
+  EXPECT_THAT(both_killed(UINT64_MAX, 9, "local:4"), HasSubstr("nobody is there in round 7"));
+  EXPECT_EQ(both_killed(UINT64_MAX, 10, "oneshot:epoch"), "");
+  EXPECT_THAT(both_killed(UINT64_MAX, 11, "oneshot:end"), HasSubstr("round 9"));
+}
+
+TEST(Scenarios, WhatATargetMayEndBeforeIsNotRefused) {
+  EXPECT_EQ(trouble([](Scenario& it) {
+              it.target_accuracy = 0.9;
+              it.events = {on(0, 3, UINT64_MAX), on(1, 5, UINT64_MAX)};
+              for (Event& event : it.events) event.kill = true;
+            }),
+            "");
+}
+
 TEST(Scenarios, EventsThatMeanNothingAreRefused) {
   const auto refused = [](const std::function<void(Event&)>& spoil) {
     return trouble([&](Scenario& it) {
@@ -69,6 +115,7 @@ TEST(Scenarios, EventsThatMeanNothingAreRefused) {
   EXPECT_THAT(refused([](Event& it) { it.worker = 2; }), HasSubstr("names no worker"));
   EXPECT_THAT(refused([](Event& it) { it.to = 3; }), HasSubstr("ends before"));
   EXPECT_THAT(refused([](Event& it) { it.scale = 0; }), HasSubstr("positive"));
+  EXPECT_THAT(refused([](Event& it) { it.memory = 0; }), HasSubstr("memory"));
   EXPECT_THAT(refused([](Event& it) { it.shape = Shape::periodic; }), HasSubstr("period"));
   EXPECT_THAT(refused([](Event& it) { it.shape = Shape::bursty; }), HasSubstr("gap"));
   EXPECT_THAT(refused([](Event& it) {

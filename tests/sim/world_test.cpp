@@ -150,32 +150,83 @@ TEST(World, SaysSoWhenNobodyIsLeft) {
   }
 }
 
+// Divides equally, and keeps what it is told.
+struct Watching final : balancing::Policy {
+  struct Seen {
+    std::vector<balancing::Sample> samples;
+    std::vector<balancing::Request> requests;
+  };
+  explicit Watching(Seen& seen) : seen_(seen) {}
+  void observe(const balancing::Sample& sample) override { seen_.samples.push_back(sample); }
+  std::vector<std::uint64_t> plan(const balancing::Request& request) override {
+    seen_.requests.push_back(request);
+    return std::vector<std::uint64_t>(request.workers.size(), request.positions / request.workers.size());
+  }
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(*this); }
+  [[nodiscard]] std::string save() const override { return {}; }
+  void restore(const std::string&) override {}
+  Seen& seen_;
+};
+Watching::Seen watched(const Scenario& scenario) {
+  Watching::Seen seen;
+  World world(scenario, [&](const auto&) { return std::make_unique<Watching>(seen); }, {});
+  world.run();
+  return seen;
+}
+
 // Of CPU workers the policy sees what a co-tenant leaves: the reports carry it.
 TEST(World, CpuWorkersReportTheirShare) {
-  struct Watching final : balancing::Policy {
-    explicit Watching(std::vector<balancing::Sample>& seen) : seen_(seen) {}
-    void observe(const balancing::Sample& sample) override { seen_.push_back(sample); }
-    std::vector<std::uint64_t> plan(const balancing::Request& request) override {
-      return std::vector<std::uint64_t>(request.workers.size(), request.positions / request.workers.size());
-    }
-    [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(*this); }
-    [[nodiscard]] std::string save() const override { return {}; }
-    void restore(const std::string&) override {}
-    std::vector<balancing::Sample>& seen_;
-  };
   Scenario scenario = made(100, {{10, 1}, {10, 1}});
   scenario.workers[0].kind = "cpu";
   scenario.events.push_back(on(0, 3, 5));
   scenario.events.back().cpu = 0.25;
-  std::vector<balancing::Sample> seen;
-  World world(scenario, [&](const auto&) { return std::make_unique<Watching>(seen); }, {});
-  world.run();
-  ASSERT_EQ(seen.size(), 20U);
-  for (const balancing::Sample& sample : seen) {
+  const Watching::Seen seen = watched(scenario);
+  ASSERT_EQ(seen.samples.size(), 20U);
+  for (const balancing::Sample& sample : seen.samples) {
     const bool struck = sample.slot == 0 && sample.round >= 3 && sample.round < 5;
     EXPECT_EQ(sample.cpu, sample.slot == 1 ? -1 : struck ? 0.25 : 1.0);
     EXPECT_NEAR(sample.seconds, struck ? 0.24 : 0.06, 1e-9);
   }
+}
+
+TEST(World, CpuWorkersReportTheirMemory) {
+  Scenario scenario = made(150, {{10, 1}, {10, 1}, {10, 1}});
+  scenario.workers[0].kind = scenario.workers[1].kind = "cpu";
+  scenario.workers[0].memory_mb = scenario.workers[2].memory_mb = 8000;  // of a GPU worker it is not told
+  scenario.events.push_back(on(0, 3, 5));
+  scenario.events.back().memory = 0.25;
+  const Watching::Seen seen = watched(scenario);
+  ASSERT_EQ(seen.samples.size(), 30U);
+  for (const balancing::Sample& sample : seen.samples) {
+    const bool struck = sample.round >= 3 && sample.round < 5;
+    EXPECT_EQ(sample.memory, sample.slot != 0 ? -1 : struck ? 2000 : 8000) << sample.round;
+    EXPECT_NEAR(sample.seconds, 0.06, 1e-9) << "by itself it changes no time";
+  }
+  // A plan knows what the round before told.
+  for (const balancing::Request& request : seen.requests) {
+    const bool struck = request.round >= 4 && request.round < 6;
+    EXPECT_EQ(request.workers[0].memory, request.round == 0 ? -1 : struck ? 2000 : 8000) << request.round;
+    EXPECT_EQ(request.workers[1].memory, -1);
+  }
+}
+
+// Events count batches of global_batch: a round of local steps tells how it is in its last one.
+TEST(World, RoundsOfManyBatchesReportTheLast) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}});
+  scenario.sync = "local:5";
+  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].memory_mb = 8000;
+  scenario.events.push_back(on(0, 7, 10));
+  scenario.events.back().memory = 0.5;
+  scenario.events.back().cpu = 0.25;
+  std::vector<double> memory, cpu;
+  for (const balancing::Sample& sample : watched(scenario).samples) {
+    if (sample.slot != 0) continue;
+    memory.push_back(sample.memory);
+    cpu.push_back(sample.cpu);
+  }
+  EXPECT_THAT(memory, ElementsAre(8000, 4000));
+  EXPECT_THAT(cpu, ElementsAre(1, 0.25));
 }
 
 // Half speed from 0.3 s on, which is in the middle of the third round: 50 ms at full speed, and 50 ms' work.

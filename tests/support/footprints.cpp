@@ -15,6 +15,28 @@ constexpr double slip = 1e-4;  // of a share; one position is far more
 Footprints::Footprints(const Job& job)
     : mode_(parse_sync(job.sync)), slices_(slices(job.layout)), rate_(job.schedule.base) {}
 
+void Footprints::started(NodeId worker, const Start& start) { owed_[worker][start.piece] = start; }
+
+void Footprints::pushed(NodeId worker, const Report& report) {
+  own_[worker][report.round].add(report.positions);
+  owed_[worker].erase(report.piece);
+}
+
+// What it is to do once more does not count: the push of it may have been dropped.
+std::uint64_t Footprints::surely_in(NodeId worker, Round round, const IntervalSet& pushed) const {
+  IntervalSet again;
+  if (const auto owed = owed_.find(worker); owed != owed_.end()) {
+    for (const auto& [piece, start] : owed->second) {
+      if (start.round == round) again.add(start.positions);
+    }
+  }
+  std::uint64_t count = 0;
+  for (const Interval& interval : pushed.intervals()) {
+    for (const Interval& part : again.gaps(interval)) count += part.size();
+  }
+  return count;
+}
+
 std::vector<float> Footprints::gradient(const Compute& order, const Slice& slice) const {
   std::vector<float> values(slice.size());
   const auto count = static_cast<double>(order.positions.size()),
@@ -47,7 +69,8 @@ std::string Footprints::look(NodeId worker, const Compute& order) const {
     if (own == own_.end()) continue;
     for (const auto& [round, positions] : own->second) {
       const double share = -static_cast<double>(given[round]) / rate_;
-      const double mine = static_cast<double>(positions.count()) / static_cast<double>(sizes_.at(round));
+      const auto wrote = static_cast<double>(surely_in(worker, round, positions));
+      const double mine = wrote / static_cast<double>(sizes_.at(round));
       if (share < mine - slip) return "round " + std::to_string(round) + ": it does not see what it wrote";
     }
   }

@@ -30,15 +30,19 @@ class Footprints {
   // The same for all parameters that a worker computes from, where its own former pieces must be in too.
   [[nodiscard]] std::string look(NodeId worker, const Compute& order) const;
 
+  void started(NodeId worker, const Start& start);
   // This worker has pushed this piece.
-  void pushed(NodeId worker, const Report& report) { own_[worker][report.round].add(report.positions); }
+  void pushed(NodeId worker, const Report& report);
   void opened(Round round, std::uint64_t positions) { sizes_[round] = positions; }
 
  private:
+  [[nodiscard]] std::uint64_t surely_in(NodeId worker, Round round, const IntervalSet& pushed) const;
+
   const SyncMode mode_;
   const std::vector<Slice> slices_;
   const double rate_;
   std::map<NodeId, std::map<Round, IntervalSet>> own_;
+  std::map<NodeId, std::map<PieceId, Start>> owed_;
   std::map<Round, std::uint64_t> sizes_;
 };
 

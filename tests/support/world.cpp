@@ -233,6 +233,7 @@ void World::deliver(const Envelope& envelope) {
     const auto* done = std::get_if<Computed>(heard);
     if (done != nullptr && done->report.purpose == Purpose::train)
       footprints_.pushed(envelope.to, done->report);
+    if (const auto* start = std::get_if<Start>(heard)) footprints_.started(envelope.to, *start);
   }
   Outbox out(envelope.to);
   nodes_.at(envelope.to)->step(now_, envelope, out);

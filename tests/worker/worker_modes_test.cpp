@@ -92,6 +92,40 @@ TEST_F(AtOnceTest, WithNothingToDoParametersComeAhead) {
   EXPECT_EQ(heard<Compute>().size(), 1U);
 }
 
+// One question and one answer for each piece, whether its Start comes before or after them.
+TEST_F(AtOnceTest, APullAheadServesThePieceThatComesMeanwhile) {
+  join_at_once();
+  std::size_t pulls = 0;
+  for (Round round = 0; round < 6; ++round) {
+    const Version least = round < 2 ? 0 : round - 2;
+    tell(scheduler_node, start_from(round, round + 1, {32 * round, 32 * round + 8}, least));
+    pulls += heard<Pull>().size();
+    answer(round + 1, least);
+    ASSERT_EQ(heard<Compute>().size(), 1U) << "round " << round;
+    do_piece(round, round + 1, {32 * round, 32 * round + 8});
+    pulls += heard<Pull>().size();
+  }
+  EXPECT_EQ(pulls, 2U * 7);
+}
+
+// Others pushed a part of what it had pushed, which was dropped, and the rest is for it to do again: were it
+// to wait for that, it would wait for itself.
+TEST_F(AtOnceTest, WhatIsOwedAgainIsNotWaitedFor) {
+  join_at_once();
+  tell(scheduler_node, start_from(0, 1, {0, 8}, 0));
+  answer(1, 0);
+  do_piece(0, 1, {0, 8});
+  ASSERT_EQ(heard<Pull>().at(0).own.size(), 1U);
+  EXPECT_EQ(heard<Pull>()[0].own[0].positions, (Interval{0, 8}));
+  tell(scheduler_node, start_from(0, 2, {4, 8}, 0));
+  ASSERT_EQ(heard<Pull>().size(), 2U) << "to both shards, at once";
+  ASSERT_EQ(heard<Pull>()[0].own.size(), 1U);
+  EXPECT_EQ(heard<Pull>()[0].own[0].positions, (Interval{0, 4}));
+  answer(heard<Pull>()[0].ticket, 0);
+  ASSERT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+}
+
 TEST_F(AtOnceTest, WhatCameAheadAndIsTooOldIsPulledAgain) {
   join_at_once();
   tell(scheduler_node, start_from(0, 1, {0, 8}, 0));

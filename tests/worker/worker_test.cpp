@@ -200,8 +200,48 @@ TEST_F(WorkerTest, ABrokenConnectionIsMadeGoodForThatShardAlone) {
   EXPECT_EQ(heard<Push>().size(), 2U);
   EXPECT_THAT(receivers(), UnorderedElementsAre(right, right, right)) << "two pushes and the pull";
   EXPECT_EQ(heard<Pull>().size(), 1U);
+}
+
+TEST_F(WorkerTest, WhoLosesTheSchedulerSaysAtOnceWhatItHasDoneAndHolds) {
   tell(link_node, Lost{scheduler_node});
-  EXPECT_THAT(said, IsEmpty());
+  EXPECT_THAT(said, IsEmpty()) << "it has not joined yet";
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  tell(scheduler_node, start(0, 2, {8, 16}));
+  arrive_all(0);
+  computed(0, 1, {0, 8});
+  tell(link_node, Lost{scheduler_node});
+  ASSERT_EQ(heard<Report>().size(), 1U);
+  EXPECT_EQ(heard<Report>()[0].piece, 1U);
+  ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(heard<WorkerBeat>()[0].held, ElementsAre(2));
+}
+
+// Only what that shard owes is under way no more.
+TEST_F(WorkerTest, ABrokenConnectionIsNoReasonToAskOthers) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  tell(link_node, Lost{left});
+  EXPECT_EQ(heard<Pull>().size(), 1U);
+  EXPECT_THAT(receivers(), ElementsAre(left));
+}
+
+// Slices that take longer than a second each: the answer is on its way, and asking again would double it.
+TEST_F(WorkerTest, WhileSlicesComeNothingIsAskedAgain) {
+  join();
+  tell(scheduler_node, start(0, 1, {0, 8}));
+  for (const std::uint32_t slice : {0U, 1U, 2U}) {
+    wake(0.9);
+    EXPECT_THAT(heard<Pull>(), IsEmpty());
+    arrive(0, slice, 0);
+  }
+  computed(0, 1, {0, 8});
+  tell(scheduler_node, start(1, 2, {0, 8}));
+  wake(5.3);
+  EXPECT_THAT(heard<Pull>(), IsEmpty()) << "twice what the version before took";
+  tell(scheduler_node, SchedulerBeat{term});
+  wake(0.5);
+  EXPECT_EQ(heard<Pull>().size(), 2U);
 }
 
 TEST_F(WorkerTest, AVersionThatDoesNotComeIsAskedForAgain) {

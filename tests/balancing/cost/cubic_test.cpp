@@ -42,6 +42,25 @@ TEST(Cubic, NeverDecreases) {
   }
 }
 
+TEST(Cubic, AFixedCostCountsOncePerBatch) {
+  const Cubic line{{5, 0.5, 0, 0}};
+  EXPECT_DOUBLE_EQ(line.over({}, 100), 55);
+  EXPECT_DOUBLE_EQ(line.over({.passes = 1, .steps = 4}, 100), 4 * 5 + 50);
+  EXPECT_DOUBLE_EQ(line.over({.passes = 3, .steps = 4}, 100), 3 * (4 * 5 + 50));
+}
+
+TEST(Cubic, TheLineNearAPointTouchesIt) {
+  const Affine same = Cubic{{5, 0.5, 0, 0}}.near(100, {.passes = 1, .steps = 4});
+  EXPECT_NEAR(same.fixed, 20, 1e-9);
+  EXPECT_NEAR(same.per_sample, 0.5, 1e-9);
+  const Cubic bent{{5, 0.5, 0.001, 0}};
+  const Affine touching = bent.near(100, {});
+  EXPECT_NEAR(touching(100), bent(100), 1e-9);
+  EXPECT_NEAR(touching(110), bent(110), 0.01 * bent(110));
+  // A curve that bends up: its tangent would begin below nothing.
+  EXPECT_EQ((Cubic{{0, 0.1, 0.01, 0}}.near(100, {}).fixed), 0);
+}
+
 TEST(Cubic, TheClampHoldsTheHighestPoint) {
   const Cubic falls_back{{0, 2, -0.01, 0}};  // highest at 100
   EXPECT_DOUBLE_EQ(falls_back(60), 84);

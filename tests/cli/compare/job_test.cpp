@@ -7,6 +7,25 @@
 namespace steelyard {
 namespace {
 
+TEST(CompareJob, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
+  EXPECT_EQ(complaint_in(""), "");
+  EXPECT_EQ(complaint_in("epoch 1 of 3\nfinished\n"), "");
+  EXPECT_EQ(complaint_in("steelyard: j.toml: no worker\n"), "j.toml: no worker");
+  EXPECT_EQ(complaint_in("steelyard: the checkpoint is of another policy\n"
+                         "steelyard: process 'a' was killed by signal 9; its log is a.log\n"
+                         "  epoch 3\n"
+                         "steelyard: starting 'a' again\n"
+                         "steelyard: process 'b' ended with code 74; its log is b.log\n"
+                         "  epoch 3\n"
+                         "  steelyard: the disk is full\n"
+                         "steelyard: ending the job\n"
+                         "steelyard: process 'a' ended with code 1; its log is a.log\n"),
+            "process 'b' ended with code 74; its log is b.log; it says: the disk is full");
+  EXPECT_EQ(
+      complaint_in("steelyard: process 'a' was killed\n  steelyard: hm\nsteelyard: the scheduler ended\n"),
+      "the scheduler ended");
+}
+
 TEST(CompareJob, AloneIsTheSameJobWithOneWorker) {
   const JobFile file = parse_job(
       "[model]\nname = \"softmax\"\n[data]\nname = \"synthetic\"\ntrain = 4096\n[train]\nlr = 0.3\n"

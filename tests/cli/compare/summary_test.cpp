@@ -12,9 +12,12 @@ namespace {
 TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
   const std::vector<Row> rows = summarise(made_comparison());
   // Twice, two and a half times and 12/9 as fast as equal shares in the same repeat.
-  EXPECT_DOUBLE_EQ(*rows[1].gain_on_equal, 2);
-  EXPECT_DOUBLE_EQ(*rows[1].gain_on_alone, 1.5);
-  EXPECT_DOUBLE_EQ(*rows[0].gain_on_equal, 1);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->median, 2);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->least, 12.0 / 9);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->most, 2.5);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_alone->median, 1.5);
+  EXPECT_DOUBLE_EQ(rows[0].gain_on_equal->median, 1);
+  EXPECT_EQ(rows[0].gain_on_equal->half_range(), 0) << "over itself, whatever its repeats took";
   EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->median, 4);
   EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->most, 6);
   EXPECT_DOUBLE_EQ(rows[1].updates_to_target->median, 20);
@@ -22,7 +25,7 @@ TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
   EXPECT_FALSE(rows[2].percent_of_ideal) << "nobody waits in asp";
   EXPECT_EQ(rows[2].good, 2U);
   EXPECT_EQ(rows[2].failed, 1U);
-  EXPECT_DOUBLE_EQ(*rows[2].gain_on_equal, 3) << "(4 + 2) / 2: the repeat that failed has no gain";
+  EXPECT_DOUBLE_EQ(rows[2].gain_on_equal->median, 3) << "(4 + 2) / 2: the repeat that failed has no gain";
 }
 
 TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
@@ -35,7 +38,20 @@ TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
   EXPECT_FALSE(rows[1].gain_on_equal);
   EXPECT_EQ(label(ranked(rows, true).back().entrant), "lb-bsp bsp");
   comparison.entries[1].trials[0] = made_trial(6);
-  EXPECT_DOUBLE_EQ(summarise(comparison)[1].seconds_to_target->median, 6) << "4, 6 and for ever";
+  const Row balanced = summarise(comparison)[1];
+  EXPECT_DOUBLE_EQ(balanced.seconds_to_target->median, 6) << "4, 6 and for ever";
+  EXPECT_DOUBLE_EQ(balanced.gain_on_equal->median, 12.0 / 9) << "2, none and 12/9";
+  EXPECT_DOUBLE_EQ(balanced.gain_on_equal->least, 12.0 / 9) << "who does not arrive does not widen it";
+  comparison.entries[1].trials.pop_back();
+  EXPECT_FALSE(summarise(comparison)[1].gain_on_equal) << "2 and none have no middle";
+}
+
+TEST(CompareSummary, OverABaseThatMissesTheTargetMostlyThereIsNoGain) {
+  Comparison comparison = made_comparison();
+  for (Trial& trial : comparison.entries[0].trials) trial.evaluations.clear();
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_FALSE(rows[1].gain_on_equal);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_alone->median, 1.5);
 }
 
 TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
@@ -44,7 +60,7 @@ TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
   comparison.entries[1].trials[0].samples = 2000;  // in the same time
   const std::vector<Row> rows = summarise(comparison);
   EXPECT_FALSE(rows[1].seconds_to_target);
-  EXPECT_DOUBLE_EQ(*rows[1].gain_on_equal, 2.5) << "4, 2.5 and 1.33";
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->median, 2.5) << "4, 2.5 and 1.33";
 }
 
 }  // namespace

@@ -22,11 +22,20 @@ TEST(CompareTable, RanksByTimeToTargetAndSaysByHowMuch) {
   EXPECT_LT(table.find("fast alone"), table.rfind("equal bsp  "));
   EXPECT_THAT(table, AllOf(HasSubstr("4.00 ±25%"), HasSubstr("92.0"), HasSubstr("90.00 %"),
                            HasSubstr("equal asp failed in 1 of 3 runs: it <broke>")));
-  EXPECT_THAT(table, HasSubstr("equal asp is first, 3.00 times as fast as equal bsp, 2.25 times as fast as "
-                               "the best device alone; lb-bsp bsp takes 33 % longer"));
+  EXPECT_THAT(table,
+              HasSubstr("equal asp is first, 3.00 times (2.00 to 4.00) as fast as equal bsp, 2.25 times "
+                        "(1.50 to 3.00) as fast as the best device alone; lb-bsp bsp takes 33 % longer"));
   for (std::size_t at = 0, end; (end = table.find('\n', at)) != std::string::npos; at = end + 1) {
     EXPECT_NE(table[end - 1], ' ');
   }
+}
+
+TEST(CompareTable, GainsHaveASpreadLikeAllElse) {
+  const Comparison comparison = made_comparison();
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_EQ(cells(comparison, rows[1])[5], "2.00 ±29%") << "12/9 to 2.5";
+  EXPECT_EQ(cells(comparison, rows[0])[5], "1.00") << "over itself";
+  EXPECT_EQ(cells(comparison, rows[1])[6], "1.50 ±17%") << "1 to 1.5";
 }
 
 TEST(CompareTable, SaysWhatIsMissing) {

@@ -116,6 +116,8 @@ TEST(HostsFile, UnknownKeysAreNamedWithTheNearest) {
   EXPECT_THAT(refusal(std::string("[[hosts]]\n") + smallest),
               AllOf(HasSubstr("hosts.toml:1"), HasSubstr("\"hosts\" does not belong here"),
                     HasSubstr("did you mean \"host\"?")));
+  EXPECT_THAT(refusal("host = 3\n"), HasSubstr("write [[host]] once for each"));
+  EXPECT_THAT(refusal("[[host]]\nworker = 1\n"), HasSubstr("write [[host.worker]] once for each"));
 }
 
 TEST(HostsFile, ValuesOutOfRangeAreShown) {
@@ -126,6 +128,8 @@ TEST(HostsFile, ValuesOutOfRangeAreShown) {
   EXPECT_THAT(refusal(std::string(smallest) + "slow = 0.5\n"), HasSubstr("give a number from 1 to 1000"));
   EXPECT_THAT(refusal(std::string(smallest) + "device = \"tpu\"\n"), HasSubstr("\"cpu\" or \"gpu\""));
   EXPECT_THAT(refusal(std::string(smallest) + "data = \"dir=/x\"\n"), HasSubstr("{ dir ="));
+  EXPECT_THAT(refusal(std::string(smallest) + "data = { dir = [1] }\n"),
+              HasSubstr("dir = a list in data of [[host.worker]]"));
 }
 
 // What would be an option of ssh, or several words, never gets there.

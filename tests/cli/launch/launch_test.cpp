@@ -108,6 +108,8 @@ TEST_F(LaunchTest, OverSshTheJobIsTrainedThere) {
   EXPECT_THAT(text_of(path("runs/small-1/log/scheduler.log")),
               AllOf(HasSubstr("worker 'ada' joined"), HasSubstr("test accuracy")));
   EXPECT_THAT(text_of(path("runs/small-1/log/host-lion.log")), HasSubstr("Welcome to this machine!"));
+  for (const char* silent : {"ada", "server-0"})
+    EXPECT_TRUE(fs::exists(path("runs/small-1/log/" + std::string(silent) + ".log"))) << silent;
   EXPECT_THAT(text_of(path("runs/small-1/job.toml")), HasSubstr("slow = 2"));
   EXPECT_FALSE(fs::exists(path("runs/small-1/checkpoints"))) << "they are over there";
 }

@@ -83,16 +83,18 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
   EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
 }
 
-TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkers) {
+TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkersAndServers) {
   command_.overrides = {"train.lr=0.25"};
   EXPECT_EQ(job().job.schedule.base, 0.25);
-  command_.overrides = {"worker.ada.slow=3"};
-  try {
-    (void)job();
-    FAIL();
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code(), ExitCode::usage);
-    EXPECT_THAT(failure.what(), HasSubstr("hosts.toml: change them there"));
+  for (const char* setting : {"worker.ada.slow=3", "cluster.servers=3", "cluster.shards_per_server=2"}) {
+    command_.overrides = {setting};
+    try {
+      (void)job();
+      ADD_FAILURE() << setting;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::usage);
+      EXPECT_THAT(failure.what(), HasSubstr("hosts.toml: change them there")) << setting;
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cli/scenario_section.h"
+#include "cli/toml_section.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,31 +21,42 @@ const toml::table no_keys;
 
 }  // namespace
 
-struct ScenarioSection::Table {
+struct TomlSection::Table {
   const toml::table& it;
 };
 
-ScenarioSection::ScenarioSection(const JobSource& source, std::string title, const Table& table)
+TomlSection::TomlSection(const JobSource& source, std::string title, const Table& table)
     : source_(&source), title_(std::move(title)), table_(std::make_shared<const Table>(table)) {}
 
-ScenarioSection ScenarioSection::of(const JobSource& source, const std::string& name,
-                                    const std::string& part) {
+TomlSection TomlSection::of(const JobSource& source, const std::string& name, const std::string& part) {
   const toml::node_view<const toml::node> node = source.root()[name];
   const toml::table* table = part.empty() ? node.as_table() : node[part].as_table();
   const std::string title = "[" + name + (part.empty() ? "" : "." + part) + "]";
   return {source, title, Table{table != nullptr ? *table : no_keys}};
 }
 
-std::vector<ScenarioSection> ScenarioSection::all_of(const JobSource& source, const std::string& name) {
-  std::vector<ScenarioSection> sections;
-  const toml::array* all = source.root()[name].as_array();
+std::vector<TomlSection> TomlSection::all_of(const JobSource& source, const std::string& name) {
+  TomlSection root(source, "", Table{source.root()});
+  return root.all_below(name.c_str(), "[[" + name + "]]");
+}
+
+std::vector<TomlSection> TomlSection::all_below(const char* key, const std::string& title) {
+  std::vector<TomlSection> sections;
+  const toml::node* all = look_for(key).it.get(key);
   if (all == nullptr) return sections;
-  for (const toml::node& node : *all)
-    sections.push_back(ScenarioSection(source, "[[" + name + "]]", Table{*node.as_table()}));
+  if (!all->is_array_of_tables()) refuse(key, "write " + title + " once for each");
+  for (const toml::node& node : *all->as_array())
+    sections.push_back(TomlSection(*source_, title, Table{*node.as_table()}));
   return sections;
 }
 
-bool ScenarioSection::number(const char* key, double& into, double least, double most) {
+TomlSection TomlSection::below(const char* key, const std::string& expected) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node != nullptr && !node->is_table()) refuse(key, expected);
+  return {*source_, std::string(key) + " of " + title_, Table{node != nullptr ? *node->as_table() : no_keys}};
+}
+
+bool TomlSection::number(const char* key, double& into, double least, double most) {
   const toml::node* node = look_for(key).it.get(key);
   if (node == nullptr) return false;
   const auto value = node->value<double>();
@@ -56,18 +67,17 @@ bool ScenarioSection::number(const char* key, double& into, double least, double
   return true;
 }
 
-bool ScenarioSection::whole(const char* key, std::uint64_t& into, double least, double most) {
+std::optional<std::uint64_t> TomlSection::whole(const char* key, double least, double most) {
   const toml::node* node = look_for(key).it.get(key);
-  if (node == nullptr) return false;
+  if (node == nullptr) return std::nullopt;
   const auto value = node->value_exact<std::int64_t>();
   if (!value || static_cast<double>(*value) < least || static_cast<double>(*value) > most) {
     refuse(key, range("whole number", least, most));
   }
-  into = static_cast<std::uint64_t>(*value);
-  return true;
+  return static_cast<std::uint64_t>(*value);
 }
 
-bool ScenarioSection::text(const char* key, std::string& into, const std::vector<std::string>& choices) {
+bool TomlSection::text(const char* key, std::string& into, const std::vector<std::string>& choices) {
   const toml::node* node = look_for(key).it.get(key);
   if (node == nullptr) return false;
   const auto value = node->value_exact<std::string>();
@@ -79,7 +89,17 @@ bool ScenarioSection::text(const char* key, std::string& into, const std::vector
   return true;
 }
 
-bool ScenarioSection::flag(const char* key, bool& into) {
+bool TomlSection::text(const char* key, std::string& into, bool (*is_good)(std::string_view),
+                       const std::string& expected) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const auto value = node->value_exact<std::string>();
+  if (!value || value->empty() || !is_good(*value)) refuse(key, "give " + expected);
+  into = *value;
+  return true;
+}
+
+bool TomlSection::flag(const char* key, bool& into) {
   const toml::node* node = look_for(key).it.get(key);
   if (node == nullptr) return false;
   const auto value = node->value_exact<bool>();
@@ -88,7 +108,7 @@ bool ScenarioSection::flag(const char* key, bool& into) {
   return true;
 }
 
-bool ScenarioSection::numbers(const char* key, std::vector<double>& into) {
+bool TomlSection::numbers(const char* key, std::vector<double>& into) {
   const toml::node* node = look_for(key).it.get(key);
   if (node == nullptr) return false;
   const toml::array* list = node->as_array();
@@ -104,7 +124,7 @@ bool ScenarioSection::numbers(const char* key, std::vector<double>& into) {
   return true;
 }
 
-std::map<std::string, std::string> ScenarioSection::options() const {
+std::map<std::string, std::string> TomlSection::options() const {
   std::map<std::string, std::string> all;
   for (auto&& [name, node] : table_->it) {
     const std::string key(name.str());
@@ -117,13 +137,13 @@ std::map<std::string, std::string> ScenarioSection::options() const {
   return all;
 }
 
-void ScenarioSection::demand(bool holds, const char* key, const std::string& what) const {
+void TomlSection::demand(bool holds, const char* key, const std::string& what) const {
   if (holds) return;
   const toml::node* node = table_->it.get(key);
   source_->refuse("", node != nullptr ? node->source() : table_->it.source(), what);
 }
 
-void ScenarioSection::finish() const {
+void TomlSection::finish() const {
   for (auto&& [name, node] : table_->it) {
     const std::string key(name.str());
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
@@ -133,14 +153,14 @@ void ScenarioSection::finish() const {
   }
 }
 
-bool ScenarioSection::given(const char* key) const { return table_->it.contains(key); }
+bool TomlSection::given(const char* key) const { return table_->it.contains(key); }
 
-const ScenarioSection::Table& ScenarioSection::look_for(const char* key) {
+const TomlSection::Table& TomlSection::look_for(const char* key) {
   known_.emplace_back(key);
   return *table_;
 }
 
-void ScenarioSection::refuse(const char* key, const std::string& what) const {
+void TomlSection::refuse(const char* key, const std::string& what) const {
   const toml::node& node = *table_->it.get(key);
   source_->refuse("", node.source(), std::string(key) + " = " + shown(node) + " in " + title_ + ": " + what);
 }

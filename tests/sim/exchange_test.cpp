@@ -1,0 +1,69 @@
+// What an exchange costs, from milliseconds to minutes: nothing is sent twice because it takes long.
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+std::vector<double> round_times(Scenario scenario, const std::string& sync = "bsp") {
+  scenario.sync = sync;
+  std::vector<double> ms;
+  for (const RoundResult& round : simulate(scenario, 1.0).rounds) ms.push_back(round.round_ms);
+  return ms;
+}
+
+// A round's report does not wait for its transfer, so the first one has that of its parameters only.
+TEST(Exchange, ARoundIsItsComputeAndBothTransfersHoweverLongTheyTake) {
+  for (const double mb : {0.1, 6.0, 60.0, 110.0, 180.0, 500.0, 2000.0, 22500.0}) {  // 1 Gbit/s: up to 180 s
+    for (const std::uint32_t servers : {1U, 3U}) {
+      Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
+      scenario.servers = servers;
+      scenario.network = {.bandwidth_gbps = 1, .model_mb = mb};
+      const std::vector<double> ms = round_times(scenario);
+      ASSERT_EQ(ms.size(), 10U);
+      EXPECT_NEAR(ms[0], 21 + 8 * mb, 1e-3) << mb;
+      for (std::size_t k = 1; k < ms.size(); ++k) EXPECT_NEAR(ms[k], 21 + 2 * 8 * mb, 1e-3) << mb << " " << k;
+    }
+  }
+}
+
+TEST(Exchange, AFixedExchangeMayTakeLongerThanAnyPatience) {
+  Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
+  for (const double step : {1500.0, 30'000.0, 300'000.0}) {
+    scenario.network.step_ms = step;
+    for (const double ms : round_times(scenario)) EXPECT_NEAR(ms, 21 + step, 1e-3);
+  }
+}
+
+// Where nobody waits, a step is its compute, its push and its pull; parameters that came ahead serve it.
+TEST(Exchange, StepsAtOncePullOnce) {
+  Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
+  for (const double mb : {6.0, 180.0}) {
+    scenario.network = {.bandwidth_gbps = 1, .model_mb = mb};
+    for (const char* sync : {"ssp:1", "ssp:3", "asp"}) {
+      const std::vector<double> ms = round_times(scenario, sync);
+      for (std::size_t k = 1; k < ms.size(); ++k) EXPECT_LT(ms[k], 21 + 2 * 8 * mb + 1) << sync << " " << k;
+    }
+  }
+}
+
+// Both ends are told of it: nobody waits for a patience, which is a second or more. Another does the piece,
+// at the worst all of it, of 0.4 s.
+TEST(Exchange, ABrokenConnectionCostsNoPatience) {
+  for (const char* sync : {"bsp", "ssp:1", "ssp:4", "asp", "local:3", "oneshot:epoch", "oneshot:end"}) {
+    Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
+    scenario.network = {.latency_ms = 0.5, .bandwidth_gbps = 1, .model_mb = 1};
+    scenario.sync = sync;
+    const double quiet = simulate(scenario, 1.0).total_s();
+    for (std::size_t worker = 0; worker < 3; ++worker) {
+      scenario.events = {on(worker, 4, 5)};
+      scenario.events.back().cut = true;
+      EXPECT_LT(simulate(scenario, 1.0).total_s(), quiet + 0.5) << sync << " " << worker;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::sim

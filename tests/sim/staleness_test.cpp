@@ -1,0 +1,63 @@
+// Staleness in numbers that the papers on asynchronous training give: versions of a slice that were made
+// between a worker's pull and its push.
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+Staleness staleness(const std::string& sync, const std::vector<double>& ms_per_sample, double noise = 0) {
+  std::vector<std::vector<double>> curves;
+  for (const double ms : ms_per_sample) curves.push_back({0, ms});
+  Scenario scenario = made(120, curves);
+  for (Device& device : scenario.workers) device.noise = noise;
+  scenario.rounds = 400;
+  scenario.samples_per_epoch = 120 * scenario.rounds;
+  scenario.network.step_ms = 0.1;
+  scenario.sync = sync;
+  return simulate(scenario, 1.0).staleness;
+}
+
+double mean_of(const Staleness& late) {
+  double pushes = 0, sum = 0;
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    pushes += static_cast<double>(late[i]), sum += static_cast<double>(i * late[i]);
+  }
+  return sum / pushes;
+}
+
+std::size_t longest(const Staleness& late) {
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    if (late[i] > 0) most = i;
+  }
+  return most;
+}
+
+// Asynchronous SGD (Keuper, Pfreundt 2015; Zhang et al., IJCAI 2016): a push meets one of each of the n - 1
+// others, in the mean.
+TEST(Staleness, OfAsynchronousWorkersIsTheNumberOfTheOthers) {
+  for (const std::size_t n : {2, 4, 8}) {
+    const double others = static_cast<double>(n) - 1;
+    EXPECT_NEAR(mean_of(staleness("asp", std::vector<double>(n, 1), 0.1)) / others, 1, 0.05) << n;
+  }
+}
+
+// SSP (Ho et al., NIPS 2013), rules 2 and 3: whoever computes its step c has all that the others did up to
+// c - s - 1, and they get no further than c + s meanwhile. So a push is late by 2 s + 1 steps of each of the
+// others at most, where without a bound one worker meets 30 of a quick one. s = 5 is the bound that the
+// authors of LB-BSP compare with (R2SP, INFOCOM 2019).
+TEST(Staleness, OfSspIsBoundedByTheSlack) {
+  const std::vector<double> unequal{0.1, 3};
+  EXPECT_GT(longest(staleness("asp", unequal)), 20U);
+  for (const std::size_t slack : {1, 2, 5}) {
+    const Staleness late = staleness("ssp:" + std::to_string(slack), unequal);
+    EXPECT_LE(longest(late), 2 * slack + 1) << slack;
+    EXPECT_GE(longest(late), slack) << slack << ": it is made use of";
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::sim

@@ -28,13 +28,14 @@ double NetworkOptions::exchange_ms() const { return step_ms + 2 * latency_ms + 2
 Network::Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices)
     : options_(options),
       centre_(centre),
-      slice_ms_(options.model_ms() / static_cast<double>(std::max<std::uint64_t>(1, slices))) {}
+      slices_(std::max<std::uint64_t>(1, slices)),
+      slice_ms_(options.model_ms() / static_cast<double>(slices_)) {}
 
 Network::Connection& Network::connection(std::uint64_t outer, std::uint64_t inner) {
   CHECK(inner < centre_, "workers do not talk to each other");
-  if (free_.size() <= outer) {
-    free_.resize(outer + 1);
-    connections_.resize(free_.size() * centre_);
+  if (links_.size() <= outer) {
+    links_.resize(outer + 1);
+    connections_.resize(links_.size() * centre_);
   }
   return connections_[outer * centre_ + inner];
 }
@@ -56,7 +57,13 @@ Time Network::arrival(Time now, const Envelope& envelope, double slowdown) {
   const Duration transfer = from_seconds(transfer_ms(envelope.message) * slowdown / 1000);
   Time sent = now;
   if (transfer > Duration::zero()) {
-    sent = free_[outer] = std::max(free_[outer], now) + transfer;
+    Link& link = links_[outer];
+    const Time begun = std::max(link.free, now);
+    sent = link.free = begun + transfer;
+    if (from == outer) {
+      if (link.said != now) link.said = now, link.begun = begun;
+      sent = std::max(sent, link.begun + transfer * static_cast<std::int64_t>(slices_));
+    }
   }
   last = std::max(last, sent + from_seconds(delay_ms(envelope.message) * slowdown / 1000));
   return last;
@@ -68,13 +75,13 @@ void Network::cut(NodeId a, NodeId b) {
   Connection& between = connection(outer, std::min(a.number, b.number));
   // What was under way is gone: nothing waits behind it.
   between = {{}, {}, between.cuts + 1};
-  free_[outer] = {};
+  links_[outer] = {};
 }
 
 std::uint32_t Network::stamp(NodeId a, NodeId b) const {
   if (!ever_cut_) return 0;
   const std::uint64_t outer = std::max(a.number, b.number), inner = std::min(a.number, b.number);
-  return outer < free_.size() && inner < centre_ ? connections_[outer * centre_ + inner].cuts : 0;
+  return outer < links_.size() && inner < centre_ ? connections_[outer * centre_ + inner].cuts : 0;
 }
 
 }  // namespace steelyard::sim

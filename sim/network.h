@@ -8,8 +8,10 @@
 //   links              `latency_ms` for every message; gradients and parameters, `model_mb` each way and
 //                      round, pass one after the other through the worker's link of `bandwidth_gbps` (0: at
 //                      once), which both directions share: so a round takes its longest compute + both
-//                      transfers + two latencies, into however many slices a model is cut. Servers and
-//                      scheduler are never the bottleneck.
+//                      transfers + two latencies, into however many slices a model is cut. The slices of a
+//                      push count as there when the last of them is: otherwise who pushed early would pull
+//                      some of them while another still pushes, and who pushed last would seem to have the
+//                      slower link. Servers and scheduler are never the bottleneck.
 #pragma once
 
 #include <cstdint>
@@ -47,15 +49,21 @@ class Network {
     Time last_in, last_out;  // arrivals, so that order is kept
     std::uint32_t cuts = 0;
   };
+  struct Link {               // of an outer node
+    Time free;                // it has passed on all
+    Time said = Time::max();  // a push was said then,
+    Time begun;               // and began to pass
+  };
   Connection& connection(std::uint64_t outer, std::uint64_t inner);
   [[nodiscard]] double transfer_ms(const Message& message) const;
   [[nodiscard]] double delay_ms(const Message& message) const;
 
   const NetworkOptions options_;
   const std::uint64_t centre_;
+  const std::uint64_t slices_;
   const double slice_ms_;
   bool ever_cut_ = false;
-  std::vector<Time> free_;               // by number of the outer node: when its link has passed on all
+  std::vector<Link> links_;              // by number of the outer node
   std::vector<Connection> connections_;  // centre_ of them for each link
 };
 

@@ -49,6 +49,16 @@ TEST(Exchange, StepsAtOncePullOnce) {
   }
 }
 
+// Links that are alike are seen as alike, whoever pushes last: else shares would run after the order of reports.
+TEST(Exchange, WhoPushesLastHasNoSlowerLink) {
+  Scenario scenario = made(2048, {{55, 0.37}, {42, 0.35}, {87, 0.1}, {36, 0.3}});
+  scenario.policy = "steelyard";
+  scenario.rounds = 60;
+  scenario.samples_per_epoch = 2048 * scenario.rounds;
+  scenario.network = {.bandwidth_gbps = 1, .model_mb = 45};
+  EXPECT_GT(simulate(scenario).percent_of_ideal(), 98);
+}
+
 // Both ends are told of it: nobody waits for a patience, which is a second or more. Another does the piece,
 // at the worst all of it, of 0.4 s.
 TEST(Exchange, ABrokenConnectionCostsNoPatience) {

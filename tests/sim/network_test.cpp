@@ -46,12 +46,12 @@ TEST(Network, APairKeepsItsOrder) {
 TEST(Network, ALinkPassesOneTransferAfterTheOther) {
   const NetworkOptions options{.latency_ms = 2, .bandwidth_gbps = 10, .model_mb = 100};
   Network network(options, 3, 2);
-  EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(42));
+  EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(82)) << "there when the last of them is";
   EXPECT_EQ(network.arrival(at(0), push(worker), 1), at(82));
-  EXPECT_EQ(network.arrival(at(0), push(other), 1), at(42)) << "a link of its own";
+  EXPECT_EQ(network.arrival(at(0), push(other), 1), at(82)) << "a link of its own";
   EXPECT_EQ(network.arrival(at(0), parameters(worker), 1), at(122)) << "both directions share it";
   EXPECT_EQ(network.arrival(at(0), report(worker), 1), at(2)) << "words are light";
-  EXPECT_EQ(network.arrival(at(100), push(worker), 3), at(120 + 3 * 40 + 3 * 2)) << "slowed down";
+  EXPECT_EQ(network.arrival(at(100), push(worker), 3), at(120 + 3 * 80 + 3 * 2)) << "slowed down";
   EXPECT_DOUBLE_EQ(options.exchange_ms(), 2 * 80 + 2 * 2);
 }
 

@@ -49,7 +49,8 @@ TEST(Exchange, StepsAtOncePullOnce) {
   }
 }
 
-// Links that are alike are seen as alike, whoever pushes last: else shares would run after the order of reports.
+// Links that are alike are seen as alike, whoever pushes last: else shares would run after the order of
+// reports.
 TEST(Exchange, WhoPushesLastHasNoSlowerLink) {
   Scenario scenario = made(2048, {{55, 0.37}, {42, 0.35}, {87, 0.1}, {36, 0.3}});
   scenario.policy = "steelyard";

@@ -11,18 +11,6 @@ namespace {
 
 constexpr char oracle[] = "oracle";
 
-// The profile that somebody would have taken before the job.
-std::string profile_of(const Scenario& scenario) {
-  std::string text;
-  for (const Device& device : scenario.workers) {
-    text += (text.empty() ? "" : "; ") + device.name + ":";
-    const auto terms =
-        device.measured.empty() ? device.time_ms : line_through(device.measured, scenario.global_batch);
-    for (const double term : terms) text += " " + json_number(term);
-  }
-  return text;
-}
-
 std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const balancing::TrueCurves& truth) {
   if (scenario.policy == oracle) return std::make_unique<balancing::Oracle>(truth);
   const auto found = scenario.policy_options.find(scenario.policy);
@@ -51,6 +39,17 @@ Result run(const Scenario& scenario, const World::Options& options, std::uint64_
 }
 
 }  // namespace
+
+std::string profile_of(const Scenario& scenario) {
+  std::string text;
+  for (const Device& device : scenario.workers) {
+    text += (text.empty() ? "" : "; ") + device.name + ":";
+    const auto terms =
+        device.measured.empty() ? device.time_ms : line_through(device.measured, scenario.global_batch);
+    for (const double term : terms) text += " " + json_number(term);
+  }
+  return text;
+}
 
 std::vector<std::string> simulated_policies() {
   std::vector<std::string> names = balancing::policy_names();

@@ -11,6 +11,10 @@
 
 namespace steelyard::sim {
 
+// The profile that somebody would have taken before the job: curves by name, in ms, as policies' options take
+// them.
+std::string profile_of(const Scenario& scenario);
+
 // Every name that a scenario may give: the policies of a job, and "oracle".
 std::vector<std::string> simulated_policies();
 

@@ -16,9 +16,10 @@
 //    waiting for the time to confirm it, once they have been seen to matter;
 //  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
 //    is tried again with one sample, at first after 8 rounds, or after 40 times the rounds that a trial costs
-//    if that is later, and each time after twice as many; or at once when its CPU share says that it would
-//    help. Because any one worker alone is a split too, the plan is never slower in its own model than the
-//    best single worker;
+//    if that is later (100, if it never was of use), and each time after twice as many, up to ten times the
+//    first; or at once when its signals say that it would help, or with another whose trial takes as long.
+//    Because any one worker alone is a split too, the plan is never slower in its own model than the best
+//    single worker;
 //  - so does a worker for whom alone the rounds wait longer than its share is worth (cost/waited_for.h):
 //        L_i > max T without i - max T.
 //    It is called back after 64 rounds, and each time after twice as many, and has to be that late again;

@@ -20,7 +20,8 @@ class ExchangeCost {
   // Not negative; others are ignored. `after_rest`: the worker has not worked for a while.
   void observe(double seconds, bool after_rest);
 
-  [[nodiscard]] double surely() const;  // seconds, to pull; 0 until it is known
+  [[nodiscard]] double surely() const;                     // seconds, to pull; 0 until it is known
+  [[nodiscard]] bool changed() const { return changed_; }  // of late
 
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);

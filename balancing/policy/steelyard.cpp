@@ -13,6 +13,7 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "steelyard.3";
+constexpr double growing = 1.1;  // per round, as fast as an exchange is believed to take longer for everybody
 
 }  // namespace
 
@@ -85,6 +86,8 @@ void Steelyard::look_at_last_round() {
     if (work.exchange < 0) return;  // where nobody tells what he waited for, rounds may not wait at all
     quickest = std::min(quickest, work.exchange);
   }
+  // Not what one slow push has kept all others waiting for.
+  exchange_ = exchange_ < 0 ? quickest : std::min(quickest, growing * exchange_);
   for (const auto& [slot, work] : last_.work()) {
     const auto rest = rests_.find(slot);
     links_[slot].observe(work.exchange - quickest,
@@ -163,6 +166,7 @@ std::string Steelyard::save() const {
   last_.save(writer);
   split_.save(writer);
   wish_.save(writer);
+  writer.real(exchange_);
   return writer.count(lasted_).count(accidents_).str();
 }
 
@@ -188,6 +192,7 @@ void Steelyard::restore(const std::string& text) {
   restored.last_.restore(reader);
   restored.split_.restore(reader);
   restored.wish_.restore(reader);
+  restored.exchange_ = reader.real();
   restored.lasted_ = reader.count();
   restored.accidents_ = reader.count();
   reader.end();

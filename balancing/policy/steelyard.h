@@ -97,6 +97,7 @@ class Steelyard final : public Policy {
   std::map<std::uint32_t, ExchangeCost> links_;  // by slot, where samples tell of it
   std::map<std::uint32_t, WaitedFor> waited_;    // by slot, of those that worked
   std::map<std::uint32_t, Rest> rests_;          // by slot, of those that rest or did until lately
+  double exchange_ = -1;                         // seconds, of who is done with it first; -1: unknown
   LastRound last_;
   Split split_;                               // the last plan for a round of the usual length
   Split wish_;                                // the best split when that was planned

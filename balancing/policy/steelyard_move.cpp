@@ -24,6 +24,8 @@ Steelyard::Shares Steelyard::held_back(const Request& request, const std::vector
     const std::uint64_t now = split_.shares[i], before = wish_.shares[i];
     if ((now == 0) != (best[i] == 0) || now > limits[i].most) return best;
     const auto known = workers_.find(request.workers[i].slot);
+    const auto link = links_.find(request.workers[i].slot);
+    if (link != links_.end() && link->second.changed()) return best;
     if (now > 0 && (known == workers_.end() ||
                     known->second.changing({request.workers[i].cpu, request.workers[i].memory})))
       return best;

@@ -273,8 +273,7 @@ std::string help_topic(const CLI::App& app, const std::string& topic, const std:
     if (command->get_name() == topic) return command->help("steelyard");
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
-  throw Failure(ExitCode::usage, "help " + topic + ": there is no such topic" + did_you_mean(topic, known) +
-                                     " (there are: " + joined(known) + ")");
+  throw Failure(ExitCode::usage, "help " + topic + ": there is no such topic" + among(topic, known));
 }
 
 }  // namespace

@@ -158,8 +158,7 @@ std::vector<sim::MeasuredTime> read_recording(const std::string& path, const std
     }
   }
   if (times.empty()) {
-    refuse(path, "worker \"" + worker + "\" has no round in it" + did_you_mean(worker, names) +
-                     " (there are: " + joined(names) + ")");
+    refuse(path, "worker \"" + worker + "\" has no round in it" + among(worker, names));
   }
   return times;
 }

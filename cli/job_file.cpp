@@ -93,7 +93,7 @@ void JobReader::check_sections() {
   for (auto&& [name, node] : source_.root()) {
     const std::string text(name.str());
     if (std::ranges::find(known, text) == known.end()) {
-      std::string advice = did_you_mean(text, known) + " (there are: " + joined(known) + ")";
+      std::string advice = among(text, known);
       // A key above the first section is the likeliest slip.
       for (const JobSection& section : job_sections()) {
         if (find_key(section.name, text) != nullptr) {
@@ -124,8 +124,7 @@ void JobReader::read_section(const std::string& section, const std::string& path
     } else {
       const std::vector<std::string> known = names_in(section);
       source_.refuse(path + "." + text, name.source(),
-                     "unknown key \"" + text + "\" in " + in_section(section) + did_you_mean(text, known) +
-                         " (there are: " + joined(known) + ")");
+                     "unknown key \"" + text + "\" in " + in_section(section) + among(text, known));
     }
   }
 }

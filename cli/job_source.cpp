@@ -98,8 +98,7 @@ toml::table& JobSource::worker_called(const std::string& name, const std::string
       if (names.back() == name) return *worker;
     }
   }
-  refuse_argument(argument, "no worker in " + name_ + " is called " + quoted(name) +
-                                did_you_mean(name, names) + " (there are: " + joined(names) + ")");
+  refuse_argument(argument, "no worker in " + name_ + " is called " + quoted(name) + among(name, names));
 }
 
 void JobSource::refuse(const std::string& path, const toml::source_region& source,

@@ -51,6 +51,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return near.empty() ? "" : "; did you mean \"" + near + "\"?";
 }
 
+std::string among(std::string_view word, const std::vector<std::string>& known) {
+  return did_you_mean(word, known) + " (there are: " + joined(known) + ")";
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;

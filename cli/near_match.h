@@ -20,6 +20,9 @@ std::string near_match(std::string_view word, const std::vector<std::string>& ca
 // `; did you mean "lr"?`, or nothing if nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+// The same, and all that there are.
+std::string among(std::string_view word, const std::vector<std::string>& known);
+
 // "a, b, c"
 std::string joined(const std::vector<std::string>& words);
 

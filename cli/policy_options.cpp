@@ -25,8 +25,7 @@ std::string complaint(const std::string& policy, const balancing::PolicyOptions&
 std::optional<PolicyTrouble> trouble_with(const std::string& policy, const balancing::PolicyOptions& options,
                                           const std::vector<std::string>& known) {
   if (std::ranges::find(known, policy) == known.end()) {
-    return PolicyTrouble{"", "no policy is called " + steelyard::quoted(policy) +
-                                 did_you_mean(policy, known) + " (there are: " + joined(known) + ")"};
+    return PolicyTrouble{"", "no policy is called " + steelyard::quoted(policy) + among(policy, known)};
   }
   if (options.empty()) return {};
   const std::vector<std::string> made = balancing::policy_names();

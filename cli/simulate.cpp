@@ -37,8 +37,7 @@ void choose(sim::Scenario& scenario, const SimulateCommand& command) {
   const std::vector<std::string> known = sim::simulated_policies();
   const std::string &policy = command.policy, &sync = command.sync;
   if (!policy.empty() && std::ranges::find(known, policy) == known.end()) {
-    throw Failure(ExitCode::usage, "--policy " + policy + ": there is no such policy" +
-                                       did_you_mean(policy, known) + " (there are: " + joined(known) + ")");
+    throw Failure(ExitCode::usage, "--policy " + policy + ": there is no such policy" + among(policy, known));
   }
   if (!sync.empty() && !is_sync(sync)) {
     throw Failure(ExitCode::usage,

@@ -83,7 +83,7 @@ bool TomlSection::text(const char* key, std::string& into, const std::vector<std
   const auto value = node->value_exact<std::string>();
   if (!value || value->empty()) refuse(key, "give a text in quotes");
   if (!choices.empty() && std::find(choices.begin(), choices.end(), *value) == choices.end()) {
-    refuse(key, "there is no such" + did_you_mean(*value, choices) + " (there are: " + joined(choices) + ")");
+    refuse(key, "there is no such" + among(*value, choices));
   }
   into = *value;
   return true;
@@ -147,9 +147,7 @@ void TomlSection::finish() const {
   for (auto&& [name, node] : table_->it) {
     const std::string key(name.str());
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    source_->refuse("", name.source(),
-                    "unknown key \"" + key + "\" in " + title_ + did_you_mean(key, known_) +
-                        " (there are: " + joined(known_) + ")");
+    source_->refuse("", name.source(), "unknown key \"" + key + "\" in " + title_ + among(key, known_));
   }
 }
 

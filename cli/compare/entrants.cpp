@@ -22,8 +22,8 @@ std::vector<std::string> words_of(const std::string& list) {
 void require_known(const std::string& policy, const std::string& policies,
                    const std::vector<std::string>& known) {
   if (std::ranges::find(known, policy) != known.end()) return;
-  throw Failure(ExitCode::usage, "--policies " + policies + ": unknown policy '" + policy + "'" +
-                                     did_you_mean(policy, known) + " (there are: " + joined(known) + ")");
+  throw Failure(ExitCode::usage,
+                "--policies " + policies + ": unknown policy '" + policy + "'" + among(policy, known));
 }
 
 void require_mode(const char* option, const std::string& list, const std::string& mode) {

@@ -43,11 +43,12 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
   }
   const double units = batch.samples / unit_, seconds = batch.seconds;
   // What the signals explain is part of the prediction and no surprise.
-  const double load = load_growth(told), pressure = pressure_growth(told), known = foretold(told);
+  const Growth grown = growth(told);
+  const double known = foretold(grown);
   go_to(units);
   const Verdict verdict = judge_last(seconds);
   const double deviation = std::hypot(std::sqrt(levels_[chosen_].variance), noise_);
-  listen(std::log(seconds / predicted()), told, deviation);
+  listen(std::log(seconds / predicted()), told, grown, deviation);
   for (Level& level : levels_) level.log_seconds += known;
   shape_->scale(std::exp(known));
   jumped_ = std::abs(known) > clear_step;
@@ -58,14 +59,15 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
   const bool is_far = std::abs(surprise) > std::max(far * guess * deviation, least_far);
   const bool is_odd = std::abs(surprise) > std::max(odd * guess * deviation, least_odd);
   if (is_odd && odd_ && odd_->surprise * surprise > 0) {
-    return follow_both(surprise, std::max(far * deviation, least_far), load) ? Verdict::lasted : verdict;
+    return follow_both(surprise, std::max(far * deviation, least_far), grown.load) ? Verdict::lasted
+                                                                                   : verdict;
   }
   const bool corroborated =
-      cpu_signal_.explains(surprise, load) || memory_signal_.explains(surprise, pressure);
+      cpu_signal_.explains(surprise, grown.load) || memory_signal_.explains(surprise, grown.pressure);
   if (is_far && (believe || corroborated || was_as_fast(seconds))) {
     odd_.reset();
     believed_ = Odd{units, seconds, surprise, false};
-    remember(surprise, load);
+    remember(surprise, grown.load);
     jump(seconds, surprise);
     return verdict;
   }
@@ -109,19 +111,18 @@ void CostFilter::adopt_profile(double samples) {
   shape_ = CostLine::of_profile(profile.fixed, profile.per_sample * samples);
 }
 
-double CostFilter::load_growth(const Signals& now) const {
-  return now.cpu >= 0 && load_ >= 0 ? LeadingSignal::load(now.cpu) - load_ : 0;
-}
-
 // What a machine has free wanders a little all the time, and for no reason of ours.
-double CostFilter::pressure_growth(const Signals& now) const {
-  if (now.memory < 0 || memory_ < 0) return 0;
-  const double growth = LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(memory_);
-  return std::abs(growth) < least_pressure ? 0 : growth;
+CostFilter::Growth CostFilter::growth(const Signals& now) const {
+  Growth growth{0, 0};
+  if (now.cpu >= 0 && load_ >= 0) growth.load = LeadingSignal::load(now.cpu) - load_;
+  if (now.memory < 0 || memory_ < 0) return growth;
+  const double more = LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(memory_);
+  if (std::abs(more) >= least_pressure) growth.pressure = more;
+  return growth;
 }
 
-double CostFilter::foretold(const Signals& now) const {
-  return cpu_signal_.gain() * load_growth(now) + memory_signal_.gain() * pressure_growth(now);
+double CostFilter::foretold(const Growth& growth) const {
+  return cpu_signal_.gain() * growth.load + memory_signal_.gain() * growth.pressure;
 }
 
 double CostFilter::predicted() const { return std::exp(levels_[chosen_].log_seconds); }
@@ -156,7 +157,7 @@ void CostFilter::remember(double surprise, double load) {
 }
 
 bool CostFilter::changing(const Signals& now) const {
-  return jumped_ || settled_ < 3 || std::abs(foretold(now)) > clear_step;
+  return jumped_ || settled_ < 3 || std::abs(foretold(growth(now))) > clear_step;
 }
 
 bool CostFilter::was_as_fast(double seconds) const {
@@ -164,13 +165,13 @@ bool CostFilter::was_as_fast(double seconds) const {
 }
 
 // The memory is asked about what the CPU share leaves unexplained: who takes the one takes the other as well.
-void CostFilter::listen(double surprise, const Signals& told, double deviation) {
-  const double variance = deviation * deviation, load = load_growth(told), pressure = pressure_growth(told);
-  if (told.cpu >= 0 && load_ >= 0) cpu_signal_.observe(surprise, load, variance);
-  const double rest = surprise - cpu_signal_.gain() * load;
-  if (told.memory >= 0 && memory_ >= 0) memory_signal_.observe(rest, pressure, variance);
+void CostFilter::listen(double surprise, const Signals& told, const Growth& growth, double deviation) {
+  const double variance = deviation * deviation;
+  if (told.cpu >= 0 && load_ >= 0) cpu_signal_.observe(surprise, growth.load, variance);
+  const double rest = surprise - cpu_signal_.gain() * growth.load;
+  if (told.memory >= 0 && memory_ >= 0) memory_signal_.observe(rest, growth.pressure, variance);
   if (told.cpu >= 0) load_ = LeadingSignal::load(told.cpu);
-  if (told.memory >= 0 && (memory_ < 0 || pressure != 0)) memory_ = told.memory;
+  if (told.memory >= 0 && (memory_ < 0 || growth.pressure != 0)) memory_ = told.memory;
 }
 
 void CostFilter::Level::update(double measured, double noise) {
@@ -224,7 +225,7 @@ void CostFilter::jump(double seconds, double surprise) {
 }
 
 Affine CostFilter::curve(const Signals& now) const {
-  const double scale = predicted() * std::exp(foretold(now)) / shape_->at(units_);
+  const double scale = predicted() * std::exp(foretold(growth(now))) / shape_->at(units_);
   return {scale * shape_->fixed(), scale * shape_->slope() / unit_};
 }
 

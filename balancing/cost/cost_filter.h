@@ -78,6 +78,10 @@ class CostFilter {
     bool held;        // kept from the estimates
   };
 
+  struct Growth {  // since the last batch, of the logarithms; 0 where nothing is told
+    double load, pressure;
+  };
+
   void first(TimedBatch batch, const Signals& told);
   void adopt_profile(double samples);
   void go_to(double units);
@@ -87,11 +91,10 @@ class CostFilter {
   void remember(double surprise, double load);
   Verdict judge_last(double seconds);
   [[nodiscard]] bool was_as_fast(double seconds) const;
-  void listen(double surprise, const Signals& told, double deviation);
-  [[nodiscard]] double load_growth(const Signals& now) const;      // of the CPU, since the last batch
-  [[nodiscard]] double pressure_growth(const Signals& now) const;  // of the memory
-  [[nodiscard]] double foretold(const Signals& now) const;         // growth of the logarithm of the time
-  [[nodiscard]] double predicted() const;                          // seconds at units_
+  void listen(double surprise, const Signals& told, const Growth& growth, double deviation);
+  [[nodiscard]] Growth growth(const Signals& now) const;
+  [[nodiscard]] double foretold(const Growth& growth) const;  // of the logarithm of the time
+  [[nodiscard]] double predicted() const;                     // seconds at units_
 
   // Drift of the level per round, in units of the noise.
   static constexpr std::array<double, 3> speeds{0.03, 0.3, 1.5};

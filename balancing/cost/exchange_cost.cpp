@@ -17,7 +17,7 @@ constexpr double alike = 0.3;                    // relative, of two that are fa
 void ExchangeCost::observe(double seconds, bool after_rest) {
   if (!(seconds >= 0) || !std::isfinite(seconds)) return;
   if (seconds_.size() >= enough || changed_) {
-    const double last = seconds_.back(), middle = median();
+    const double last = seconds_.back(), middle = typical_.median;
     const bool again = far(last) && (last - middle) * (seconds - middle) > 0 &&
                        std::abs(last - seconds) <= alike * std::max(last, seconds);
     if (far(seconds) && (again || after_rest)) {
@@ -29,29 +29,26 @@ void ExchangeCost::observe(double seconds, bool after_rest) {
   seconds_.push_back(seconds);
   if (seconds_.size() > capacity) seconds_.pop_front();
   if (seconds_.size() >= enough) changed_ = false;
+  typical_ = typical();
 }
 
 double ExchangeCost::surely() const {
   if (seconds_.size() < enough && !changed_) return 0;
   // A deviation is 1.48 times the median distance, and the median's 1.25 times that of the mean.
-  const double deviation = 1.86 * spread() / std::sqrt(static_cast<double>(seconds_.size()));
-  return std::max(0.0, median() - 2 * deviation);
+  const double deviation = 1.86 * typical_.spread / std::sqrt(static_cast<double>(seconds_.size()));
+  return std::max(0.0, typical_.median - 2 * deviation);
 }
 
-double ExchangeCost::median() const {
-  return steelyard::median(std::vector<double>(seconds_.begin(), seconds_.end()));
-}
-
-double ExchangeCost::spread() const {
+ExchangeCost::Typical ExchangeCost::typical() const {
+  const double middle = median(std::vector<double>(seconds_.begin(), seconds_.end()));
   std::vector<double> away;
-  const double middle = median();
   for (const double seconds : seconds_) away.push_back(std::abs(seconds - middle));
-  return steelyard::median(std::move(away));
+  return {middle, median(std::move(away))};
 }
 
 bool ExchangeCost::far(double seconds) const {
-  const double middle = median();
-  return std::abs(seconds - middle) > std::max(far_away * spread(), least_far * middle);
+  return std::abs(seconds - typical_.median) >
+         std::max(far_away * typical_.spread, least_far * typical_.median);
 }
 
 void ExchangeCost::save(StateWriter& writer) const {
@@ -66,6 +63,7 @@ void ExchangeCost::restore(StateReader& reader) {
     seconds_.push_back(reader.real());
     reader.require(seconds_.back() >= 0, "an exchange took less than no time");
   }
+  typical_ = seconds_.empty() ? Typical{} : typical();
   reader.require(!changed_ || !seconds_.empty(), "a link has changed, and nothing is known of it");
 }
 

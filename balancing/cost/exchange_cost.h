@@ -27,12 +27,15 @@ class ExchangeCost {
   void restore(StateReader& reader);
 
  private:
-  [[nodiscard]] double median() const;
-  [[nodiscard]] double spread() const;  // median distance from the median
+  struct Typical {
+    double median = 0, spread = 0;  // the latter: median distance from the former
+  };
+  [[nodiscard]] Typical typical() const;
   [[nodiscard]] bool far(double seconds) const;
 
   static constexpr std::size_t capacity = 15, enough = 5;
   std::deque<double> seconds_;
+  Typical typical_;       // of them; asked several times in a round
   bool changed_ = false;  // the waits are those since a change: fewer will do
 };
 

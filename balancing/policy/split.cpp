@@ -27,8 +27,12 @@ bool Split::same_workers(const Request& request) const {
                     [](std::uint32_t slot, const WorkerView& worker) { return slot == worker.slot; });
 }
 
+bool Split::made_for(const Request& request) const {
+  return same_workers(request) && total() == request.positions;
+}
+
 bool Split::fits(const Request& request, const std::vector<Bound>& bounds) const {
-  if (!same_workers(request) || total() != request.positions) return false;
+  if (!made_for(request)) return false;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i] < bounds[i].least || shares[i] > bounds[i].most) return false;
   }

@@ -26,6 +26,8 @@ struct Split {
   [[nodiscard]] std::uint64_t total() const;
   [[nodiscard]] bool same_workers(const Request& request) const;
 
+  [[nodiscard]] bool made_for(const Request& request) const;  // the same workers, and as many positions
+
   // Whether it answers the request as it is: same workers, same positions, inside the bounds.
   [[nodiscard]] bool fits(const Request& request, const std::vector<Bound>& bounds) const;
 

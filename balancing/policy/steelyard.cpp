@@ -92,7 +92,7 @@ void Steelyard::look_at_last_round() {
     const auto rest = rests_.find(slot);
     links_[slot].observe(work.exchange - quickest,
                          rest != rests_.end() && rest->second.trying && !rest->second.late);
-    const double seconds = work.seconds + 2 * links_[slot].surely();
+    const double seconds = work.seconds + exchange(slot);
     second = std::max(second, std::min(last, seconds));
     if (seconds > last) last = seconds, last_slot = slot;
   }
@@ -127,15 +127,13 @@ std::vector<Affine> Steelyard::curves(const Request& request) const {
     // With nobody measured any curve will do, as long as it is the same for all.
     all[i] = kind.count > 0 ? kind.mean() : anybody.count > 0 ? anybody.mean() : Affine{0, 1};
   }
-  add_exchange(request, all);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].fixed += exchange(request.workers[i].slot);
   return all;
 }
 
-void Steelyard::add_exchange(const Request& request, std::vector<Affine>& curves) const {
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    const auto link = links_.find(request.workers[i].slot);
-    if (link != links_.end()) curves[i].fixed += 2 * link->second.surely();  // to pull, and to push
-  }
+double Steelyard::exchange(std::uint32_t slot) const {
+  const auto link = links_.find(slot);
+  return link == links_.end() ? 0 : 2 * link->second.surely();
 }
 
 std::string Steelyard::save() const {

@@ -74,7 +74,8 @@ class Steelyard final : public Policy {
   void look_up(const Request& request);  // in the profile, if there is one
   void look_at_last_round();             // as a whole, once all have reported
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
-  void add_exchange(const Request& request, std::vector<Affine>& curves) const;
+  // Seconds to pull and to push beyond what the best link takes.
+  [[nodiscard]] double exchange(std::uint32_t slot) const;
   // The curves with the risk of sudden slowness in them, where that pays.
   [[nodiscard]] std::vector<Affine> insured(const Request& request, std::vector<Affine> curves) const;
   // The exact split, after who has to rest was sent to rest and who is to be tried was called back.

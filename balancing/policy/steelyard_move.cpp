@@ -15,9 +15,7 @@ constexpr double one_round = 0.05;  // of a share: as far as it moves on the wor
 // The best split as far as the round before wanted it too, and a twentieth of each share beyond.
 Steelyard::Shares Steelyard::held_back(const Request& request, const std::vector<Affine>& curves,
                                        Shares best) const {
-  const bool comparable = split_.same_workers(request) && split_.total() == request.positions &&
-                          wish_.same_workers(request) && wish_.total() == request.positions;
-  if (!comparable) return best;
+  if (!split_.made_for(request) || !wish_.made_for(request)) return best;
   std::vector<Bound> limits = share_bounds(request);
   bool too_far = false;
   for (std::size_t i = 0; i < best.size(); ++i) {
@@ -43,7 +41,7 @@ Steelyard::Shares Steelyard::held_back(const Request& request, const std::vector
 
 bool Steelyard::worth_a_move(const Request& request, const std::vector<Affine>& curves,
                              const Shares& best) const {
-  if (!split_.same_workers(request) || split_.total() != request.positions) return true;
+  if (!split_.made_for(request)) return true;
   for (std::size_t i = 0; i < best.size(); ++i) {
     const WorkerView& worker = request.workers[i];
     const std::uint64_t share = split_.shares[i];

@@ -75,11 +75,9 @@ bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& 
     const bool on_trial = rest != rests_.end() && rest->second.trying;
     if (on_trial && rest->second.until == request.round) continue;  // it has not been measured yet
     // What its link costs is known as it is; the doubt is about its computing.
-    const auto link = links_.find(slot);
-    const double exchange = link == links_.end() ? 0 : 2 * link->second.surely();
-    const bool delays =
-        best[i] == 0 && all[i] > 0 && known != workers_.end() && known->second.settled() &&
-        (curves[i](1) - exchange) * (1 - std::min(1.0, known->second.doubt(1))) + exchange > without;
+    const double link = exchange(slot);
+    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() && known->second.settled() &&
+                        (curves[i](1) - link) * (1 - std::min(1.0, known->second.doubt(1))) + link > without;
     if (faster && delays) {
       const double delay = (curves[i](1) - without) / (without + std::max(0.0, exchange_));
       const double per_delay = known->second.rounds() < soon ? rest_of_useless : rest_per_delay;

@@ -123,7 +123,8 @@ class Course {
     for (std::uint32_t i = 0; i < shares.size(); ++i) {
       const double took =
           (0.002 + static_cast<double>(shares[i]) / speed_[i]) * (1 + 0.02 * random_.normal());
-      samples.push_back({i, request_.round, shares[i], took, 0.9, 8000});
+      const double exchange = 0.002 * (1 + 0.1 * random_.uniform());
+      samples.push_back({i, request_.round, shares[i], took, 0.9, 8000, exchange});
     }
     start = thread_cpu_time();
     for (const balancing::Sample& sample : samples) policy_->observe(sample);

@@ -13,10 +13,11 @@ constexpr double clearly = 1.2;       // deviations of the mean
 
 }  // namespace
 
-void WaitedFor::observe(double seconds) {
+void WaitedFor::observe(double seconds, double worth) {
   weight_ = memory * weight_ + 1;
   sum_ = memory * sum_ + seconds;
   squares_ = memory * squares_ + seconds * seconds;
+  worth_ = memory * worth_ + worth;
 }
 
 double WaitedFor::surely() const {
@@ -25,11 +26,16 @@ double WaitedFor::surely() const {
   return std::max(0.0, mean - clearly * std::sqrt(variance / weight_));
 }
 
-void WaitedFor::doubt() { weight_ *= after_a_rest, sum_ *= after_a_rest, squares_ *= after_a_rest; }
+double WaitedFor::worth() const { return weight_ > 0 ? worth_ / weight_ : 0; }
+
+void WaitedFor::doubt() {
+  for (double* sum : {&weight_, &sum_, &squares_, &worth_}) *sum *= after_a_rest;
+}
 
 void WaitedFor::restore(StateReader& reader) {
-  weight_ = reader.real(), sum_ = reader.real(), squares_ = reader.real();
-  reader.require(weight_ >= 0 && sum_ >= 0 && squares_ >= 0, "a round waited less than no time");
+  weight_ = reader.real(), sum_ = reader.real(), squares_ = reader.real(), worth_ = reader.real();
+  reader.require(weight_ >= 0 && sum_ >= 0 && squares_ >= 0 && worth_ >= 0,
+                 "a round waited less than no time");
 }
 
 }  // namespace steelyard::balancing

@@ -5,7 +5,8 @@
 //
 // Curves tell how long a worker takes as a rule. Who is often interrupted is late more often than its curve
 // says, and two who are interrupted hold up more rounds than one; that is in L, and in no curve. Mean and
-// error of the mean, with forgetting.
+// error of the mean, with forgetting; and the mean of what it was worth meanwhile, for who is worth little at
+// times is not worth little.
 #pragma once
 
 #include "balancing/state.h"
@@ -14,18 +15,21 @@ namespace steelyard::balancing {
 
 class WaitedFor {
  public:
-  void observe(double seconds);  // L of one round
+  // L of one round, and what that round would have taken longer had it not been there.
+  void observe(double seconds, double worth);
 
   // The mean that is exceeded most likely: it less its own deviation. 0 until enough rounds were seen.
   [[nodiscard]] double surely() const;
 
+  [[nodiscard]] double worth() const;  // a round, on average
+
   void doubt();  // it is to be seen again whether that is still so
 
-  void save(StateWriter& writer) const { writer.real(weight_).real(sum_).real(squares_); }
+  void save(StateWriter& writer) const { writer.real(weight_).real(sum_).real(squares_).real(worth_); }
   void restore(StateReader& reader);
 
  private:
-  double weight_ = 0, sum_ = 0, squares_ = 0;  // rounds, L and its square
+  double weight_ = 0, sum_ = 0, squares_ = 0, worth_ = 0;  // sums over rounds: 1, L, its square, worth
 };
 
 }  // namespace steelyard::balancing

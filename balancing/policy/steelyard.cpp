@@ -12,7 +12,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "steelyard.3";
+constexpr char title[] = "steelyard.4";
 constexpr double growing = 1.1;  // per round, as fast as an exchange is believed to take longer for everybody
 
 }  // namespace
@@ -41,9 +41,11 @@ bool Steelyard::changes_last() const { return lasted_ >= 2 && lasted_ >= 3 * acc
 std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
   forget_absent(request);
   look_up(request);
-  if (last_.take(request, split_)) look_at_last_round();
+  const bool complete = last_.take(request, split_);
+  if (complete) compare_links();
   if (workers_.empty() && !options_.profile.empty()) return profile_split(options_.profile, request);
   const std::vector<Affine> costs = curves(request);
+  if (complete) see_who_was_late(request, costs);
   // Rounds of another length than those that are measured (the last of an epoch, an evaluation, what a lost
   // worker owed) are solved for themselves: a short one would send everybody with a fixed cost to rest.
   const bool usual = request.positions == last_.samples() || request.positions == split_.total();
@@ -77,11 +79,9 @@ void Steelyard::look_up(const Request& request) {
   }
 }
 
-// What only shows when all times of a round are side by side: whose link is slower than the best, and for
-// whom alone the others waited.
-void Steelyard::look_at_last_round() {
-  double quickest = INFINITY, last = 0, second = 0;
-  std::uint32_t last_slot = 0;
+// Whose link is slower than the best only shows when all times of a round are side by side.
+void Steelyard::compare_links() {
+  double quickest = INFINITY;
   for (const auto& [slot, work] : last_.work()) {
     if (work.exchange < 0) return;  // where nobody tells what he waited for, rounds may not wait at all
     quickest = std::min(quickest, work.exchange);
@@ -92,12 +92,32 @@ void Steelyard::look_at_last_round() {
     const auto rest = rests_.find(slot);
     links_[slot].observe(work.exchange - quickest,
                          rest != rests_.end() && rest->second.trying && !rest->second.late);
-    const double seconds = work.seconds + exchange(slot);
+  }
+}
+
+// For whom alone the others waited, and how long they would have taken for its samples, who have room for
+// them.
+void Steelyard::see_who_was_late(const Request& request, const std::vector<Affine>& curves) {
+  double last = 0, second = 0, per_second = 0;
+  std::vector<const LastRound::Work*> works;
+  std::size_t last_worker = 0;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const LastRound::Work* work = works.emplace_back(last_.find(request.workers[i].slot));
+    if (work == nullptr) continue;
+    if (work->exchange < 0) return;
+    const double seconds = work->seconds + exchange(request.workers[i].slot);
     second = std::max(second, std::min(last, seconds));
-    if (seconds > last) last = seconds, last_slot = slot;
+    if (seconds > last) last = seconds, last_worker = i;
+    if (work->samples < request.workers[i].most) per_second += 1 / curves[i].per_sample;
   }
   if (last_.work().size() < 2) return;
-  for (const auto& [slot, work] : last_.work()) waited_[slot].observe(slot == last_slot ? last - second : 0);
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (works[i] == nullptr) continue;
+    const bool full = works[i]->samples >= request.workers[i].most;
+    const double others = per_second - (full ? 0 : 1 / curves[i].per_sample);
+    const double worth = static_cast<double>(works[i]->samples) / std::max(others, 1e-9);
+    waited_[request.workers[i].slot].observe(i == last_worker ? last - second : 0, worth);
+  }
 }
 
 std::vector<Affine> Steelyard::curves(const Request& request) const {

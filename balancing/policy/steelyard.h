@@ -20,7 +20,8 @@
 //    first; or at once when its signals say that it would help, or with another whose trial takes as long.
 //    Because any one worker alone is a split too, the plan is never slower in its own model than the best
 //    single worker;
-//  - so does a worker for whom alone the rounds wait longer than its share is worth (cost/waited_for.h):
+//  - so does a worker for whom alone the rounds wait longer than its share is worth (cost/waited_for.h), now
+//    and on average:
 //        L_i > max T without i - max T.
 //    It is called back after 64 rounds, and each time after twice as many, and has to be that late again;
 //  - whose link costs surely more than the others' (cost/exchange_cost.h) has that much less time to compute.
@@ -72,7 +73,8 @@ class Steelyard final : public Policy {
 
   void forget_absent(const Request& request);
   void look_up(const Request& request);  // in the profile, if there is one
-  void look_at_last_round();             // as a whole, once all have reported
+  void compare_links();                  // once all have reported
+  void see_who_was_late(const Request& request, const std::vector<Affine>& curves);  // then too
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
   // Seconds to pull and to push beyond what the best link takes.
   [[nodiscard]] double exchange(std::uint32_t slot) const;

@@ -106,7 +106,7 @@ bool Steelyard::send_the_late_to_rest(const Request& request, const std::vector<
     const WorkerView& worker = request.workers[i];
     const auto waited = waited_.find(worker.slot);
     if (all[i] == 0 || waited == waited_.end() || !may_rest(worker)) continue;
-    const double gained = waited->second.surely();
+    const double gained = waited->second.surely() - waited->second.worth();
     if (gained <= most) continue;
     ++looked_at;
     std::set<std::uint32_t> without = already;
@@ -114,7 +114,8 @@ bool Steelyard::send_the_late_to_rest(const Request& request, const std::vector<
     const std::vector<Bound> limits = share_bounds(request, without);
     if (limits[i].most > 0) continue;  // the others cannot take the round
     const double lost = longest(curves, min_max(curves, limits, request.positions)) - now;
-    if (gained - lost > most) most = gained - lost, latest = &worker;
+    const double saved = waited->second.surely() - std::max(lost, waited->second.worth());
+    if (saved > most) most = saved, latest = &worker;
   }
   if (latest == nullptr) return false;
   const auto before = rests_.find(latest->slot);

@@ -14,16 +14,16 @@ WaitedFor after(int rounds, std::uint64_t seed) {
   Random random(seed);
   WaitedFor waited;
   for (int i = 0; i < rounds; ++i) {
-    waited.observe(random.uniform() < 0.05 ? -std::log(1 - random.uniform()) : 0);
+    waited.observe(random.uniform() < 0.05 ? -std::log(1 - random.uniform()) : 0, 0);
   }
   return waited;
 }
 
 TEST(WaitedFor, NothingIsSaidOfAFewRounds) {
   WaitedFor waited;
-  for (int i = 0; i < 30; ++i) waited.observe(1);
+  for (int i = 0; i < 30; ++i) waited.observe(1, 0);
   EXPECT_EQ(waited.surely(), 0);
-  for (int i = 0; i < 30; ++i) waited.observe(1);
+  for (int i = 0; i < 30; ++i) waited.observe(1, 0);
   EXPECT_NEAR(waited.surely(), 1, 1e-6);
 }
 
@@ -39,17 +39,18 @@ TEST(WaitedFor, ComesNearTheMeanFromBelow) {
 
 TEST(WaitedFor, OneLongWaitIsNoRule) {
   WaitedFor waited;
-  for (int i = 0; i < 100; ++i) waited.observe(i == 50 ? 1000 : 0);
+  for (int i = 0; i < 100; ++i) waited.observe(i == 50 ? 1000 : 0, 0);
   EXPECT_EQ(waited.surely(), 0);
 }
 
 TEST(WaitedFor, DoubtTakesCertaintyAndLeavesTheMean) {
   WaitedFor waited;
-  for (int i = 0; i < 400; ++i) waited.observe(i % 2);
+  for (int i = 0; i < 400; ++i) waited.observe(i % 2, 3);
   const double before = waited.surely();
   waited.doubt();
   EXPECT_LT(waited.surely(), before);
   EXPECT_GT(waited.surely(), 0.3);
+  EXPECT_NEAR(waited.worth(), 3, 1e-9);
 }
 
 }  // namespace

@@ -123,5 +123,22 @@ TEST(SteelyardRest, WhoBringsMoreThanTheRoundsWaitForItStays) {
   EXPECT_LT(rests, 100u);
 }
 
+// Two that others use at times are waited for whenever somebody comes. That is weighed against what they are
+// worth on the whole, and not in the rounds in which they are slow, when nothing would be lost without them.
+TEST(SteelyardRest, WhoIsWorthLittleOnlyAtTimesStays) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Scenario scenario("", 384, 1000,
+                      {{{0.2, 0.03}, "gpu", 0.05}, {{0.2, 0.07}, "gpu", 0.05}, {{0.2, 0.14}, "gpu", 0.05}},
+                      seed);
+    scenario.bursts(0, 20, 20, 3).bursts(1, 15, 15, 2.5);
+    Steelyard policy;
+    std::size_t rests = 0;
+    for (const Round& round : arena::play(scenario, policy)) {
+      for (std::uint32_t slot = 0; slot < 3; ++slot) rests += round.share(slot) == 0;
+    }
+    EXPECT_LT(rests, 50u) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace steelyard::balancing

@@ -15,6 +15,7 @@
 #include "sim/simulation.h"
 #include "wire/codec.h"
 #include "wire/sync_mode.h"
+#include "worker/compute/pace.h"
 
 namespace steelyard {
 namespace {
@@ -40,6 +41,13 @@ The roles by hand, in any order, on one machine or several:
 constexpr const char* exit_codes = R"(Exit codes:
   0 finished   1 training failed   2 wrong usage   69 a peer could not be reached   74 file or disk
   75 ended on request, resume later   76 another release or another job   78 wrong configuration)";
+
+CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
+  const auto check = [is_good, expected](const std::string& text) {
+    return is_good(text) ? std::string() : "\"" + text + "\": give " + expected;
+  };
+  return CLI::Validator(check, "", "");
+}
 
 // CLI11 reads -1 as a very large number, and one that is too large as the largest.
 const CLI::Validator natural =
@@ -131,7 +139,10 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--slow", it.slow, "compute so many times slower, to try out unequal machines")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(checked_by(Handicap::is_slow, Handicap::slow_expected()));
+  app.add_option("--cpu", it.cpu,
+                 "share of its processor that is left to it, to try out machines that others use")
+      ->check(checked_by(Handicap::is_cpu, Handicap::cpu_expected()));
   app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)")
       ->check(natural);
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));

@@ -139,7 +139,7 @@ void JobReader::read_value(const JobKey& key, const std::string& path, const tom
   };
   const JobField field = key.field(draft_);
   if (auto* const* text = std::get_if<std::string*>(&field)) {
-    const auto value = node.value_exact<std::string>();
+    const auto value = limits.accepts != nullptr ? text_or_number(node) : node.value_exact<std::string>();
     const auto among = [&] { return std::ranges::find(limits.choices, *value) != limits.choices.end(); };
     const bool good = value && (limits.accepts != nullptr ? limits.accepts(*value)
                                 : limits.choices.empty()  ? is_plain_name(*value)
@@ -178,11 +178,8 @@ void JobReader::read_option(const std::string& section, const std::string& path,
     draft_.file.job.model_options[name] = number_of(node);
     return;
   }
-  std::string text;
-  if (node.is_string()) text = **node.as_string();
+  std::string text = text_or_number(node).value_or("");
   if (node.is_boolean()) text = **node.as_boolean() ? "true" : "false";
-  if (node.is_integer()) text = std::to_string(**node.as_integer());
-  if (node.is_floating_point()) text = number_text(**node.as_floating_point());
   auto& options = section == "data" ? draft_.file.job.data_options : draft_.file.job.policy_options;
   options[name] = text;
 }

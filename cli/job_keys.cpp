@@ -4,6 +4,7 @@
 
 #include "cli/toml_text.h"
 #include "wire/sync_mode.h"
+#include "worker/compute/pace.h"
 
 namespace steelyard {
 namespace {
@@ -19,7 +20,13 @@ JobLimits above(double least, double most = std::numeric_limits<double>::infinit
 JobLimits share_below_one() { return {0, 1, false, true, {}}; }
 JobLimits any_name() { return {}; }
 JobLimits one_of(std::vector<std::string> choices) { return {0, 0, false, false, std::move(choices)}; }
-JobLimits a_sync_mode() { return {0, 0, false, false, {}, is_sync, sync_choices}; }
+const std::string& a_mode() {
+  static const std::string text = "one of " + sync_choices();
+  return text;
+}
+JobLimits a_sync_mode() { return {0, 0, false, false, {}, is_sync, a_mode}; }
+JobLimits a_slowdown() { return {0, 0, false, false, {}, Handicap::is_slow, Handicap::slow_expected}; }
+JobLimits a_cpu_share() { return {0, 0, false, false, {}, Handicap::is_cpu, Handicap::cpu_expected}; }
 
 // So that a row of the table says where its value lives and nothing else.
 #define FIELD(place) [](JobDraft& draft) -> JobField { return &draft.place; }
@@ -74,8 +81,10 @@ std::vector<JobKey> make_keys() {
        "seconds of silence after which a process is lost; more than two heartbeats"},
 
       {"worker", "name", FIELD(worker.name), any_name(), "left out: worker-0, worker-1, ..."},
-      {"worker", "slow", FIELD(worker.slow), at_least(1, 1000),
+      {"worker", "slow", FIELD(worker.slow), a_slowdown(),
        "slows its computation down by this factor, to try unequal machines on one"},
+      {"worker", "cpu", FIELD(worker.cpu), a_cpu_share(),
+       "share of its processor that is left to it, to try machines that others use; it slows down and tells"},
       {"worker", "device", FIELD(worker.device), one_of({"cpu", "gpu"}), "what it computes on"},
       {"worker", "most", FIELD(worker.most), at_least(0), "samples that fit its memory at once; 0: no limit"},
   };
@@ -114,7 +123,7 @@ std::string allowed(const JobKey& key) {
   const JobField field = key.field(draft);
   if (std::holds_alternative<double*>(field)) return "a number " + range_text(key.limits);
   if (!std::holds_alternative<std::string*>(field)) return "a whole number " + range_text(key.limits);
-  if (key.limits.choices_text != nullptr) return "one of " + key.limits.choices_text();
+  if (key.limits.expected != nullptr) return key.limits.expected();
   if (key.limits.choices.empty()) {
     return "a name of at most 64 letters, digits, '.', '_' and '-' that begins with a letter, digit or '_'";
   }

@@ -124,4 +124,10 @@ std::string shown(const toml::node& node) {
   return out.str();
 }
 
+std::optional<std::string> text_or_number(const toml::node& node) {
+  if (const auto* number = node.as_floating_point()) return number_text(**number);
+  if (const auto* number = node.as_integer()) return std::to_string(**number);
+  return node.value_exact<std::string>();
+}
+
 }  // namespace steelyard

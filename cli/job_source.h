@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,5 +35,8 @@ class JobSource {
 
 // A value as a message shows it.
 std::string shown(const toml::node& node);
+
+// A text, or a number as one; none for anything else.
+std::optional<std::string> text_or_number(const toml::node& node);
 
 }  // namespace steelyard

@@ -6,8 +6,10 @@
 namespace steelyard {
 namespace {
 
-std::string value_text(const JobField& field) {
-  if (auto* const* text = std::get_if<std::string*>(&field)) return quoted(**text);
+std::string value_text(const JobKey& key, JobDraft& draft) {
+  const JobField field = key.field(draft);
+  if (auto* const* text = std::get_if<std::string*>(&field))
+    return key.limits.accepts != nullptr ? option_text(**text) : quoted(**text);
   if (auto* const* number = std::get_if<double*>(&field)) return number_text(**number);
   if (auto* const* number = std::get_if<std::uint32_t*>(&field)) return std::to_string(**number);
   return std::to_string(*std::get<std::uint64_t*>(field));
@@ -18,7 +20,7 @@ std::string value_text(const JobField& field) {
 std::string key_lines(const std::string& section, JobDraft& draft) {
   std::string text;
   for (const JobKey& key : job_keys()) {
-    if (section == key.section) text += std::string(key.name) + " = " + value_text(key.field(draft)) + "\n";
+    if (section == key.section) text += std::string(key.name) + " = " + value_text(key, draft) + "\n";
   }
   return text;
 }
@@ -69,9 +71,10 @@ std::string describe_keys() {
     for (const JobKey& key : job_keys()) {
       if (name != key.section) continue;
       const JobField field = key.field(draft);
-      text +=
-          "  " + padded(std::string(key.name) + " = " + value_text(field), value_column) + key.help + "\n";
-      const bool any_name = std::holds_alternative<std::string*>(field) && key.limits.choices.empty();
+      text += "  " + padded(std::string(key.name) + " = " + value_text(key, draft), value_column) + key.help +
+              "\n";
+      const bool any_name = std::holds_alternative<std::string*>(field) && key.limits.choices.empty() &&
+                            key.limits.expected == nullptr;
       if (!any_name) text += std::string(indented, ' ') + allowed(key) + "\n";
     }
     if (section.options != nullptr) text += "  " + padded("...", value_column) + section.options + "\n";

@@ -99,6 +99,16 @@ bool TomlSection::text(const char* key, std::string& into, bool (*is_good)(std::
   return true;
 }
 
+bool TomlSection::text_or_number(const char* key, std::string& into, bool (*is_good)(std::string_view),
+                                 const std::string& expected) {
+  const toml::node* node = look_for(key).it.get(key);
+  if (node == nullptr) return false;
+  const auto value = steelyard::text_or_number(*node);
+  if (!value || !is_good(*value)) refuse(key, "give " + expected);
+  into = *value;
+  return true;
+}
+
 bool TomlSection::flag(const char* key, bool& into) {
   const toml::node* node = look_for(key).it.get(key);
   if (node == nullptr) return false;

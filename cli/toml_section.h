@@ -39,6 +39,9 @@ class TomlSection {
   // `is_good` looks at a text that is not empty; `expected` says what it wants.
   bool text(const char* key, std::string& into, bool (*is_good)(std::string_view),
             const std::string& expected);
+  // The same for what may be written without quotes if it is a number.
+  bool text_or_number(const char* key, std::string& into, bool (*is_good)(std::string_view),
+                      const std::string& expected);
   bool flag(const char* key, bool& into);
   bool numbers(const char* key, std::vector<double>& into);
   // All keys, as options of somebody who knows which there are: plain values, as texts.

@@ -101,7 +101,7 @@ void Cluster::start_server(const std::string& name) {
 void Cluster::start_worker(const WorkerSpec& spec) {
   children_.start(spec.name,
                   {"worker", "--scheduler", sockets_.endpoint("scheduler"), "--name", spec.name, "--device",
-                   spec.device, "--slow", std::to_string(spec.slow), "--most", std::to_string(spec.most)},
+                   spec.device, "--slow", spec.slow, "--cpu", spec.cpu, "--most", std::to_string(spec.most)},
                   run_.log(spec.name));
 }
 

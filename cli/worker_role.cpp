@@ -32,6 +32,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   WorkerCommand command = given;
   if (command.name.empty()) command.name = default_name("worker");
   require_device(command.name, command.device);
+  const Handicap handicap = Handicap::parse(command.slow, command.cpu);
   raise_descriptor_limit();
   block_signals();
   const std::string scheduler = complete_endpoint(command.scheduler);
@@ -48,8 +49,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   options.prepare = [&](const Welcome& welcome) {
     const Prepared prepared = prepare(localised(welcome.job, command.data_options), extensions);
     require_same(welcome.job, prepared);
-    compute =
-        std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, command.slow);
+    compute = std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, handicap);
   };
   Worker worker(std::move(options));
   const SignalWatch signals([&](int) {

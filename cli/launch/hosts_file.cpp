@@ -13,6 +13,7 @@
 #include "cli/toml_text.h"
 #include "core/check.h"
 #include "core/error.h"
+#include "worker/compute/pace.h"
 
 namespace steelyard {
 namespace {
@@ -115,7 +116,8 @@ void HostsReader::read_worker(TomlSection& table, HostSpec& host) {
   table.text(
       "device", worker.spec.device, [](std::string_view it) { return it == "cpu" || it == "gpu"; },
       "\"cpu\" or \"gpu\"");
-  table.number("slow", worker.spec.slow, 1, 1000);
+  table.text_or_number("slow", worker.spec.slow, Handicap::is_slow, Handicap::slow_expected());
+  table.text_or_number("cpu", worker.spec.cpu, Handicap::is_cpu, Handicap::cpu_expected());
   table.whole("most", worker.spec.most, 0, most_samples);
   const char* data_example = "give options, as in { dir = \"/data/fashion\" }";
   for (const auto& [key, text] : table.below("data", data_example).options()) {
@@ -189,7 +191,8 @@ It replaces the servers and workers of the job.
 [[host.worker]]            below its host, one for each
   name = "worker-0"
   device = "cpu"             what it computes on
-  slow = 1                   slows its computation down by this factor
+  slow = 1                   slows its computation down, and
+  cpu = 1                    leaves it a share of its processor, both as in a job file
   most = 0                   samples that fit its memory at once; 0: no limit
   data = { dir = "/data" }   data options that differ there from the job's
 )";

@@ -24,7 +24,7 @@ std::string workers_text(const HostsFile& hosts) {
   for (const HostSpec& host : hosts.hosts) {
     for (const HostWorker& worker : host.workers) {
       text += "\n[[worker]]\nname = " + steelyard::quoted(worker.spec.name) +
-              "\nslow = " + number_text(worker.spec.slow) +
+              "\nslow = " + option_text(worker.spec.slow) + "\ncpu = " + option_text(worker.spec.cpu) +
               "\ndevice = " + steelyard::quoted(worker.spec.device) +
               "\nmost = " + std::to_string(worker.spec.most) + "\n";
     }
@@ -96,7 +96,9 @@ class Roles {
                                        "--device",
                                        spec.device,
                                        "--slow",
-                                       number_text(spec.slow),
+                                       spec.slow,
+                                       "--cpu",
+                                       spec.cpu,
                                        "--most",
                                        std::to_string(spec.most)};
     for (const std::string& option : worker.data_options)

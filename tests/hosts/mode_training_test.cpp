@@ -46,7 +46,8 @@ Trained train(Job job, std::uint64_t policy_seed = 0) {
   const nn::Model model =
       nn::make_model(job.model, {data().train->shape(), data().train->classes(), job.model_options});
   const Snapshot initial = fresh(job, model, data());
-  ClusterResult result = run_cluster(job, model, data(), {Transport::local, initial, {1, 1, 3}, policy_seed});
+  ClusterResult result =
+      run_cluster(job, model, data(), {Transport::local, initial, {"1", "1", "3"}, policy_seed});
   return {job, std::move(result), initial};
 }
 

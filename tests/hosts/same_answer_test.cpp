@@ -171,7 +171,8 @@ TEST(Cluster, LearnsAndBalancesUnequalWorkers) {
   job.evaluate_every = 4;
   const nn::Model model = model_for(job);
   const Snapshot initial = fresh(job, model, data());
-  const ClusterResult result = run_cluster(job, model, data(), {Transport::local, initial, {1, 2, 4}, 0});
+  const ClusterResult result =
+      run_cluster(job, model, data(), {Transport::local, initial, {"1", "2", "4"}, 0});
   EXPECT_EQ(result.stop.outcome, Outcome::finished);
   EXPECT_GT(result.accuracy, 0.9);
 }

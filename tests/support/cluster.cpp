@@ -68,7 +68,7 @@ class Net {
 
 constexpr Lifeline::Patience patience{from_seconds(30), from_seconds(0.05), from_seconds(30)};
 
-void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, double slow,
+void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, const std::string& slow,
                 const nn::Model& model, const DataSets& data) {
   const NodeId node{Role::worker, index + 1};
   const std::unique_ptr<Link> link = net.join(node, nullptr);
@@ -76,7 +76,8 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, dou
   Worker::Options options{node, {}, patience, {}};
   options.hello.name = "worker-" + std::to_string(index);
   options.prepare = [&](const Welcome& welcome) {
-    compute = std::make_unique<ComputeNode>(*link, node, model, data, welcome.job, slow);
+    compute =
+        std::make_unique<ComputeNode>(*link, node, model, data, welcome.job, Handicap::parse(slow, "1"));
   };
   Worker worker(options);
   link->connect(scheduler_node, scheduler);
@@ -154,7 +155,7 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
   for (std::uint32_t i = 0; i < job.shards; ++i)
     threads.emplace_back([&, i] { run_shard(net, endpoint, i); });
   for (std::uint32_t i = 0; i < job.workers; ++i) {
-    const double slow = i < options.slow.size() ? options.slow[i] : 1;
+    const std::string slow = i < options.slow.size() ? options.slow[i] : "1";
     threads.emplace_back([&, i, slow] { run_worker(net, endpoint, i, slow, model, data); });
   }
   host(scheduler, scheduler_node, *link, [&](const Envelope& envelope) { note(result, envelope); });

@@ -30,7 +30,7 @@ struct ClusterResult {
 struct ClusterOptions {
   Transport transport = Transport::local;
   Snapshot initial;               // parameters to begin with; progress where
-  std::vector<double> slow;       // by worker; empty: 1
+  std::vector<std::string> slow;  // by worker; empty: 1
   std::uint64_t policy_seed = 0;  // 0: the job's own policy
 };
 

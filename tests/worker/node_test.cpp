@@ -60,8 +60,8 @@ class ComputeNodeTest : public testing::Test {
         SyntheticOptions{.samples = samples, .classes = 4, .shape = {8, 8, 1}, .part = part});
   }
 
-  std::unique_ptr<ComputeNode> node(double slow = 1) {
-    return std::make_unique<ComputeNode>(mail_, worker, model_, data_, job_, slow);
+  std::unique_ptr<ComputeNode> node(const std::string& slow = "1", const std::string& cpu = "1") {
+    return std::make_unique<ComputeNode>(mail_, worker, model_, data_, job_, Handicap::parse(slow, cpu));
   }
 
   static void give(ComputeNode& node, ToCompute message) {
@@ -307,14 +307,13 @@ TEST_F(ComputeNodeTest, IgnoresWhatItCannotDo) {
 
 TEST_F(ComputeNodeTest, CanBeDestroyedAtWork) {
   for (int i = 0; i < 10; ++i) {
-    const auto node = this->node(i % 2 == 0 ? 1 : 3);
+    const auto node = this->node(i % 2 == 0 ? "1" : "3");
     for (PieceId piece = 0; piece < 20; ++piece) give(*node, compute(1, piece, {0, 500}));
     if (i % 3 == 0) answer();
   }
 }
 
 TEST_F(ComputeNodeTest, SlownessIsPartOfTheTime) {
-  constexpr double slow = 30;
   double fast_seconds = HUGE_VAL;
   {
     const auto node = this->node();
@@ -323,15 +322,23 @@ TEST_F(ComputeNodeTest, SlownessIsPartOfTheTime) {
       fast_seconds = std::min(fast_seconds, answer().report.seconds);
     }
   }
-  const auto node = this->node(slow);
+  const auto node = this->node("30");
   give(*node, compute(1, 1, {0, 500}));
   EXPECT_GT(answer().report.seconds, fast_seconds);
 }
 
-std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, const Job& job,
-                    double slow = 1) {
+// As the counters of a machine would that somebody else uses.
+TEST_F(ComputeNodeTest, WhatOthersLeaveIsReported) {
+  const auto node = this->node("1", "0.125");
+  give(*node, compute(1, 1, {0, 100}));
+  EXPECT_LE(answer().report.cpu, 0.125);
+  give(*node, compute(1, 2, {0, 100}, Purpose::evaluate));
+  EXPECT_LE(answer().report.cpu, 0.125);
+}
+
+std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, const Job& job) {
   try {
-    const ComputeNode node(mail, worker, model, data, job, slow);
+    const ComputeNode node(mail, worker, model, data, job);
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     return failure.what();
@@ -355,7 +362,6 @@ TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
   EXPECT_THAT(refusal(mail_, model_, {numbered, numbered}, job_),
               HasSubstr("takes samples of 8 x 8 x 1 in 4"));
   EXPECT_THAT(refusal(mail_, nn::Model({8, 8, 1}, 4).relu(), data_, job_), HasSubstr("linear"));
-  EXPECT_THAT(refusal(mail_, model_, data_, job_, 0.5), HasSubstr("slow"));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <string>
 
 #include "core/error.h"
 
@@ -17,7 +17,7 @@ void work(Duration time) {
 }
 
 TEST(Pace, StretchesWorkOnTheWholeAndNotEachPart) {
-  Pace pace(3);
+  Pace pace(Handicap::parse("3", "1"));
   work(milliseconds(5));  // before the beginning: not counted
   const Time start = steady_now();
   const Duration cpu = thread_cpu_time();
@@ -31,9 +31,62 @@ TEST(Pace, StretchesWorkOnTheWholeAndNotEachPart) {
   EXPECT_GE(seconds(thread_cpu_time() - cpu), 0.010);
 }
 
-TEST(Pace, RefusesToBeFasterThanTheMachine) {
-  EXPECT_NO_THROW(Pace(1));
-  for (const double bad : {0.5, 0.0, -1.0, std::nan(""), HUGE_VAL}) EXPECT_THROW(Pace{bad}, Failure) << bad;
+TEST(Pace, FollowsWhatChanges) {
+  Pace pace(Handicap::parse("1, 5@0.05", "1"));
+  pace.begin();
+  const Time start = steady_now();
+  work(milliseconds(2));
+  pace.rest();  // full speed so far
+  while (steady_now() - start < milliseconds(50)) {
+  }
+  pace.begin();
+  work(milliseconds(5));
+  pace.rest();
+  EXPECT_GE(seconds(steady_now() - start), 0.050 + 5 * 0.005);
+}
+
+TEST(Pace, WhatOthersTakeSlowsDownAndIsTold) {
+  Pace pace(Handicap::parse("2", "0.25"));
+  EXPECT_EQ(pace.take_cpu(), 1) << "nothing is known yet";
+  pace.begin();
+  const Time start = steady_now();
+  work(milliseconds(2));
+  pace.rest();
+  EXPECT_GE(seconds(steady_now() - start), 8 * 0.002);
+  EXPECT_NEAR(pace.take_cpu(), 0.25, 1e-9);
+  EXPECT_EQ(pace.take_cpu(), 1) << "of the time since the last call";
+}
+
+TEST(Pace, TellsTheMeanOverItsWork) {
+  Pace pace(Handicap::parse("1", "1, 0.5@0.05"));
+  pace.begin();
+  const Time start = steady_now();
+  while (seconds(steady_now() - start) < 0.06) {  // in small parts, so that the step falls between two
+    work(milliseconds(1));
+    pace.rest();
+  }
+  const double cpu = pace.take_cpu();
+  EXPECT_GT(cpu, 0.5);
+  EXPECT_LT(cpu, 1);
+}
+
+TEST(Handicap, RefusesWhatIsNone) {
+  const auto refusal = [](const char* slow, const char* cpu) -> std::string {
+    try {
+      (void)Handicap::parse(slow, cpu);
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::configuration);
+      return failure.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal("1000", "0.001"), "accepted");
+  EXPECT_EQ(refusal("0.5", "1"), "slow = \"0.5\": give " + Handicap::slow_expected());
+  EXPECT_EQ(refusal("1", "1.5"), "cpu = \"1.5\": give " + Handicap::cpu_expected());
+  EXPECT_EQ(refusal("1", "0"), "cpu = \"0\": give " + Handicap::cpu_expected());
+  for (const char* bad : {"", "0.9", "1001", "2, 0.5@3", "2, 3@0"})
+    EXPECT_FALSE(Handicap::is_slow(bad)) << bad;
+  for (const char* bad : {"", "0", "1.1", "1, 2@3"}) EXPECT_FALSE(Handicap::is_cpu(bad)) << bad;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -66,7 +67,7 @@ void shorten(std::span<float> gradient, std::uint64_t positions, double longest)
 }  // namespace
 
 ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, DataSets data, const Job& job,
-                         double slow)
+                         Handicap handicap)
     : mail_(mail),
       worker_(worker),
       model_(model),
@@ -77,7 +78,7 @@ ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, Data
       clip_norm_(parse_sync(job.sync).at_once ? job.clip_norm : 0),
       gradients_(model.parameters()),
       stepper_(job),
-      pace_(slow),
+      pace_(std::move(handicap)),
       feed_(std::move(data), job.seed),
       inbox_(most_tasks) {
   thread_ = std::thread([this] { run(); });
@@ -278,6 +279,7 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
     reading_ = meter_.measure();
     measured_ = now;
   }
+  const double left = pace_.take_cpu();
   post(Computed{Report{.term = 0,
                        .round = compute.round,
                        .purpose = compute.purpose,
@@ -286,7 +288,7 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
                        .seconds = seconds,
                        .loss = sums.loss,
                        .correct = sums.correct,
-                       .cpu = reading_.cpu,
+                       .cpu = reading_.cpu < 0 ? reading_.cpu : left * reading_.cpu,
                        .memory = reading_.memory}});
 }
 

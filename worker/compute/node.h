@@ -40,11 +40,11 @@ namespace steelyard {
 
 class ComputeNode {
  public:
-  // Answers are posted to `mail`, which outlives the node, for `worker`. With `slow` > 1 computing takes so
-  // many times longer (worker/compute/pace.h). Throws Failure (configuration) if model, data and job do not
+  // Answers are posted to `mail`, which outlives the node, for `worker`. The computing is held back by
+  // `handicap` (worker/compute/pace.h). Throws Failure (configuration) if model, data and job do not
   // fit together.
   ComputeNode(Link& mail, NodeId worker, const nn::Model& model, DataSets data, const Job& job,
-              double slow = 1);
+              Handicap handicap = {});
   ~ComputeNode();  // gives up what is not done
   ComputeNode(const ComputeNode&) = delete;
   ComputeNode& operator=(const ComputeNode&) = delete;

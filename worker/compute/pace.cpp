@@ -1,34 +1,79 @@
 #include "worker/compute/pace.h"
 
-#include <cmath>
-#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 
 namespace steelyard {
+namespace {
 
-Pace::Pace(double slow) : extra_(slow - 1) {
-  if (!std::isfinite(slow) || slow < 1) {
-    throw Failure(ExitCode::configuration,
-                  "worker: slow = " + std::to_string(slow) + ": give a number of at least 1 (1: full speed)");
-  }
+constexpr double slowest = 1000, least_share = 0.001;
+
+std::optional<Staircase> read_slow(std::string_view text) { return Staircase::read(text, 1, slowest); }
+std::optional<Staircase> read_cpu(std::string_view text) { return Staircase::read(text, least_share, 1); }
+
+Staircase demand(const char* what, const std::string& text, const std::optional<Staircase>& read,
+                 const std::string& expected) {
+  if (read) return *read;
+  throw Failure(ExitCode::configuration, std::string(what) + " = \"" + text + "\": give " + expected);
 }
 
+}  // namespace
+
+Handicap Handicap::parse(const std::string& slow, const std::string& cpu) {
+  return {demand("slow", slow, read_slow(slow), slow_expected()),
+          demand("cpu", cpu, read_cpu(cpu), cpu_expected())};
+}
+
+bool Handicap::is_slow(std::string_view text) { return read_slow(text).has_value(); }
+
+bool Handicap::is_cpu(std::string_view text) { return read_cpu(text).has_value(); }
+
+const std::string& Handicap::slow_expected() {
+  static const std::string text =
+      "a number from 1 to 1000, or several with the second from which each holds, as in \"2, 6@10, 2@20\"; "
+      "with \"again@30\" as the last they repeat";
+  return text;
+}
+
+const std::string& Handicap::cpu_expected() {
+  static const std::string text =
+      "a share from 0.001 to 1, or several with the second from which each holds, as in \"1, 0.4@10, 1@20\"; "
+      "with \"again@30\" as the last they repeat";
+  return text;
+}
+
+Pace::Pace(Handicap handicap)
+    : handicap_(std::move(handicap)), none_(handicap_.slow.is_always(1) && handicap_.cpu.is_always(1)) {}
+
 void Pace::begin() {
-  if (extra_ > 0) worked_ = thread_cpu_time();
+  if (none_) return;
+  part_ = steady_now();
+  if (!first_) first_ = part_;
+  worked_ = thread_cpu_time();
 }
 
 void Pace::rest() {
-  if (extra_ == 0) return;
+  if (none_ || !first_) return;
+  const double now = seconds(steady_now() - *first_), cpu = handicap_.cpu.at(now);
   // Only what this thread itself has used; a sleep uses next to nothing, so it does not feed on itself.
-  debt_ += from_seconds(extra_ * seconds(thread_cpu_time() - worked_));
+  debt_ += from_seconds((handicap_.slow.at(now) / cpu - 1) * seconds(thread_cpu_time() - worked_));
   if (debt_ > Duration{0}) {
     const Time asleep = steady_now();
     std::this_thread::sleep_for(debt_);
     debt_ -= steady_now() - asleep;
   }
   worked_ = thread_cpu_time();
+  const Time end = steady_now();
+  const double took = seconds(end - std::exchange(part_, end));
+  left_ += cpu * took;
+  time_ += took;
+}
+
+double Pace::take_cpu() {
+  const double left = std::exchange(left_, 0), time = std::exchange(time_, 0);
+  return time > 0 ? left / time : 1;
 }
 
 }  // namespace steelyard

@@ -74,6 +74,7 @@ servers = 1
 name = "ada"
 device = "gpu"
 slow = 2.5
+cpu = "1, 0.5@60"
 most = 4096
 data = { dir = "/data/fashion", classes = 10 }
 [[host.worker]]
@@ -93,7 +94,8 @@ data = { dir = "/data/fashion", classes = 10 }
   ASSERT_EQ(left.workers.size(), 2U);
   EXPECT_EQ(left.workers[0].spec.name, "ada");
   EXPECT_EQ(left.workers[0].spec.device, "gpu");
-  EXPECT_EQ(left.workers[0].spec.slow, 2.5);
+  EXPECT_EQ(left.workers[0].spec.slow, "2.5");
+  EXPECT_EQ(left.workers[0].spec.cpu, "1, 0.5@60");
   EXPECT_EQ(left.workers[0].spec.most, 4096U);
   EXPECT_THAT(left.workers[0].data_options, ElementsAre("classes=10", "dir=/data/fashion"));
   EXPECT_EQ(left.workers[1].spec.name, "worker-1");
@@ -126,6 +128,7 @@ TEST(HostsFile, ValuesOutOfRangeAreShown) {
   EXPECT_THAT(refusal(with("shards = 0")), HasSubstr("shards = 0"));
   EXPECT_THAT(refusal(with("name = 3")), HasSubstr("hosts.toml:3"));  // twice: no TOML
   EXPECT_THAT(refusal(std::string(smallest) + "slow = 0.5\n"), HasSubstr("give a number from 1 to 1000"));
+  EXPECT_THAT(refusal(std::string(smallest) + "cpu = true\n"), HasSubstr("give a share from 0.001 to 1"));
   EXPECT_THAT(refusal(std::string(smallest) + "device = \"tpu\"\n"), HasSubstr("\"cpu\" or \"gpu\""));
   EXPECT_THAT(refusal(std::string(smallest) + "data = \"dir=/x\"\n"), HasSubstr("{ dir ="));
   EXPECT_THAT(refusal(std::string(smallest) + "data = { dir = [1] }\n"),
@@ -193,7 +196,7 @@ TEST(HostsFile, TheExampleIsOne) {
 TEST(HostsFile, TheHelpNamesEveryKey) {
   const std::string help = describe_hosts();
   for (const char* key : {"name", "ssh", "netns", "address", "listen", "steelyard", "directory", "scheduler",
-                          "port", "servers", "shards", "device", "slow", "most", "data"}) {
+                          "port", "servers", "shards", "device", "slow", "cpu", "most", "data"}) {
     EXPECT_THAT(help, HasSubstr("\n  " + std::string(key) + " = ")) << key;
   }
 }

@@ -78,7 +78,7 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
   EXPECT_EQ(file.job.workers, 2U);
   ASSERT_EQ(file.worker_specs.size(), 2U);
   EXPECT_EQ(file.worker_specs[0].name, "ada");
-  EXPECT_EQ(file.worker_specs[0].slow, 2.5);
+  EXPECT_EQ(file.worker_specs[0].slow, "2.5");
   EXPECT_THAT(file.resolved, Not(HasSubstr("forgotten")));
   EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
 }
@@ -109,9 +109,9 @@ TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
   EXPECT_EQ(joined(it.processes[2]),
             "server --scheduler 10.0.0.1:7070 --name server-1 --listen '10.0.0.2:*' --advertise 10.0.0.2 "
             "--shards 2 --insecure");
-  EXPECT_EQ(
-      joined(it.processes[3]),
-      "worker --scheduler 10.0.0.1:7070 --name ada --device cpu --slow 2.5 --most 64 --data 'dir=/a b'");
+  EXPECT_EQ(joined(it.processes[3]),
+            "worker --scheduler 10.0.0.1:7070 --name ada --device cpu --slow 2.5 --cpu 1 --most 64 --data "
+            "'dir=/a b'");
   EXPECT_EQ(it.processes[3].input, "");
 }
 

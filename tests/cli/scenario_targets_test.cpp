@@ -53,6 +53,7 @@ const std::vector<Example> examples{
     {"ramp", where_changes_are_rare},
     {"random_walk", where_changes_are_rare},
     {"recorded_demo", where_nothing_changes, true, 1.5},
+    {"shared_machines", where_changes_are_often},
     {"single_outlier", where_nothing_changes, true},
     {"static_10x", where_nothing_changes, true},
     {"static_2x", where_nothing_changes},

@@ -1,12 +1,12 @@
 #include "balancing/policy_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <sstream>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -20,28 +20,16 @@ const std::string* find(const PolicyOptions& options, const std::string& key) {
   return found == options.end() ? nullptr : &found->second;
 }
 
-std::optional<double> number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-  return whole ? std::optional(value) : std::nullopt;
-}
-
 // The numbers between spaces; none if one of the words is no number.
 std::vector<double> numbers(const std::string& text) {
   std::istringstream words(text);
   std::vector<double> values;
   for (std::string word; words >> word;) {
-    const std::optional<double> value = number(word);
+    const std::optional<double> value = number_in<double>(word);
     if (!value) return {};
     values.push_back(*value);
   }
   return values;
-}
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
 }
 
 }  // namespace
@@ -50,7 +38,7 @@ double number_option(const PolicyOptions& options, const std::string& key, doubl
                      double high) {
   const std::string* text = find(options, key);
   if (text == nullptr) return fallback;
-  const std::optional<double> value = number(*text);
+  const std::optional<double> value = number_in<double>(*text);
   if (value && *value >= low && *value < high) return *value;
   refuse(key, *text,
          "give a number of at least " + std::to_string(low) + " and below " + std::to_string(high));
@@ -59,7 +47,7 @@ double number_option(const PolicyOptions& options, const std::string& key, doubl
 std::uint64_t count_option(const PolicyOptions& options, const std::string& key, std::uint64_t fallback) {
   const std::string* text = find(options, key);
   if (text == nullptr) return fallback;
-  const std::optional<double> value = number(*text);
+  const std::optional<double> value = number_in<double>(*text);
   if (value && *value >= 1 && *value <= 1e9 && *value == std::floor(*value)) {
     return static_cast<std::uint64_t>(*value);
   }
@@ -97,7 +85,8 @@ Profile curves_option(const PolicyOptions& options, const std::string& key) {
   std::istringstream parts(*text);
   for (std::string part; std::getline(parts, part, ';');) {
     const std::size_t colon = part.rfind(':');
-    Profile::Line line{colon == std::string::npos ? "" : trimmed(part.substr(0, colon)), {}};
+    const std::string_view name = std::string_view(part).substr(0, colon == std::string::npos ? 0 : colon);
+    Profile::Line line{std::string(trimmed(name)), {}};
     const std::vector<double> terms = numbers(colon == std::string::npos ? part : part.substr(colon + 1));
     if (terms.empty() || terms.size() > line.curve.terms.size()) {
       refuse(key, *text,

@@ -2,10 +2,10 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace steelyard::balancing {
 
@@ -51,22 +51,18 @@ std::string_view StateReader::word() {
 
 std::uint64_t StateReader::count(std::uint64_t most) {
   const std::string_view digits = word();
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || value > most) {
+  const auto value = number_in<std::uint64_t>(digits);
+  if (!value || *value > most) {
     refuse(std::string(digits).append(" is no count up to ") + std::to_string(most));
   }
-  return value;
+  return *value;
 }
 
 double StateReader::real() {
   const std::string_view digits = word();
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) {
-    refuse(std::string(digits).append(" is no finite number"));
-  }
-  return value;
+  const auto value = number_in<double>(digits);
+  if (!value) refuse(std::string(digits).append(" is no finite number"));
+  return *value;
 }
 
 // The number is checked against `most` before anything is allocated.

@@ -1,7 +1,6 @@
 #include "cli/device_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "cli/near_match.h"
 #include "core/error.h"
 #include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -96,20 +96,11 @@ std::vector<RecordedRound> read_rounds(const std::string& path) {
 
 constexpr char trace_remedy[] = "begin a trace with the line time_s,speed or time_s,cpu, and go on like 0,1";
 
-std::optional<double> number_of(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc() && rest == text.data() + text.size() && std::isfinite(value);
-  return good ? std::optional(value) : std::nullopt;
-}
-
 void add_step(sim::SpeedTrace& trace, std::string_view line, const std::string& place) {
   const std::size_t comma = line.find(',');
-  const auto at = number_of(line.substr(0, comma));
-  const auto level = comma == std::string_view::npos ? std::nullopt : number_of(line.substr(comma + 1));
+  const auto at = number_in<double>(trimmed(line.substr(0, comma)));
+  const auto level =
+      comma == std::string_view::npos ? std::nullopt : number_in<double>(trimmed(line.substr(comma + 1)));
   if (!at || !level) refuse(place, "gives not two numbers: write a time and a level, like 12.5,0.8");
   if (!trace.at_s.empty() && *at <= trace.at_s.back()) {
     refuse(place, "goes not on in time: each line is later than the one before");

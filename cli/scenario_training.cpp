@@ -1,10 +1,9 @@
 #include "cli/scenario_training.h"
 
-#include <charconv>
-
 #include "cli/job_file.h"
 #include "cli/prepare_job.h"
 #include "cli/toml_text.h"
+#include "core/text.h"
 #include "sim/training/real_training.h"
 
 namespace steelyard {
@@ -65,11 +64,9 @@ void read_keys(TomlSection& section, Job& job) {
 std::map<std::string, double> numbers_of(const TomlSection& model) {
   std::map<std::string, double> numbers;
   for (const auto& [key, text] : model.options()) {
-    double value = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    model.demand(error == std::errc() && rest == text.data() + text.size(), key.c_str(),
-                 key + " in [model]: an option of a model is a number");
-    numbers[key] = value;
+    const auto value = number_in<double>(text);
+    model.demand(value.has_value(), key.c_str(), key + " in [model]: an option of a model is a number");
+    numbers[key] = *value;
   }
   return numbers;
 }

@@ -1,9 +1,9 @@
 #include "wire/sync_mode.h"
 
-#include <charconv>
 #include <optional>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -12,10 +12,8 @@ constexpr std::uint64_t most_slack = 1000;           // rounds that the quickest
 constexpr std::uint64_t most_local_steps = 1 << 20;  // in a round
 
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
+  const auto value = number_in<std::uint64_t>(text);
+  return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
 // What follows a mode's name and colon, if that is how the text begins.

@@ -1,12 +1,12 @@
 #include "worker/compute/data_sets.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "worker/compute/idx.h"
 #include "worker/compute/synthetic.h"
 
@@ -51,15 +51,12 @@ class Options {
   }
 
  private:
-  // from_chars, since it knows no locale: a job file means the same everywhere.
   template <class Number, class Allowed>
   std::optional<Number> parsed(const std::string& key, const std::string& range, Allowed allowed) const {
     const std::optional<std::string> value = text(key);
     if (!value) return std::nullopt;
-    Number number{};
-    const char* end = value->data() + value->size();
-    const auto [rest, error] = std::from_chars(value->data(), end, number);
-    if (error != std::errc() || rest != end || !allowed(number)) {
+    const std::optional<Number> number = number_in<Number>(*value);
+    if (!number || !allowed(*number)) {
       refuse("data set '" + name_ + "', option " + key + " = '" + *value + "': give " + range);
     }
     return number;

@@ -1,10 +1,11 @@
 #include "worker/compute/meter.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -20,11 +21,7 @@ std::string_view next_word(std::string_view& text) {
 
 // The next word, if it is a whole number and nothing else.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
-  const std::string_view word = next_word(text);
-  std::uint64_t number = 0;
-  const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || rest != word.data() + word.size()) return std::nullopt;
-  return number;
+  return number_in<std::uint64_t>(next_word(text));
 }
 
 // Empty if there is no such file; files in /proc have no size before they are read.

@@ -1,25 +1,12 @@
 #include "worker/compute/staircase.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::optional<double> number(std::string_view text) {
-  text = trimmed(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 // What stands before the sign; `rest` is what stands behind it.
 std::string_view before(char sign, std::string_view text, std::string_view& rest) {
@@ -33,7 +20,7 @@ std::string_view before(char sign, std::string_view text, std::string_view& rest
 std::optional<Staircase> Staircase::read(std::string_view text, double least, double most) {
   std::string_view rest;
   const auto level_of = [&](std::string_view item) {
-    const std::optional<double> level = number(item);
+    const std::optional<double> level = number_in<double>(trimmed(item));
     return level && *level >= least && *level <= most ? level : std::nullopt;
   };
   const std::optional<double> first = level_of(before(',', text, rest));
@@ -42,7 +29,7 @@ std::optional<Staircase> Staircase::read(std::string_view text, double least, do
   while (!rest.empty()) {
     std::string_view time;
     const std::string_view what = before('@', before(',', rest, rest), time);
-    const std::optional<double> from = number(time), level = level_of(what);
+    const std::optional<double> from = number_in<double>(trimmed(time)), level = level_of(what);
     if (!from || *from <= stairs.steps_.back().from_s) return std::nullopt;
     if (trimmed(what) == "again" && rest.empty()) {
       stairs.period_s_ = *from;

@@ -1,0 +1,28 @@
+// Texts that people write as numbers. No locale has a say: a file means the same everywhere.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <string_view>
+
+namespace steelyard {
+
+// Without blanks and tabs at its ends.
+std::string_view trimmed(std::string_view text);
+
+// The number that all of the text is. Nothing if it is none, does not fit, or is not finite.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  if constexpr (std::floating_point<Number>) {
+    if (!std::isfinite(value)) return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace steelyard

@@ -9,6 +9,7 @@
 #include "cli/launch/hosts_file.h"
 #include "cli/near_match.h"
 #include "cli/scenario_file.h"
+#include "cli/toml_text.h"
 #include "core/error.h"
 #include "core/level.h"
 #include "nn/cuda_devices.h"
@@ -44,7 +45,7 @@ constexpr const char* exit_codes = R"(Exit codes:
 
 CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
   const auto check = [is_good, expected](const std::string& text) {
-    return is_good(text) ? std::string() : "\"" + text + "\": give " + expected;
+    return is_good(text) ? std::string() : steelyard::quoted(text) + ": give " + expected;
   };
   return CLI::Validator(check, "", "");
 }
@@ -138,10 +139,13 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
                  "replace a data option of the job, as in dir=/data/fashion; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--slow", it.slow, "compute so many times slower, to try out unequal machines")
+  app.add_option("--slow", it.slow,
+                 "compute so many times slower, to try out unequal machines: a number, or steps as in \"2, "
+                 "6@10, again@20\"")
       ->check(checked_by(Handicap::is_slow, Handicap::slow_expected()));
   app.add_option("--cpu", it.cpu,
-                 "share of its processor that is left to it, to try out machines that others use")
+                 "share of its processor that others leave to it, to try that out: the same, as in \"1, "
+                 "0.4@10, 1@20\"")
       ->check(checked_by(Handicap::is_cpu, Handicap::cpu_expected()));
   app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)")
       ->check(natural);

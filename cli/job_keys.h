@@ -29,7 +29,7 @@ struct JobLimits {
   double least = 0, most = std::numeric_limits<double>::infinity();
   bool above = false, below = false;  // the bounds themselves are not allowed
   std::vector<std::string> choices;   // of a text; empty: any name
-  // Of a text with a grammar of its own, which may begin as a number: whether it is one, and what may be
+  // Of a text with a grammar of its own, which may be written as a number: whether it is one, and what may be
   // given, in words.
   bool (*accepts)(std::string_view) = nullptr;
   const std::string& (*expected)() = nullptr;

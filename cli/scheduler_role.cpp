@@ -81,7 +81,8 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
   try {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {
-    std::fprintf(stderr, "steelyard: the checkpoint was written under another policy; '%s' begins anew\n",
+    std::fprintf(stderr,
+                 "steelyard: the checkpoint was written under another policy or release; '%s' begins anew\n",
                  job.policy.c_str());
     from.policy_state.clear();
   }

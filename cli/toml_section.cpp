@@ -91,20 +91,22 @@ bool TomlSection::text(const char* key, std::string& into, const std::vector<std
 
 bool TomlSection::text(const char* key, std::string& into, bool (*is_good)(std::string_view),
                        const std::string& expected) {
-  const toml::node* node = look_for(key).it.get(key);
-  if (node == nullptr) return false;
-  const auto value = node->value_exact<std::string>();
-  if (!value || value->empty() || !is_good(*value)) refuse(key, "give " + expected);
-  into = *value;
-  return true;
+  return take_text(
+      key, into, [&](const toml::node& node) { return node.value_exact<std::string>(); }, is_good, expected);
 }
 
 bool TomlSection::text_or_number(const char* key, std::string& into, bool (*is_good)(std::string_view),
                                  const std::string& expected) {
+  return take_text(key, into, steelyard::text_or_number, is_good, expected);
+}
+
+template <class Read>
+bool TomlSection::take_text(const char* key, std::string& into, Read read, bool (*is_good)(std::string_view),
+                            const std::string& expected) {
   const toml::node* node = look_for(key).it.get(key);
   if (node == nullptr) return false;
-  const auto value = steelyard::text_or_number(*node);
-  if (!value || !is_good(*value)) refuse(key, "give " + expected);
+  const std::optional<std::string> value = read(*node);
+  if (!value || value->empty() || !is_good(*value)) refuse(key, "give " + expected);
   into = *value;
   return true;
 }

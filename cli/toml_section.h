@@ -56,6 +56,9 @@ class TomlSection {
   struct Table;  // as the file has it; no header but one knows how
   TomlSection(const JobSource& source, std::string title, const Table& table);
   std::optional<std::uint64_t> whole(const char* key, double least, double most);
+  template <class Read>
+  bool take_text(const char* key, std::string& into, Read read, bool (*is_good)(std::string_view),
+                 const std::string& expected);
   const Table& look_for(const char* key);
   [[noreturn]] void refuse(const char* key, const std::string& what) const;
 

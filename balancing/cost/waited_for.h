@@ -6,7 +6,7 @@
 // Curves tell how long a worker takes as a rule. Who is often interrupted is late more often than its curve
 // says, and two who are interrupted hold up more rounds than one; that is in L, and in no curve. Mean and
 // error of the mean, with forgetting; and the mean of what it was worth meanwhile, for who is worth little at
-// times is not worth little.
+// times need not be worth little on the whole.
 #pragma once
 
 #include "balancing/state.h"

@@ -95,12 +95,12 @@ void Steelyard::compare_links() {
   }
 }
 
-// For whom alone the others waited, and how long they would have taken for its samples, who have room for
-// them.
+// For whom alone the others waited, and how long they would have taken for its samples. That they may have no
+// room for them is seen when it is to rest.
 void Steelyard::see_who_was_late(const Request& request, const std::vector<Affine>& curves) {
   double last = 0, second = 0, per_second = 0;
   std::vector<const LastRound::Work*> works;
-  std::size_t last_worker = 0;
+  std::size_t last_worker = 0, count = 0;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const LastRound::Work* work = works.emplace_back(last_.find(request.workers[i].slot));
     if (work == nullptr) continue;
@@ -108,14 +108,14 @@ void Steelyard::see_who_was_late(const Request& request, const std::vector<Affin
     const double seconds = work->seconds + exchange(request.workers[i].slot);
     second = std::max(second, std::min(last, seconds));
     if (seconds > last) last = seconds, last_worker = i;
-    if (work->samples < request.workers[i].most) per_second += 1 / curves[i].per_sample;
+    per_second += 1 / curves[i].per_sample;
+    ++count;
   }
-  if (last_.work().size() < 2) return;
+  if (count < 2) return;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     if (works[i] == nullptr) continue;
-    const bool full = works[i]->samples >= request.workers[i].most;
-    const double others = per_second - (full ? 0 : 1 / curves[i].per_sample);
-    const double worth = static_cast<double>(works[i]->samples) / std::max(others, 1e-9);
+    const double others = per_second - 1 / curves[i].per_sample;
+    const double worth = static_cast<double>(works[i]->samples) / others;
     waited_[request.workers[i].slot].observe(i == last_worker ? last - second : 0, worth);
   }
 }

@@ -198,7 +198,7 @@ void ComputeNode::compute(nn::Network& network, const Task& task) {
     const nn::MicroBatch* batch = feed_.next(task.request);
     if (!batch) return;
     const bool first = left == compute.positions.size(), last = left == batch->count;
-    if (first) start = steady_now();
+    if (first) start = begin_to_measure();
     sums += work(network, compute, *batch, first, last, gradient);
     left -= batch->count;
   }
@@ -222,7 +222,7 @@ void ComputeNode::compute_locally(nn::Network& network, const Task& task) {
     for (std::uint64_t left = size; left > 0;) {
       const nn::MicroBatch* batch = feed_.next(task.request);
       if (!batch) return;
-      if (!start) start = steady_now();
+      if (!start) start = begin_to_measure();
       pace_.begin();
       sums += network.train(stepper_.parameters(), *batch, gradient->span(), left != size, nullptr);
       left -= batch->count;
@@ -234,6 +234,11 @@ void ComputeNode::compute_locally(nn::Network& network, const Task& task) {
   sums.loss /= static_cast<double>(compute.local.passes);
   sums.correct /= compute.local.passes;
   answer(compute, seconds(steady_now() - *start), sums);
+}
+
+Time ComputeNode::begin_to_measure() {
+  (void)pace_.take_cpu();  // of what was given up
+  return steady_now();
 }
 
 // One micro-batch. The first of a piece overwrites what the recycled gradient held, the last one makes slices
@@ -279,7 +284,9 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
     reading_ = meter_.measure();
     measured_ = now;
   }
-  const double left = pace_.take_cpu();
+  double cpu = reading_.cpu;
+  // Of the share that others really leave, if that is known.
+  if (const auto left = pace_.take_cpu()) cpu = *left * (cpu < 0 ? 1 : cpu);
   post(Computed{Report{.term = 0,
                        .round = compute.round,
                        .purpose = compute.purpose,
@@ -288,7 +295,7 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
                        .seconds = seconds,
                        .loss = sums.loss,
                        .correct = sums.correct,
-                       .cpu = reading_.cpu < 0 ? reading_.cpu : left * reading_.cpu,
+                       .cpu = cpu,
                        .memory = reading_.memory}});
 }
 

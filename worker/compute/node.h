@@ -78,6 +78,7 @@ class ComputeNode {
                 bool last, const Gradient& gradient);
   std::size_t post_finals(const Compute& compute, const Gradient& values, std::size_t open,
                           std::uint64_t begin);
+  Time begin_to_measure();
   void answer(const Compute& compute, double seconds, const nn::Sums& sums);
   void post(ToWorker message);
 

@@ -8,7 +8,7 @@
 namespace steelyard {
 namespace {
 
-constexpr double slowest = 1000, least_share = 0.001;
+constexpr double slowest = 1000, least_share = 0.01;
 
 std::optional<Staircase> read_slow(std::string_view text) { return Staircase::read(text, 1, slowest); }
 std::optional<Staircase> read_cpu(std::string_view text) { return Staircase::read(text, least_share, 1); }
@@ -39,7 +39,7 @@ const std::string& Handicap::slow_expected() {
 
 const std::string& Handicap::cpu_expected() {
   static const std::string text =
-      "a share from 0.001 to 1, or several with the second from which each holds, as in \"1, 0.4@10, 1@20\"; "
+      "a share from 0.01 to 1, or several with the second from which each holds, as in \"1, 0.4@10, 1@20\"; "
       "with \"again@30\" as the last they repeat";
   return text;
 }
@@ -71,8 +71,9 @@ void Pace::rest() {
   time_ += took;
 }
 
-double Pace::take_cpu() {
+std::optional<double> Pace::take_cpu() {
   const double left = std::exchange(left_, 0), time = std::exchange(time_, 0);
+  if (handicap_.cpu.is_always(1)) return std::nullopt;
   return time > 0 ? left / time : 1;
 }
 

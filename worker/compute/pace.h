@@ -1,9 +1,10 @@
 // Pace: makes a thread work as if its machine were slower than it is, or used by others at times, for
 // experiments on equal machines.
 //
-// After work that took c seconds of processor time, rest() sleeps (slow / cpu - 1) c. It is the processor
-// time that counts: what a real co-tenant costs is not multiplied. Sleeps end late by what the kernel likes;
-// the surplus is taken off the next ones. Belongs to one thread.
+// After work that took c seconds of processor time, rest() sleeps (slow / cpu - 1) c, with the levels that
+// hold when it is called. It is the processor time that counts: what a real co-tenant costs is not
+// multiplied. Sleeps end late by what the kernel likes; the surplus is taken off the next ones. Belongs to
+// one thread.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ namespace steelyard {
 // of its processor what a machine's own counters would say.
 struct Handicap {
   Staircase slow{1};  // computing takes so many times as long: 1 to 1000
-  Staircase cpu{1};   // share of the processor that others leave: 0.001 to 1
+  Staircase cpu{1};   // share of the processor that others leave: 0.01 to 1
 
   // As they are written (worker/compute/staircase.h). Throws Failure (configuration).
   static Handicap parse(const std::string& slow, const std::string& cpu);
@@ -36,8 +37,8 @@ class Pace {
   void begin();  // work begins here; what was done before does not count
   void rest();   // work since begin() or the last rest() is done
 
-  // The mean of `cpu` over the time of work since the last call.
-  double take_cpu();
+  // The mean of `cpu` over the time of work since the last call; nothing if no other is pretended.
+  std::optional<double> take_cpu();
 
  private:
   const Handicap handicap_;

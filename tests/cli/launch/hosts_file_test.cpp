@@ -128,7 +128,7 @@ TEST(HostsFile, ValuesOutOfRangeAreShown) {
   EXPECT_THAT(refusal(with("shards = 0")), HasSubstr("shards = 0"));
   EXPECT_THAT(refusal(with("name = 3")), HasSubstr("hosts.toml:3"));  // twice: no TOML
   EXPECT_THAT(refusal(std::string(smallest) + "slow = 0.5\n"), HasSubstr("give a number from 1 to 1000"));
-  EXPECT_THAT(refusal(std::string(smallest) + "cpu = true\n"), HasSubstr("give a share from 0.001 to 1"));
+  EXPECT_THAT(refusal(std::string(smallest) + "cpu = true\n"), HasSubstr("give a share from 0.01 to 1"));
   EXPECT_THAT(refusal(std::string(smallest) + "device = \"tpu\"\n"), HasSubstr("\"cpu\" or \"gpu\""));
   EXPECT_THAT(refusal(std::string(smallest) + "data = \"dir=/x\"\n"), HasSubstr("{ dir ="));
   EXPECT_THAT(refusal(std::string(smallest) + "data = { dir = [1] }\n"),

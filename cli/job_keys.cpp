@@ -84,8 +84,7 @@ std::vector<JobKey> make_keys() {
       {"worker", "slow", FIELD(worker.slow), a_slowdown(),
        "slows its computation down by this factor, to try unequal machines on one"},
       {"worker", "cpu", FIELD(worker.cpu), a_cpu_share(),
-       "share of its processor that others leave to it, to try that out; its reports tell it. Seconds count\n"
-       "                              from its first computation"},
+       "share of its processor that others leave to it, to try that out; its reports tell it"},
       {"worker", "device", FIELD(worker.device), one_of({"cpu", "gpu"}), "what it computes on"},
       {"worker", "most", FIELD(worker.most), at_least(0), "samples that fit its memory at once; 0: no limit"},
   };

@@ -92,7 +92,7 @@ bool TomlSection::text(const char* key, std::string& into, const std::vector<std
 bool TomlSection::text(const char* key, std::string& into, bool (*is_good)(std::string_view),
                        const std::string& expected) {
   return take_text(
-      key, into, [&](const toml::node& node) { return node.value_exact<std::string>(); }, is_good, expected);
+      key, into, [](const toml::node& node) { return node.value_exact<std::string>(); }, is_good, expected);
 }
 
 bool TomlSection::text_or_number(const char* key, std::string& into, bool (*is_good)(std::string_view),

@@ -106,15 +106,15 @@ bool Steelyard::send_the_late_to_rest(const Request& request, const std::vector<
     const WorkerView& worker = request.workers[i];
     const auto waited = waited_.find(worker.slot);
     if (all[i] == 0 || waited == waited_.end() || !may_rest(worker)) continue;
-    const double gained = waited->second.surely() - waited->second.worth();
-    if (gained <= most) continue;
+    const double late = waited->second.surely(), worth = waited->second.worth();
+    if (late - worth <= most) continue;
     ++looked_at;
     std::set<std::uint32_t> without = already;
     without.insert(worker.slot);
     const std::vector<Bound> limits = share_bounds(request, without);
     if (limits[i].most > 0) continue;  // the others cannot take the round
     const double lost = longest(curves, min_max(curves, limits, request.positions)) - now;
-    const double saved = waited->second.surely() - std::max(lost, waited->second.worth());
+    const double saved = late - std::max(lost, worth);
     if (saved > most) most = saved, latest = &worker;
   }
   if (latest == nullptr) return false;

@@ -13,6 +13,12 @@ constexpr double slowest = 1000, least_share = 0.01;
 std::optional<Staircase> read_slow(std::string_view text) { return Staircase::read(text, 1, slowest); }
 std::optional<Staircase> read_cpu(std::string_view text) { return Staircase::read(text, least_share, 1); }
 
+std::string expected(const std::string& level, const std::string& example) {
+  return level +
+         ", or several with the second from which each holds, counted from its first computation, as in \"" +
+         example + "\"; with \"again@30\" as the last they repeat";
+}
+
 Staircase demand(const char* what, const std::string& text, const std::optional<Staircase>& read,
                  const std::string& expected) {
   if (read) return *read;
@@ -31,16 +37,12 @@ bool Handicap::is_slow(std::string_view text) { return read_slow(text).has_value
 bool Handicap::is_cpu(std::string_view text) { return read_cpu(text).has_value(); }
 
 const std::string& Handicap::slow_expected() {
-  static const std::string text =
-      "a number from 1 to 1000, or several with the second from which each holds, as in \"2, 6@10, 2@20\"; "
-      "with \"again@30\" as the last they repeat";
+  static const std::string text = expected("a number from 1 to 1000", "2, 6@10, 2@20");
   return text;
 }
 
 const std::string& Handicap::cpu_expected() {
-  static const std::string text =
-      "a share from 0.01 to 1, or several with the second from which each holds, as in \"1, 0.4@10, 1@20\"; "
-      "with \"again@30\" as the last they repeat";
+  static const std::string text = expected("a share from 0.01 to 1", "1, 0.4@10, 1@20");
   return text;
 }
 

@@ -1,8 +1,7 @@
 #include "cli/job_keys.h"
 
-#include <algorithm>
-
 #include "cli/toml_text.h"
+#include "wire/name.h"
 #include "wire/sync_mode.h"
 #include "worker/compute/pace.h"
 
@@ -133,12 +132,8 @@ std::string allowed(const JobKey& key) {
 }
 
 bool is_plain_name(std::string_view name) {
-  const auto is_good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-  };
-  return !name.empty() && name.size() <= 64 && name[0] != '.' && name[0] != '-' &&
-         std::ranges::all_of(name, is_good);
+  return valid_name(name) && name[0] != '.' && name[0] != '-' &&
+         name.find_first_of(":/@+") == std::string_view::npos;
 }
 
 }  // namespace steelyard

@@ -58,8 +58,7 @@ std::string allowed(const JobKey& key);
 // The draft as TOML, with every key of the table.
 std::string resolved_text(JobDraft draft);
 
-// A file or process may be called like this: letters, digits, '.', '_' and '-', 64 of them at most, no '.' or
-// '-' first.
+// A name (wire/name.h) that can be a file's too: without ':', '/', '@' and '+', and no '.' or '-' first.
 bool is_plain_name(std::string_view name);
 
 }  // namespace steelyard

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <random>
 
+#include "wire/name.h"
+
 namespace steelyard {
 
 NodeId new_node(Role role) {
@@ -18,7 +20,11 @@ NodeId new_node(Role role) {
 std::string default_name(const char* role) {
   std::array<char, 64> host{};
   gethostname(host.data(), host.size() - 1);
-  return std::string(role) + "-" + host.data() + "-" + std::to_string(getpid());
+  const std::string before = std::string(role) + "-", behind = "-" + std::to_string(getpid());
+  constexpr std::size_t of_a_shard = 3;  // "/63", which a server puts behind it
+  return before +
+         std::string(host.data()).substr(0, longest_name - before.size() - behind.size() - of_a_shard) +
+         behind;
 }
 
 int verdict(const char* role, const Ending& ending, const std::string& scheduler) {

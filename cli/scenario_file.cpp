@@ -13,6 +13,7 @@
 #include "cli/toml_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
+#include "wire/name.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {
@@ -187,7 +188,7 @@ void ScenarioReader::read_worker(TomlSection section) {
   sim::Device device;
   device.name = "worker-" + std::to_string(scenario_.workers.size());
   std::uint64_t count = 1;
-  section.text("name", device.name);
+  section.text("name", device.name, valid_name, name_expected());
   section.text("kind", device.kind, {"cpu", "gpu"});
   const TimeKeys times = read_time_keys(section, device);
   section.whole("max_batch", device.max_batch, 0, no_limit);

@@ -6,11 +6,16 @@
 #include "cli/signals.h"
 #include "core/error.h"
 #include "server/shard.h"
+#include "wire/name.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 
 namespace steelyard {
 namespace {
+
+std::string shard_name(const ServerCommand& command, unsigned index) {
+  return command.shards == 1 ? command.name : command.name + "/" + std::to_string(index);
+}
 
 // A shard with its link: what one thread of a server owns.
 struct Seat {
@@ -19,7 +24,7 @@ struct Seat {
     const std::string scheduler = complete_endpoint(command.scheduler);
     const std::string bound = link.listen(complete_endpoint(command.listen));
     Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25), from_seconds(10)}};
-    options.hello.name = command.shards == 1 ? command.name : command.name + "/" + std::to_string(index);
+    options.hello.name = shard_name(command, index);
     options.hello.fingerprint = fingerprint;
     options.hello.endpoint = reachable_endpoint(bound, command.advertise, scheduler);
     shard = std::make_unique<Shard>(std::move(options));
@@ -37,6 +42,7 @@ struct Seat {
 int run_server(const ServerCommand& given, const Extensions& extensions) {
   ServerCommand command = given;
   if (command.name.empty()) command.name = default_name("server");
+  check_name("--name", shard_name(command, command.shards - 1));  // the longest
   require_loopback(complete_endpoint(command.listen), command.insecure);
   if (command.shards > 1 && !command.listen.ends_with(":*")) {
     throw Failure(ExitCode::usage,

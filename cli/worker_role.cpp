@@ -5,6 +5,7 @@
 #include "cli/roles.h"
 #include "cli/signals.h"
 #include "core/error.h"
+#include "wire/name.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 #include "worker/compute/node.h"
@@ -31,6 +32,7 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
 int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   WorkerCommand command = given;
   if (command.name.empty()) command.name = default_name("worker");
+  check_name("--name", command.name);
   require_device(command.name, command.device);
   const Handicap handicap = Handicap::parse(command.slow, command.cpu);
   raise_descriptor_limit();

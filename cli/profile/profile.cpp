@@ -17,6 +17,7 @@
 #include "cli/roles.h"
 #include "core/error.h"
 #include "core/stats.h"
+#include "wire/name.h"
 
 namespace steelyard {
 namespace {
@@ -110,6 +111,7 @@ std::vector<ProfilePoint> measure_all(ProfileBench& bench, const std::vector<std
 
 int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   setenv("OMP_NUM_THREADS", "1", 1);  // as in a worker
+  if (!command.name.empty()) check_name("--name", command.name);
   require_device("profile", command.device);
   check_output("--output", command.output);
   Job job = job_of(command);

@@ -84,6 +84,19 @@ TEST_F(ProcessInput, PlainTextBeyondThisMachineNeedsInsecure) {
   EXPECT_THAT(said_, HasSubstr("--insecure"));
 }
 
+// Names go to other terminals, so they are looked at before anybody is asked for.
+TEST_F(ProcessInput, ANameThatWouldSpoilALineIsRefused) {
+  for (const char* role : {"worker", "server"}) {
+    EXPECT_EQ(run({role, "--scheduler", "127.0.0.1:1", "--wait", "0", "--name", "red\x1b[31m\n"}), 2) << role;
+    EXPECT_THAT(said_, AllOf(HasSubstr("--name 'red?[31m?'"), HasSubstr("give 1 to 64 letters")));
+    EXPECT_EQ(run({role, "--scheduler", "127.0.0.1:1", "--wait", "0", "--name", std::string(3000, 'x')}), 2);
+    EXPECT_THAT(said_, HasSubstr("3000 letters"));
+  }
+  const std::string longest(64, 'x');  // and a number behind it
+  EXPECT_EQ(run({"server", "--scheduler", "127.0.0.1:1", "--name", longest, "--shards", "2"}), 2);
+  EXPECT_THAT(said_, HasSubstr("xxx...' has 66 letters"));
+}
+
 TEST_F(ProcessInput, NobodyThereIsSaidAfterTheWait) {
   const std::string nobody = "ipc://" + path("nobody");
   EXPECT_EQ(run({"worker", "--scheduler", nobody, "--wait", "0.3"}), 69);

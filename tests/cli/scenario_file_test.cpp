@@ -180,6 +180,8 @@ TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
   EXPECT_THAT(trouble("[[worker]]\nname = \"x\"\n"), HasSubstr("time_ms"));
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, 1]\nsamples_per_s = 3\n"), HasSubstr("give one of"));
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = []\n"), HasSubstr("a list of"));
+  EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nname = \"a\\nb\"\n"),
+              HasSubstr("give 1 to 64 letters"));
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, \"2\"]\n"), HasSubstr("numbers only"));
   EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nkind = \"tpu\"\n"), HasSubstr("cpu, gpu"));
   EXPECT_THAT(trouble(std::string(smallest) + "name = \"x\"\n[[worker]]\nname = \"x\"\nsamples_per_s = 1\n"),

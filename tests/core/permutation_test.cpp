@@ -63,6 +63,19 @@ TEST(Permutation, NeighboursAreScattered) {
   EXPECT_NEAR(distance / static_cast<double>(size) / static_cast<double>(size), 1.0 / 3, 0.02);
 }
 
+// Four rounds with one key between them run backwards as they run forwards: with the halves exchanged, the
+// sample of a sample is where it began, and half of the order follows from the other half.
+TEST(Permutation, DoesNotRunBackwardsAsItRunsForwards) {
+  const auto exchanged = [](std::uint64_t value) { return (value & 0xFF) << 8 | value >> 8; };
+  for (const std::uint64_t key : {1U, 2U, 3U}) {
+    const Permutation permutation(65536, key);
+    std::uint64_t back = 0;
+    for (std::uint64_t p = 0; p < 65536; ++p)
+      back += permutation(exchanged(permutation(p))) == exchanged(p) ? 1U : 0U;
+    EXPECT_LT(back, 20U) << "one in expectation for a random order";
+  }
+}
+
 TEST(Permutation, HugeSizesStayInside) {
   for (const std::uint64_t size : {UINT64_MAX, (std::uint64_t{1} << 63) + 1, std::uint64_t{1} << 62}) {
     const Permutation permutation(size, 5);

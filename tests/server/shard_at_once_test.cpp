@@ -107,6 +107,20 @@ TEST(ShardAtOnce, APullWaitsForItsVersionAndForItsOwnPushes) {
   EXPECT_EQ(it.heard<Parameters>()[0].ticket, 8U);
 }
 
+// A worker that asks anew takes no answer to its older question: one that comes is a waste, and one that is
+// waited for in its place never comes.
+TEST(ShardAtOnce, ANewerPullReplacesTheOneThatWaits) {
+  ShardCase it(at_once_job("ssp:2", 4));
+  opened(it, 2);
+  it.tell(worker_node(1), Pull{it.term, 1, 7, {}});
+  it.tell(worker_node(1), Pull{it.term, 0, 8, {{1, {32, 36}}}});
+  it.tell(worker_node(2), ones(it, 1, {32, 36}, 0));
+  ASSERT_EQ(it.heard<Parameters>().size(), 1U) << "what the newer one waits for is in";
+  EXPECT_EQ(it.heard<Parameters>()[0].ticket, 8U);
+  it.tell(worker_node(2), ones(it, 0, {0, 32}, 0));
+  EXPECT_THAT(it.heard<Parameters>(), IsEmpty()) << "once, and nothing to the older one";
+}
+
 TEST(ShardAtOnce, CountsHowLateEachPushCame) {
   ShardCase it(at_once_job("asp", 4));
   opened(it, 1);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "balancing/policies.h"
+#include "cli/beginning.h"
 #include "cli/endpoint.h"
 #include "cli/prepare_job.h"
 #include "cli/recorder.h"
@@ -27,39 +28,26 @@ RunDirectory run_directory(const SchedulerCommand& command, const Job& job) {
   return RunDirectory::next("runs", job.name);
 }
 
-// What the shards begin with: fresh parameters, or a checkpoint, in a new term.
-Snapshot beginning(const SchedulerCommand& command, const Job& job, const nn::Model& model,
-                   const RunDirectory& run) {
-  Snapshot snapshot;
-  if (command.resume || !command.resume_from.empty()) {
-    std::vector<std::string> warnings;
-    const std::string path =
-        command.resume_from.empty() ? newest_checkpoint(run.checkpoints(), &warnings) : command.resume_from;
-    for (const std::string& warning : warnings) std::fprintf(stderr, "steelyard: %s\n", warning.c_str());
-    snapshot = read_checkpoint(path);
-    if (snapshot.layout.tensors != job.layout.tensors) {
-      throw Failure(ExitCode::configuration, "the checkpoint " + path + " is of another model than '" +
-                                                 job.model + "': resume with the job that wrote it");
-    }
-    if (snapshot.progress.offset >= job.train_samples) {
-      throw Failure(ExitCode::configuration,
-                    "the checkpoint " + path + " stands at sample " +
-                        std::to_string(snapshot.progress.offset) + " of its epoch, and the data set has " +
-                        std::to_string(job.train_samples) + ": resume with the data that it was trained on");
-    }
-    ++snapshot.progress.term;
-    std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", path.c_str(),
-                 static_cast<unsigned long long>(snapshot.progress.epoch),
-                 static_cast<unsigned long long>(snapshot.progress.version));
-  } else {
-    snapshot.parameters.resize(job.layout.size());
-    model.initialize(snapshot.parameters, job.seed);
-    // Words of a former run on the same ports belong to another history.
-    snapshot.progress.term = new_node(Role::scheduler).number >> 16;
+// The checkpoint that the run goes on from; empty: none, it begins anew.
+std::string checkpoint_for(const SchedulerCommand& command, const RunDirectory& run) {
+  if (!command.resume_from.empty() || !command.resume) return command.resume_from;
+  std::vector<std::string> warnings;
+  std::string path = newest_checkpoint(run.checkpoints(), &warnings);
+  for (const std::string& warning : warnings) std::fprintf(stderr, "steelyard: %s\n", warning.c_str());
+  return path;
+}
+
+// What the shards begin with.
+Snapshot beginning(const std::string& checkpoint, const Job& job, const Prepared& prepared) {
+  const SampleSource source = sample_source(job, prepared.data);
+  if (checkpoint.empty()) return fresh_beginning(job, source, prepared.model);
+  for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
+    std::fprintf(stderr, "steelyard: %s\n", note.c_str());
   }
-  snapshot.layout = job.layout;
-  snapshot.seed = job.seed;
-  snapshot.fingerprint = fingerprint(job);
+  Snapshot snapshot = resumed_beginning(checkpoint, job, source);
+  std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", checkpoint.c_str(),
+               static_cast<unsigned long long>(snapshot.progress.epoch),
+               static_cast<unsigned long long>(snapshot.progress.version));
   return snapshot;
 }
 
@@ -112,6 +100,7 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   block_signals();  // a request to end waits until somebody listens
   const std::string listen = complete_endpoint(command.listen);
   require_loopback(listen, command.insecure);
+  if (!command.resume_from.empty()) require_checkpoint(command.resume_from);
   JobFile file = read_job_file(command.job_file, command.overrides);
   const Prepared prepared = prepare(file.job, extensions);
   complete(file.job, prepared);
@@ -121,8 +110,8 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
   const RunDirectory run = run_directory(command, file.job);
+  Snapshot initial = beginning(checkpoint_for(command, run), file.job, prepared);
   write_text(run.job(), file.resolved);
-  Snapshot initial = beginning(command, file.job, prepared.model, run);
   auto policy = policy_for(file.job, initial.progress);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/beginning.h"
 #include "cli/children.h"
 #include "cli/job_file.h"
 #include "cli/prepare_job.h"
@@ -128,9 +129,11 @@ std::optional<int> Cluster::ended(const Child& child) {
       return code_ != 0 ? code_ : WEXITSTATUS(*child.status);
     }
     // Nobody has told the others to end, and nobody will: they are not waited for.
-    std::fprintf(stderr,
-                 "steelyard: the scheduler %s; go on from the last checkpoint with --run-dir %s --resume\n",
-                 describe_status(*child.status).c_str(), run_.path().c_str());
+    const bool saved = !list_checkpoints(run_.checkpoints()).empty();
+    std::fprintf(stderr, "steelyard: the scheduler %s; %s%s%s\n", describe_status(*child.status).c_str(),
+                 saved ? "go on from the last checkpoint with --run-dir "
+                       : "no checkpoint had been written yet: train again, with another --run-dir than ",
+                 run_.path().c_str(), saved ? " --resume" : "");
     return static_cast<int>(ExitCode::unreachable);
   }
   if (!WIFEXITED(*child.status)) {
@@ -177,13 +180,25 @@ void Cluster::give_up(int code) {
 
 int run_train(const TrainCommand& command, const Extensions& extensions) {
   JobFile file = read_job_file(command.job_file, command.overrides);
+  // Every mistake that can be found is found here, before anything is started.
+  Job job = file.job;
+  SampleSource source;
   {
-    // Every mistake that can be found is found here, before anything is started.
-    Job job = file.job;
-    complete(job, prepare(job, extensions));
-    for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);
+    const Prepared prepared = prepare(job, extensions);
+    complete(job, prepared);
+    source = sample_source(job, prepared.data);
+  }
+  for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);
+  const auto check = [&](const std::string& checkpoint) {
+    (void)check_resumable(checkpoint, read_manifest(checkpoint), job, source);
+  };
+  if (!command.resume_from.empty()) {
+    require_checkpoint(command.resume_from);
+    check(command.resume_from);
   }
   const RunDirectory run = run_directory(command, file.job);
+  const std::vector<std::string> there = list_checkpoints(run.checkpoints());
+  if (command.resume && command.resume_from.empty() && !there.empty()) check(there.front());
   write_text(run.job(), file.resolved);
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; });

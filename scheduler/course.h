@@ -29,6 +29,10 @@ class Course {
   [[nodiscard]] bool over(double seconds) const;
   // Whether an evaluation, or a checkpoint, is due once the next round is done.
   [[nodiscard]] bool evaluates_after_next() const { return due_after_next(evaluate_every_); }
+  // Whether one is due before: a checkpoint is written first, so the evaluation may have been lost.
+  [[nodiscard]] bool evaluates_first() const {
+    return evaluate_every_ > 0 && epoch_ > 0 && at_epoch_start() && epoch_ % evaluate_every_ == 0;
+  }
   [[nodiscard]] bool saves_after_next() const { return due_after_next(checkpoint_every_); }
 
   [[nodiscard]] Progress progress(Term term, double seconds) const;

@@ -23,11 +23,7 @@ void Scheduler::advance(Time now, Outbox& out) {
       members_.working().size() >= job_.workers) {
     phase_ = Phase::running;
     started_ = now;
-    if (course_.over(trained_seconds(now))) {
-      end(Outcome::finished, "nothing was left to do", out);
-    } else {
-      begin_round(now, out);
-    }
+    proceed(now, out);
   }
   while (phase_ == Phase::running && go_on(now, out)) {
   }
@@ -111,7 +107,7 @@ void Scheduler::proceed(Time now, Outbox& out) {
   const bool over = course_.over(trained_seconds(now));
   const bool evaluates = job_.evaluate_every > 0 && job_.test_samples > 0 && !evaluated_last_;
   if (evaluates && (evaluation_due_ || over)) return begin_evaluation(now, out);
-  if (over) return end(Outcome::finished, "", out);
+  if (over) return end(Outcome::finished, works_.empty() ? "nothing was left to do" : "", out);
   begin_round(now, out);
 }
 

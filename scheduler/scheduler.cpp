@@ -23,7 +23,8 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
       ahead_(course_),
       barrier_(from.version),
       resumed_(from.version > 0),
-      seconds_before_(from.seconds) {
+      seconds_before_(from.seconds),
+      evaluation_due_(course_.evaluates_first()) {
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
 }
 

@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* model_file = "model.safetensors";
 constexpr const char* optimizer_file = "optimizer.safetensors";
-constexpr const char* manifest_file = "MANIFEST.json";
 constexpr const char* unfinished = ".tmp-";  // in the name of what is not a checkpoint (yet, or any more)
 
 std::string state_name(std::size_t slot, const std::string& tensor) {
@@ -63,7 +62,7 @@ FileSeal write_file(const std::string& path, const std::string& text,
 void write_files(const std::string& path, const Snapshot& s) {
   const TensorTexts texts{{"steelyard.version", std::to_string(s.progress.version)}};
   const TensorTexts steps{{"steelyard.steps", std::to_string(s.steps)}};
-  Manifest manifest{s.progress, s.seed, s.fingerprint, s.steps, s.state.size(), s.layout, {}};
+  Manifest manifest{s.progress, s.seed, s.fingerprint, s.steps, s.state.size(), s.layout, s.source, {}};
   manifest.files[model_file] = write_file(
       path + "/" + model_file, safetensors_header(model_names(s.layout), texts), std::span(&s.parameters, 1));
   manifest.files[optimizer_file] =
@@ -138,12 +137,6 @@ std::vector<std::byte> read_sealed(const std::string& path, const Manifest& mani
     throw Failure(ExitCode::io, path + "/" + manifest_file + ": does not mention " + name);
   }
   return read_sealed(path + "/" + name, file->second);
-}
-
-Manifest read_manifest(const std::string& path) {
-  const std::string file = path + "/" + manifest_file;
-  const std::vector<std::byte> bytes = read_bytes(file, Manifest::longest);
-  return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);
 }
 
 // By name, not by place: the order of a file's tensors is nobody's promise.
@@ -222,8 +215,8 @@ std::string write_checkpoint(const std::string& dir, const Snapshot& snapshot) {
 
 Snapshot read_checkpoint(const std::string& path) {
   const Manifest manifest = read_manifest(path);
-  Snapshot snapshot{manifest.progress, manifest.seed, manifest.fingerprint, manifest.layout, {}, {},
-                    manifest.steps};
+  Snapshot snapshot{manifest.progress, manifest.seed,  manifest.fingerprint, manifest.layout, {}, {},
+                    manifest.steps,    manifest.source};
   read_model(path, manifest, snapshot);
   read_optimizer(path, manifest, snapshot);
   return snapshot;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/layout.h"
+#include "server/sample_source.h"
 #include "wire/messages.h"
 
 namespace steelyard {
@@ -29,6 +30,7 @@ struct Snapshot {
   std::vector<float> parameters;          // layout.size() floats
   std::vector<std::vector<float>> state;  // of the optimizer: per slot, as long as the parameters
   std::uint64_t steps = 0;                // of the optimizer
+  SampleSource source = {};               // with the seed: what the order of samples follows from
 };
 
 inline constexpr std::size_t kept_checkpoints = 3;

@@ -75,7 +75,8 @@ void Keeper::handle(const Save& save, Outbox& out) {
   const auto [entry, is_new] = gatherings_.try_emplace(save.progress.version);
   if (!is_new) return ignore();
   Gathering& gathering = entry->second;
-  gathering.snapshot = {save.progress, initial_.seed, initial_.fingerprint, initial_.layout, {}, {}, 0};
+  gathering.snapshot = {save.progress,  initial_.seed, initial_.fingerprint, initial_.layout, {}, {}, 0,
+                        initial_.source};
   gathering.snapshot.parameters.resize(initial_.layout.size());
   gathering.snapshot.state.assign(slots_ - 1, std::vector<float>(initial_.layout.size()));
   gathering.missing = slices_.size() * slots_;

@@ -131,6 +131,11 @@ Layout layout_of(const Json& json) {
   return layout;
 }
 
+SampleSource source_of(const Json& json) {
+  return {get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
+          count(json, "batch")};
+}
+
 // The format comes first: of any other, nothing else can be expected.
 Manifest manifest_of(const Json& body) {
   if (const std::uint64_t format = count(body, "format"); format != Manifest::format) {
@@ -145,6 +150,7 @@ Manifest manifest_of(const Json& body) {
   m.steps = count(body, "steps");
   m.state_slots = count(body, "state_slots");
   m.layout = layout_of(field(body, "layout"));
+  if (body.contains("samples")) m.source = source_of(field(body, "samples"));
   for (const auto& [name, file] : field(body, "files").items()) {
     m.files[name] = {count(file, "size"), get<std::string>(file, "xxh3_128")};
   }
@@ -169,6 +175,11 @@ std::string manifest_text(const Manifest& m) {
                      {"steps", m.steps},
                      {"state_slots", m.state_slots},
                      {"layout", layout_json(m.layout)},
+                     {"samples",
+                      {{"data", m.source.data},
+                       {"count", m.source.samples},
+                       {"hash", m.source.hash},
+                       {"batch", m.source.batch}}},
                      {"files", files}};
   return Json{{"checkpoint", body}, {"xxh3_128", seal_of(body)}}.dump(1) + "\n";
 }
@@ -184,6 +195,12 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
   } catch (const Damage& damage) {
     throw Failure(ExitCode::io, path + ": not a good checkpoint manifest: " + damage.why);
   }
+}
+
+Manifest read_manifest(const std::string& checkpoint) {
+  const std::string file = checkpoint + "/" + manifest_file;
+  const std::vector<std::byte> bytes = read_bytes(file, Manifest::longest);
+  return parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);
 }
 
 }  // namespace steelyard

@@ -9,6 +9,7 @@
 
 #include "core/layout.h"
 #include "server/durable_file.h"
+#include "server/sample_source.h"
 #include "wire/messages.h"
 
 namespace steelyard {
@@ -20,16 +21,21 @@ struct Manifest {
   std::uint64_t steps = 0;        // of the optimizer
   std::uint64_t state_slots = 0;  // of the optimizer
   Layout layout;
+  SampleSource source;
   std::map<std::string, FileSeal> files;  // by name, in the same directory
 
   static constexpr std::uint64_t format = 1;
   static constexpr std::uint64_t longest = 64 << 20;  // bytes of the text
 };
 
+inline constexpr const char* manifest_file = "MANIFEST.json";
+
 std::string manifest_text(const Manifest& manifest);
 
 // Throws Failure (io) that names `path` and what is wrong: not JSON, a seal that does not fit, another
 // format, a field that is missing or no possible value, a layout with holes.
 Manifest parse_manifest(std::string_view text, const std::string& path);
+// That of the checkpoint in this directory; its other files are not looked at.
+Manifest read_manifest(const std::string& checkpoint);
 
 }  // namespace steelyard

@@ -40,7 +40,7 @@ LaunchSteps LaunchWatch::process_ended(Time now, const std::string& name, int st
     steps.code = code_ != 0 ? code_ : WEXITSTATUS(status);
     if (!WIFEXITED(status)) {
       steps.says.push_back(on(it) + " " + describe_status(status) +
-                           "; go on from the last checkpoint with --run-dir and --resume");
+                           "; --run-dir and --resume go on from the last checkpoint, if one was written");
       steps.code = code_ != 0 ? code_ : static_cast<int>(ExitCode::unreachable);
     }
     return steps;

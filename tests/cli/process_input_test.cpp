@@ -140,6 +140,31 @@ TEST_F(ProcessInput, ResumeWithoutARunIsRefused) {
   EXPECT_THAT(said_, HasSubstr("no run in it"));
 }
 
+TEST_F(ProcessInput, AnotherSeedInTheMiddleOfAnEpochIsRefused) {
+  ASSERT_EQ(run(train("run", {"train.rounds=40"})), 0);  // an epoch has 32
+  const std::string before = text_of(path("run/job.toml"));
+  std::vector<std::string> arguments = train("run", {"job.seed=9"});
+  arguments.emplace_back("--resume");
+  EXPECT_EQ(run(arguments), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("seed = 9 in [job]"), HasSubstr("/run/checkpoints/40"),
+                           HasSubstr("seed 1: resume with that")));
+  arguments = train("run", {"data.seed=9"});
+  arguments.emplace_back("--resume");
+  EXPECT_EQ(run(arguments), 78);
+  EXPECT_THAT(said_, HasSubstr("other training samples"));
+  EXPECT_EQ(text_of(path("run/job.toml")), before);
+}
+
+TEST_F(ProcessInput, WhatIsNoCheckpointIsRefusedBeforeAnythingIsMade) {
+  ASSERT_EQ(run(train("run", {"train.rounds=2"})), 0);
+  std::vector<std::string> arguments = train("more");
+  arguments.insert(arguments.end(), {"--resume-from", path("run")});
+  EXPECT_EQ(run(arguments), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr("--resume-from " + path("run")),
+                           HasSubstr("as in " + path("run/checkpoints/2"))));
+  EXPECT_FALSE(std::filesystem::exists(path("more")));
+}
+
 TEST_F(ProcessInput, DiskFullAtACheckpointKeepsTheOneBefore) {
   const std::string disk = path("disk");
   std::filesystem::create_directory(disk);

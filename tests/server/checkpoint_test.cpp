@@ -35,6 +35,7 @@ Snapshot a_snapshot(Version version, Term term = 1) {
   }
   s.state = {std::vector<float>(s.layout.size(), 0.5F), std::vector<float>(s.layout.size(), -2)};
   s.steps = 77;
+  s.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256};
   return s;
 }
 
@@ -51,6 +52,7 @@ void expect_equal(const Snapshot& a, const Snapshot& b) {
   EXPECT_EQ(a.parameters, b.parameters);
   EXPECT_EQ(a.state, b.state);
   EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.source, b.source);
 }
 
 std::string contents(const fs::path& path) {

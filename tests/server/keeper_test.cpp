@@ -30,6 +30,7 @@ class KeeperTest : public ::testing::Test {
     snapshot.progress.version = 7;
     snapshot.seed = 99;
     snapshot.steps = 6;
+    snapshot.source = {"synthetic", 100, "99aa06d3014798d86001c324468d497f", 10};
     return snapshot;
   }
   std::string store(const Snapshot& snapshot) {
@@ -116,6 +117,7 @@ TEST_F(KeeperTest, GathersOneCutAndStoresIt) {
   EXPECT_EQ(stored[0].progress.policy_state, "policy");
   EXPECT_EQ(stored[0].seed, 99U);
   EXPECT_EQ(stored[0].steps, 8U);
+  EXPECT_EQ(stored[0].source, initial().source);
   EXPECT_EQ(stored[0].parameters, std::vector<float>(10, 5.0F));
   EXPECT_THAT(stored[0].state, ElementsAre(std::vector<float>(10, 15.0F)));
   const auto told = heard<ToScheduler, Saved>();

@@ -20,6 +20,7 @@ Manifest a_manifest() {
   append(m.layout, "b", {}, Rule::mean, false);
   m.layout.ranges.back().norm_group = 5;
   m.layout.slice_size = 16;
+  m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256};
   m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
   return m;
 }
@@ -44,6 +45,7 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(m.fingerprint, 0xABCU);
   EXPECT_EQ(m.state_slots, 1U);
   EXPECT_EQ(m.layout, a_manifest().layout);
+  EXPECT_EQ(m.source, a_manifest().source);
   EXPECT_EQ(m.files, a_manifest().files);
 }
 

@@ -1,0 +1,18 @@
+// SampleSource: what a training takes its samples from. With the seed it decides which sample stands at which
+// position of an epoch, so who goes on in the middle of one needs the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace steelyard {
+
+struct SampleSource {
+  std::string data;           // the data set's name
+  std::uint64_t samples = 0;  // for training; 0: not known, the checkpoint is of an earlier release
+  std::string hash;           // of some of them, values and labels: 32 hexadecimal digits
+  std::uint64_t batch = 0;    // samples in a round, for people
+  friend bool operator==(const SampleSource&, const SampleSource&) = default;
+};
+
+}  // namespace steelyard

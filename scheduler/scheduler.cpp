@@ -184,7 +184,7 @@ Roster Scheduler::roster() const {
   if (members_.shards.size() != job_.shards) return roster;
   const auto borders = shard_borders(slice_count_, job_.shards);
   for (const auto& [slot, shard] : members_.shards) {
-    roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1]});
+    roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1], shard.name});
   }
   return roster;
 }

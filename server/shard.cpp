@@ -49,17 +49,18 @@ SliceMemory* Shard::find(std::uint32_t slice) {
 }
 
 void Shard::beat(Outbox& out) {
-  ShardBeat beat{term_, version(), opened_, loaded(), {}, false};
+  ShardBeat beat{term_, version(), opened_, loaded(), {}, false, counts_.added, 0};
+  for (const SliceMemory& slice : slices_) beat.parts += slice.loaded_slots();
   if (!open_.empty()) {
     const Open& oldest = open_.begin()->second;
     beat.covered = reported_covered_.contains(oldest.round);
-    IntervalSet missing;  // in any of the slices that have not closed this round
+    std::set<Interval> gaps;  // of the slices that have not closed this round
     for (const SliceMemory& slice : slices_) {
       if (slice.version() > oldest.round) continue;
-      for (const Interval& gap : slice.coverage().gaps(oldest.positions, first_gaps)) missing.add(gap);
+      for (const Interval& gap : slice.coverage().gaps(oldest.positions, first_gaps)) gaps.insert(gap);
+      while (gaps.size() > first_gaps) gaps.erase(std::prev(gaps.end()));
     }
-    beat.gaps = missing.intervals();
-    if (beat.gaps.size() > first_gaps) beat.gaps.resize(first_gaps);
+    beat.gaps.assign(gaps.begin(), gaps.end());
   }
   out.send<ToScheduler>(scheduler_node, std::move(beat));
 }

@@ -8,6 +8,7 @@
 // Versions are immutable blobs, sent without a copy. Owned and used by one shard, on one thread.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -35,6 +36,7 @@ class SliceMemory {
   // The state to begin with, slot by slot (0: parameters). False if slot or size do not fit.
   bool load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values);
   [[nodiscard]] bool loaded() const;
+  [[nodiscard]] unsigned loaded_slots() const { return static_cast<unsigned>(std::popcount(slots_loaded_)); }
 
   // Adds a push of the open round, unless any of its positions is covered already: false,
   // and nothing changes.

@@ -42,7 +42,7 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::finished), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
-STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last)
+STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)
 STEELYARD_FIELDS(Roster, it.shards)
 STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_NO_FIELDS(Ready)
@@ -64,7 +64,8 @@ STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)
 STEELYARD_FIELDS(Again, it.term, it.round, it.positions)
 
 STEELYARD_FIELDS(WorkerBeat, it.term, it.held)
-STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered)
+STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
+                 it.parts)
 STEELYARD_NO_FIELDS(KeeperBeat)
 STEELYARD_FIELDS(SchedulerBeat, it.term)
 

@@ -61,6 +61,7 @@ struct ShardPlace {
   NodeId node;
   std::string endpoint;
   std::uint32_t first = 0, last = 0;  // its slices: [first, last)
+  std::string name{};                 // what people call it
 };
 struct Roster {
   std::vector<ShardPlace> shards;
@@ -219,11 +220,16 @@ struct WorkerBeat {
 };
 struct ShardBeat {
   Term term = 0;
-  Version version = 0;         // the lowest of its slices
-  Round opened = 0;            // rounds below this number have been opened here
-  bool loaded = false;         // it has its first state
-  std::vector<Interval> gaps;  // of its oldest open round: the first positions it misses
-  bool covered = false;        // with a gate: it waits for Commit
+  Version version = 0;  // the lowest of its slices
+  Round opened = 0;     // rounds below this number have been opened here
+  bool loaded = false;  // it has its first state
+  // Of its oldest open round: what single slices miss, each gap once, in order, the first ones. Gaps of
+  // different slices are never joined: a push fits a slice as a whole or not at all, so two slices that miss
+  // one half each are not repaired by pushing the whole again.
+  std::vector<Interval> gaps;
+  bool covered = false;     // with a gate: it waits for Commit
+  std::uint64_t added = 0;  // pushes added to a slice since it started: grows while pushes get through
+  std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
 };
 struct KeeperBeat {};
 struct SchedulerBeat {

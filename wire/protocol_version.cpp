@@ -2,6 +2,6 @@
 
 namespace steelyard {
 
-const std::uint16_t protocol_version = 2;
+const std::uint16_t protocol_version = 3;
 
 }  // namespace steelyard

@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <set>
 
 namespace steelyard::test {
 namespace {
@@ -167,6 +169,46 @@ TEST(World, ASilentWorkerIsReplacedAndItsLatePushIsHarmless) {
   world.hush(world.workers()[1]);
   world.run();
   expect_plain_result(world, "silent");
+}
+
+// Two others have each pushed half of a piece, each into another slice, when its first owner is back with the
+// whole: no push of the whole fits either slice any more.
+TEST(World, SlicesThatMissDifferentHalvesOfAPieceAreMended) {
+  World world(toy_job(33, 33, 1, 3, 1, 8, 4), {});
+  world.populate(3, 1);
+  const std::vector<NodeId> workers = world.workers();
+  std::optional<Interval> whole;
+  std::set<NodeId> halves;  // who has pushed its half
+  bool back = false;
+  const auto hears_report = [&](NodeId from, const Report& it) {
+    if (it.purpose != Purpose::train) return true;
+    if (from != workers[0]) return !whole || !whole->contains(it.positions);
+    if (!std::exchange(whole, it.positions)) world.break_connection(from, scheduler_node);
+    back = halves.size() == 2;
+    return back;
+  };
+  const auto hears_push = [&](NodeId from, const Push& it) {
+    if (from == workers[0]) return back;
+    if (!whole || !whole->contains(it.positions)) return true;
+    if (it.slice != (from == workers[1] ? 0U : 1U)) return false;
+    if (halves.insert(from).second && halves.size() == 2) world.break_connection(workers[0], scheduler_node);
+    return true;
+  };
+  world.on_delivery = [&](const Envelope& envelope) {
+    if (back && world.alive(workers[1])) {
+      world.kill(workers[1]);  // otherwise the thirds of the piece might fit where the halves do not
+      world.kill(workers[2]);
+    }
+    const auto* to_scheduler = std::get_if<ToScheduler>(&envelope.message);
+    const auto* report = to_scheduler != nullptr ? std::get_if<Report>(to_scheduler) : nullptr;
+    if (report != nullptr) return hears_report(envelope.from, *report);
+    const auto* to_shard = std::get_if<ToShard>(&envelope.message);
+    const auto* push = to_shard != nullptr ? std::get_if<Push>(to_shard) : nullptr;
+    return push == nullptr || hears_push(envelope.from, *push);
+  };
+  world.run();
+  EXPECT_TRUE(back);
+  expect_plain_result(world, "halves");
 }
 
 TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {

@@ -75,15 +75,33 @@ TEST(Shard, BeatsTellTheFirstGapsOfTheOldestRound) {
   it.tell(worker_node(1), it.push(0, {10, 15}, 1));
   it.wake(1);
   ASSERT_EQ(it.heard<ShardBeat>().size(), 1U);
-  EXPECT_THAT(it.heard<ShardBeat>()[0].gaps, ElementsAre(Interval{0, 100})) << "slice 2 misses all of it";
+  EXPECT_THAT(it.heard<ShardBeat>()[0].gaps,
+              ElementsAre(Interval{0, 10}, Interval{0, 100}, Interval{15, 100}, Interval{20, 100}))
+      << "what the slices miss, each for itself";
   for (Position p = 0; p < 100; p += 2) {
     for (std::uint32_t slice = 0; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {p, p + 1}, slice));
   }
-  for (std::uint32_t slice = 2; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {11, 12}, slice));
   it.wake(1);
   const auto gaps = it.heard<ShardBeat>()[0].gaps;
   EXPECT_EQ(gaps.size(), 16U) << "no more than that";
   EXPECT_EQ(gaps.front(), (Interval{1, 2}));
+}
+
+TEST(Shard, BeatsTellHowMuchHasComeIn) {
+  ShardCase it(shard_job(10, 4, nn::Optimizer::Kind::momentum));
+  it.tell(test::keeper_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::keeper_node, Load{it.term, 0, 1, 1, 0, ShardCase::constant(4, 0)});
+  it.wake(1);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].parts, 2U);
+  it.load();
+  EXPECT_EQ(it.heard<ShardBeat>()[0].parts, 6U) << "three slices, two slots each";
+  EXPECT_EQ(it.heard<ShardBeat>()[0].added, 0U);
+  it.open(0, {0, 4});
+  it.tell(worker_node(1), it.push(0, {0, 2}, 0));
+  it.tell(worker_node(1), it.push(0, {0, 2}, 0));
+  it.tell(worker_node(2), it.push(0, {2, 4}, 1));
+  it.wake(1);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].added, 2U) << "one of them was there already";
 }
 
 TEST(Shard, APushSoonerThanItsOpenIsHeldWithinItsSendersCredit) {

@@ -154,7 +154,7 @@ TEST(Codec, TheMessagesOfARoundFieldByField) {
                      report.seconds, report.loss, report.correct, report.cpu, report.memory),
             std::make_tuple(1U, 2U, Purpose::evaluate, 3U, Interval{4, 5}, 0.5, 1.5, 6U, 0.25, 9.0));
   const auto beat =
-      there_and_back<ToScheduler>(Role::scheduler, ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true});
+      there_and_back<ToScheduler>(Role::scheduler, ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9});
   EXPECT_EQ(std::tie(beat.term, beat.version, beat.opened, beat.loaded, beat.gaps, beat.covered),
             std::make_tuple(1U, 2U, 3U, true, std::vector<Interval>{{4, 5}, {6, 7}}, true));
 }

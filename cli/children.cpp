@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "cli/terminal_text.h"
 #include "core/error.h"
 
 namespace steelyard {
@@ -122,7 +123,7 @@ std::string last_lines(const std::string& path, std::size_t count) {
   std::ifstream file(path);
   std::deque<std::string> lines;
   for (std::string line; std::getline(file, line);) {
-    lines.push_back("  " + line + "\n");
+    lines.push_back("  " + shown_line(line) + "\n");
     if (lines.size() > count) lines.pop_front();
   }
   std::string text;

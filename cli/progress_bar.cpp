@@ -8,6 +8,8 @@
 #include <ostream>
 #include <string_view>
 
+#include "cli/terminal_text.h"
+
 namespace steelyard {
 namespace {
 
@@ -16,11 +18,38 @@ constexpr Duration between_lines = std::chrono::seconds(5);
 constexpr Duration between_epoch_lines = std::chrono::seconds(1);  // epochs may be very short
 constexpr unsigned bar_width = 12;
 
-// A piece of the line. When the line is too long, the pieces with the lowest rank go first.
-struct Piece {
-  int rank;
-  std::string text;
+enum class Shares { named, listed, brief, none };  // brief: the list or the range, whichever is shorter
+
+// How much of a view a line tells.
+struct Layout {
+  bool bar, round;
+  int loss_digits, accuracy_digits;  // -1: not at all
+  bool whole_words;                  // accuracy and 347368, and not acc and 347k
+  bool speed;
+  Shares shares;
+  bool ideal, left;
 };
+
+// From the widest to the narrowest; a line has the first that fits it. Whoever watches wants to know how far
+// it is, whether it learns, how fast it goes and who does how much, so these stay longest.
+constexpr Layout layouts[] = {
+    {true, true, 4, 2, true, true, Shares::named, true, true},
+    {true, true, 4, 2, true, true, Shares::listed, true, true},
+    {false, true, 4, 2, true, true, Shares::listed, true, true},
+    {false, false, 4, 2, true, true, Shares::listed, true, true},
+    {false, false, 3, 1, false, true, Shares::listed, true, true},
+    {false, false, 4, 2, true, true, Shares::brief, true, true},
+    {false, false, 3, 1, false, true, Shares::brief, true, true},
+    {false, false, 3, 1, false, true, Shares::brief, false, true},
+    {false, false, 2, 0, false, true, Shares::brief, false, true},
+    {false, false, -1, 0, false, true, Shares::brief, false, true},
+    {false, false, 2, 0, false, true, Shares::none, false, true},
+    {false, false, 2, 0, false, false, Shares::none, false, true},
+    {false, false, 2, 0, false, false, Shares::none, false, false},
+    {false, false, 2, -1, false, false, Shares::none, false, false},
+    {false, false, -1, -1, false, false, Shares::none, false, false},
+};
+constexpr std::size_t listed_in_a_log = 16;  // shares
 
 std::string with_digits(double value, int digits) {
   char text[64];
@@ -38,30 +67,46 @@ std::string bar(double done) {
   return "[" + std::string(filled, '#') + std::string(bar_width - filled, '.') + "]";
 }
 
-std::string shares_text(const std::vector<std::uint64_t>& shares) {
-  std::string text;
-  for (const std::uint64_t share : shares) text += (text.empty() ? "" : "+") + std::to_string(share);
-  return text;
+std::string speed_text(double samples_per_second, bool whole) {
+  const bool thousands = !whole && samples_per_second >= 99'999.5;
+  return with_digits(samples_per_second / (thousands ? 1000 : 1), 0) + (thousands ? "k" : "") + " samples/s";
 }
 
-// In the order in which they are read; see Piece for the order in which they go.
-std::vector<Piece> pieces(const ProgressView& v) {
-  const std::uint64_t epoch = v.epochs > 0 ? std::min(v.epoch + 1, v.epochs) : v.epoch + 1;
-  std::vector<Piece> all{{9, of_total("epoch", epoch, v.epochs)}, {5, of_total("round", v.round, v.rounds)}};
-  if (std::isfinite(v.loss) && v.loss >= 0) all.push_back({8, "loss " + with_digits(v.loss, 4)});
-  if (std::isnan(v.loss) || std::isinf(v.loss)) all.push_back({8, "loss not finite"});
-  if (v.accuracy >= 0) all.push_back({7, "accuracy " + with_digits(100 * v.accuracy, 2) + "%"});
-  if (v.samples_per_second >= 0) all.push_back({6, with_digits(v.samples_per_second, 0) + "/s"});
-  if (!v.shares.empty()) all.push_back({1, shares_text(v.shares)});
-  if (v.percent_of_ideal >= 0) all.push_back({4, with_digits(v.percent_of_ideal, 0) + "% of ideal"});
-  if (v.seconds_left >= 0) all.push_back({3, duration_text(v.seconds_left) + " left"});
-  return all;
+std::string shares_text(const std::vector<std::uint64_t>& shares, Shares how) {
+  if (shares.empty() || how == Shares::none) return "";
+  std::string list;
+  for (std::size_t i = 0; i < shares.size(); ++i) list += (i == 0 ? "" : "+") + std::to_string(shares[i]);
+  if (how == Shares::named) return "shares " + list;
+  if (how == Shares::listed) return list;
+  const auto [least, most] = std::ranges::minmax(shares);
+  const std::string range = std::to_string(shares.size()) + " workers " + std::to_string(least) +
+                            (least == most ? "" : "-" + std::to_string(most));
+  return range.size() < list.size() ? range : list;
 }
 
-std::string joined(const std::vector<Piece>& all) {
-  std::string text;
-  for (const Piece& piece : all) text += (text.empty() ? "" : "  ") + piece.text;
-  return text;
+std::string loss_text(double loss, int digits) {
+  if (!std::isfinite(loss)) return "loss not finite";
+  return loss >= 0 ? "loss " + with_digits(loss, digits) : "";
+}
+
+std::string line_of(const ProgressView& v, const Layout& layout) {
+  std::string line;
+  const auto add = [&](const std::string& piece) {
+    if (!piece.empty()) line += (line.empty() ? "" : "  ") + piece;
+  };
+  if (layout.bar && v.done >= 0) add(bar(v.done));
+  add(of_total("epoch", v.epochs > 0 ? std::min(v.epoch + 1, v.epochs) : v.epoch + 1, v.epochs));
+  if (layout.round) add(of_total("round", v.round, v.rounds));
+  if (layout.loss_digits >= 0) add(loss_text(v.loss, layout.loss_digits));
+  if (layout.accuracy_digits >= 0 && v.accuracy >= 0) {
+    add((layout.whole_words ? "accuracy " : "acc ") + with_digits(100 * v.accuracy, layout.accuracy_digits) +
+        "%");
+  }
+  if (layout.speed && v.samples_per_second >= 0) add(speed_text(v.samples_per_second, layout.whole_words));
+  add(shares_text(v.shares, layout.shares));
+  if (layout.ideal && v.percent_of_ideal >= 0) add(with_digits(v.percent_of_ideal, 0) + "% of ideal");
+  if (layout.left && v.seconds_left >= 0) add(duration_text(v.seconds_left) + " left");
+  return line;
 }
 
 }  // namespace
@@ -93,15 +138,14 @@ std::string duration_text(double seconds) {
   return text;
 }
 
+// A line of the full width would make some terminals go to the next one. All pieces are plain letters, so
+// bytes are columns.
 std::string progress_line(const ProgressView& view, const ProgressStyle& style) {
-  std::vector<Piece> all = pieces(view);
-  if (view.done >= 0) all.insert(all.begin(), {2, bar(view.done)});
-  // A line of the full width would make some terminals go to the next one.
-  const auto by_rank = [](const Piece& a, const Piece& b) { return a.rank < b.rank; };
-  while (all.size() > 1 && joined(all).size() >= style.width) {
-    all.erase(std::min_element(all.begin(), all.end(), by_rank));
+  std::string line;
+  for (const Layout& layout : layouts) {
+    line = line_of(view, layout);
+    if (line.size() < style.width) break;
   }
-  std::string line = joined(all);
   if (line.size() >= style.width) line.resize(style.width > 0 ? style.width - 1 : 0);
   // Colour last: its codes take no columns.
   if (style.color && line.starts_with('[')) {
@@ -111,7 +155,12 @@ std::string progress_line(const ProgressView& view, const ProgressStyle& style) 
   return line;
 }
 
-std::string plain_line(const ProgressView& view) { return joined(pieces(view)); }
+std::string plain_line(const ProgressView& view) {
+  Layout layout = layouts[0];
+  layout.bar = false;
+  if (view.shares.size() > listed_in_a_log) layout.shares = Shares::brief;
+  return line_of(view, layout);
+}
 
 // People want to see each epoch in a log, but a hundred short ones are no use to anybody.
 bool ProgressBar::due(const ProgressView& view, Time now) const {
@@ -133,6 +182,7 @@ void ProgressBar::show(const ProgressView& view, Time now) {
 
 void ProgressBar::draw() {
   if (style_.terminal) {
+    if (style_.file >= 0) style_.width = terminal_width(style_.file);
     out_ << '\r' << progress_line(view_, style_) << "\033[K" << std::flush;
     on_line_ = true;
   } else {
@@ -144,7 +194,7 @@ void ProgressBar::draw() {
 // The note takes the place of the progress line, which is drawn again below it.
 void ProgressBar::note(const std::string& text) {
   if (on_line_) out_ << "\r\033[K";
-  out_ << text << std::endl;
+  out_ << shown_line(text) << std::endl;
   if (on_line_) draw();
 }
 

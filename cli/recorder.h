@@ -11,7 +11,7 @@
 // With a sync mode that applies pushes at once there is "staleness" too: how many updates the pushes of the
 // run so far came late, on average.
 //
-// Lists are in the order of the workers' slots. `at_ms` is the end of the round, since the first round of
+// Lists are in the order of the workers' names. `at_ms` is the end of the round, since the first round of
 // this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number that
 // is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal). Where pushes
 // are applied at once there is no percent_of_ideal either.

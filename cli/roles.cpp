@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <random>
 
+#include "cli/terminal_text.h"
 #include "wire/name.h"
 
 namespace steelyard {
@@ -29,7 +30,7 @@ std::string default_name(const char* role) {
 
 int verdict(const char* role, const Ending& ending, const std::string& scheduler) {
   if (ending.refusal()) {
-    std::fprintf(stderr, "steelyard %s: refused: %s\n", role, ending.refusal()->text.c_str());
+    std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
     const Refusal reason = ending.refusal()->reason;
     return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
                                                                                    : ExitCode::protocol);
@@ -40,7 +41,7 @@ int verdict(const char* role, const Ending& ending, const std::string& scheduler
     return static_cast<int>(ExitCode::unreachable);
   }
   if (!ending.stop().text.empty())
-    std::fprintf(stderr, "steelyard %s: %s\n", role, ending.stop().text.c_str());
+    std::fprintf(stderr, "steelyard %s: %s\n", role, shown_line(ending.stop().text).c_str());
   return static_cast<int>(exit_code(ending.stop().outcome));
 }
 

@@ -11,6 +11,7 @@
 #include "cli/profile/profile.h"
 #include "cli/roles.h"
 #include "cli/simulate.h"
+#include "cli/terminal_text.h"
 #include "cli/train.h"
 #include "core/error.h"
 #include "wire/machine.h"
@@ -37,10 +38,10 @@ int run(int argc, char** argv, const Extensions& extensions) {
                       },
                       read_command_line(argc, argv));
   } catch (const Failure& failure) {
-    std::fprintf(stderr, "steelyard: %s\n", failure.what());
+    std::fprintf(stderr, "steelyard: %s\n", shown_lines(failure.what()).c_str());
     return static_cast<int>(failure.code());
   } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "steelyard: %s\n", trouble.what());
+    std::fprintf(stderr, "steelyard: %s\n", shown_lines(trouble.what()).c_str());
     return static_cast<int>(ExitCode::failed);
   }
 }

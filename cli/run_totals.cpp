@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/natural_order.h"
 #include "cli/progress_bar.h"
 #include "cli/staleness_text.h"
+#include "cli/terminal_text.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {
@@ -13,14 +15,17 @@ namespace {
 constexpr std::uint64_t warm_up = 10;  // rounds
 constexpr double keep = 0.9;           // of the recent sums, from one round to the next
 
-// One line of the summary: its name, then what snprintf makes of the rest.
+constexpr std::size_t width = 80, values_at = 22, longest_name = 40;  // columns of the summary
+
+// One line of the summary: its name, then what snprintf makes of the rest. What is longer goes on below.
 template <class... Values>
 std::string row(const std::string& title, const char* format, Values... values) {
   char text[512];
   std::snprintf(text, sizeof text, format, values...);
-  std::string line = "  " + title;
-  line.resize(std::max<std::size_t>(line.size() + 1, 22), ' ');
-  return line + text + "\n";
+  std::string line = "  " + shown_line(title, longest_name);
+  const std::size_t columns = columns_of(line);
+  line.append(columns < values_at ? values_at - columns : 1, ' ');
+  return wrapped(line + shown_line(text), width, values_at) + "\n";
 }
 
 }  // namespace
@@ -34,6 +39,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   }
   std::vector<WorkerPart> parts;
   for (auto& [slot, part] : sums) parts.push_back(std::move(part));
+  std::ranges::stable_sort(parts, natural_less, &WorkerPart::name);
   return parts;
 }
 
@@ -80,8 +86,9 @@ void RunTotals::add(const Ended& ended) { staleness_ = ended.staleness; }
 
 // By name: a worker that comes back may sit in another slot, and is the same to whoever reads the summary.
 void RunTotals::add_part(const WorkerPart& part) {
-  auto sums = std::ranges::find(workers_, part.name, &WorkerSums::name);
-  if (sums == workers_.end()) sums = workers_.insert(sums, WorkerSums{part.name, 0, 0, 0});
+  auto sums = std::ranges::lower_bound(workers_, part.name, natural_less, &WorkerSums::name);
+  if (sums == workers_.end() || sums->name != part.name)
+    sums = workers_.insert(sums, WorkerSums{part.name, 0, 0, 0});
   sums->share += static_cast<double>(part.share);
   sums->seconds += part.seconds;
   ++sums->rounds;
@@ -107,7 +114,8 @@ void RunTotals::complete(Verdict& verdict) const {
 
 std::string RunTotals::summary(const Verdict& v) const {
   const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: says little";
-  std::string text = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text) + "\n";
+  const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
+  std::string text = wrapped(shown_line(outcome), width, 2) + "\n";
   if (accuracy_ >= 0) {
     text += row("test accuracy", "%.2f %%   (best %.2f %%, round %llu)", 100 * accuracy_,
                 100 * best_accuracy_, static_cast<unsigned long long>(best_round_));

@@ -23,7 +23,7 @@ struct WorkerPart {
   std::uint64_t share = 0;
   double seconds = 0;
 };
-std::vector<WorkerPart> by_worker(const RoundRecord& record);  // in the order of slots
+std::vector<WorkerPart> by_worker(const RoundRecord& record);  // in the order of names
 
 class RunTotals {
  public:
@@ -67,7 +67,7 @@ class RunTotals {
   double accuracy_ = -1, best_accuracy_ = -1;
   Round best_round_ = 0;
   Staleness staleness_;
-  std::vector<WorkerSums> workers_;  // in the order in which they were first seen
+  std::vector<WorkerSums> workers_;  // in the order of names
 };
 
 }  // namespace steelyard

@@ -52,8 +52,11 @@ Snapshot beginning(const std::string& checkpoint, const Job& job, const Prepared
 }
 
 ProgressStyle style(bool quiet) {
-  return progress_style(!quiet && isatty(STDERR_FILENO) == 1, terminal_width(STDERR_FILENO),
-                        std::getenv("TERM"), std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"));
+  ProgressStyle style =
+      progress_style(!quiet && isatty(STDERR_FILENO) == 1, terminal_width(STDERR_FILENO), std::getenv("TERM"),
+                     std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"));
+  style.file = STDERR_FILENO;
+  return style;
 }
 
 // The keeper lives in this process, but speaks like everybody else.

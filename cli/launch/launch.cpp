@@ -19,6 +19,7 @@
 #include "cli/line_file.h"
 #include "cli/run_directory.h"
 #include "cli/signals.h"
+#include "cli/terminal_text.h"
 #include "core/error.h"
 #include "wire/codec.h"
 
@@ -208,7 +209,7 @@ void Launch::hear(Connection& connection, const Said& message) {
   words_[message.name].add(message.text);
   const std::string before = scheduler ? "" : message.name + "@" + connection.host.spec.name + ": ";
   if (scheduler || !command_.quiet)
-    std::fprintf(message.error ? stderr : stdout, "%s%s\n", before.c_str(), message.text.c_str());
+    std::fprintf(message.error ? stderr : stdout, "%s%s\n", before.c_str(), shown_line(message.text).c_str());
   std::fflush(stdout);
 }
 
@@ -221,7 +222,8 @@ void Launch::hear(Connection&, const ProcessEnded& message) {
 }
 
 void Launch::act(const LaunchSteps& steps) {
-  for (const std::string& text : steps.says) std::fprintf(stderr, "steelyard: %s\n", text.c_str());
+  for (const std::string& text : steps.says)
+    std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
   for (const std::string& name : steps.starts) start(name);
   if (steps.end) send("scheduler", EndProcess{"scheduler"});
   if (steps.code && !code_) code_ = steps.code;

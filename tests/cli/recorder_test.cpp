@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -111,6 +112,45 @@ TEST_F(RecorderTest, PiecesOfOneWorkerAreOneShare) {
   EXPECT_EQ(lines().at(0)["compute_ms"], nlohmann::json({100.0, 150.0}));
 }
 
+// Whoever came first: slots are given in the order of joining.
+TEST_F(RecorderTest, WorkersAreInTheOrderOfTheirNames) {
+  RoundRecord r = a_round(0);
+  r.parts = {{0, "box-10", 25, 0.1}, {1, "box-9", 40, 0.1}, {2, "anvil", 35, 0.1}};
+  Recorder recorder(file_, run(), bar_);
+  recorder.handle(r, at(1));
+  r.parts[2].name = "box-11";  // comes for anvil, and anvil comes back
+  recorder.handle(r, at(2));
+  recorder.handle(Ended{}, at(3));
+  EXPECT_THAT(out_.str(), HasSubstr("shares 35+40+25"));
+  EXPECT_EQ(lines().at(0)["workers"], nlohmann::json({"anvil", "box-9", "box-10"}));
+  EXPECT_EQ(lines().at(0)["shares"], nlohmann::json({35, 40, 25}));
+  EXPECT_THAT(recorder.summary(),
+              ::testing::ContainsRegex("anvil +35.0[^\n]*\n +box-9 +40[^\n]*\n +box-10 +25[^\n]*\n +box-11"));
+}
+
+// Names and reasons come from other processes.
+TEST_F(RecorderTest, NothingInTheSummaryIsWiderThanATerminalOrActsUponIt) {
+  RoundRecord r = a_round(0);
+  r.parts[0].name = "\033[2J\n" + std::string(3000, 'x');
+  r.staleness = {50, 30, 20, 10};
+  Recorder recorder(file_, run(), bar_);
+  recorder.handle(r, at(1));
+  recorder.handle(an_evaluation(10, 0.6), at(2));
+  recorder.handle(Ended{Outcome::storage,
+                        "worker '\033[1mx\x7f' said: " + std::string(40, 'y') + " why",
+                        {},
+                        {r.staleness}},
+                  at(3));
+  std::istringstream summary(recorder.summary());
+  for (std::string line; std::getline(summary, line);) {
+    EXPECT_TRUE(line.size() <= 80 + 2 || line.find(root_) != std::string::npos)
+        << line;  // an ellipsis has 3 bytes
+    EXPECT_TRUE(std::ranges::none_of(line, [](unsigned char c) { return c < 0x20 || c == 0x7F; })) << line;
+  }
+  EXPECT_THAT(recorder.summary(), HasSubstr("\\x1b[2J\\nxxx"));
+  EXPECT_THAT(recorder.summary(), HasSubstr(": worker '\\x1b[1mx\\x7f' said: "));
+}
+
 TEST_F(RecorderTest, WhateverHappensTheLinesAreJson) {
   RoundRecord r = a_round(0);
   r.loss = std::numeric_limits<double>::quiet_NaN();
@@ -128,12 +168,13 @@ TEST_F(RecorderTest, WhateverHappensTheLinesAreJson) {
 TEST_F(RecorderTest, ProgressHasAnEndInSight) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(100));
-  EXPECT_EQ(out_.str(), "epoch 1/4  round 1  loss 1.5000  800/s  75+25  100% of ideal\n");
+  EXPECT_EQ(out_.str(), "epoch 1/4  round 1  loss 1.5000  800 samples/s  shares 75+25  100% of ideal\n");
   out_.str("");
   recorder.handle(an_evaluation(10, 0.6), at(108));
   recorder.handle(a_round(10), at(110));  // ten of the forty rounds in ten seconds
   EXPECT_EQ(out_.str(),
-            "epoch 2/4  round 11  loss 1.5000  accuracy 60.00%  800/s  75+25  100% of ideal  0:29 left\n");
+            "epoch 2/4  round 11  loss 1.5000  accuracy 60.00%  800 samples/s  shares 75+25  100% of ideal  "
+            "0:29 left\n");
   recorder.handle(Note{"worker slow is lost"}, at(110.1));
   EXPECT_THAT(out_.str(), HasSubstr("worker slow is lost\n"));
 }

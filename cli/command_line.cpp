@@ -118,7 +118,9 @@ void add_server(CLI::App& parent, ServerCommand& it) {
   app.add_option("--job", it.job_file, "take part in this job only");
   app.add_option("--shards", it.shards, "threads that each hold a part of the model")
       ->check(CLI::Range(1, 64));
-  app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
+  app.add_option("--wait", it.wait, "seconds to wait for the scheduler, at first and when it is silent")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_flag("--quiet,-q", it.quiet, "say only what goes wrong");
   app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
   app.footer(
       "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
@@ -149,7 +151,9 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
       ->check(checked_by(Handicap::is_cpu, Handicap::cpu_expected()));
   app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)")
       ->check(natural);
-  app.add_option("--wait", it.wait, "seconds to wait for the scheduler")->check(CLI::Range(0.0, 1e6));
+  app.add_option("--wait", it.wait, "seconds to wait for the scheduler, at first and when it is silent")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_flag("--quiet,-q", it.quiet, "say only what goes wrong");
   app.footer(
       "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
       "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7");

@@ -38,6 +38,7 @@ struct ServerCommand {
   unsigned shards = 1;
   double wait = 60;
   bool insecure = false;
+  bool quiet = false;
 };
 
 struct WorkerCommand {
@@ -49,6 +50,7 @@ struct WorkerCommand {
   std::string slow = "1", cpu = "1";      // a Handicap
   std::uint64_t most = 0;
   double wait = 60;
+  bool quiet = false;
 };
 
 struct SimulateCommand {

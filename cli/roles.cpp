@@ -45,6 +45,13 @@ int verdict(const char* role, const Ending& ending, const std::string& scheduler
   return static_cast<int>(exit_code(ending.stop().outcome));
 }
 
+std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet) {
+  if (quiet) return [](const std::string&) {};
+  return [before = std::string("steelyard ") + role + " '" + name + "': "](const std::string& line) {
+    std::fprintf(stderr, "%s%s\n", before.c_str(), line.c_str());
+  };
+}
+
 void require_device(const std::string& worker, const std::string& device) {
   if (device == "cpu") return;
   throw Failure(ExitCode::configuration, "worker '" + worker + "': device \"" + device +

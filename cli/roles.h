@@ -5,6 +5,9 @@
 // feeding, signals; and libzmq's own two in each.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "cli/command_line.h"
 #include "cli/run.h"
 #include "cli/run_directory.h"
@@ -23,6 +26,8 @@ std::string default_name(const char* role);  // host and process
 void raise_descriptor_limit();
 // Says on standard error why a server or worker ended, unless all went well; its exit code.
 int verdict(const char* role, const Ending& ending, const std::string& scheduler);
+// Prints lines on standard error, with role and name before them; none if it is quiet.
+std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet);
 void require_device(const std::string& worker,
                     const std::string& device);  // throws Failure for what is not here
 

@@ -1,6 +1,11 @@
 #include "cli/run.h"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -17,10 +22,39 @@
 #include "wire/machine.h"
 
 namespace steelyard {
+namespace {
+
+// In top and ps, which show fifteen letters. Children run /proc/self/exe, and would all be called "exe".
+const char* process_name(const Command& command) {
+  return std::visit(Overloaded{
+                        [](const TrainCommand&) { return "steelyard:train"; },
+                        [](const SchedulerCommand&) { return "steelyard:sched"; },
+                        [](const ServerCommand&) { return "steelyard:serve"; },
+                        [](const WorkerCommand&) { return "steelyard:work"; },
+                        [](const auto&) { return "steelyard"; },
+                    },
+                    command);
+}
+
+// Whoever read what we say may be gone (`| tee log` and Ctrl-C, `| head`): what we are about goes on, and is
+// saved. Children inherit it. A standard stream that was closed must not become a file that somebody opens.
+void survive_silent_streams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (int file = open("/dev/null", O_RDWR); file >= 0; file = dup(file)) {
+    if (file <= STDERR_FILENO) continue;
+    close(file);
+    break;
+  }
+}
+
+}  // namespace
 
 int run(int argc, char** argv, const Extensions& extensions) {
   std::setlocale(LC_ALL, "C");
+  survive_silent_streams();
   try {
+    const Command command = read_command_line(argc, argv);
+    prctl(PR_SET_NAME, process_name(command));
     return std::visit(Overloaded{
                           [&](const TrainCommand& it) { return run_train(it, extensions); },
                           [&](const SchedulerCommand& it) { return run_scheduler(it, extensions); },
@@ -36,7 +70,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                             return static_cast<int>(ExitCode::ok);
                           },
                       },
-                      read_command_line(argc, argv));
+                      command);
   } catch (const Failure& failure) {
     std::fprintf(stderr, "steelyard: %s\n", shown_lines(failure.what()).c_str());
     return static_cast<int>(failure.code());

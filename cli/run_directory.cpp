@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "server/checkpoint.h"
+
 namespace steelyard {
 namespace {
 
@@ -88,6 +90,12 @@ void write_text(const std::string& path, const std::string& text) {
   fs::remove(fresh, error);
   throw Failure(ExitCode::io,
                 path + ": cannot be written: " + why + ": free some space, or give --run-dir another place");
+}
+
+std::string RunDirectory::way_back() const {
+  return list_checkpoints(checkpoints()).empty()
+             ? "no checkpoint had been written yet: train again, with another --run-dir than " + path_
+             : "go on from the last checkpoint with --run-dir " + path_ + " --resume";
 }
 
 ExitCode exit_code(Outcome outcome) {

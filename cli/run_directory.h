@@ -28,6 +28,9 @@ class RunDirectory {
   [[nodiscard]] std::string result() const { return path_ + "/result.json"; }
   [[nodiscard]] std::string log(const std::string& child) const { return path_ + "/log/" + child + ".log"; }
 
+  // For people: how to go on after an end that nobody planned.
+  [[nodiscard]] std::string way_back() const;
+
  private:
   explicit RunDirectory(std::string path);  // makes the directories in it
 

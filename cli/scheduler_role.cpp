@@ -129,9 +129,11 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   const NodeId keeper_node = new_node(Role::keeper);
   Keeper keeper(keeper_node, std::move(initial), nn::state_slots(file.job.optimizer),
                 [&](const Snapshot& snapshot) { return write_checkpoint(run.checkpoints(), snapshot); });
-  const SignalWatch signals([&](int) {
-    link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
-  });
+  const SignalWatch signals(
+      [&](int) {
+        link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
+      },
+      {"Ctrl-C again ends at once", [&] { return run.way_back(); }});
   ZmqLink keeper_link(context, keeper_node);
   keeper_link.connect(scheduler_node, own_endpoint(endpoint));
   const Alongside keeping(

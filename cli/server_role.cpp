@@ -1,6 +1,7 @@
 #include <thread>
 
 #include "cli/endpoint.h"
+#include "cli/narrator.h"
 #include "cli/prepare_job.h"
 #include "cli/roles.h"
 #include "cli/signals.h"
@@ -23,8 +24,8 @@ struct Seat {
       : node(new_node(Role::shard)), link(context, node) {
     const std::string scheduler = complete_endpoint(command.scheduler);
     const std::string bound = link.listen(complete_endpoint(command.listen));
-    Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25), from_seconds(10)}};
-    options.hello.name = shard_name(command, index);
+    Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25)}};
+    name = options.hello.name = shard_name(command, index);
     options.hello.fingerprint = fingerprint;
     options.hello.endpoint = reachable_endpoint(bound, command.advertise, scheduler);
     shard = std::make_unique<Shard>(std::move(options));
@@ -32,6 +33,7 @@ struct Seat {
   }
 
   NodeId node;
+  std::string name;
   ZmqLink link;
   std::unique_ptr<Shard> shard;
   std::optional<Failure> failure;  // read when its thread has ended
@@ -55,16 +57,23 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
   std::vector<std::unique_ptr<Seat>> seats;
   for (unsigned i = 0; i < command.shards; ++i)
     seats.push_back(std::make_unique<Seat>(context, command, i, fingerprint));
-  const SignalWatch signals([&](int) {
+  const auto leave = [&](int) {
     for (const auto& seat : seats) {
       seat->link.post({link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})});
     }
-  });
+  };
+  const SignalWatch signals(leave,
+                            {"asking the scheduler to save and to end the job; Ctrl-C again ends at once",
+                             [] { return "the job cannot go on without this part of the model"; }});
+  const auto say = speaker("server", command.name, command.quiet);
+  say("looking for the scheduler at " + complete_endpoint(command.scheduler));
   std::vector<std::thread> threads;
   for (const auto& seat : seats) {
-    threads.emplace_back([&seat = *seat] {
+    threads.emplace_back([&seat = *seat, &say] {
       try {
-        host(*seat.shard, seat.node, seat.link);
+        Narrator narrator(seat.link, seat.name, "", say);
+        host(*seat.shard, seat.node, narrator);
+        narrator.over(seat.shard->ending());
       } catch (const Failure& failure) {
         seat.failure = failure;
       }

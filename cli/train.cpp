@@ -129,11 +129,8 @@ std::optional<int> Cluster::ended(const Child& child) {
       return code_ != 0 ? code_ : WEXITSTATUS(*child.status);
     }
     // Nobody has told the others to end, and nobody will: they are not waited for.
-    const bool saved = !list_checkpoints(run_.checkpoints()).empty();
-    std::fprintf(stderr, "steelyard: the scheduler %s; %s%s%s\n", describe_status(*child.status).c_str(),
-                 saved ? "go on from the last checkpoint with --run-dir "
-                       : "no checkpoint had been written yet: train again, with another --run-dir than ",
-                 run_.path().c_str(), saved ? " --resume" : "");
+    std::fprintf(stderr, "steelyard: the scheduler %s; %s\n", describe_status(*child.status).c_str(),
+                 run_.way_back().c_str());
     return static_cast<int>(ExitCode::unreachable);
   }
   if (!WIFEXITED(*child.status)) {
@@ -201,7 +198,8 @@ int run_train(const TrainCommand& command, const Extensions& extensions) {
   if (command.resume && command.resume_from.empty() && !there.empty()) check(there.front());
   write_text(run.job(), file.resolved);
   std::atomic<bool> interrupted = false;
-  const SignalWatch signals([&](int) { interrupted = true; });
+  const SignalWatch signals([&](int) { interrupted = true; },
+                            {"Ctrl-C again ends at once", [&] { return run.way_back(); }});
   setenv("OMP_NUM_THREADS", "1", 1);  // one computing thread a worker, also inside oneDNN
   Cluster cluster(command, file, run);
   cluster.start();

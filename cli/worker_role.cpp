@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "cli/endpoint.h"
+#include "cli/narrator.h"
 #include "cli/prepare_job.h"
 #include "cli/roles.h"
 #include "cli/signals.h"
@@ -43,7 +44,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   ZmqLink link(context, self);
   std::unique_ptr<ComputeNode> compute;
 
-  Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25), from_seconds(10)}, {}};
+  Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25)}, {}};
   options.hello.name = command.name;
   options.hello.kind = command.device;
   options.hello.most = command.most;
@@ -54,13 +55,19 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
     compute = std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, handicap);
   };
   Worker worker(std::move(options));
-  const SignalWatch signals([&](int) {
-    link.post({link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})});
-  });
+  const SignalWatch signals(
+      [&](int) {
+        link.post({link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})});
+      },
+      {"leaving the job; the others go on with what this worker owes", {}});
+  const auto say = speaker("worker", command.name, command.quiet);
+  say("looking for the scheduler at " + scheduler);
+  Narrator narrator(link, command.name, command.device, say);
   link.connect(scheduler_node, scheduler);
-  host(worker, self, link, [&](const Envelope& envelope) {
+  host(worker, self, narrator, [&](const Envelope& envelope) {
     if (compute) compute->give(envelope);
   });
+  narrator.over(worker.ending());
   return verdict("worker", worker.ending(), command.scheduler);
 }
 

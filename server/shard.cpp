@@ -82,8 +82,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
                          job_.sums == "ordered");
   }
-  lifeline_.welcomed(now,
-                     {options_.patience.join, from_seconds(job_.heartbeat), from_seconds(job_.dead_after)});
+  lifeline_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
   beat(out);
 }
 

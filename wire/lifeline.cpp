@@ -4,9 +4,10 @@
 
 namespace steelyard {
 
-void Lifeline::welcomed(Time now, Patience patience) {
+void Lifeline::welcomed(Time now, Duration beat, Duration dead_after) {
   joined_ = true;
-  patience_ = patience;
+  patience_.beat = beat;
+  patience_.wait = std::max(patience_.wait, dead_after);
   last_heard_ = now;
   next_ = now;
 }
@@ -21,8 +22,6 @@ bool Lifeline::due(Time now) {
   return true;
 }
 
-bool Lifeline::given_up(Time now) const {
-  return started_ && now - last_heard_ > (joined_ ? patience_.dead : patience_.join);
-}
+bool Lifeline::given_up(Time now) const { return started_ && now - last_heard_ > patience_.wait; }
 
 }  // namespace steelyard

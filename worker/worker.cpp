@@ -88,8 +88,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
-  lifeline_.welcomed(now,
-                     {options_.patience.join, from_seconds(job_.heartbeat), from_seconds(job_.dead_after)});
+  lifeline_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
 }
 
 void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {

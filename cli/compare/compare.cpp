@@ -176,7 +176,9 @@ int run_compare(const CompareCommand& command, const Extensions& extensions) {
     }
   }
   std::atomic<bool> interrupted = false;
-  const SignalWatch signals([&](int) { interrupted = true; });
+  const SignalWatch signals([&](int) { interrupted = true; },
+                            {"ending the run that is under way; Ctrl-C again ends at once",
+                             [] { return "the runs that are done stay where they are"; }});
   std::vector<Comparison> done;
   const bool table = command.json != "-" && command.html != "-";
   for (Prepared& it : all) {

@@ -132,15 +132,13 @@ void Attendant::wait() const {
 }  // namespace
 
 int run_attend(const AttendCommand& command) {
-  // Roles inherit it: a scheduler whose launcher is gone still has a checkpoint to write.
-  std::signal(SIGPIPE, SIG_IGN);
   if (!command.directory.empty() && chdir(command.directory.c_str()) != 0) {
     throw Failure(ExitCode::configuration,
                   "there is no directory " + command.directory +
                       " to run in: make it, or correct directory = in the hosts file");
   }
   std::atomic<bool> told_to_end = false;
-  const SignalWatch signals([&](int) { told_to_end = true; });
+  const SignalWatch signals([&](int) { told_to_end = true; }, {});
   setenv("OMP_NUM_THREADS", "1", 1);  // one computing thread a worker, also inside oneDNN
   return Attendant(from_seconds(command.silence)).run(told_to_end);
 }

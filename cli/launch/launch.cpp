@@ -323,9 +323,12 @@ int run_launch(const LaunchCommand& command) {
   const Places where = places(command, hosts.scheduler(), job.job.name);
   write_text(where.run.job(), job.resolved);
   const LaunchPlan plan = make_launch_plan(command, hosts, job, where.results, self);
-  std::signal(SIGPIPE, SIG_IGN);  // a host that goes is noticed where it is read
   std::atomic<bool> interrupted = false;
-  const SignalWatch signals([&](int) { interrupted = true; });
+  const SignalWatch signals([&](int) { interrupted = true; },
+                            {"Ctrl-C again ends at once", [] {
+                               return "the processes on all hosts end by themselves; checkpoints are kept "
+                                      "where the scheduler runs, for --run-dir and --resume";
+                             }});
   return Launch(command, plan, where.run).run(interrupted);
 }
 

@@ -83,7 +83,7 @@ class Roles {
   [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name) const {
     return {name, host.name, Kind::server,
             allowed({"server", "--scheduler", scheduler_, "--name", name, "--listen", host.listen + ":*",
-                     "--advertise", host.address, "--shards", std::to_string(host.shards)}),
+                     "--advertise", host.address, "--shards", std::to_string(host.shards), "--quiet"}),
             ""};
   }
   [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker) const {
@@ -100,7 +100,8 @@ class Roles {
                                        "--cpu",
                                        spec.cpu,
                                        "--most",
-                                       std::to_string(spec.most)};
+                                       std::to_string(spec.most),
+                                       "--quiet"};
     for (const std::string& option : worker.data_options)
       arguments.insert(arguments.end(), {"--data", option});
     return {spec.name, host.name, Kind::worker, std::move(arguments), ""};

@@ -13,6 +13,10 @@ bool ip(const std::string& arguments) {
   return std::system(("ip " + arguments + " >/dev/null 2>&1").c_str()) == 0;
 }
 
+bool filter(int host, const std::string& rules) {
+  return ip("netns exec " + Namespaces::name(host) + " nft '" + rules + "'");
+}
+
 // 10.77.<host>.1 - 10.77.<host>.2
 bool connect(int host) {
   const std::string line = "line" + std::to_string(host), net = "10.77." + std::to_string(host) + ".";
@@ -31,7 +35,7 @@ Namespaces::Namespaces() {
     made_ = i;
     if (!ip("-n " + name(i) + " link set lo up")) return;
   }
-  ready_ = connect(2) && connect(3) &&
+  ready_ = connect(2) && connect(3) && filter(3, "list tables") &&
            ip("netns exec " + name(1) + " sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'");
 }
 
@@ -48,5 +52,21 @@ std::function<void()> Namespaces::enter(int host) {
     if (setns(open(place.c_str(), O_RDONLY | O_CLOEXEC), CLONE_NEWNET) != 0) _exit(126);
   };
 }
+
+bool Namespaces::cut(int host) {
+  return filter(host,
+                "add table inet cut; add chain inet cut in { type filter hook input priority 0; }; "
+                "add chain inet cut out { type filter hook output priority 0; }; "
+                "add rule inet cut in drop; add rule inet cut out drop");
+}
+
+bool Namespaces::cut(int host, int port) {
+  return filter(host,
+                "add table inet cut; add chain inet cut out { type filter hook output priority 0; }; "
+                "add rule inet cut out tcp dport " +
+                    std::to_string(port) + " drop");
+}
+
+bool Namespaces::mend(int host) { return filter(host, "delete table inet cut"); }
 
 }  // namespace steelyard

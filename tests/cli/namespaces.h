@@ -1,5 +1,5 @@
-// Network namespaces that stand for hosts, with a switch between them. Making them needs root and iproute2;
-// ready() tells.
+// Network namespaces that stand for hosts, with a switch between them. Making them needs root, iproute2 and
+// nftables; ready() tells.
 #pragma once
 
 #include <functional>
@@ -22,6 +22,11 @@ class Namespaces {
   [[nodiscard]] static std::string name(int host);
   // For a child that is to run there.
   [[nodiscard]] static std::function<void()> enter(int host);
+  // What leaves host 2 or 3, or comes to it, is thrown away without a word, until mend(). False: not so.
+  static bool cut(int host);
+  // The same for what it sends to one TCP port.
+  static bool cut(int host, int port);
+  static bool mend(int host);
 
  private:
   int made_ = 0;
@@ -29,6 +34,6 @@ class Namespaces {
 };
 
 inline constexpr const char* no_namespaces =
-    "no right to make network namespaces, or no iproute2; run the tests as root";
+    "no right to make network namespaces, or no iproute2 or nftables; run the tests as root";
 
 }  // namespace steelyard

@@ -1,6 +1,8 @@
 // `steelyard train` under signals: whatever happens to it or its children, the job ends well or can be
 // resumed, and no process is left behind.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -58,6 +60,7 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
     run.signal(SIGINT);
     ends_clean(run, 75);
     EXPECT_TRUE(run.says("told to end"));
+    EXPECT_TRUE(run.says("Ctrl-C again ends at once"));
     EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
   }
   // A job that was over by then has an end to come to all the same.
@@ -94,6 +97,48 @@ TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
   const auto code = run.code();
   EXPECT_THAT(code, testing::Optional(testing::AnyOf(128 + SIGINT, 128 + SIGTERM)));
   EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("ending at once: "), HasSubstr(" " + path("run"))));
+}
+
+// As `train | tee log` in a terminal, where Ctrl-C ends tee too, and as `train | head`.
+TEST_F(ProcessTrain, WhereNobodyReadsItAnyMoreItSavesAllTheSame) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  Process run(path("run.log"), endless("run"), [&] {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+  });
+  close(ends[1]);
+  await_checkpoint("run");
+  close(ends[0]);
+  run.signal(SIGINT);
+  EXPECT_EQ(run.code(), 75);
+  EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
+  EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
+}
+
+TEST_F(ProcessTrain, WithoutAnyStandardStreamNothingIsWrittenIntoItsFiles) {
+  EXPECT_EQ(run(train("run", {"train.epochs=1"}),
+                [] {
+                  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(file);
+                }),
+            0);
+  const std::string rounds = text_of(path("run/rounds.jsonl"));
+  EXPECT_THAT(rounds, testing::Not(HasSubstr("parameters")));
+  EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 32 + 1);
+}
+
+TEST_F(ProcessTrain, ProcessesAreCalledByTheirRoles) {
+  Process run(path("run.log"), endless("run"));
+  await_checkpoint("run");
+  std::vector<std::string> names;
+  for (const pid_t process : run.living())
+    names.push_back(text_of("/proc/" + std::to_string(process) + "/comm"));
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre("steelyard:train\n", "steelyard:sched\n", "steelyard:serve\n",
+                                            "steelyard:serve\n", "steelyard:work\n", "steelyard:work\n"));
+  run.signal(SIGINT);
+  ends_clean(run, 75);
 }
 
 TEST_F(ProcessTrain, KilledItselfItLeavesNobodyBehindAndCanBeResumed) {

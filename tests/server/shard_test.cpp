@@ -300,7 +300,7 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
   EXPECT_EQ(refused.ending().refusal()->text, "no");
 
   ShardCase silent(shard_job());
-  silent.wake(9.9);
+  silent.wake(59.9);
   EXPECT_FALSE(silent.shard.finished());
   silent.wake(0.2);
   EXPECT_TRUE(silent.shard.ending().unreachable());

@@ -66,7 +66,7 @@ class Net {
   std::unique_ptr<ZmqContext> context_;
 };
 
-constexpr Lifeline::Patience patience{from_seconds(30), from_seconds(0.05), from_seconds(30)};
+constexpr Lifeline::Patience patience{from_seconds(30), from_seconds(0.05)};
 
 void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, const std::string& slow,
                 const nn::Model& model, const DataSets& data) {

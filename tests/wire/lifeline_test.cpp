@@ -5,7 +5,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Lifeline::Patience patient{from_seconds(60), from_seconds(0.5), from_seconds(10)};
+constexpr Lifeline::Patience patient{from_seconds(60), from_seconds(0.5)};
 Time at(double s) { return Time{from_seconds(s)}; }
 
 TEST(Lifeline, SaysHelloAtOnceAndAgainAtEveryBeat) {
@@ -28,17 +28,32 @@ TEST(Lifeline, GivesUpOnASchedulerThatNeverAnswers) {
   EXPECT_FALSE(line.given_up(at(1060.1)));
 }
 
-TEST(Lifeline, WelcomeBringsTheJobsOwnPatience) {
+TEST(Lifeline, WelcomeBringsTheJobsHeartbeat) {
   Lifeline line(patient);
   (void)line.due(at(5));
-  line.welcomed(at(6), {from_seconds(60), from_seconds(2), from_seconds(3)});
+  line.welcomed(at(6), from_seconds(2), from_seconds(3));
   EXPECT_TRUE(line.joined());
   EXPECT_TRUE(line.due(at(6))) << "the first beat at once";
   EXPECT_EQ(line.deadline(), at(8));
-  EXPECT_FALSE(line.given_up(at(9)));
-  EXPECT_TRUE(line.given_up(at(9.1)));
-  line.heard(at(9));
-  EXPECT_FALSE(line.given_up(at(12)));
+}
+
+TEST(Lifeline, ASilenceThatMakesOthersCallItLostIsBorne) {
+  Lifeline line(patient);
+  (void)line.due(at(5));
+  line.welcomed(at(6), from_seconds(2), from_seconds(3));
+  EXPECT_FALSE(line.given_up(at(66)));
+  EXPECT_TRUE(line.due(at(66))) << "it goes on giving signs of life";
+  EXPECT_TRUE(line.given_up(at(66.1)));
+  line.heard(at(66));
+  EXPECT_FALSE(line.given_up(at(126)));
+}
+
+TEST(Lifeline, IsAsPatientAsTheScheduler) {
+  Lifeline line({from_seconds(1), from_seconds(0.5)});
+  (void)line.due(at(5));
+  line.welcomed(at(6), from_seconds(2), from_seconds(30));
+  EXPECT_FALSE(line.given_up(at(36)));
+  EXPECT_TRUE(line.given_up(at(36.1)));
 }
 
 }  // namespace

@@ -339,9 +339,10 @@ TEST_F(WorkerTest, ASchedulerThatIsSilentIsGivenUp) {
   join();
   wake(5);
   tell(scheduler_node, SchedulerBeat{term});
-  wake(6);
-  EXPECT_FALSE(worker.finished());
-  wake(5);
+  wake(59);
+  EXPECT_FALSE(worker.finished()) << "longer than dead_after, which is when the scheduler calls it lost";
+  EXPECT_FALSE(heard<WorkerBeat>().empty()) << "the word that brings it back";
+  wake(2);
   EXPECT_TRUE(worker.ending().unreachable());
 }
 

@@ -13,17 +13,34 @@ using LocalDelivery = std::function<void(Envelope)>;
 
 void deliver(Link& link, const LocalDelivery& local, std::vector<Envelope> said);
 
-// Runs until the machine has finished.
+// Who is woken so late was stopped, or its whole computer was. What was said to it meanwhile is still on its
+// way through the kernel and other threads: it listens for a while before it is woken and judges who was
+// silent. That is also the longest for which it goes on reading when there is always more to read.
+inline constexpr Duration stopped_after = std::chrono::milliseconds(500);
+inline constexpr Duration catching_up = std::chrono::milliseconds(250);
+
+// Runs until the machine has finished. What has queued up is read before the machine is woken.
 template <Machine M>
 void host(M& machine, NodeId self, Link& link, const LocalDelivery& local = {}) {
   Outbox out(self);
+  const auto hear = [&](Time deadline) {
+    const std::optional<Envelope> in = link.receive(deadline);
+    if (in) machine.step(steady_now(), *in, out);
+    deliver(link, local, out.take());
+    return in.has_value();
+  };
   machine.wake(steady_now(), out);
   deliver(link, local, out.take());
   while (!machine.finished()) {
-    const std::optional<Envelope> in = link.receive(machine.deadline());
+    const Time due = machine.deadline();
+    hear(due);
     const Time now = steady_now();
-    if (in) machine.step(now, *in, out);
-    if (now >= machine.deadline()) machine.wake(now, out);
+    if (now < machine.deadline()) continue;
+    const bool stopped = now - due > stopped_after;
+    const Time enough = now + catching_up;
+    while (!machine.finished() && steady_now() < enough && hear(stopped ? enough : Time{})) {
+    }
+    machine.wake(steady_now(), out);
     deliver(link, local, out.take());
   }
 }

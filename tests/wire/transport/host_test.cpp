@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "wire/transport/local.h"
@@ -49,6 +51,65 @@ TEST(Host, DeliversWakesAndEnds) {
   EXPECT_TRUE(scheduler->receive(Time{}));
   EXPECT_TRUE(scheduler->receive(Time{}));
   EXPECT_FALSE(scheduler->receive(Time{}));
+}
+
+// A scheduler that hears so many signs of life, and judges who was silent whenever it is woken.
+struct Judge {
+  void step(Time, const Envelope&, Outbox&) { ++heard; }
+  void wake(Time now, Outbox&) {
+    heard_when_woken.push_back(heard);
+    next = now + milliseconds(1);
+  }
+  [[nodiscard]] Time deadline() const { return next; }
+  [[nodiscard]] bool finished() const { return heard_when_woken.size() >= 2; }
+  Time next;
+  int heard = 0;
+  std::vector<int> heard_when_woken;
+};
+
+// Mail of which so much has queued up; what is still on its way comes to whoever waits for it.
+struct Mail : Link {
+  void connect(NodeId, const std::string&) override {}
+  void disconnect(NodeId) override {}
+  void send(Envelope) override {}
+  void post(Envelope) override {}
+  std::optional<Envelope> receive(Time deadline) override {
+    std::this_thread::sleep_for(std::exchange(stop, {}));
+    const bool waits = deadline > steady_now();
+    if (queued == 0 && !(waits && on_the_way > 0)) return std::nullopt;
+    if (queued != endless) --(queued > 0 ? queued : on_the_way);
+    return Envelope{{Role::worker, 2}, self, Message(std::in_place_type<ToWorker>, SchedulerBeat{})};
+  }
+  static constexpr int endless = -1;
+  int queued = 0, on_the_way = 0;
+  Duration stop{};  // for how long the first look takes
+};
+
+TEST(Host, WhatHasQueuedUpIsReadBeforeAnybodyIsJudged) {
+  Mail mail;
+  mail.queued = 1000;
+  mail.stop = milliseconds(5);
+  Judge judge;
+  host(judge, self, mail);
+  EXPECT_EQ(judge.heard_when_woken, (std::vector{0, 1000}));
+}
+
+TEST(Host, WhoWasStoppedWaitsForWhatIsStillOnItsWay) {
+  Mail mail;
+  mail.queued = 1;
+  mail.on_the_way = 3;
+  mail.stop = stopped_after + milliseconds(100);
+  Judge judge;
+  host(judge, self, mail);
+  EXPECT_EQ(judge.heard_when_woken, (std::vector{0, 4}));
+}
+
+TEST(Host, AFloodKeepsNobodyFromWaking) {
+  Mail mail;
+  mail.queued = Mail::endless;
+  Judge judge;
+  host(judge, self, mail);
+  EXPECT_EQ(judge.heard_when_woken.size(), 2U);
 }
 
 // Endpoints come over the wire: one that makes no sense is a peer that cannot be reached, not the end.

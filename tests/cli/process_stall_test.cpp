@@ -1,0 +1,127 @@
+// Processes that are stopped or cut off: the others go on, it is said, and whoever comes
+// back is let in. Real processes, and network namespaces where a line is cut.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include "tests/cli/namespaces.h"
+#include "tests/cli/process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::HasSubstr;
+
+// Silence is noticed soon, so that a stall need not be long. Rounds are long enough not to fill the disk.
+const std::vector<std::string> impatient{"cluster.heartbeat=0.1", "cluster.dead_after=1",
+                                         "train.epochs=1000000"};
+const auto stall = std::chrono::milliseconds(2500);
+
+class ProcessStall : public ProcessTest {
+ protected:
+  // The workers of the newest rounds.
+  [[nodiscard]] std::size_t rounds() const {
+    const std::string lines = text_of(path("run/rounds.jsonl"));
+    return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
+  }
+  [[nodiscard]] bool takes_part(const std::string& worker) const {
+    const std::string lines = text_of(path("run/rounds.jsonl"));
+    const std::string last = lines.substr(lines.size() - std::min<std::size_t>(lines.size(), 600));
+    return last.find("\"" + worker + "\"") != std::string::npos;
+  }
+  void stop_and_go(pid_t process) {
+    ASSERT_NE(process, 0);
+    kill(process, SIGSTOP);
+    std::this_thread::sleep_for(stall);
+    kill(process, SIGCONT);
+  }
+  // Asked for, the end is orderly, and what came before has not hurt.
+  void ends_well(Process& run) {
+    run.signal(SIGINT);
+    ends_clean(run, 75);
+    EXPECT_GT(accuracy("run"), 0.9);
+    EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
+  }
+};
+
+TEST_F(ProcessStall, AStoppedWorkerIsLetGoAndComesBack) {
+  Process run(path("run.log"), train("run", impatient));
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  stop_and_go(run.living_with("--name bob"));
+  EXPECT_TRUE(run.says("worker 'bob' has been silent for too long"));
+  EXPECT_FALSE(takes_part("bob")) << "the others went on";
+  EXPECT_TRUE(eventually([&] { return takes_part("bob"); })) << "it is in again";
+  EXPECT_FALSE(run.says("starting 'bob'")) << "and is the same process";
+  ends_well(run);
+}
+
+TEST_F(ProcessStall, AStoppedSchedulerHearsEverybodyBeforeItJudges) {
+  Process run(path("run.log"), train("run", impatient));
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  stop_and_go(run.living_with(" scheduler "));
+  const std::size_t before = rounds();
+  EXPECT_TRUE(eventually([&] { return rounds() > before + 20 && takes_part("bob"); }));
+  EXPECT_FALSE(run.says("silent for too long"));
+  ends_well(run);
+}
+
+TEST_F(ProcessStall, AStoppedServerMakesRoundsWait) {
+  std::vector<std::string> settings = impatient;
+  settings[1] = "cluster.dead_after=10";
+  Process run(path("run.log"), train("run", settings));
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  stop_and_go(run.living_with("--name server-1"));
+  const std::size_t before = rounds();
+  EXPECT_TRUE(eventually([&] { return rounds() > before + 20; }));
+  ends_well(run);
+}
+
+class ProcessCut : public ProcessStall {
+ protected:
+  void SetUp() override {
+    ProcessStall::SetUp();
+    if (!IsSkipped() && !hosts_.ready()) GTEST_SKIP() << no_namespaces;
+  }
+  std::unique_ptr<Process> on(int host, const std::string& name, const std::vector<std::string>& arguments) {
+    return std::make_unique<Process>(path(name + ".log"), arguments, Namespaces::enter(host));
+  }
+  std::unique_ptr<Process> scheduler() {
+    std::vector<std::string> arguments{"scheduler",  job_,        "--listen", "0.0.0.0:7070",
+                                       "--insecure", "--run-dir", path("run")};
+    for (const std::string& setting : impatient) arguments.insert(arguments.end(), {"--set", setting});
+    return on(1, "scheduler", arguments);
+  }
+  std::unique_ptr<Process> server(const std::string& name) {
+    return on(
+        2, name,
+        {"server", "--scheduler", "10.77.2.1:7070", "--name", name, "--listen", "0.0.0.0:*", "--insecure"});
+  }
+  std::unique_ptr<Process> worker(int host, const std::string& name) {
+    const std::string scheduler = "10.77." + std::to_string(host) + ".1:7070";
+    return on(host, name, {"worker", "--scheduler", scheduler, "--name", name});
+  }
+  const Namespaces hosts_;
+};
+
+TEST_F(ProcessCut, AWorkerWhoseLineWasCutComesBack) {
+  const auto decides = scheduler(), s0 = server("s0"), s1 = server("s1");
+  const auto ada = worker(2, "ada"), bob = worker(3, "bob");
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  ASSERT_TRUE(Namespaces::cut(3));
+  std::this_thread::sleep_for(stall);
+  EXPECT_TRUE(decides->says("worker 'bob' has been silent for too long"));
+  EXPECT_FALSE(takes_part("bob"));
+  EXPECT_TRUE(bob->says("no word from the scheduler"));
+  ASSERT_TRUE(Namespaces::mend(3));
+  EXPECT_TRUE(eventually([&] { return takes_part("bob"); }));
+  EXPECT_TRUE(bob->says("the scheduler is heard again"));
+  decides->signal(SIGINT);
+  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -2,102 +2,158 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "cli/compare/colour.h"
 #include "cli/compare/table.h"
+#include "cli/terminal_text.h"
 
 namespace steelyard {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double shown_below = 0.25;  // of accuracy, below the target or else the best
+constexpr double units = 1000;  // of the picture, each way; the page stretches it
 
-std::string xy(double x, double y) { return fixed(x, 1) + "," + fixed(y, 1); }
-
-std::string text_at(double x, double y, const std::string& anchor, const std::string& text) {
-  return "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped(text) + "</text>";
+bool has_curve(const Entry& entry, std::size_t repeat) {
+  return repeat < entry.trials.size() && entry.trials[repeat].good() &&
+         !entry.trials[repeat].evaluations.empty();
 }
 
-std::string line_from(const std::string& kind, double x1, double y1, double x2, double y2) {
-  return "<line class=\"" + kind + "\" x1=\"" + fixed(x1, 1) + "\" y1=\"" + fixed(y1, 1) + "\" x2=\"" +
-         fixed(x2, 1) + "\" y2=\"" + fixed(y2, 1) + "\"/>";
-}
+std::string style_of(const Entrant& entrant) { return "style=\"" + method_style(entrant) + "\""; }
 
-// From data to the picture, and the frame around it.
-struct Plane {
-  static constexpr double left = 56, right = 704, top = 14, bottom = 300;
-  double x_most = 1, y_least = 0, y_most = 1;
-  double x_step = 1, y_step = 0.1;
+std::string percent(double share) { return fixed(100 * share, 2) + "%"; }
 
-  explicit Plane(const Comparison& comparison) {
-    double least = 1, most = 0, longest = 0;
-    for (const Entry& entry : comparison.entries) {
-      for (const Trial& trial : entry.trials) {
-        for (const Evaluation& it : trial.evaluations) {
-          least = std::min(least, it.accuracy);
-          most = std::max(most, it.accuracy);
-          longest = std::max(longest, it.seconds);
-        }
+// The accuracies of an axis. Where the errors lie far apart, as when a run went astray, the axis is
+// logarithmic in the error, or that run would press all others together.
+class Heights {
+ public:
+  Heights(double least, double most) {
+    const double least_error = 1 - most, most_error = 1 - least;
+    smallest_ = std::max(least_error / 2, most_error / 1000);
+    stretched_ = most_error > far_apart * least_error;
+    if (stretched_) {
+      const double margin = 0.04 * (height_of(most) - height_of(least));
+      low_ = height_of(least) - margin;
+      high_ = height_of(most) + margin;
+      for (const double value : {0.8, 0.9, 0.95, 0.99}) {  // one that is little above stands at the top
+        const double more = height_of(value) - height_of(most);
+        if (1 - value >= smallest_ && 0 < more && more < 4 * margin)
+          high_ = std::max(high_, height_of(value));
       }
+      choose_round_values();
+    } else {
+      const double step = axis_step(std::max(most - least, 0.01), 7);
+      low_ = std::floor(least / step + 1e-9) * step;
+      high_ = std::max(std::ceil(most / step - 1e-9), low_ / step + 1) * step;
+      for (int i = 0; i <= std::lround((high_ - low_) / step); ++i) values_.push_back(low_ + i * step);
     }
-    if (comparison.target > 0) least = std::min(least, comparison.target);
-    if (comparison.target > 0) most = std::max(most, comparison.target);
-    // Who went astray must not press all others together: such a curve leaves the picture below.
-    least = std::max(least, (comparison.target > 0 ? comparison.target : most) - shown_below);
-    y_step = axis_step(std::max(most - least, 0.01), 6);
-    y_least = std::floor(least / y_step) * y_step;
-    y_most = std::ceil(most / y_step + 1e-9) * y_step;
-    x_step = axis_step(std::max(longest, 1e-9), 8);
-    x_most = std::max(longest, 1e-9) * 1.02;
   }
 
-  [[nodiscard]] double x(double seconds) const { return left + (right - left) * seconds / x_most; }
-  [[nodiscard]] double y(double accuracy) const {
-    return bottom - (bottom - top) * (accuracy - y_least) / (y_most - y_least);
+  [[nodiscard]] bool stretched() const { return stretched_; }
+  [[nodiscard]] const std::vector<double>& values() const { return values_; }  // to stand at the axis
+  // Share of the height, from above.
+  [[nodiscard]] double y(double accuracy) const { return (high_ - height_of(accuracy)) / (high_ - low_); }
+
+ private:
+  static constexpr double far_apart = 3;  // the largest error, over the smallest
+  static constexpr double apart = 0.08;   // two values at the axis, in shares of the height
+
+  [[nodiscard]] double height_of(double accuracy) const {
+    return stretched_ ? -std::log(std::max(1 - accuracy, smallest_)) : accuracy;
+  }
+  // The rounder ones first, each where there is room for it.
+  void choose_round_values() {
+    for (const double value : {0.5, 0.9, 0.8,  0.99, 0.95, 0.7,  0.98, 0.6,  0.4,   0.2,  0.1,
+                               0.3, 0.0, 0.85, 0.97, 0.96, 0.75, 0.92, 0.94, 0.995, 0.999}) {
+      const double at = y(value);
+      const bool room =
+          std::ranges::none_of(values_, [&](double other) { return std::abs(y(other) - at) < apart; });
+      if (0 <= at && at <= 1 && 1 - value >= smallest_ && room) values_.push_back(value);
+    }
   }
 
-  [[nodiscard]] std::string frame() const {
-    std::string text;
-    const int decimals = y_step < 0.01 ? 1 : 0;
-    for (int i = 0; y_least + i * y_step <= y_most + y_step / 2; ++i) {
-      const double value = y_least + i * y_step;
-      text += line_from("grid", left, y(value), right, y(value));
-      text += text_at(left - 6, y(value) + 4, "end", fixed(100 * value, decimals) + " %");
-    }
-    const int digits = std::max(0, static_cast<int>(-std::floor(std::log10(x_step))));
-    for (int i = 0; i * x_step <= x_most; ++i) {
-      text += line_from("axis", x(i * x_step), bottom, x(i * x_step), bottom + 5);
-      text += text_at(x(i * x_step), bottom + 19, "middle", fixed(i * x_step, digits));
-    }
-    text += line_from("axis", left, bottom, right, bottom);
-    return text + text_at(right, bottom + 37, "end", "seconds of training");
-  }
+  bool stretched_ = false;
+  double smallest_ = 0;  // error that is told from none
+  double low_ = 0, high_ = 1;
+  std::vector<double> values_;
 };
 
-// The run in the middle of its method; where two are, the earlier.
-std::size_t median_trial(const Entry& entry, double target) {
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < entry.trials.size(); ++i) {
-    const Trial& trial = entry.trials[i];
-    if (!trial.good()) continue;
-    const Evaluation* at = target > 0 ? first_at(trial, target) : nullptr;
-    order.emplace_back(at != nullptr ? at->seconds : target > 0 ? never : trial.seconds, i);
+// What all curves together take up.
+struct Extent {
+  double least = 1, most = 0;  // accuracy
+  double longest = 0;          // seconds
+};
+Extent extent_of(const Comparison& comparison, std::size_t repeat) {
+  Extent extent;
+  if (comparison.target > 0) extent = {comparison.target, comparison.target, 0};
+  for (const Entry& entry : comparison.entries) {
+    if (!has_curve(entry, repeat)) continue;
+    for (const Evaluation& it : entry.trials[repeat].evaluations) {
+      extent.least = std::min(extent.least, it.accuracy);
+      extent.most = std::max(extent.most, it.accuracy);
+      extent.longest = std::max(extent.longest, it.seconds);
+    }
   }
-  if (order.empty()) return entry.trials.size();
-  std::ranges::sort(order);
-  return order[(order.size() - 1) / 2].second;
+  return extent;
 }
 
-std::string curve(const Plane& plane, const Trial& trial, const std::string& kind, const std::string& title) {
-  std::string points, dots;
-  for (const Evaluation& it : trial.evaluations) {
-    points += (points.empty() ? "" : " ") + xy(plane.x(it.seconds), plane.y(it.accuracy));
-    dots += "<circle cx=\"" + fixed(plane.x(it.seconds), 1) + "\" cy=\"" + fixed(plane.y(it.accuracy), 1) +
-            "\" r=\"3\"><title>" + escaped(title) + ": " + fixed(100 * it.accuracy, 2) + " % after " +
-            fixed(it.seconds, 2) + " s</title></circle>";
+// From data to the picture. All that is drawn lies within it.
+class Plane {
+ public:
+  explicit Plane(const Extent& extent)
+      : heights_(extent.least, extent.most),
+        x_most_(std::max(extent.longest, 1e-9) * 1.03),
+        x_step_(axis_step(x_most_, 6)) {}
+
+  [[nodiscard]] std::string height(double accuracy) const { return fixed(units * heights_.y(accuracy), 1); }
+  [[nodiscard]] std::string point(const Evaluation& it) const {
+    return fixed(units * it.seconds / x_most_, 1) + " " + height(it.accuracy);
   }
-  return "<g class=\"" + kind + "\"><polyline points=\"" + points + "\"/>" + dots + "</g>";
+  [[nodiscard]] std::string y_labels() const {
+    std::string text = "<div class=\"up\">";
+    for (const double value : heights_.values()) {
+      const bool whole = std::abs(100 * value - std::round(100 * value)) < 1e-6;
+      text += "<span style=\"top:" + percent(heights_.y(value)) + "\">" + fixed(100 * value, whole ? 0 : 1) +
+              " %</span>";
+    }
+    return text + "</div>";
+  }
+  [[nodiscard]] std::string x_labels() const {
+    std::string text = "<div class=\"along\">";
+    const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(x_step_) + 1e-9)));
+    for (int i = 0; i * x_step_ <= x_most_; ++i) {
+      text += "<span style=\"left:" + percent(i * x_step_ / x_most_) + "\">" + fixed(i * x_step_, decimals) +
+              "</span>";
+    }
+    text += "</div><p class=\"axis\">seconds of training";
+    if (heights_.stretched()) text += "; upwards accuracy, the error on a logarithmic scale";
+    return text + "</p>";
+  }
+  [[nodiscard]] std::string grid() const {
+    std::string path;
+    for (const double value : heights_.values()) path += "M0 " + height(value) + "H" + fixed(units, 0);
+    return "<path class=\"grid\" d=\"" + path + "\"/>";
+  }
+
+ private:
+  const Heights heights_;
+  const double x_most_, x_step_;
+};
+
+// A dot is a line without length, so that it stays round when the page stretches the picture.
+std::string curve(const Plane& plane, const Trial& trial, const Entrant& entrant, const std::string& title) {
+  std::string path, dots;
+  for (const Evaluation& it : trial.evaluations) {
+    const std::string at = plane.point(it);
+    path += (path.empty() ? "M" : "L") + at;
+    dots += "<path class=\"dot\" d=\"M" + at + "h0\"><title>" + escaped(title) + ": " +
+            fixed(100 * it.accuracy, 2) + " % after " + fixed(it.seconds, 2) + " s</title></path>";
+  }
+  return "<g class=\"method\" " + style_of(entrant) + "><path class=\"line\" d=\"" + path + "\"/>" + dots +
+         "</g>";
+}
+
+std::string legend_item(const std::string& kind, const std::string& style, const std::string& text) {
+  return "<li><svg class=\"swatch " + kind + "\" " + style +
+         " viewBox=\"0 0 30 6\"><path class=\"line\" d=\"M0 3H30\"/></svg>" + escaped(text) + "</li>";
 }
 
 }  // namespace
@@ -112,7 +168,7 @@ double axis_step(double range, int most) {
 
 std::string escaped(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : shown_line(text)) {
     switch (c) {
       case '&':
         result += "&amp;";
@@ -133,71 +189,69 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string method_class(std::size_t entry) { return "m" + std::to_string(entry % method_classes); }
-
-std::string accuracy_chart(const Comparison& comparison) {
-  const Plane plane(comparison);
-  std::string faint, strong;
-  for (std::size_t i = 0; i < comparison.entries.size(); ++i) {
-    const Entry& entry = comparison.entries[i];
-    const std::size_t middle = median_trial(entry, comparison.target);
-    for (std::size_t r = 0; r < entry.trials.size(); ++r) {
-      const Trial& trial = entry.trials[r];
-      if (!trial.good() || trial.evaluations.empty()) continue;
-      const std::string kind = "curve " + method_class(i) + (entry.entrant.alone.empty() ? "" : " alone");
-      const std::string title = label(entry.entrant) + ", repeat " + std::to_string(r + 1);
-      (r == middle ? strong : faint) += curve(plane, trial, r == middle ? kind : kind + " faint", title);
-    }
+std::optional<std::size_t> drawn_repeat(const Comparison& comparison) {
+  std::optional<std::size_t> best;
+  std::ptrdiff_t most = 0;
+  for (std::size_t repeat = 0; repeat < comparison.repeats; ++repeat) {
+    const auto curves =
+        std::ranges::count_if(comparison.entries, [&](const Entry& it) { return has_curve(it, repeat); });
+    if (curves <= most) continue;
+    most = curves;
+    best = repeat;
   }
-  if (strong.empty()) return "";
-  std::string text =
-      "<svg viewBox=\"0 0 720 345\" role=\"img\" aria-label=\"accuracy against time\">" + plane.frame();
-  if (comparison.target > 0) {
-    const double y = plane.y(comparison.target);
-    text += line_from("mark", Plane::left, y, Plane::right, y);
-    text += text_at(Plane::right, y - 5, "end", "target");
-  }
-  // Every picture has the same plane, so it does not matter whose clip-path of this name is taken.
-  text += "<clipPath id=\"plane\"><rect x=\"" + fixed(Plane::left, 1) + "\" y=\"0\" width=\"" +
-          fixed(Plane::right - Plane::left + 6, 1) + "\" height=\"" + fixed(Plane::bottom, 1) +
-          "\"/></clipPath>";
-  return text + "<g clip-path=\"url(#plane)\">" + faint + strong + "</g></svg>\n";
+  return best;
 }
 
-std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ranking) {
-  constexpr double left = 190, right = 640, height = 26, top = 8;
-  double most = 100;
-  std::vector<const Row*> rows;
+std::string accuracy_chart(const Comparison& comparison) {
+  const auto repeat = drawn_repeat(comparison);
+  if (!repeat) return "";
+  const Plane plane(extent_of(comparison, *repeat));
+  const std::string seed = ", seed " + std::to_string(comparison.seed + *repeat);
+  std::string curves, legend;
+  for (const Entry& entry : comparison.entries) {
+    if (!has_curve(entry, *repeat)) continue;
+    curves += curve(plane, entry.trials[*repeat], entry.entrant, label(entry.entrant) + seed);
+    legend += legend_item("method", style_of(entry.entrant), label(entry.entrant));
+  }
+  std::string target;
+  if (comparison.target > 0) {
+    target = "<path class=\"mark line\" d=\"M0 " + plane.height(comparison.target) + "H" + fixed(units, 0) +
+             "\"/>";
+    legend += legend_item("mark", "", "target: " + fixed(100 * comparison.target, 1) + " %");
+  }
+  const std::string size = fixed(units, 0);
+  return "<div class=\"plot\" role=\"img\" aria-label=\"accuracy against time\">" + plane.y_labels() +
+         "<svg viewBox=\"0 0 " + size + " " + size + "\" preserveAspectRatio=\"none\">" + plane.grid() +
+         target + curves + "</svg>" + plane.x_labels() + "</div>\n<ul class=\"legend\">" + legend + "</ul>\n";
+}
+
+std::string ideal_chart(const std::vector<Row>& ranking) {
+  double most = 1;
+  for (const Row& row : ranking) {
+    if (row.percent_of_ideal) most = std::max(most, row.percent_of_ideal->most / 100);
+  }
+  const auto at = [&](double share) { return percent(share / most); };
+  std::string rows;
   for (const Row& row : ranking) {
     if (!row.percent_of_ideal) continue;
-    rows.push_back(&row);
-    most = std::max(most, row.percent_of_ideal->most);
+    const double least = row.percent_of_ideal->least / 100, highest = row.percent_of_ideal->most / 100;
+    rows += "<div class=\"name\">" + escaped(label(row.entrant)) + "</div><div class=\"track\" title=\"" +
+            fixed(100 * least, 1) + " to " + fixed(100 * highest, 1) +
+            " %\"><i class=\"bar method\" style=\"width:" + at(row.percent_of_ideal->median / 100) + ";" +
+            method_style(row.entrant) + "\"></i>";
+    // How far the runs lie apart.
+    if (highest > least)
+      rows += "<i class=\"range\" style=\"left:" + at(least) + ";width:" + at(highest - least) + "\"></i>";
+    rows += "<i class=\"full\" style=\"left:" + at(1) + "\"></i></div><div class=\"value\">" +
+            fixed(row.percent_of_ideal->median, 1) + " %</div>";
   }
   if (rows.empty()) return "";
-  const double bottom = top + height * static_cast<double>(rows.size());
-  const auto x = [&](double percent) { return left + (right - left) * percent / most; };
-  std::string text =
-      "<svg viewBox=\"0 0 720 " + fixed(bottom + 24, 0) + "\" role=\"img\" aria-label=\"percent of ideal\">";
-  for (int percent = 0; percent <= 100; percent += 25) {
-    text += line_from(percent == 100 ? "mark" : "grid", x(percent), top, x(percent), bottom);
-    text += text_at(x(percent), bottom + 18, "middle", std::to_string(percent) + " %");
+  std::string ticks;
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    ticks += "<span style=\"left:" + at(share) + "\">" + fixed(100 * share, 0) + " %</span>";
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double y = top + height * static_cast<double>(i);
-    const Spread& percent = *rows[i]->percent_of_ideal;
-    std::size_t entry = 0;
-    while (!(comparison.entries[entry].entrant == rows[i]->entrant)) ++entry;
-    text += text_at(left - 8, y + 17, "end", label(rows[i]->entrant));
-    text += "<rect class=\"bar " + method_class(entry) + "\" x=\"" + fixed(left, 1) + "\" y=\"" +
-            fixed(y + 4, 1) + "\" width=\"" + fixed(x(percent.median) - left, 1) + "\" height=\"" +
-            fixed(height - 8, 1) + "\" rx=\"2\"><title>" + fixed(percent.least, 1) + " to " +
-            fixed(percent.most, 1) + " %</title></rect>";
-    // How far the runs lie apart.
-    if (percent.most > percent.least)
-      text += line_from("range", x(percent.least), y + height / 2, x(percent.most), y + height / 2);
-    text += text_at(x(percent.most) + 8, y + 17, "start", fixed(percent.median, 1) + " %");
-  }
-  return text + "</svg>\n";
+  return "<div class=\"bars\">" + rows + "<div></div><div class=\"along\">" + ticks +
+         "</div><div></div></div>\n";
 }
 
 }  // namespace steelyard

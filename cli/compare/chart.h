@@ -1,7 +1,9 @@
-// The pictures of a comparison, as SVG to stand in a page. Colours and fonts are the page's: classes m0 to m9
-// for methods, axis, grid, mark and bar. Pure.
+// The pictures of a comparison, to stand in a page: lines are SVG, and all text is HTML beside them, so that
+// it keeps its size whatever the page's width, and no line runs through it. The page has the classes
+// (cli/compare/html.cpp). Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,20 +12,20 @@
 
 namespace steelyard {
 
-inline constexpr std::size_t method_classes = 10;
-std::string method_class(std::size_t entry);  // "m3"; more methods than classes share them
+// The repeat whose runs are drawn: all curves of a picture are of one seed. The first of those in which the
+// most methods have a curve; nothing if there is no curve.
+std::optional<std::size_t> drawn_repeat(const Comparison& comparison);
 
-// Accuracy of each evaluation against seconds of training, a line a run; the run that is the median of its
-// method, by its time to the target or to the end, is strong and the others are faint. Empty if nothing was
-// evaluated.
+// Accuracy of each evaluation against seconds of training, a line a method, all of one repeat, with what the
+// colours mean below. Empty if nothing was evaluated.
 std::string accuracy_chart(const Comparison& comparison);
 
 // A bar for each method that has a percentage of the ideal, in the order of `ranking`. Empty if none has.
-std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ranking);
+std::string ideal_chart(const std::vector<Row>& ranking);
 
 // Round steps for an axis: 1, 2 or 5 times a power of ten, so that at most `most` steps cover the range.
 double axis_step(double range, int most);
 
-std::string escaped(const std::string& text);  // as HTML and SVG have it
+std::string escaped(const std::string& text);  // as HTML and SVG have it, without control characters
 
 }  // namespace steelyard

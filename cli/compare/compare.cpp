@@ -15,9 +15,11 @@
 #include "cli/compare/table.h"
 #include "cli/input_file.h"
 #include "cli/output_file.h"
+#include "cli/progress_bar.h"
 #include "cli/run_directory.h"
 #include "cli/scenario_file.h"
 #include "cli/signals.h"
+#include "cli/terminal_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
 
@@ -124,7 +126,7 @@ void tell_progress(Contest& contest) {
   };
   contest.ended = [](const Trial& trial) {
     if (!trial.good()) {
-      std::fprintf(stderr, "failed: %s\n", trial.failure.c_str());
+      std::fprintf(stderr, "failed: %s\n", shown_line(trial.failure).c_str());
       return;
     }
     std::fprintf(stderr, "%.2f s, %.0f samples/s", trial.seconds, trial.samples_per_s());
@@ -181,11 +183,12 @@ int run_compare(const CompareCommand& command, const Extensions& extensions) {
                              [] { return "the runs that are done stay where they are"; }});
   std::vector<Comparison> done;
   const bool table = command.json != "-" && command.html != "-";
+  const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;
   for (Prepared& it : all) {
     compare(it, command, interrupted);
     done.push_back(it.comparison);
     if (table) {
-      std::printf("%s%s", done.size() > 1 ? "\n" : "", comparison_table(it.comparison).c_str());
+      std::printf("%s%s", done.size() > 1 ? "\n" : "", comparison_table(it.comparison, width).c_str());
       if (it.job) std::printf("  %s/compare.html shows it\n", it.comparison.directory.c_str());
       std::fflush(stdout);
     }

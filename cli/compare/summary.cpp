@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "core/stats.h"
 
@@ -75,6 +76,15 @@ Row summary(const Entry& entry, double target) {
   return row;
 }
 
+void find_behind(std::vector<Row>& rows) {
+  constexpr double rounding = 1e-9;
+  double best = 0;
+  for (const Row& row : rows) {
+    if (row.accuracy) best = std::max(best, row.accuracy->median);
+  }
+  for (Row& row : rows) row.behind = row.accuracy && row.accuracy->median < best - kept_accuracy - rounding;
+}
+
 }  // namespace
 
 const Evaluation* first_at(const Trial& trial, double target) {
@@ -97,13 +107,18 @@ std::vector<Row> summarise(const Comparison& comparison) {
     row.gain_on_alone = gain(alone, entry, comparison.target);
     rows.push_back(std::move(row));
   }
+  if (comparison.target <= 0) find_behind(rows);
   return rows;
 }
 
 std::vector<Row> ranked(std::vector<Row> rows, bool by_target) {
-  std::ranges::stable_sort(rows, {}, [&](const Row& row) {
+  const auto cost_of = [&](const Row& row) {
     if (by_target) return row.seconds_to_target ? row.seconds_to_target->median : never;
     return row.samples_per_s ? 1 / row.samples_per_s->median : never;
+  };
+  std::ranges::stable_sort(rows, {}, [&](const Row& row) {
+    const double cost = cost_of(row);
+    return std::tuple(cost == never, row.behind, cost);
   });
   return rows;
 }

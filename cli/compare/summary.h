@@ -7,6 +7,9 @@
 //
 // Who misses the target in some of its runs needs for ever in these, and so perhaps in the median: then there
 // is no number. Where there is one, such runs count in the median and do not widen the range.
+//
+// Without a target speed alone would make a method first that learns little: who ends more than a point of
+// accuracy below the best is `behind`, and comes after all who are not, however fast.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,8 @@ struct Spread {
   [[nodiscard]] double half_range() const { return (most - least) / 2; }
 };
 
+inline constexpr double kept_accuracy = 0.01;  // below the best, and still as good
+
 struct Row {
   Entrant entrant;
   std::size_t good = 0, failed = 0, reached = 0;  // runs: with a result, without, at the target
@@ -32,12 +37,14 @@ struct Row {
       accuracy;  // of those with a result
   std::optional<Spread> seconds_to_target, updates_to_target;
   std::optional<Spread> gain_on_equal, gain_on_alone;
+  bool behind = false;  // in accuracy, where no target says how much is enough
 };
 
 // In the order of the entries.
 std::vector<Row> summarise(const Comparison& comparison);
 
-// The soonest at the target first, or the fastest if there is no target; who has no such number comes last.
+// The soonest at the target first, or the fastest if there is no target; then who is behind, in the same
+// order; who has no such number comes last.
 std::vector<Row> ranked(std::vector<Row> rows, bool by_target);
 
 // The evaluation that reached the target; null if none did.

@@ -5,11 +5,14 @@
 #include <cstdio>
 
 #include "cli/compare/entrants.h"
+#include "cli/terminal_text.h"
 
 namespace steelyard {
 namespace {
 
-constexpr double as_soon = 0.01;  // closer times are called equal
+constexpr double as_soon = 0.01;           // closer times are called equal
+constexpr std::size_t behind_named = 4;    // of methods that learn less
+constexpr std::size_t longest_label = 32;  // columns of a method
 
 // With how far the runs lie apart: half of the range, in percent of the median.
 std::string with_spread(const std::optional<Spread>& value, int decimals) {
@@ -17,7 +20,8 @@ std::string with_spread(const std::optional<Spread>& value, int decimals) {
   std::string text = fixed(value->median, decimals);
   if (value->median <= 0 || value->most == value->least) return text;
   const double share = 100 * value->half_range() / value->median;
-  return text + " ±" + fixed(share, share < 1 ? 1 : 0) + "%";
+  const std::string apart = fixed(share, share < 1 ? 1 : 0);
+  return apart == "0.0" ? text : text + " ±" + apart + "%";
 }
 
 // The same of what is a percentage itself: half of the range, in points.
@@ -34,21 +38,34 @@ std::string time_to_target(const Row& row) {
   return text + " (" + std::to_string(row.reached) + "/" + std::to_string(row.good) + ")";
 }
 
-// In columns of a terminal, not in bytes.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 // The first column to the left, numbers to the right.
-std::string line(const std::vector<std::string>& texts, const std::vector<std::size_t>& widths) {
+std::string line(const std::vector<std::string>& texts, const std::vector<std::size_t>& widths,
+                 const std::vector<std::size_t>& chosen) {
   std::string text = "  ";
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string padding(widths[i] - width(texts[i]), ' ');
+  for (const std::size_t i : chosen) {
+    const std::string padding(widths[i] - columns_of(texts[i]), ' ');
     text += i == 0 ? texts[i] + padding : "  " + padding + texts[i];
   }
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
+}
+
+// Which of these columns stand beside each other, so that all fit: each part begins with the first.
+std::vector<std::vector<std::size_t>> parts_of(const std::vector<std::size_t>& columns,
+                                               const std::vector<std::size_t>& widths, std::size_t width) {
+  std::vector<std::vector<std::size_t>> parts{{columns.front()}};
+  const std::size_t first = 2 + widths[columns.front()];
+  std::size_t used = first;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    const std::size_t more = 2 + widths[columns[i]];
+    if (used + more > width && parts.back().size() > 1) {
+      parts.push_back({columns.front()});
+      used = first;
+    }
+    parts.back().push_back(columns[i]);
+    used += more;
+  }
+  return parts;
 }
 
 std::vector<std::string> part_of(const std::vector<std::string>& titles, bool upper) {
@@ -70,6 +87,24 @@ std::string times_as_fast(const Spread& gain) {
   const std::string least = fixed(gain.least, 2), most = fixed(gain.most, 2);
   if (least != most) text.append(" (").append(least).append(" to ").append(most).append(")");
   return text + " as fast as ";
+}
+
+// Of methods that are fast and learn less: that they are, and by how much.
+std::string behind_text(const std::vector<Row>& ranking, const std::vector<const Row*>& behind) {
+  if (behind.empty()) return "";
+  double best = 0;
+  for (const Row& row : ranking) {
+    if (row.accuracy) best = std::max(best, row.accuracy->median);
+  }
+  const auto percent = [](double share) { return fixed(100 * share, 2) + " %"; };
+  std::string text =
+      "; ranked behind all that keep the accuracy, more than a point below " + percent(best) + ":";
+  for (std::size_t i = 0; i < std::min(behind.size(), behind_named); ++i) {
+    text +=
+        (i == 0 ? " " : ", ") + label(behind[i]->entrant) + " with " + percent(behind[i]->accuracy->median);
+  }
+  const std::size_t more = behind.size() - std::min(behind.size(), behind_named);
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
 }  // namespace
@@ -119,6 +154,14 @@ std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
           with_points(accuracy, 2) + (accuracy ? " %" : "")};
 }
 
+std::vector<std::size_t> used_columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> columns{0};
+  for (std::size_t i = 1; !rows.empty() && i < rows.front().size(); ++i) {
+    if (std::ranges::any_of(rows, [&](const auto& texts) { return texts[i] != "-"; })) columns.push_back(i);
+  }
+  return columns;
+}
+
 std::string verdict_line(const Comparison& comparison, const std::vector<Row>& ranking) {
   const bool timed = comparison.target > 0;
   const auto number = [&](const Row& row) -> std::optional<double> {
@@ -126,44 +169,58 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
     return row.samples_per_s ? std::optional(1 / row.samples_per_s->median) : std::nullopt;
   };
   // The device alone is no method: it is what the methods have to beat.
-  std::vector<const Row*> methods;
+  std::vector<const Row*> methods, behind;
   for (const Row& row : ranking) {
-    if (row.entrant.alone.empty() && number(row)) methods.push_back(&row);
+    if (row.entrant.alone.empty() && number(row)) (row.behind ? behind : methods).push_back(&row);
   }
-  if (methods.size() < 2) return "";
+  if (methods.empty() || methods.size() + behind.size() < 2) return "";
   const Row& first = *methods.front();
   std::string text = label(first.entrant) + " is first";
   if (first.gain_on_equal && first.entrant != equal_bsp)
     text += ", " + times_as_fast(*first.gain_on_equal) + "equal bsp";
   if (first.gain_on_alone) text += ", " + times_as_fast(*first.gain_on_alone) + "the best device alone";
-  const double lead = *number(*methods[1]) / *number(first);
-  text += "; " + label(methods[1]->entrant) +
-          (lead < 1 + as_soon ? " is as fast within 1 %"
-                              : " takes " + fixed(100 * (lead - 1), lead < 1.1 ? 1 : 0) + " % longer");
-  return text;
+  if (methods.size() > 1) {
+    const double lead = *number(*methods[1]) / *number(first);
+    text += "; " + label(methods[1]->entrant) +
+            (lead < 1 + as_soon ? " is as fast within 1 %"
+                                : " takes " + fixed(100 * (lead - 1), lead < 1.1 ? 1 : 0) + " % longer");
+  }
+  return text + behind_text(ranking, behind);
 }
 
-std::string comparison_table(const Comparison& comparison) {
+std::string comparison_table(const Comparison& comparison, std::size_t width) {
   const std::vector<Row> ranking = ranked(summarise(comparison), comparison.target > 0);
   const std::vector<std::string> titles = column_titles(comparison);
-  std::vector<std::vector<std::string>> lines{part_of(titles, true), part_of(titles, false)};
+  std::vector<std::vector<std::string>> lines;
   for (const Row& row : ranking) {
     // What an interruption left without a run is not there.
-    if (row.good + row.failed > 0) lines.push_back(cells(comparison, row));
+    if (row.good + row.failed == 0) continue;
+    lines.push_back(cells(comparison, row));
+    lines.back().front() = shown_line(lines.back().front(), longest_label);
   }
+  const std::vector<std::size_t> columns = used_columns(lines);
+  lines.insert(lines.begin(), {part_of(titles, true), part_of(titles, false)});
   std::vector<std::size_t> widths(titles.size(), 0);
   for (const auto& texts : lines) {
-    for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], width(texts[i]));
+    for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], columns_of(texts[i]));
   }
-  std::string text = headline(comparison) + "\n";
-  for (const auto& texts : lines) text += line(texts, widths);
+  const auto sentence = [&](const std::string& text, std::size_t indent) {
+    return wrapped(shown_line(text), width, indent) + "\n";
+  };
+  std::string text = sentence(headline(comparison), 4);
+  const auto parts = parts_of(columns, widths, width);
+  for (const auto& part : parts) {
+    if (&part != &parts.front()) text += "\n";
+    for (const auto& texts : lines) text += line(texts, widths, part);
+  }
   for (const Row& row : ranking) {
     if (row.failed == 0) continue;
-    text += "  " + label(row.entrant) + " failed in " + std::to_string(row.failed) + " of " +
-            std::to_string(row.good + row.failed) + " runs: " + row.failure + "\n";
+    text += sentence("  " + label(row.entrant) + " failed in " + std::to_string(row.failed) + " of " +
+                         std::to_string(row.good + row.failed) + " runs: " + row.failure,
+                     4);
   }
   const std::string verdict = verdict_line(comparison, ranking);
-  return verdict.empty() ? text : text + "  " + verdict + "\n";
+  return verdict.empty() ? text : text + sentence("  " + verdict, 4);
 }
 
 }  // namespace steelyard

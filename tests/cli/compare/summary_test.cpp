@@ -63,5 +63,32 @@ TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
   EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->median, 2.5) << "4, 2.5 and 1.33";
 }
 
+// Fast, and of no use: 44 % where others have 90.
+TEST(CompareSummary, WhoLearnsLittleComesAfterWhoLearns) {
+  Comparison comparison = made_comparison();
+  comparison.target = 0;
+  for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.44;
+  const auto order = [&] {
+    std::string text;
+    for (const Row& row : ranked(summarise(comparison), comparison.target > 0))
+      text += label(row.entrant) + ", ";
+    return text;
+  };
+  EXPECT_EQ(order(), "lb-bsp bsp, fast alone, equal bsp, equal asp, ");
+  for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.89;
+  EXPECT_EQ(order(), "equal asp, lb-bsp bsp, fast alone, equal bsp, ") << "a point is not more than a point";
+  for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.889;
+  EXPECT_EQ(order(), "lb-bsp bsp, fast alone, equal bsp, equal asp, ");
+  comparison.entries[1].trials = {failed_trial("it broke")};
+  EXPECT_EQ(order(), "fast alone, equal bsp, equal asp, lb-bsp bsp, ") << "who has no result comes last";
+  comparison.target = 0.8;
+  EXPECT_EQ(order(), "equal asp, fast alone, equal bsp, lb-bsp bsp, ") << "a target says what is enough";
+  comparison.target = 0;
+  for (Entry& entry : comparison.entries) {
+    for (Trial& trial : entry.trials) trial.accuracy = -1;
+  }
+  EXPECT_EQ(order(), "equal asp, fast alone, equal bsp, lb-bsp bsp, ") << "nothing was trained";
+}
+
 }  // namespace
 }  // namespace steelyard

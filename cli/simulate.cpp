@@ -7,6 +7,7 @@
 #include "cli/output_file.h"
 #include "cli/scenario_file.h"
 #include "cli/staleness_text.h"
+#include "cli/terminal_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
@@ -14,8 +15,9 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t evaluations_shown = 10;  // the last ones
-constexpr std::size_t shares_shown = 16;       // more workers than that are told by count
+constexpr std::size_t evaluations_shown = 10;      // the last ones
+constexpr std::size_t shares_shown = 16;           // more workers than that are told by count
+constexpr std::size_t width = 80, values_at = 22;  // columns
 
 template <class... Values>
 std::string print(const char* format, Values... values) {
@@ -56,15 +58,16 @@ std::string training_text(const sim::Result& result) {
   if (skipped > 0) text += print("  (%zu evaluations before these)\n", skipped);
   for (std::size_t i = skipped; i < count; ++i) {
     const sim::Evaluation& it = result.evaluations[i];
-    text += print("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f\n",
-                  i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
+    const std::string line = print("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
+                                   i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
+    text += wrapped(line, width, values_at) + "\n";
   }
   return text;
 }
 
 std::string late_text(const sim::Result& result) {
   const std::string late = staleness_text(result.staleness);
-  return late.empty() ? "" : "  staleness           " + late + "\n";
+  return late.empty() ? "" : wrapped("  staleness           " + late, width, values_at) + "\n";
 }
 
 }  // namespace
@@ -72,23 +75,31 @@ std::string late_text(const sim::Result& result) {
 std::string simulation_summary(const sim::Result& result) {
   const sim::RoundResult& last = result.last_full();
   const std::size_t tenth = std::min<std::size_t>(10, result.rounds.size()) - 1;
+  const auto row = [](const std::string& text) { return wrapped(text, width, values_at) + "\n"; };
   return print("%s under %s, %s, seed %llu\n", result.scenario.c_str(), result.policy.c_str(),
                result.sync.c_str(), static_cast<unsigned long long>(result.seed)) +
          print("  rounds              %zu\n", result.rounds.size()) +
          print("  seconds             %.3f\n", result.total_s()) +
          print("  samples per second  %.1f\n", result.samples_per_s()) +
          print("  percent of ideal    %.1f   (ideal: %.3f s)\n", result.percent_of_ideal(), result.ideal_s) +
-         print("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f in the last\n",
-               result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se) +
+         row(print("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f at last",
+                   result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +
          print("  round               %.2f ms at first, %.2f ms at last\n", result.rounds.front().round_ms,
                last.round_ms) +
-         "  final shares        " + shares_text(last) + "\n" + late_text(result) + training_text(result);
+         row("  final shares        " + shares_text(last)) + late_text(result) + training_text(result);
+}
+
+void tell_notes(const sim::Scenario& scenario) {
+  for (const std::string& note : sim::notes_on(scenario)) {
+    std::fprintf(stderr, "steelyard: %s: %s\n", scenario.name.c_str(), shown_line(note).c_str());
+  }
 }
 
 int run_simulate(const SimulateCommand& command, const Extensions& extensions) {
   sim::Scenario scenario = read_scenario(command.scenario_file, extensions);
   choose(scenario, command);
   check_output("--json", command.json);
+  tell_notes(scenario);
   const sim::Result result = sim::simulate(scenario);
   if (command.json != "-") std::fputs(simulation_summary(result).c_str(), stdout);
   if (!command.json.empty()) write_output("--json", command.json, sim::to_json(result));

@@ -6,6 +6,7 @@
 #include "cli/command_line.h"
 #include "cli/run.h"
 #include "sim/result.h"
+#include "sim/scenario.h"
 
 namespace steelyard {
 
@@ -13,7 +14,10 @@ namespace steelyard {
 // file that cannot be written.
 int run_simulate(const SimulateCommand& command, const Extensions& extensions);
 
-// What simulate prints.
+// Says on standard error what is simulated otherwise than it is written.
+void tell_notes(const sim::Scenario& scenario);
+
+// What simulate prints: no line of it is wider than 80 columns, unless a name is.
 std::string simulation_summary(const sim::Result& result);
 
 }  // namespace steelyard

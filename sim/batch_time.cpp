@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "balancing/cost/cubic.h"
 #include "core/check.h"
 #include "core/stats.h"
 
@@ -50,6 +51,13 @@ double polynomial(std::span<const double> coefficients, double x) {
   double value = 0;
   for (std::size_t power = coefficients.size(); power-- > 0;) value = value * x + coefficients[power];
   return value;
+}
+
+double held_polynomial(std::span<const double> coefficients, double x) {
+  balancing::Cubic cubic;
+  if (coefficients.size() > cubic.terms.size()) return polynomial(coefficients, x);
+  std::ranges::copy(coefficients, cubic.terms.begin());
+  return cubic(x);
 }
 
 std::vector<MeasuredTime> as_curve(std::vector<MeasuredTime> measured) {

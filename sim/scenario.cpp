@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/error.h"
@@ -31,6 +33,31 @@ void check_curve(const Scenario& scenario, const Device& device) {
     }
     before = ms;
   }
+  // Held from there on it would take the same time for any batch, which nobody means.
+  if (device.measured.empty() && polynomial(device.time_ms, 2) < polynomial(device.time_ms, 1)) {
+    refuse(scenario, "worker '" + device.name +
+                         "': time_ms decreases from the first sample on; give a polynomial, low order first, "
+                         "that grows with the batch");
+  }
+}
+
+// The last batch before the polynomial falls; nothing if it does not up to `most`.
+std::optional<std::uint64_t> peak_of(const std::vector<double>& time_ms, std::uint64_t most) {
+  const auto falls_at = [&](std::uint64_t batch) {
+    return polynomial(time_ms, static_cast<double>(batch + 1)) <
+           polynomial(time_ms, static_cast<double>(batch));
+  };
+  const std::uint64_t stride = std::max<std::uint64_t>(1, most / tried_batches);
+  for (std::uint64_t batch = 1; batch < most; batch += stride) {
+    if (!falls_at(batch)) continue;
+    while (batch > 1 && falls_at(batch - 1)) --batch;
+    return batch;
+  }
+  return std::nullopt;
+}
+
+bool same_curve(const Device& a, const Device& b) {
+  return a.time_ms == b.time_ms && a.measured == b.measured;
 }
 
 void check_event(const Scenario& scenario, const Event& event) {
@@ -123,9 +150,7 @@ void check_scenario(const Scenario& scenario) {
   const Device* before = nullptr;
   for (const Device& device : scenario.workers) {
     // One curve is often that of thousands.
-    const bool same =
-        before != nullptr && device.time_ms == before->time_ms && device.measured == before->measured;
-    if (!same) check_curve(scenario, device);
+    if (before == nullptr || !same_curve(device, *before)) check_curve(scenario, device);
     before = &device;
   }
   std::set<std::string> names;
@@ -142,6 +167,27 @@ void check_scenario(const Scenario& scenario) {
     refuse(scenario, "every worker joins later; at least one must be there in round 0");
   }
   if (scenario.target_accuracy == 0) check_somebody_is_there(scenario);
+}
+
+std::vector<std::string> notes_on(const Scenario& scenario) {
+  std::vector<std::string> notes;
+  const Device* before = nullptr;
+  for (const Device& device : scenario.workers) {
+    const bool told =
+        before != nullptr && same_curve(device, *before) && device.max_batch == before->max_batch;
+    before = &device;
+    if (told || !device.measured.empty()) continue;
+    const std::uint64_t most =
+        device.max_batch == 0 ? scenario.global_batch : std::min(device.max_batch, scenario.global_batch);
+    if (const auto peak = peak_of(device.time_ms, most)) {
+      char text[128];
+      std::snprintf(text, sizeof text,
+                    "': time_ms falls beyond a batch of %llu: larger ones take %.2f ms like it",
+                    static_cast<unsigned long long>(*peak), device.own_ms(static_cast<double>(*peak)));
+      notes.push_back("worker '" + device.name + text);
+    }
+  }
+  return notes;
 }
 
 }  // namespace steelyard::sim

@@ -21,7 +21,7 @@ namespace steelyard::sim {
 struct Device {
   std::string name;
   std::string kind = "cpu";     // or "gpu"
-  std::vector<double> time_ms;  // polynomial in the batch size, low order first; positive and not decreasing
+  std::vector<double> time_ms;  // polynomial in the batch size, low order first; held where a cubic falls
   std::uint64_t max_batch = 0;  // positions that fit its memory in one piece; 0: no limit
   double noise = 0;             // relative standard deviation of one compute time
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
@@ -31,7 +31,7 @@ struct Device {
 
   // For a batch when nothing disturbs it; 0 samples take none.
   [[nodiscard]] double own_ms(double samples) const {
-    return measured.empty() ? polynomial(time_ms, samples) : on_curve(measured, samples);
+    return measured.empty() ? held_polynomial(time_ms, samples) : on_curve(measured, samples);
   }
 };
 
@@ -62,7 +62,12 @@ struct Scenario {
 std::uint64_t count_rounds(const Scenario& scenario);
 
 // Throws Failure (configuration) for what cannot be simulated: no worker, nothing that ends it, a curve that
-// is not positive or decreases, a sync mode that does not exist, nobody there in some round.
+// is not positive or decreases from the first sample on, a sync mode that does not exist, nobody there in
+// some round.
 void check_scenario(const Scenario& scenario);
+
+// What is simulated otherwise than it is written, a line each for people: curves that fall within the batches
+// that their workers may get.
+std::vector<std::string> notes_on(const Scenario& scenario);
 
 }  // namespace steelyard::sim

@@ -19,6 +19,7 @@
 #include "cli/run_directory.h"
 #include "cli/scenario_file.h"
 #include "cli/signals.h"
+#include "cli/simulate.h"
 #include "cli/terminal_text.h"
 #include "core/error.h"
 #include "sim/simulation.h"
@@ -54,6 +55,7 @@ Prepared prepare_scenario(const CompareCommand& command, const std::string& file
                                        " does not train, and so comes to no accuracy: leave it out, or give "
                                        "train = true in [job] (steelyard help scenario)");
   }
+  tell_notes(*it.scenario);
   it.comparison.kind = "scenario";
   it.comparison.name = it.scenario->name;
   it.comparison.seed = command.seed.value_or(it.scenario->seed);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/terminal_text.h"
 #include "core/check.h"
 #include "core/stats.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr double noisy = 0.1;  // a spread above this is worth a word
 constexpr int digits = 4;      // of times: more would be pretence
+constexpr std::size_t width = 80;
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -96,8 +98,9 @@ ProfileLine profile_line(const std::vector<ProfilePoint>& points) {
 
 std::string profile_table(const Profile& profile) {
   const bool many = !profile.together.empty();
-  std::string text = profile.model + " on " + profile.data + ", " + profile.device + ", " + profile.name +
-                     ": median of " + std::to_string(profile.repeats) + "\n";
+  const std::string head = profile.model + " on " + profile.data + ", " + profile.device + ", " +
+                           profile.name + ": median of " + std::to_string(profile.repeats);
+  std::string text = wrapped(shown_line(head), width, 2) + "\n";
   text += "          alone                         ";
   text += many ? formatted("each of %u together\n", profile.workers) : "\n";
   text += " samples        ms  samples/s  spread";
@@ -121,10 +124,11 @@ std::string profile_table(const Profile& profile) {
   text += line_text("alone", profile_line(profile.alone));
   if (many) text += line_text("together", profile_line(profile.together));
   if (worst > noisy) {
-    text += formatted(
+    const std::string advice = formatted(
         "The times are noisy: half of the measurements of a size lay within %.0f %%. Let nothing else run "
-        "here, or raise --repeats.\n",
+        "here, or raise --repeats.",
         100 * worst);
+    text += wrapped(advice, width, 0) + "\n";
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/cli/process_run.h"
 #include "tests/cli/two_to_one.h"
@@ -31,7 +32,34 @@ TEST(SimulateText, TheSummaryNamesWhatCounts) {
                     HasSubstr("final shares        60+60")));
 }
 
+TEST(SimulateText, NoLineIsWiderThanATerminal) {
+  sim::Result result = made_result("equal", 60);
+  for (sim::RoundResult& round : result.rounds) {
+    round.shares.assign(50'000, 123);
+    round.compute_ms.assign(50'000, 1234.5678);
+    round.se = 11.942;
+  }
+  result.staleness.assign(staleness_places, 1000);
+  result.trained = true;
+  result.evaluations.assign(12, {100'000, 123'456.789, 1, 12.3456, 100'000});
+  std::istringstream summary(simulation_summary(result));
+  for (std::string line; std::getline(summary, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
 class ProcessSimulate : public ProcessTest {};
+
+TEST_F(ProcessSimulate, SaysWhereATimeIsHeld) {
+  std::string text = two_to_one;
+  text.replace(text.find("time_ms = ["),
+               text.find(']', text.find("time_ms = [")) - text.find("time_ms = [") + 1,
+               "time_ms = [5, 1, -0.0065]");
+  const std::string scenario = write("falls.toml", text);
+  EXPECT_EQ(run({"simulate", scenario}), 0) << said_;
+  EXPECT_THAT(
+      said_,
+      HasSubstr("steelyard: falls: worker 'quick': time_ms falls beyond a batch of 77: larger ones take "
+                "43.46 ms like it"));
+}
 
 TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
   const std::string scenario = write("two.toml", two_to_one);

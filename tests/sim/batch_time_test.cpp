@@ -13,6 +13,21 @@ TEST(BatchTime, PolynomialsHaveTheirLowestTermFirst) {
   EXPECT_DOUBLE_EQ(polynomial({}, 2), 0);
 }
 
+// 3 x^2 - x^3 has its peak at 2 and is as high again nowhere; x^3 - 6 x^2 + 9 x has one at 1 and is there
+// again at 4.
+TEST(BatchTime, WhereACubicFallsItIsHeld) {
+  EXPECT_EQ(held_polynomial(std::vector{0.0, 0.0, 3.0, -1.0}, 1), 2);
+  EXPECT_EQ(held_polynomial(std::vector{0.0, 0.0, 3.0, -1.0}, 10), 4);
+  const std::vector<double> dip{0, 9, -6, 1};
+  EXPECT_EQ(held_polynomial(dip, 0.5), polynomial(dip, 0.5));
+  EXPECT_EQ(held_polynomial(dip, 3), 4);
+  EXPECT_EQ(held_polynomial(dip, 5), 20);
+  EXPECT_EQ(held_polynomial(std::vector{2.5}, 7), 2.5);
+  EXPECT_EQ(held_polynomial(std::vector{1.0, 0.25}, 7), 2.75);
+  const std::vector<double> fourth{0, 1, 0, 0, -1};
+  EXPECT_EQ(held_polynomial(fourth, 3), polynomial(fourth, 3));
+}
+
 TEST(BatchTime, ACurveIsInOrderWithTheMedianOfEachBatch) {
   EXPECT_THAT(as_curve({{64, 9}, {32, 5}, {32, 50}, {32, 6}, {1, 2}}),
               ElementsAre(MeasuredTime{1, 2}, MeasuredTime{32, 6}, MeasuredTime{64, 9}));

@@ -11,6 +11,7 @@
 namespace steelyard::sim {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Scenarios, RoundsFollowFromEpochsAndRounds) {
@@ -44,7 +45,10 @@ TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
               HasSubstr("'ssp' does not exist; choose one of bsp"));
   EXPECT_THAT(trouble([](Scenario& it) { it.rounds = 0; }), HasSubstr("rounds"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[1].time_ms = {5, -0.1}; }), HasSubstr("worker 'b'"));
-  EXPECT_THAT(trouble([](Scenario& it) { it.workers[0].time_ms = {5, 1, -0.006}; }), HasSubstr("decrease"));
+  EXPECT_THAT(trouble([](Scenario& it) {
+                it.workers[0].time_ms = {5, 1, 0, 0, -1e-5};
+              }),
+              HasSubstr("decrease"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[0].time_ms = {0}; }), HasSubstr("positive"));
   EXPECT_THAT(trouble([](Scenario& it) {
                 for (const std::size_t worker : {0, 1}) {
@@ -64,6 +68,26 @@ std::string both_killed(Round a_back, Round b_back, const std::string& sync = "b
     it.events = {on(0, 3, a_back), on(1, 5, b_back)};
     for (Event& event : it.events) event.kill = true;
   });
+}
+
+// As cubics do that were fitted to smaller batches; told where a worker may get such a batch.
+TEST(Scenarios, ACubicThatFallsIsHeldFromItsPeakOn) {
+  Scenario scenario =
+      made(100, {{5, 1, -0.0065}, {5, 1}, {5, 1, -0.0065}, {5, 1, -0.0065}, {9, 1, 0, -1.1e-4}});
+  check_scenario(scenario);
+  const Device& falls = scenario.workers[0];
+  EXPECT_DOUBLE_EQ(falls.own_ms(20), 22.4);
+  EXPECT_DOUBLE_EQ(falls.own_ms(100), falls.own_ms(1 / 0.013));
+  EXPECT_DOUBLE_EQ(falls.own_ms(90), falls.own_ms(100));
+  EXPECT_THAT(
+      notes_on(scenario),
+      ElementsAre("worker 'a': time_ms falls beyond a batch of 77: larger ones take 43.46 ms like it",
+                  "worker 'c': time_ms falls beyond a batch of 77: larger ones take 43.46 ms like it",
+                  "worker 'e': time_ms falls beyond a batch of 55: larger ones take 45.70 ms like it"));
+  scenario.workers[0].max_batch = 77;
+  scenario.workers[2].max_batch = 60;
+  scenario.workers[3].max_batch = 60;
+  EXPECT_THAT(notes_on(scenario), ElementsAre(HasSubstr("worker 'e'")));
 }
 
 TEST(Scenarios, WhereNobodyIsThereNobodyComesBack) {

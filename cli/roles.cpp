@@ -48,7 +48,7 @@ int verdict(const char* role, const Ending& ending, const std::string& scheduler
 std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet) {
   if (quiet) return [](const std::string&) {};
   return [before = std::string("steelyard ") + role + " '" + name + "': "](const std::string& line) {
-    std::fprintf(stderr, "%s%s\n", before.c_str(), line.c_str());
+    std::fprintf(stderr, "%s%s\n", before.c_str(), shown_line(line).c_str());
   };
 }
 

@@ -13,6 +13,7 @@
 #include "cli/recorder.h"
 #include "cli/roles.h"
 #include "cli/signals.h"
+#include "cli/terminal_text.h"
 #include "core/error.h"
 #include "scheduler/scheduler.h"
 #include "server/keeper.h"
@@ -33,7 +34,8 @@ std::string checkpoint_for(const SchedulerCommand& command, const RunDirectory& 
   if (!command.resume_from.empty() || !command.resume) return command.resume_from;
   std::vector<std::string> warnings;
   std::string path = newest_checkpoint(run.checkpoints(), &warnings);
-  for (const std::string& warning : warnings) std::fprintf(stderr, "steelyard: %s\n", warning.c_str());
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "steelyard: %s\n", shown_line(warning).c_str());
   return path;
 }
 
@@ -42,7 +44,7 @@ Snapshot beginning(const std::string& checkpoint, const Job& job, const Prepared
   const SampleSource source = sample_source(job, prepared.data);
   if (checkpoint.empty()) return fresh_beginning(job, source, prepared.model);
   for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
-    std::fprintf(stderr, "steelyard: %s\n", note.c_str());
+    std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
   }
   Snapshot snapshot = resumed_beginning(checkpoint, job, source);
   std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", checkpoint.c_str(),

@@ -28,7 +28,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},
-    {"cli/children.cpp", "tests/cli/process_train_test.cpp: whole processes"},
     {"cli/command_line.cpp", "tests/cli/process_input_test.cpp: what people type"},
     {"cli/compare/result.cpp", "tests/cli/compare/entrants_test.cpp: labels"},
     {"cli/compare/scenario.cpp", "tests/cli/compare/compare_test.cpp: scenarios through the binary"},

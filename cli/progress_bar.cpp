@@ -194,7 +194,8 @@ void ProgressBar::draw() {
 // The note takes the place of the progress line, which is drawn again below it.
 void ProgressBar::note(const std::string& text) {
   if (on_line_) out_ << "\r\033[K";
-  out_ << shown_line(text) << std::endl;
+  if (style_.file >= 0) style_.width = terminal_width(style_.file);
+  out_ << (style_.terminal ? wrapped(shown_line(text), style_.width, 2) : shown_line(text)) << std::endl;
   if (on_line_) draw();
 }
 

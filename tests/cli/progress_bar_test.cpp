@@ -188,6 +188,17 @@ TEST(ProgressBar, NotesCannotDoAnythingButBeRead) {
   EXPECT_EQ(lines_in(out.str()), 1);
 }
 
+TEST(ProgressBar, LongNotesAreWrappedOnATerminalOnly) {
+  const std::string note =
+      "waiting for 2 shards and 3 workers at ipc:///tmp/steelyard-sockets-LFZ92r/scheduler";
+  std::ostringstream terminal, log;
+  ProgressBar(terminal, {true, false, 50}).note(note);
+  ProgressBar(log, {false, false, 50}).note(note);
+  EXPECT_EQ(terminal.str(),
+            "waiting for 2 shards and 3 workers at\n  ipc:///tmp/steelyard-sockets-LFZ92r/scheduler\n");
+  EXPECT_EQ(log.str(), note + "\n");
+}
+
 TEST(ProgressBar, NothingShownNothingLeft) {
   std::ostringstream out;
   ProgressBar bar(out, {true, false, 80});

@@ -41,8 +41,8 @@ class Heights {
       choose_round_values();
     } else {
       const double step = axis_step(std::max(most - least, 0.01), 7);
-      low_ = std::floor(least / step + 1e-9) * step;
-      high_ = std::max(std::ceil(most / step - 1e-9), low_ / step + 1) * step;
+      low_ = std::min(std::floor(least / step + 1e-9) * step, 1 - step);
+      high_ = std::max(std::ceil(most / step - 1e-9) * step, low_ + step);
       for (int i = 0; i <= std::lround((high_ - low_) / step); ++i) values_.push_back(low_ + i * step);
     }
   }

@@ -33,7 +33,7 @@ h1, p, li { overflow-wrap: anywhere; }
 .plot svg { width: 100%; height: 100%; overflow: visible; border-bottom: 1px solid var(--soft); }
 .plot .along, .plot .axis { grid-column: 2; } .plot .axis { text-align: right; max-width: none; }
 .up, .along, .axis { color: var(--soft); font-size: 13px; } .up, .along { position: relative; }
-.up span { position: absolute; right: .6rem; transform: translateY(-50%); }
+.up span { position: absolute; right: .6rem; transform: translateY(-50%); white-space: nowrap; }
 .along span { position: absolute; top: .2rem; transform: translateX(-50%); white-space: nowrap; }
 svg path { fill: none; vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--line); } .line { stroke: var(--c); stroke-width: 2.2; stroke-dasharray: var(--dash); }

@@ -6,6 +6,7 @@
 
 #include <regex>
 
+#include "cli/compare/table.h"
 #include "tests/cli/compare/made.h"
 
 namespace steelyard {
@@ -52,6 +53,21 @@ TEST(CompareChart, NothingIsDrawnOutside) {
     }
     EXPECT_GT(points, 20U);
     EXPECT_THAT(chart, AllOf(Not(HasSubstr("clip")), Not(HasSubstr("nan")), Not(HasSubstr("top:-"))));
+  }
+}
+
+TEST(CompareChart, NoAxisGoesBeyondAllRight) {
+  for (const double accuracy : {0.0, 0.5, 1.0}) {
+    Comparison comparison = made_comparison();
+    comparison.target = 0;
+    for (Entry& entry : comparison.entries) {
+      for (Trial& trial : entry.trials) {
+        for (Evaluation& it : trial.evaluations) it.accuracy = accuracy;
+      }
+    }
+    const std::string chart = accuracy_chart(comparison);
+    EXPECT_THAT(chart, AllOf(HasSubstr(fixed(100 * accuracy, 0) + " %"), Not(HasSubstr(">100.")),
+                             Not(HasSubstr(">-"))));
   }
 }
 

@@ -107,7 +107,7 @@ void Scheduler::proceed(Time now, Outbox& out) {
   const bool over = course_.over(trained_seconds(now));
   const bool evaluates = job_.evaluate_every > 0 && job_.test_samples > 0 && !evaluated_last_;
   if (evaluates && (evaluation_due_ || over)) return begin_evaluation(now, out);
-  if (over) return end(Outcome::finished, works_.empty() ? "nothing was left to do" : "", out);
+  if (over) return end(Outcome::finished, last_done_ == Time{} ? "nothing was left to do" : "", out);
   begin_round(now, out);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <tuple>
 
@@ -47,30 +48,6 @@ std::vector<TensorName> optimizer_names(const Layout& layout, std::size_t slots)
 }
 
 // ---- writing
-
-FileSeal write_file(const std::string& path, const std::string& text,
-                    std::span<const std::vector<float>> values = {}) {
-  std::uint64_t bytes = text.size();
-  for (const auto& block : values) bytes += block.size() * sizeof(float);
-  DurableFile file(path, bytes);
-  file.write(std::as_bytes(std::span(text)));
-  for (const auto& block : values) file.write(std::as_bytes(std::span(block)));
-  return file.finish();
-}
-
-// The tensors of a layout lie in order and without gaps, so a flat buffer is a file's values as it stands.
-void write_files(const std::string& path, const Snapshot& s) {
-  const TensorTexts texts{{"steelyard.version", std::to_string(s.progress.version)}};
-  const TensorTexts steps{{"steelyard.steps", std::to_string(s.steps)}};
-  Manifest manifest{s.progress, s.seed, s.fingerprint, s.steps, s.state.size(), s.layout, s.source, {}};
-  manifest.files[model_file] = write_file(
-      path + "/" + model_file, safetensors_header(model_names(s.layout), texts), std::span(&s.parameters, 1));
-  manifest.files[optimizer_file] =
-      write_file(path + "/" + optimizer_file,
-                 safetensors_header(optimizer_names(s.layout, s.state.size()), steps), s.state);
-  write_file(path + "/" + manifest_file, manifest_text(manifest));
-  sync_directory(path);
-}
 
 // A fresh directory of a name that nobody takes for a checkpoint.
 std::string temporary_directory(const std::string& beside) {
@@ -180,37 +157,117 @@ void warn(std::vector<std::string>* warnings, const std::string& text) {
   if (warnings != nullptr) warnings->push_back(text);
 }
 
-std::string megabytes(const Snapshot& s) {
-  const std::uint64_t bytes = (1 + s.state.size()) * s.parameters.size() * sizeof(float);
-  return std::to_string(bytes / 1'000'000 + 1) + " MB";
+// The tensors of a layout lie in order and without gaps, so a flat buffer is a file's values as it stands.
+class CheckpointWriter final : public CheckpointSink {
+ public:
+  CheckpointWriter(std::string dir, const Snapshot& about, std::size_t state_slots);
+  ~CheckpointWriter() override;
+
+  void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) override;
+  std::string finish(std::uint64_t steps) override;
+
+ private:
+  struct Values {
+    Values(const std::string& path, const std::string& text, std::uint64_t floats)
+        : header(text.size()), file(path, header + floats * sizeof(float)) {
+      file.write(std::as_bytes(std::span(text)));
+    }
+    const std::uint64_t header;  // bytes before the values
+    DurableFile file;
+  };
+  void begin();
+  [[noreturn]] void fail(const std::exception& why) const;
+
+  const std::string dir_;
+  Snapshot about_;  // without values
+  const std::size_t slots_;
+  const std::string path_;
+  std::string made_;  // the directory, until it has its name
+  std::optional<Values> model_, optimizer_;
+};
+
+CheckpointWriter::CheckpointWriter(std::string dir, const Snapshot& about, std::size_t state_slots)
+    : dir_(std::move(dir)),
+      about_{about.progress, about.seed, about.fingerprint, about.layout, {}, {}, 0, about.source},
+      slots_(state_slots),
+      path_(dir_ + "/" + std::to_string(about.progress.version)) {
+  try {
+    begin();
+  } catch (const std::exception& e) {  // Failure of our own, or filesystem_error
+    std::error_code ignored;           // the first error is the one to tell
+    if (!made_.empty()) fs::remove_all(made_, ignored);
+    fail(e);
+  }
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  std::error_code ignored;
+  if (!made_.empty()) fs::remove_all(made_, ignored);
+}
+
+void CheckpointWriter::begin() {
+  if (fs::create_directories(dir_)) sync_directory(fs::absolute(dir_).parent_path().string());
+  sweep(dir_);
+  made_ = temporary_directory(path_);
+  const TensorTexts texts{{"steelyard.version", std::to_string(about_.progress.version)}};
+  const std::uint64_t floats = about_.layout.size();
+  model_.emplace(made_ + "/" + model_file, safetensors_header(model_names(about_.layout), texts), floats);
+  optimizer_.emplace(made_ + "/" + optimizer_file,
+                     safetensors_header(optimizer_names(about_.layout, slots_), texts), slots_ * floats);
+}
+
+void CheckpointWriter::put(std::size_t slot, std::uint64_t offset, std::span<const float> values) try {
+  CHECK(slot <= slots_ && offset + values.size() <= about_.layout.size(), "values have a place");
+  Values& to = slot == 0 ? *model_ : *optimizer_;
+  const std::uint64_t place = (slot == 0 ? 0 : slot - 1) * about_.layout.size() + offset;
+  to.file.write_at(to.header + place * sizeof(float), std::as_bytes(values));
+} catch (const Failure& failure) {
+  fail(failure);
+}
+
+std::string CheckpointWriter::finish(std::uint64_t steps) {
+  try {
+    Manifest manifest{about_.progress, about_.seed,   about_.fingerprint, steps,
+                      slots_,          about_.layout, about_.source,      {}};
+    manifest.files[model_file] = model_->file.finish();
+    manifest.files[optimizer_file] = optimizer_->file.finish();
+    const std::string text = manifest_text(manifest);
+    DurableFile file(made_ + "/" + manifest_file, text.size());
+    file.write(std::as_bytes(std::span(text)));
+    file.finish();
+    sync_directory(made_);
+    put_in_place(dir_, made_, path_);
+  } catch (const std::exception& e) {
+    fail(e);
+  }
+  made_.clear();
+  prune(dir_, path_);
+  return path_;
+}
+
+void CheckpointWriter::fail(const std::exception& why) const {
+  const std::uint64_t bytes = (1 + slots_) * about_.layout.size() * sizeof(float);
+  throw Failure(ExitCode::io, "checkpoint " + path_ + " was not written: " + why.what() + " (it needs " +
+                                  std::to_string(bytes / 1'000'000 + 1) +
+                                  " MB; free some space there, or begin with --run-dir on another disk)");
 }
 
 }  // namespace
+
+std::unique_ptr<CheckpointSink> open_checkpoint(const std::string& dir, const Snapshot& about,
+                                                std::size_t state_slots) {
+  return std::make_unique<CheckpointWriter>(dir, about, state_slots);
+}
 
 std::string write_checkpoint(const std::string& dir, const Snapshot& snapshot) {
   CHECK(snapshot.parameters.size() == snapshot.layout.size(), "a snapshot has all parameters");
   for (const auto& slot : snapshot.state) {
     CHECK(slot.size() == snapshot.layout.size(), "a snapshot has all of the state");
   }
-  std::string path = dir + "/" + std::to_string(snapshot.progress.version);
-  std::string made;
-  try {
-    fs::create_directories(dir);
-    sweep(dir);
-    made = temporary_directory(path);
-    write_files(made, snapshot);
-    put_in_place(dir, made, path);
-    made = path;  // from here on a failure takes the renamed directory away
-    read_checkpoint(path);
-  } catch (const std::exception& e) {  // Failure of our own, or filesystem_error
-    std::error_code ignored;           // the first error is the one to tell
-    if (!made.empty()) fs::remove_all(made, ignored);
-    throw Failure(ExitCode::io, "checkpoint " + path + " was not written: " + e.what() + " (it needs " +
-                                    megabytes(snapshot) +
-                                    "; free some space there, or begin with --run-dir on another disk)");
-  }
-  prune(dir, path);
-  return path;
+  CheckpointWriter writer(dir, snapshot, snapshot.state.size());
+  writer.put(0, 0, snapshot.parameters);
+  for (std::size_t i = 0; i < snapshot.state.size(); ++i) writer.put(i + 1, 0, snapshot.state[i]);
+  return writer.finish(snapshot.steps);
 }
 
 Snapshot read_checkpoint(const std::string& path) {

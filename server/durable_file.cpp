@@ -32,6 +32,15 @@ std::string hexadecimal(XXH128_hash_t hash) {
   return text;
 }
 
+// What a hash of bytes that come one after the other is kept in; to be reset first.
+struct Hash {
+  Hash() : state(XXH3_createState()) { CHECK(state != nullptr, "no memory for a hash"); }
+  ~Hash() { XXH3_freeState(state); }
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+  XXH3_state_t* const state;
+};
+
 // A descriptor that is closed on every way out.
 struct Descriptor {
   explicit Descriptor(int opened) : number(opened) {}
@@ -49,13 +58,8 @@ FileSeal seal(std::span<const std::byte> bytes) {
   return {bytes.size(), hexadecimal(XXH3_128bits(bytes.data(), bytes.size()))};
 }
 
-void DurableFile::FreeHash::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
-
-DurableFile::DurableFile(std::string path, std::uint64_t bytes)
-    : path_(std::move(path)), hash_(XXH3_createState()) {
-  CHECK(hash_ != nullptr, "no memory for a hash");
-  XXH3_128bits_reset(hash_.get());
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+DurableFile::DurableFile(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file_ < 0) fail(path_, "cannot be created", errno);
   const int error = bytes == 0 ? 0 : ::posix_fallocate(file_, 0, static_cast<off_t>(bytes));
   // Some file systems cannot reserve; there the writes will tell.
@@ -69,16 +73,21 @@ DurableFile::~DurableFile() {
   if (file_ >= 0) ::close(file_);
 }
 
-void DurableFile::write(std::span<const std::byte> bytes) {
-  XXH3_128bits_update(hash_.get(), bytes.data(), bytes.size());
-  size_ += bytes.size();
+void DurableFile::write(std::span<const std::byte> bytes) { write_at(size_, bytes); }
+
+void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  pieces_.push_back({offset, bytes.size(), XXH3_64bits(bytes.data(), bytes.size())});
+  size_ = std::max(size_, offset + bytes.size());
   constexpr std::size_t at_once = std::size_t{1} << 30;  // one call takes no more than 2 GB
   while (!bytes.empty()) {
     // Signals and nearly full disks both make short writes.
-    const ssize_t written = ::write(file_, bytes.data(), std::min(bytes.size(), at_once));
+    const ssize_t written =
+        ::pwrite(file_, bytes.data(), std::min(bytes.size(), at_once), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail(path_, "cannot be written", written < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
   }
 }
 
@@ -87,9 +96,37 @@ FileSeal DurableFile::finish() {
   // Less may have been written than was reserved.
   if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) fail(path_, "cannot be cut to its size", errno);
   if (::fsync(file_) != 0) fail(path_, "did not reach the disk", errno);
+  const FileSeal sealed = read_back();
   const int closing = std::exchange(file_, -1);
   if (::close(closing) != 0) fail(path_, "cannot be closed", errno);
-  return {size_, hexadecimal(XXH3_128bits_digest(hash_.get()))};
+  return sealed;
+}
+
+// The hash of the whole, once each piece has been found to be what was written.
+FileSeal DurableFile::read_back() {
+  std::ranges::sort(pieces_, {}, &Piece::offset);
+  const Hash whole, own;
+  XXH3_128bits_reset(whole.state);
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(size_, 1 << 20));
+  std::uint64_t at = 0;
+  for (const Piece& piece : pieces_) {
+    CHECK(piece.offset == at, "the pieces of a file follow one another");
+    XXH3_64bits_reset(own.state);
+    while (at < piece.offset + piece.size) {
+      const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), piece.offset + piece.size - at);
+      const ssize_t got = ::pread(file_, buffer.data(), wanted, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) fail(path_, "cannot be read back", got < 0 ? errno : EIO);
+      XXH3_64bits_update(own.state, buffer.data(), static_cast<std::size_t>(got));
+      XXH3_128bits_update(whole.state, buffer.data(), static_cast<std::size_t>(got));
+      at += static_cast<std::uint64_t>(got);
+    }
+    if (XXH3_64bits_digest(own.state) != piece.hash) {
+      throw Failure(ExitCode::io, path_ + ": holds something else than was written, from byte " +
+                                      std::to_string(piece.offset) + " on");
+    }
+  }
+  return {size_, hexadecimal(XXH3_128bits_digest(whole.state))};
 }
 
 void sync_directory(const std::string& path) {

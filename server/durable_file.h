@@ -7,12 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-struct XXH3_state_s;
 
 namespace steelyard {
 
@@ -24,7 +21,7 @@ struct FileSeal {
 };
 FileSeal seal(std::span<const std::byte> bytes);
 
-// A new file, written once from front to back by one thread.
+// A new file, each byte written once, by one thread.
 class DurableFile {
  public:
   // Reserves room for `bytes` at once, so that a full disk is found before anything is written.
@@ -33,17 +30,22 @@ class DurableFile {
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
 
-  void write(std::span<const std::byte> bytes);
-  FileSeal finish();  // on the disk, and closed
+  void write(std::span<const std::byte> bytes);  // behind all that was written
+  // Pieces may come in any order; those of a finished file leave no hole and do not overlap.
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  // On the disk, read back, compared with what was written, and closed. Takes a megabyte of memory, however
+  // long the file is.
+  FileSeal finish();
 
  private:
-  struct FreeHash {
-    void operator()(XXH3_state_s* state) const;
+  struct Piece {
+    std::uint64_t offset = 0, size = 0, hash = 0;
   };
+  FileSeal read_back();
 
   std::string path_;
-  std::unique_ptr<XXH3_state_s, FreeHash> hash_;
-  std::uint64_t size_ = 0;
+  std::vector<Piece> pieces_;  // as they were written
+  std::uint64_t size_ = 0;     // of the file so far
   int file_ = -1;
 };
 

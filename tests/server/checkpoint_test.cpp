@@ -201,6 +201,60 @@ TEST_F(CheckpointTest, NoneIsAFailure) {
   }
 }
 
+// The most memory that this process has had at a time since it was last asked to forget that, in MB.
+std::size_t peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoul(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
+
+// 32 MB of parameters and twice as much state.
+TEST_F(CheckpointTest, WritingTakesNoMemoryToSpeakOf) {
+  constexpr std::uint64_t slice = 1 << 18, slices = 32;
+  Snapshot about = a_snapshot(9);
+  about.layout = {};
+  append(about.layout, "w", {slices * slice});
+  about.layout.slice_size = slice;
+  const std::vector<float> values(slice, 1);
+  forget_peak();
+  const std::size_t before = peak_mb();
+  const auto sink = open_checkpoint(dir_, about, 2);
+  for (std::uint64_t i = slices; i-- > 0;) {
+    for (std::size_t slot = 0; slot < 3; ++slot) sink->put(slot, i * slice, values);
+  }
+  const std::string path = sink->finish(5);
+  EXPECT_LE(peak_mb() - before, 8U);
+  const Snapshot read = read_checkpoint(path);
+  EXPECT_EQ(read.steps, 5U);
+  EXPECT_EQ(read.parameters.size(), slices * slice);
+  EXPECT_EQ(read.state.size(), 2U);
+}
+
+TEST_F(CheckpointTest, AWholeSnapshotIsNotCopied) {
+  Snapshot large = a_snapshot(9);
+  append(large.layout, "large", {8 << 20});
+  large.parameters.resize(large.layout.size());
+  for (auto& slot : large.state) slot.resize(large.layout.size());
+  forget_peak();
+  const std::size_t before = peak_mb();
+  write_checkpoint(dir_, large);
+  EXPECT_LE(peak_mb() - before, 8U) << "it was five times the parameters";
+}
+
+TEST_F(CheckpointTest, WhatIsNotFinishedLeavesNothing) {
+  write_checkpoint(dir_, a_snapshot(5));
+  {
+    const auto sink = open_checkpoint(dir_, a_snapshot(6), 2);
+    sink->put(1, 0, a_snapshot(6).state[0]);
+    EXPECT_EQ(entries().size(), 2U);
+    EXPECT_THAT(list_checkpoints(dir_), ElementsAre(dir_ + "/5"));
+  }
+  EXPECT_THAT(entries(), ElementsAre("5"));
+}
+
 // A limit on the size of files refuses as a full disk does, at the same call.
 TEST_F(CheckpointTest, ADiskThatRefusesLeavesNothingBehind) {
   write_checkpoint(dir_, a_snapshot(5));

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
@@ -42,6 +44,23 @@ TEST_F(DurableFileTest, WritesAndSealsInPieces) {
   EXPECT_EQ(file.finish(), seal(bytes_of("one two")));
   const std::vector<std::byte> read = read_bytes(root_ + "/f", 7);
   EXPECT_EQ(seal(read), seal(bytes_of("one two")));
+}
+
+TEST_F(DurableFileTest, PiecesMayComeInAnyOrder) {
+  DurableFile file(root_ + "/f", 7);
+  file.write_at(4, bytes_of("two"));
+  file.write_at(0, bytes_of("one "));
+  EXPECT_EQ(file.finish(), seal(bytes_of("one two")));
+}
+
+// A disk, a driver or another program may store something else than it was given.
+TEST_F(DurableFileTest, WhatIsNotAsItWasWrittenIsFound) {
+  DurableFile file(root_ + "/f", 7);
+  file.write(bytes_of("one "));
+  file.write(bytes_of("two"));
+  std::fstream(root_ + "/f", std::ios::in | std::ios::out | std::ios::binary).seekp(5).put('x');
+  EXPECT_THAT(refusal([&] { file.finish(); }),
+              HasSubstr("holds something else than was written, from byte 4"));
 }
 
 TEST_F(DurableFileTest, NeverWritesOverAFile) {

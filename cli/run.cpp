@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "cli/command_line.h"
 #include "cli/compare/compare.h"
@@ -74,6 +75,11 @@ int run(int argc, char** argv, const Extensions& extensions) {
   } catch (const Failure& failure) {
     std::fprintf(stderr, "steelyard: %s\n", shown_lines(failure.what()).c_str());
     return static_cast<int>(failure.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(
+        stderr,
+        "steelyard: no memory is left: a smaller model or train.batch, more servers, or a larger machine\n");
+    return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& trouble) {
     std::fprintf(stderr, "steelyard: %s\n", shown_lines(trouble.what()).c_str());
     return static_cast<int>(ExitCode::failed);

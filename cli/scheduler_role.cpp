@@ -82,6 +82,18 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
   return policy;
 }
 
+// What the keeper has no memory for it does again when asked once more; the training goes on meanwhile.
+void keep(Keeper& keeper, NodeId node, Link& link) {
+  while (!keeper.finished()) {
+    try {
+      host(keeper, node, link);
+    } catch (const std::bad_alloc&) {
+      std::fprintf(stderr, "steelyard: no memory is left to load or save the model; trying again\n");
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  }
+}
+
 // A thread that is told to end, and waited for, however its scope is left.
 class Alongside {
  public:
@@ -130,7 +142,9 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
 
   const NodeId keeper_node = new_node(Role::keeper);
   Keeper keeper(keeper_node, std::move(initial), nn::state_slots(file.job.optimizer),
-                [&](const Snapshot& snapshot) { return write_checkpoint(run.checkpoints(), snapshot); });
+                [&](const Snapshot& about, std::size_t slots) {
+                  return open_checkpoint(run.checkpoints(), about, slots);
+                });
   const SignalWatch signals(
       [&](int) {
         link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
@@ -139,7 +153,7 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   ZmqLink keeper_link(context, keeper_node);
   keeper_link.connect(scheduler_node, own_endpoint(endpoint));
   const Alongside keeping(
-      [&] { host(keeper, keeper_node, keeper_link); },
+      [&] { keep(keeper, keeper_node, keeper_link); },
       [&] {
         keeper_link.post({link_node, keeper_node, Message(std::in_place_type<ToKeeper>, Stop{})});
       });

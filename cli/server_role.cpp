@@ -76,6 +76,11 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
         narrator.over(seat.shard->ending());
       } catch (const Failure& failure) {
         seat.failure = failure;
+      } catch (const std::bad_alloc&) {
+        seat.failure =
+            Failure(ExitCode::failed,
+                    "no memory is left for this server's part of the model and the gradients of a round: "
+                    "divide it among more machines (cluster.servers), or begin fewer workers here");
       }
     });
   }

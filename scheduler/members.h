@@ -37,6 +37,7 @@ struct ShardMember {
   bool loaded = false;
   bool broken = false;  // its connection is gone; a word from it mends that
   Version version = 0;
+  std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
 };
 
 class Members {

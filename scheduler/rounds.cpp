@@ -288,6 +288,8 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   ShardMember* shard = members_.shard(from);
   if (shard == nullptr || beat.term != term_ || beat.version > ahead_.round()) return ignore();
   shard->loaded = shard->loaded || beat.loaded;
+  shard->parts = beat.parts;
+  shard->parts_in_all = beat.parts_in_all;
   shard->version = std::max(shard->version, beat.version);
   confirm(now);
   for (Work& work : works_) {
@@ -327,7 +329,8 @@ void Scheduler::save(const Progress& progress, Outbox& out) {
   if (members_.keeper) out.send<ToKeeper>(*members_.keeper, Save{progress});
 }
 
-void Scheduler::handle(Time, NodeId, const Saved& saved, Outbox& out) {
+void Scheduler::handle(Time now, NodeId, const Saved& saved, Outbox& out) {
+  state_watch_.answered(now);
   if (saves_.erase(saved.version) == 0) return ignore();
   const bool newest = saved.version >= last_answered_;
   last_answered_ = std::max(last_answered_, saved.version);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "wire/endpoint_trouble.h"
+
 namespace steelyard {
 namespace {
 
@@ -92,6 +94,23 @@ void Scheduler::beat(Time now, Outbox& out) {
     out.send<ToKeeper>(*members_.keeper, roster());
   }
   for (const auto& [version, progress] : std::map(saves_)) save(progress, out);
+  watch_state(now, out);
+}
+
+// What is loaded or saved and does not get on is said, and given up in the end.
+void Scheduler::watch_state(Time now, Outbox& out) {
+  const auto say = [&](std::vector<std::string> sentences) {
+    for (std::string& sentence : sentences) note(out, std::move(sentence));
+  };
+  if (phase_ == Phase::gathering && members_.shards.size() == job_.shards &&
+      !members_.all_shards_loaded(job_.shards)) {
+    say(state_watch_.loading(now, members_));
+    if (const auto why = state_watch_.cannot_load(now, members_)) return end(Outcome::server_lost, *why, out);
+  }
+  say(state_watch_.unreached(now, members_));
+  say(state_watch_.storage(now, !saves_.empty()));
+  if (phase_ != Phase::saving || saves_.empty()) return;
+  if (const auto why = state_watch_.cannot_save(now)) give_up_saving(*why);
 }
 
 // ---- joining
@@ -152,6 +171,13 @@ void Scheduler::forget_the_long_gone() {
 }
 
 void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out) {
+  if (const std::string trouble = endpoint_trouble(hello.endpoint); !trouble.empty()) {
+    return refuse(from, Refusal::endpoint,
+                  "server '" + hello.name + "' says that it is to be reached at \"" + hello.endpoint +
+                      "\": " + trouble +
+                      "; start it with --advertise and the name or address that others see",
+                  out);
+  }
   const auto slot = members_.shard_slot(hello.name, job_.shards);
   if (!slot) {
     return refuse(from, Refusal::full,
@@ -222,7 +248,8 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   adopt_orphans(now, out);
 }
 
-void Scheduler::handle(Time, NodeId from, const KeeperBeat&, Outbox& out) {
+void Scheduler::handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& out) {
+  state_watch_.heard(now, beat);
   if (members_.keeper == from) return;
   members_.keeper = from;
   send_roster(out);

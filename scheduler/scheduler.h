@@ -19,6 +19,7 @@
 #include "balancing/policy.h"
 #include "scheduler/course.h"
 #include "scheduler/members.h"
+#include "scheduler/state_watch.h"
 #include "scheduler/work.h"
 #include "wire/machine.h"
 
@@ -65,6 +66,7 @@ class Scheduler {
   [[nodiscard]] Roster roster() const;
   void send_roster(Outbox& out);
   void beat(Time now, Outbox& out);
+  void watch_state(Time now, Outbox& out);
   bool hear(Time now, NodeId from);
 
   // rounds.cpp: the rounds
@@ -137,6 +139,7 @@ class Scheduler {
   Course course_;  // its next round is the first that is not done
   Course ahead_;   // its next round is the first that has not begun
   Members members_;
+  StateWatch state_watch_;
   std::list<Work> works_;
   // Workers that may have nothing to do; it is looked at again before it is believed. Only with slack.
   std::set<std::uint32_t> free_;

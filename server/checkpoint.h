@@ -6,8 +6,8 @@
 //
 // A checkpoint is written to a directory of another name ("1180.tmp-..."), its values as they come, read back
 // when all of it is there, and renamed; only then the oldest are removed. Whatever kills the writer, the
-// checkpoints that were there stay there, and what it leaves behind is swept up by the next write. A directory
-// of checkpoints has one writer at a time.
+// checkpoints that were there stay there, and what it leaves behind is swept up by the next write. One
+// directory of checkpoints has one writer at a time.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ inline constexpr std::size_t kept_checkpoints = 3;
 class CheckpointSink {
  public:
   virtual ~CheckpointSink() = default;
-  // `values` belong at `offset` (in floats) of a slot: 0 holds parameters, 1.. optimizer state. Every float of
-  // every slot comes once.
+  // `values` belong at `offset` (in floats) of a slot: 0 holds parameters, 1.. optimizer state. Every float
+  // of every slot comes once.
   virtual void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) = 0;
   virtual std::string finish(std::uint64_t steps) = 0;  // where it is, for people
 };

@@ -1,6 +1,7 @@
 #include "server/keeper.h"
 
 #include <algorithm>
+#include <new>
 
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
@@ -10,128 +11,248 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t answers_kept = 4;
+constexpr std::size_t parts_at_once = 16;  // of a version that is gathered, from all shards together
 constexpr Duration patience = std::chrono::milliseconds(500);  // between signs of life
-constexpr Duration silence = std::chrono::seconds(2);          // before something is said or asked again
+constexpr Duration silence = std::chrono::seconds(5);          // of a shard, before it is named
+constexpr Duration too_long = std::chrono::seconds(60);        // of a shard, before a checkpoint is given up
+constexpr Duration standstill = std::chrono::minutes(30);      // of a checkpoint whose shards all answer
+
+Snapshot without_values(const Snapshot& s) {
+  return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source};
+}
+
+constexpr Time answered = Time::max();  // nothing is waited for
+
+// The first question that is not answered counts: those after it are the same one.
+void asked(Time now, Time& heard) {
+  if (heard == answered) heard = now;
+}
+
+std::string in_seconds(Duration duration) {
+  return std::to_string(std::chrono::floor<std::chrono::seconds>(duration).count()) + " s";
+}
 
 }  // namespace
 
-Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, Store store)
+Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open)
     : self_(self),
-      initial_(std::move(initial)),
-      slices_(slices(initial_.layout)),
+      initial_(std::make_shared<const Snapshot>(std::move(initial))),
+      about_(without_values(*initial_)),
+      slices_(slices(about_.layout)),
       slots_(1 + state_slots),
-      store_(std::move(store)) {}
+      open_(std::move(open)) {}
 
 void Keeper::step(Time now, const Envelope& in, Outbox& out) {
   now_ = now;
   const auto* message = std::get_if<ToKeeper>(&in.message);
   if (message == nullptr || finished_) return ignore();
-  std::visit([&](const auto& it) { handle(it, out); }, *message);
+  if (const auto contact = contacts_.find(in.from); contact != contacts_.end())
+    contact->second.heard = answered;
+  std::visit([&](const auto& it) { handle(in.from, it, out); }, *message);
 }
 
 void Keeper::wake(Time now, Outbox& out) {
   if (finished_ || now < next_) return;
   next_ = now + patience;
   now_ = now;
-  out.send<ToScheduler>(scheduler_node, KeeperBeat{});
-  if (now - heard_ > silence) fetch(out);  // while answers come, all is well
+  begin(out);
+  ask(out);
+  KeeperBeat beat;
+  for (const ShardPlace& shard : shards_) {
+    const Contact& contact = contacts_.at(shard.node);
+    const bool silent = awaited(shard) && contact.heard != answered && now - contact.heard > silence;
+    if (silent || !contact.trouble.empty()) beat.silent.push_back({shard.node, contact.trouble});
+  }
+  out.send<ToScheduler>(scheduler_node, std::move(beat));
+  give_up_waiting(out);
+}
+
+const ShardPlace* Keeper::place(NodeId shard) const {
+  const auto found = std::ranges::find(shards_, shard, &ShardPlace::node);
+  return found == shards_.end() ? nullptr : &*found;
 }
 
 // The scheduler repeats the roster until every shard says that it is loaded.
-void Keeper::handle(const Roster& roster, Outbox& out) {
+bool Keeper::awaited(const ShardPlace& shard) const {
+  const Contact& contact = contacts_.at(shard.node);
+  if (initial_ && !contact.loaded && now_ - contact.offered <= silence) return true;
+  if (!gathering_) return false;
+  const auto transfer = gathering_->transfers.find(shard.node);
+  return transfer != gathering_->transfers.end() && !transfer->second.complete();
+}
+
+// ---- the state to begin with
+
+void Keeper::handle(NodeId, const Roster& roster, Outbox& out) {
   adopt(roster, shards_, out);
+  std::erase_if(contacts_, [&](const auto& it) { return place(it.first) == nullptr; });
   for (const ShardPlace& shard : shards_) {
-    const auto [loaded, is_new] = loaded_.try_emplace(shard.node, now_);
-    if (!is_new && now_ - loaded->second <= silence) continue;  // it is on its way
-    loaded->second = now_;
-    load(shard, out);
+    Contact& contact = contacts_.try_emplace(shard.node, Contact{answered, {}, false, {}}).first->second;
+    if (!initial_) continue;
+    if (now_ - contact.offered > silence) contact.heard = answered;
+    contact.offered = now_;
+    asked(now_, contact.heard);
+    out.send<ToShard>(shard.node, Offer{about_.progress.term});
   }
 }
 
-void Keeper::load(const ShardPlace& shard, Outbox& out) {
-  const auto& progress = initial_.progress;
-  for (std::uint32_t number = shard.first; number < std::min<std::size_t>(shard.last, slices_.size());
-       ++number) {
-    const Slice& slice = slices_[number];
-    for (std::uint32_t slot = 0; slot < slots_; ++slot) {
-      Load message{progress.term, progress.version, number, slot, initial_.steps, {}};
-      if (slot == 0) {
-        message.values = Blob::copy_of(std::span(initial_.parameters).subspan(slice.begin, slice.size()));
-      } else if (slot - 1 < initial_.state.size()) {
-        message.values =
-            Blob::copy_of(std::span(initial_.state[slot - 1]).subspan(slice.begin, slice.size()));
-      } else {
-        message.values = Blob::copy_of(std::vector<float>(slice.size(), 0.0F));
-      }
-      out.send<ToShard>(shard.node, std::move(message));
-    }
+void Keeper::handle(NodeId from, const Want& want, Outbox& out) {
+  const ShardPlace* shard = place(from);
+  if (shard == nullptr || !initial_ || want.term != about_.progress.term) return ignore();
+  contacts_.at(from).loaded = want.loaded;
+  std::size_t sent = 0;
+  for (const StatePart& part : want.parts) {
+    const bool its = shard->first <= part.slice && part.slice < shard->last && part.slot < slots_;
+    if (!its || part.slice >= slices_.size() || ++sent > transfer_window) return ignore();
+    out.send<ToShard>(from, load(part));
   }
 }
 
-void Keeper::handle(const Save& save, Outbox& out) {
+// Its values are those of the snapshot, and keep it.
+Load Keeper::load(StatePart part) const {
+  const Slice& slice = slices_[part.slice];
+  const auto view = [&](const std::vector<float>& whole) {
+    return Blob::of_floats(initial_, std::span(whole).subspan(slice.begin, slice.size()));
+  };
+  Load message{about_.progress.term, about_.progress.version, part.slice, part.slot, about_.steps, {}};
+  if (part.slot == 0) {
+    message.values = view(initial_->parameters);
+  } else if (part.slot - 1 < initial_->state.size()) {
+    message.values = view(initial_->state[part.slot - 1]);
+  } else {
+    message.values = Blob::copy_of(std::vector<float>(slice.size(), 0.0F));
+  }
+  return message;
+}
+
+// ---- checkpoints
+
+void Keeper::handle(NodeId, const Save& save, Outbox& out) {
+  initial_.reset();
   if (const auto known = answered_.find(save.progress.version); known != answered_.end()) {
     return answer(Saved(known->second), out);
   }
-  const auto [entry, is_new] = gatherings_.try_emplace(save.progress.version);
-  if (!is_new) return ignore();
-  Gathering& gathering = entry->second;
-  gathering.snapshot = {save.progress,  initial_.seed, initial_.fingerprint, initial_.layout, {}, {}, 0,
-                        initial_.source};
-  gathering.snapshot.parameters.resize(initial_.layout.size());
-  gathering.snapshot.state.assign(slots_ - 1, std::vector<float>(initial_.layout.size()));
+  if (!asked_.try_emplace(save.progress.version, save.progress).second) return ignore();
+  begin(out);
+  ask(out);
+}
+
+void Keeper::begin(Outbox& out) {
+  if (gathering_ || asked_.empty()) return;
+  Gathering gathering;
   gathering.missing = slices_.size() * slots_;
-  gathering.arrived.assign(gathering.missing, false);
-  fetch(out);
+  gathering.progress = now_;
+  for (auto& [node, contact] : contacts_) contact.heard = answered;
+  Snapshot about = about_;
+  about.progress = asked_.begin()->second;
+  try {
+    gathering.sink = open_(about, slots_ - 1);
+    gathering_ = std::move(gathering);
+  } catch (const std::exception& trouble) {
+    answer({version(), false, trouble.what()}, out);
+  }
 }
 
-void Keeper::fetch(Outbox& out) {
-  if (gatherings_.empty()) return;
-  heard_ = now_;  // of being asked
-  for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, Fetch{gatherings_.begin()->first});
+void Keeper::ask(Outbox& out) {
+  if (!gathering_) return;
+  const std::size_t window =
+      std::max<std::size_t>(1, parts_at_once / std::max<std::size_t>(1, shards_.size()));
+  for (const ShardPlace& shard : shards_) {
+    const std::size_t parts = std::size_t{shard.last - shard.first} * slots_;
+    Transfer& transfer = gathering_->transfers.try_emplace(shard.node, parts, window).first->second;
+    Fetch fetch{version(), {}};
+    for (const std::size_t part : transfer.ask(now_)) {
+      fetch.parts.push_back({shard.first + static_cast<std::uint32_t>(part / slots_),
+                             static_cast<std::uint32_t>(part % slots_)});
+    }
+    if (fetch.parts.empty()) continue;
+    asked(now_, contacts_.at(shard.node).heard);
+    out.send<ToShard>(shard.node, std::move(fetch));
+  }
 }
 
-void Keeper::handle(const State& state, Outbox& out) {
-  const auto entry = gatherings_.find(state.version);
-  heard_ = now_;
-  if (entry == gatherings_.end() || state.slice >= slices_.size() || state.slot >= slots_) return ignore();
-  Gathering& gathering = entry->second;
-  const Slice& slice = slices_[state.slice];
-  const std::size_t index = std::size_t{state.slice} * slots_ + state.slot;
-  if (gathering.arrived[index] || !state.values.holds_floats(slice.size())) return ignore();
-  std::vector<float>& whole =
-      state.slot == 0 ? gathering.snapshot.parameters : gathering.snapshot.state[state.slot - 1];
-  std::ranges::copy(state.values.floats(), whole.begin() + static_cast<std::ptrdiff_t>(slice.begin));
-  gathering.snapshot.steps = std::max(gathering.snapshot.steps, state.steps);
-  gathering.arrived[index] = true;
-  if (--gathering.missing > 0) return;
+void Keeper::handle(NodeId from, const State& state, Outbox& out) {
+  const ShardPlace* shard = place(from);
+  if (!gathering_ || state.version != version() || shard == nullptr || state.slice < shard->first ||
+      state.slice >= std::min<std::size_t>(shard->last, slices_.size()) || state.slot >= slots_ ||
+      !state.values.holds_floats(slices_[state.slice].size())) {
+    return ignore();
+  }
+  const auto transfer = gathering_->transfers.find(from);
+  const std::size_t part = std::size_t{state.slice - shard->first} * slots_ + state.slot;
+  if (transfer == gathering_->transfers.end() || !transfer->second.came(now_, part)) return ignore();
+  gathering_->progress = now_;
+  put(state, out);
+  ask(out);
+}
 
-  Saved saved{state.version, true, {}};
+// To the checkpoint; and if it was the last part, that is whole. Afterwards much time may have passed: what
+// comes next waits until that is told.
+void Keeper::put(const State& state, Outbox& out) {
+  Saved saved{state.version, false, {}};
   try {
     // The checkpoint before it is worth more.
-    if (!nn::all_finite(gathering.snapshot.parameters))
+    if (state.slot == 0 && !nn::all_finite(state.values.floats()))
       throw Failure(ExitCode::failed,
                     "the parameters are not finite; lower train.lr, or set train.clip_norm");
-    saved.text = store_(gathering.snapshot);
-  } catch (const Failure& failure) {
-    saved.ok = false;
-    saved.text = failure.what();
+    gathering_->sink->put(state.slot, slices_[state.slice].begin, state.values.floats());
+    gathering_->steps = std::max(gathering_->steps, state.steps);
+    if (--gathering_->missing > 0) return;
+    saved.text = gathering_->sink->finish(gathering_->steps);
+    saved.ok = true;
+  } catch (const std::bad_alloc&) {
+    saved.text = "no memory is left for it";
+  } catch (const std::exception& trouble) {
+    saved.text = trouble.what();
   }
   answer(saved, out);
 }
 
-void Keeper::handle(const Gone& gone, Outbox& out) {
-  if (!gatherings_.contains(gone.wanted)) return ignore();
+void Keeper::handle(NodeId, const Gone& gone, Outbox& out) {
+  if (!asked_.contains(gone.wanted)) return ignore();
   answer({gone.wanted, false, "version " + std::to_string(gone.wanted) + " was replaced before it was saved"},
          out);
 }
 
+void Keeper::give_up_waiting(Outbox& out) {
+  if (!gathering_) return;
+  for (const ShardPlace& shard : shards_) {
+    const Time since = contacts_.at(shard.node).heard;
+    const Duration silent = since == answered ? Duration{} : now_ - since;
+    if (!awaited(shard) || silent <= too_long) continue;
+    return answer({version(), false,
+                   "server '" + shard.name + "' at " + shard.endpoint +
+                       " has not answered the scheduler's machine for " + in_seconds(silent) +
+                       ": check its --advertise, and what is between the two"},
+                  out);
+  }
+  if (now_ - gathering_->progress > standstill) {
+    answer({version(), false, "nothing of it has come for " + in_seconds(now_ - gathering_->progress)}, out);
+  }
+}
+
 void Keeper::answer(const Saved& saved, Outbox& out) {
-  gatherings_.erase(saved.version);
+  if (gathering_ && version() == saved.version) gathering_.reset();
+  asked_.erase(saved.version);
   answered_[saved.version] = saved;
   if (answered_.size() > answers_kept) answered_.erase(answered_.begin());
   out.send<ToScheduler>(scheduler_node, saved);
   for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, saved);
-  fetch(out);
+  if (!asked_.empty()) next_ = Time{};  // the next one
+}
+
+// ---- connections
+
+// Whoever is gone comes back or is replaced: the scheduler's affair. What was asked for is asked for again.
+void Keeper::handle(NodeId, const Lost& lost, Outbox&) {
+  if (!gathering_) return;
+  if (const auto it = gathering_->transfers.find(lost.node); it != gathering_->transfers.end())
+    it->second.restart();
+}
+
+void Keeper::handle(NodeId, const Unreachable& it, Outbox&) {
+  if (const auto contact = contacts_.find(it.node); contact != contacts_.end())
+    contact->second.trouble = it.why;
 }
 
 static_assert(Machine<Keeper>);

@@ -1,26 +1,34 @@
 // Keeper: gives the shards the state to begin with, and gathers a version of it from them for a checkpoint.
 //
-// Lives beside the scheduler, where the run directory is, and speaks to the shards' bulk ports. What it
-// gathers is one cut: the same version of every slice, with optimizer state and step counts. Writing takes
-// long and may fail; the host gives the function that does it, and runs the keeper on a thread of its own.
+// Lives beside the scheduler, where the run directory is, and speaks to the shards' bulk ports. Both ways the
+// state travels a few parts at a time, each asked for by whoever wants it (server/transfer.h): what is under
+// way at any moment is a window, and not the model.
+//
+// What it gathers is one cut: the same version of every slice, with optimizer state and step counts. It goes
+// to the checkpoint as it comes. Writing takes long and may fail; the host gives what does it, and runs the
+// keeper on a thread of its own.
+//
+// A shard that does not answer is named in every heartbeat; a checkpoint that it holds up for a minute is
+// answered as failed.
 #pragma once
 
-#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/checkpoint.h"
+#include "server/transfer.h"
 #include "wire/machine.h"
 
 namespace steelyard {
 
 class Keeper {
  public:
-  using Store = std::function<std::string(const Snapshot&)>;  // returns the path; throws Failure
-
-  // `initial` has the layout, parameters, optimizer state (empty: zeros), version and term to begin with.
-  Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, Store store);
+  // `initial` has the layout, parameters, optimizer state (empty: zeros), version and term to begin with. Its
+  // values are let go of when the first checkpoint is asked for, for then the training is under way.
+  Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
@@ -29,39 +37,59 @@ class Keeper {
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
+  // What is known of a shard.
+  struct Contact {
+    Time heard;           // when it was asked what it has not answered; max: nothing
+    Time offered;         // when it was last offered the state to begin with
+    bool loaded = false;  // it has all of that
+    std::string trouble;  // why nobody can connect to it
+  };
   struct Gathering {
-    Snapshot snapshot;
-    std::vector<bool> arrived;  // slice x slot
-    std::size_t missing = 0;
+    std::unique_ptr<CheckpointSink> sink;
+    std::map<NodeId, Transfer> transfers;
+    std::size_t missing = 0;  // parts
+    std::uint64_t steps = 0;
+    Time progress;  // when a part last came
   };
 
-  void handle(const Roster& roster, Outbox& out);
-  void handle(const Save& save, Outbox& out);
-  void handle(const State& state, Outbox& out);
-  void handle(const Gone& gone, Outbox& out);
-  void handle(const SchedulerBeat&, Outbox&) {}
-  void handle(const Stop&, Outbox&) { finished_ = true; }
-  void handle(const Lost&, Outbox&) {}  // whoever is gone comes back or is replaced: the scheduler's affair
-  void handle(const Alien&, Outbox&) { ignore(); }
+  void handle(NodeId from, const Roster& roster, Outbox& out);
+  void handle(NodeId from, const Want& want, Outbox& out);
+  void handle(NodeId from, const Save& save, Outbox& out);
+  void handle(NodeId from, const State& state, Outbox& out);
+  void handle(NodeId, const Later&, Outbox&) {}  // it is there, and that is all it says
+  void handle(NodeId from, const Gone& gone, Outbox& out);
+  void handle(NodeId, const SchedulerBeat&, Outbox&) {}
+  void handle(NodeId, const Stop&, Outbox&) { finished_ = true; }
+  void handle(NodeId from, const Lost& lost, Outbox& out);
+  void handle(NodeId, const Alien&, Outbox&) { ignore(); }
+  void handle(NodeId from, const Unreachable& it, Outbox& out);
 
-  void load(const ShardPlace& shard, Outbox& out);
-  void fetch(Outbox& out);
+  [[nodiscard]] Load load(StatePart part) const;
+  void begin(Outbox& out);  // the next gathering
+  void ask(Outbox& out);
+  void put(const State& state, Outbox& out);
+  void give_up_waiting(Outbox& out);
   void answer(const Saved& saved, Outbox& out);
+  [[nodiscard]] const ShardPlace* place(NodeId shard) const;
+  [[nodiscard]] Version version() const { return asked_.begin()->first; }  // that is gathered
+  // Whether something of it is waited for.
+  [[nodiscard]] bool awaited(const ShardPlace& shard) const;
   void ignore() { ++ignored_; }
 
   const NodeId self_;
-  const Snapshot initial_;
+  std::shared_ptr<const Snapshot> initial_;  // null: let go of
+  const Snapshot about_;                     // the same without values
   const std::vector<Slice> slices_;
   const std::uint32_t slots_;  // 1 (parameters) + optimizer state
-  const Store store_;
+  const OpenCheckpoint open_;
   bool finished_ = false;
-  Time now_;                       // as last told
-  Time next_;                      // sign of life
-  Time heard_;                     // when a shard last sent state
-  std::map<NodeId, Time> loaded_;  // when a shard was last given what to begin with
+  Time now_;   // as last told
+  Time next_;  // sign of life
   std::vector<ShardPlace> shards_;
-  std::map<Version, Saved> answered_;        // the latest, to be said again if it was lost
-  std::map<Version, Gathering> gatherings_;  // oldest first; the oldest is being fetched
+  std::map<NodeId, Contact> contacts_;
+  std::map<Version, Saved> answered_;   // the latest, to be said again if it was lost
+  std::map<Version, Progress> asked_;   // oldest first
+  std::optional<Gathering> gathering_;  // of the oldest
   std::uint64_t ignored_ = 0;
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t first_gaps = 16;         // told in a heartbeat
 constexpr std::uint64_t most_steps = 1 << 24;  // local ones, in a round
+constexpr std::uint64_t little = 64 << 20;     // bytes: so much may be held, however small the model
 
 }  // namespace
 
@@ -31,6 +32,7 @@ void Shard::wake(Time now, Outbox& out) {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
+  if (loading_ && keeper_) want(now, false, out);
   if (lifeline_.given_up(now)) ending_.out_of_reach();
 }
 
@@ -51,6 +53,7 @@ SliceMemory* Shard::find(std::uint32_t slice) {
 void Shard::beat(Outbox& out) {
   ShardBeat beat{term_, version(), opened_, loaded(), {}, false, counts_.added, 0};
   for (const SliceMemory& slice : slices_) beat.parts += slice.loaded_slots();
+  beat.parts_in_all = slices_.size() * slots();
   if (!open_.empty()) {
     const Open& oldest = open_.begin()->second;
     beat.covered = reported_covered_.contains(oldest.round);
@@ -82,6 +85,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
                          job_.sums == "ordered");
   }
+  if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
   lifeline_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
   beat(out);
 }
@@ -91,16 +95,42 @@ void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
   ending_.refused(refuse);
 }
 
-void Shard::handle(Time, NodeId from, const Load& load, Outbox& out) {
-  SliceMemory* slice = find(load.slice);
-  if (load.term != term_ || slice == nullptr || loaded()) return ignore();
+std::uint32_t Shard::slots() const { return 1 + nn::state_slots(job_.optimizer); }
+
+void Shard::handle(Time now, NodeId from, const Offer& offer, Outbox& out) {
+  if (!lifeline_.joined() || offer.term != term_) return ignore();
   keeper_ = from;
-  if (!slice->load(load.slot, load.version, load.steps, load.values)) ++counts_.malformed;
-  if (loaded()) {
+  want(now, true, out);
+}
+
+// Asks for what comes next of the first state. `answer`: says so even if nothing does.
+void Shard::want(Time now, bool answer, Outbox& out) {
+  Want want{term_, {}, loaded()};
+  if (loading_) {
+    for (const std::size_t part : loading_->ask(now)) {
+      want.parts.push_back(
+          {first_ + static_cast<std::uint32_t>(part / slots()), static_cast<std::uint32_t>(part % slots())});
+    }
+  }
+  if (answer || !want.parts.empty()) out.send<ToKeeper>(*keeper_, std::move(want));
+}
+
+void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
+  SliceMemory* slice = find(load.slice);
+  if (load.term != term_ || slice == nullptr || !loading_) return ignore();
+  keeper_ = from;
+  if (!slice->load(load.slot, load.version, load.steps, load.values)) {
+    ++counts_.malformed;
+    return;
+  }
+  loading_->came(now, std::size_t{load.slice - first_} * slots() + load.slot);
+  if (loading_->complete()) {
+    loading_.reset();
     opened_ = version();
     beat(out);
     for (auto& [worker, pull] : pulls_) answer(worker, pull, out);
   }
+  want(now, loaded(), out);
 }
 
 // ---- a round
@@ -116,6 +146,7 @@ void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   if (slices_.empty()) return close_empty(open, out);
   std::vector<HeldPush> held = std::exchange(held_, {});
   held_bytes_.clear();
+  held_in_all_ = 0;
   for (const HeldPush& it : held) handle(Time{}, it.from, it.push, out);
 }
 
@@ -223,17 +254,21 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
 }
 
 // A worker may be ahead of what we were told, by one round where versions are exact: two pieces of all our
-// slices are what it can have under way.
+// slices are what it can have under way. From all of them together it is no more than four: what is dropped
+// is asked for again.
 void Shard::hold(NodeId from, const Push& push) {
   std::uint64_t mine = 0;
   for (const SliceMemory& slice : slices_) mine += slice.place().size() * sizeof(float);
   std::uint64_t& bytes = held_bytes_[from];
   const bool near = push.round >= opened_ && push.round - opened_ <= mode_.slack;
-  if (!near || bytes + push.values.size() > 2 * mine) {
+  const bool room = bytes + push.values.size() <= 2 * mine &&
+                    held_in_all_ + push.values.size() <= std::max(4 * mine, little);
+  if (!near || !room) {
     ++counts_.malformed;
     return;
   }
   bytes += push.values.size();
+  held_in_all_ += push.values.size();
   ++counts_.held;
   held_.push_back({from, push});
 }
@@ -280,51 +315,12 @@ void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& ou
 void Shard::closed(SliceMemory& slice, const Open& open, Outbox& out) {
   const std::uint32_t its = number(slice);
   const Round round = open.round;
-  if (open.save) {
-    auto& slots = snapshots_[slice.version()][its];
-    for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
-      slots.push_back({slice.version(), its, slot, slice.steps(), slice.copy_of(slot)});
-    }
-  }
-  if (fetch_ == slice.version()) send_state(its, *fetch_, out);
+  if (open.save) keep(slice);
+  if (fetch_ == slice.version()) send_awaited(its, out);
   if (version() > round) {
     open_.erase(round);
     out.send<ToScheduler>(scheduler_node, Closed{term_, version(), staleness_});
   }
-}
-
-// ---- saving
-
-void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
-  keeper_ = from;
-  fetch_ = fetch.version;
-  for (std::uint32_t i = 0; i < slices_.size(); ++i) send_state(first_ + i, fetch.version, out);
-}
-
-void Shard::send_state(std::uint32_t number, Version version, Outbox& out) {
-  const SliceMemory& slice = *find(number);
-  const auto snapshot = snapshots_.find(version);
-  if (snapshot != snapshots_.end() && snapshot->second.contains(number)) {
-    for (const State& state : snapshot->second.at(number)) out.send<ToKeeper>(*keeper_, state);
-  } else if (slice.loaded() && slice.version() == version) {
-    for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
-      out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps(), slice.copy_of(slot)});
-    }
-  } else if (nn::state_slots(rule_) == 0 && slice.version() == version + 1 && slice.previous()) {
-    // A job that was told to end in the middle of a round saves what was there before, and this slice has
-    // closed all the same. Its parameters are kept; the state of a rule that has one is written over.
-    for (std::uint32_t slot = 0; slot <= nn::state_slots(job_.optimizer); ++slot) {
-      const Blob values = slot == 0 ? *slice.previous() : slice.copy_of(slot);
-      out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps() - 1, values});
-    }
-  } else if (slice.version() > version) {
-    out.send<ToKeeper>(*keeper_, Gone{version, slice.version()});
-  }
-}
-
-void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
-  snapshots_.erase(snapshots_.begin(), snapshots_.upper_bound(saved.version));
-  if (fetch_ && *fetch_ <= saved.version) fetch_.reset();
 }
 
 // ---- at all times
@@ -341,7 +337,10 @@ void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 
-void Shard::handle(Time, NodeId, const Lost& lost, Outbox&) { pulls_.erase(lost.node); }
+void Shard::handle(Time, NodeId, const Lost& lost, Outbox&) {
+  pulls_.erase(lost.node);
+  if (lost.node == keeper_ && loading_) loading_->restart();
+}
 
 void Shard::handle(Time, NodeId from, const Alien& alien, Outbox&) {
   if (from != scheduler_node) return ignore();  // a worker of another version: the scheduler tells it so

@@ -10,11 +10,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "server/slice_memory.h"
+#include "server/transfer.h"
 #include "wire/ending.h"
 #include "wire/lifeline.h"
 #include "wire/machine.h"
@@ -64,6 +66,7 @@ class Shard {
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
   void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
+  void handle(Time now, NodeId from, const Offer& offer, Outbox& out);
   void handle(Time now, NodeId from, const Load& load, Outbox& out);
   void handle(Time now, NodeId from, const Open& open, Outbox& out);
   void handle(Time now, NodeId from, const Pull& pull, Outbox& out);
@@ -97,7 +100,12 @@ class Shard {
   // at_once.cpp
   void apply_at_once(const Push& push, SliceMemory& slice, const Open& open, Outbox& out);
   void count_staleness(const SliceMemory& slice, const Push& push);
-  void send_state(std::uint32_t slice, Version version, Outbox& out);
+  // shard_saving.cpp
+  bool send_state(StatePart part, Version version, Outbox& out);  // false: it is still to come
+  void keep(const SliceMemory& slice);
+  void send_awaited(std::uint32_t slice, Outbox& out);
+  [[nodiscard]] std::uint32_t slots() const;  // of state in a slice, parameters included
+  void want(Time now, bool answer, Outbox& out);
   void beat(Outbox& out);
 
   const Options options_;
@@ -117,6 +125,7 @@ class Shard {
   Round opened_ = 0;                  // rounds below are known
   std::vector<HeldPush> held_;
   std::map<NodeId, std::uint64_t> held_bytes_;
+  std::uint64_t held_in_all_ = 0;        // bytes
   std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
 
   Staleness staleness_;  // of the pushes applied at once
@@ -124,7 +133,9 @@ class Shard {
   // Versions kept for the keeper: by version, the slots of each slice as they were when it closed.
   std::map<Version, std::map<std::uint32_t, std::vector<State>>> snapshots_;
   std::optional<NodeId> keeper_;
-  std::optional<Version> fetch_;
+  std::optional<Transfer> loading_;  // until all of the first state is here
+  std::optional<Version> fetch_;     // the keeper gathers it
+  std::set<StatePart> awaited_;      // of it: what it asked for and was not there yet
 };
 
 }  // namespace steelyard

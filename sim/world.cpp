@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/stats.h"
+#include "server/memory_sink.h"
 
 namespace steelyard::sim {
 namespace {
@@ -80,10 +81,10 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
   }
   auto keeper = std::make_unique<Hosted<Node, Keeper>>(keeper_node, keeper_node, std::move(initial),
                                                        nn::state_slots(job_.optimizer),
-                                                       [this](const Snapshot& snapshot) {
+                                                       in_memory([this](const Snapshot& snapshot) {
                                                          parameters_ = snapshot.parameters;
                                                          return std::string("memory");
-                                                       });
+                                                       }));
   nodes_.push_back(std::move(scheduler));
   nodes_.push_back(std::move(keeper));
   for (std::uint32_t i = 0; i < job_.shards; ++i) {

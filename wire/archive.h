@@ -6,6 +6,7 @@
 // pointers, no polymorphism, no types that nest in themselves.
 #pragma once
 
+#include <bit>
 #include <cereal/cereal.hpp>
 #include <cstring>
 #include <stdexcept>
@@ -80,6 +81,8 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
   std::span<const std::byte> rest_;
   Blob payload_;
 };
+
+static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
 
 template <Plain T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const T& value) {

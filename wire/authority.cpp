@@ -24,9 +24,12 @@ struct Speakers {
   bool operator()(const Parameters&) const { return it == Role::shard; }
   bool operator()(const Gone&) const { return it == Role::shard; }
   bool operator()(const State&) const { return it == Role::shard; }
+  bool operator()(const Later&) const { return it == Role::shard; }
+  bool operator()(const Want&) const { return it == Role::shard; }
 
   bool operator()(const KeeperBeat&) const { return it == Role::keeper; }
   bool operator()(const Saved&) const { return it == Role::keeper; }
+  bool operator()(const Offer&) const { return it == Role::keeper; }
   bool operator()(const Load&) const { return it == Role::keeper; }
   bool operator()(const Fetch&) const { return it == Role::keeper; }
 
@@ -43,6 +46,7 @@ struct Speakers {
 
   bool operator()(const Lost&) const { return false; }
   bool operator()(const Alien&) const { return false; }
+  bool operator()(const Unreachable&) const { return false; }
   bool operator()(const Interrupt&) const { return false; }
   bool operator()(const Final&) const { return false; }
   bool operator()(const Computed&) const { return false; }

@@ -40,10 +40,13 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.heartbeat, it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
-STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::finished), it.text)
+STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
 STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)
 STEELYARD_FIELDS(Roster, it.shards)
+STEELYARD_FIELDS(StatePart, it.slice, it.slot)
+STEELYARD_FIELDS(Offer, it.term)
+STEELYARD_FIELDS(Want, it.term, it.parts, it.loaded)
 STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_NO_FIELDS(Ready)
 
@@ -65,13 +68,15 @@ STEELYARD_FIELDS(Again, it.term, it.round, it.positions)
 
 STEELYARD_FIELDS(WorkerBeat, it.term, it.held)
 STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
-                 it.parts)
-STEELYARD_NO_FIELDS(KeeperBeat)
+                 it.parts, it.parts_in_all)
+STEELYARD_FIELDS(SilentShard, it.node, it.why)
+STEELYARD_FIELDS(KeeperBeat, it.silent)
 STEELYARD_FIELDS(SchedulerBeat, it.term)
 
 STEELYARD_FIELDS(Progress, it.term, it.version, it.epoch, it.offset, it.seconds, it.policy_state)
 STEELYARD_FIELDS(Save, it.progress)
-STEELYARD_FIELDS(Fetch, it.version)
+STEELYARD_FIELDS(Fetch, it.version, it.parts)
+STEELYARD_FIELDS(Later, it.version)
 STEELYARD_FIELDS(State, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_FIELDS(Saved, it.version, it.ok, it.text)
 

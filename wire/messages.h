@@ -43,7 +43,7 @@ struct Hello {
   std::uint64_t most = 0;         // workers: positions that fit its memory in one piece; 0: no limit
 };
 
-enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished };
+enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, endpoint };
 
 struct Refuse {
   Refusal reason = Refusal::other_job;
@@ -67,9 +67,21 @@ struct Roster {
   std::vector<ShardPlace> shards;
 };
 
-// Keeper -> shard: the state to begin with. Once per slice and slot: slot 0 holds parameters,
-// 1.. optimizer state.
-struct Load {
+struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optimizer state
+  std::uint32_t slice = 0;
+  std::uint32_t slot = 0;
+  friend auto operator<=>(const StatePart&, const StatePart&) = default;
+};
+struct Offer {  // keeper -> shard: the state to begin with can be had; with every roster
+  Term term = 0;
+};
+// Shard -> keeper: send these parts, a few at a time. Answers every Offer.
+struct Want {
+  Term term = 0;
+  std::vector<StatePart> parts;
+  bool loaded = false;  // I have them all
+};
+struct Load {  // keeper -> shard: a part of the state to begin with
   Term term = 0;
   Version version = 0;
   std::uint32_t slice = 0;
@@ -223,15 +235,21 @@ struct ShardBeat {
   Version version = 0;  // the lowest of its slices
   Round opened = 0;     // rounds below this number have been opened here
   bool loaded = false;  // it has its first state
-  // Of its oldest open round: what single slices miss, each gap once, in order, the first ones. Gaps of
-  // different slices are never joined: a push fits a slice as a whole or not at all, so two slices that miss
-  // one half each are not repaired by pushing the whole again.
+  // Of its oldest open round: what single slices miss, each gap once and none joined, the first ones. Two
+  // slices that miss a half of a piece each are not repaired by pushing the whole again.
   std::vector<Interval> gaps;
   bool covered = false;     // with a gate: it waits for Commit
   std::uint64_t added = 0;  // pushes added to a slice since it started: grows while pushes get through
   std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
+  std::uint64_t parts_in_all = 0;
 };
-struct KeeperBeat {};
+struct SilentShard {  // has not answered the keeper for some seconds
+  NodeId node;
+  std::string why{};  // as far as that is known
+};
+struct KeeperBeat {
+  std::vector<SilentShard> silent{};
+};
 struct SchedulerBeat {
   Term term = 0;
 };
@@ -243,6 +261,11 @@ struct Lost {
 // Link -> machine: somebody speaks another version of the protocol.
 struct Alien {
   std::uint32_t protocol = 0;
+};
+struct Unreachable {  // link -> machine: it cannot even try to connect to this endpoint
+  NodeId node;
+  std::string endpoint;
+  std::string why;
 };
 
 // ---- saving
@@ -260,7 +283,11 @@ struct Progress {
 struct Save {  // scheduler -> keeper
   Progress progress;
 };
-struct Fetch {  // keeper -> shard: your slices of this version, all slots
+struct Fetch {  // keeper -> shard: these parts of this version, a few at a time
+  Version version = 0;
+  std::vector<StatePart> parts{};
+};
+struct Later {  // shard -> keeper: some of what was fetched is still to come: I have not closed that round
   Version version = 0;
 };
 struct State {  // shard -> keeper
@@ -358,11 +385,12 @@ struct Ended {
 
 using ToScheduler = std::variant<Hello, Ready, Report, NonFinite, Covered, Closed, WorkerBeat, ShardBeat,
                                  KeeperBeat, Saved, Leave, Lost, Alien, Interrupt>;
-using ToShard = std::variant<Welcome, Refuse, Load, Open, Pull, Push, Commit, Fetch, Saved, SchedulerBeat,
-                             Stop, Lost, Alien, Interrupt>;
+using ToShard = std::variant<Welcome, Refuse, Offer, Load, Open, Pull, Push, Commit, Fetch, Saved,
+                             SchedulerBeat, Stop, Lost, Alien, Interrupt>;
 using ToWorker = std::variant<Welcome, Refuse, Roster, Start, Parameters, Gone, Again, SchedulerBeat, Stop,
-                              Final, Computed, Lost, Alien, Interrupt>;
-using ToKeeper = std::variant<Roster, Save, State, Gone, SchedulerBeat, Stop, Lost, Alien>;
+                              Final, Computed, Lost, Alien, Unreachable, Interrupt>;
+using ToKeeper =
+    std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Lost, Alien, Unreachable>;
 using ToCompute = std::variant<Compute, Abandon>;
 using ToRecorder = std::variant<RoundRecord, Note, Ended>;
 using ToLink = std::variant<Connect, Disconnect>;

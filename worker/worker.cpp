@@ -370,6 +370,11 @@ void Worker::handle(Time, NodeId, const Alien& alien, Outbox&) {
                                           ", this worker another: use the same release everywhere"});
 }
 
+void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
+  out.send<ToScheduler>(scheduler_node, Leave{});
+  ending_.refused(Refuse{Refusal::endpoint, it.why});
+}
+
 void Worker::handle(Time, NodeId, const Interrupt&, Outbox& out) {
   if (lifeline_.joined()) out.send<ToScheduler>(scheduler_node, Leave{});
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});

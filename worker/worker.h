@@ -87,6 +87,7 @@ class Worker {
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
   void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
   void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
+  void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
   void beat(Outbox& out);

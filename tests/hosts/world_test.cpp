@@ -299,5 +299,45 @@ TEST(World, ALostServerEndsTheJobWithAMessage) {
   EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server-1"));
 }
 
+bool between(const Envelope& it, Role a, NodeId b) {
+  return (it.from.role == a && it.to == b) || (it.to.role == a && it.from == b);
+}
+
+std::vector<std::string> notes(const World& world) {
+  std::vector<std::string> all;
+  for (const Envelope& envelope : world.recorded()) {
+    if (const auto* it = std::get_if<Note>(&std::get<ToRecorder>(envelope.message))) all.push_back(it->text);
+  }
+  return all;
+}
+
+// A firewall between the scheduler's machine and one server, which both reach the scheduler.
+TEST(World, AServerThatCannotBeLoadedIsNamedAndEndsTheJob) {
+  World world(toy_job(96, 32, 1, 2, 2), {});
+  world.populate(2, 2);
+  world.on_delivery = [&](const Envelope& it) { return !between(it, Role::keeper, world.shards()[1]); };
+  ASSERT_TRUE(world.run()) << world.describe();
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
+  EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("reached server 'server-1'"));
+  const auto said = notes(world);
+  EXPECT_THAT(said,
+              ::testing::Contains(HasSubstr("server 'server-1' does not answer the scheduler's machine")));
+  EXPECT_THAT(said, ::testing::Contains(HasSubstr("sending the initial state to 2 servers: 40 %")));
+  EXPECT_LE(said.size(), 30U) << "and is not said all the time";
+}
+
+TEST(World, AServerThatCannotBeSavedCostsTheCheckpointAndNotTheEnd) {
+  World world(toy_job(96, 32, 2, 2, 2), {});
+  world.populate(2, 2);
+  world.on_delivery = [&](const Envelope& it) {
+    return world.scheduler().course().round() == 0 || !between(it, Role::keeper, world.shards()[1]);
+  };
+  ASSERT_TRUE(world.run()) << world.describe();
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::storage);
+  EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server 'server-1' at local has not answered"));
+  EXPECT_EQ(world.scheduler().course().round(), 6U) << "all of the training is done";
+  EXPECT_THAT(world.stored(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace steelyard::test

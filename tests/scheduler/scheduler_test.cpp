@@ -135,6 +135,25 @@ TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
   EXPECT_THAT(out.take(), IsEmpty());
 }
 
+// Workers and the keeper would try to connect there for ever.
+TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
+  Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
+  const NodeId shard{Role::shard, 3};
+  for (const char* endpoint : {"tcp://0.0.0.0:7071", "tcp://box:7071:34567", "tcp://the box:7071"}) {
+    Outbox out(scheduler_node);
+    const Hello hello{0, "ann", endpoint, "cpu", 0};
+    scheduler.step({}, {shard, scheduler_node, Message(std::in_place_type<ToScheduler>, hello)}, out);
+    const auto said = out.take();
+    ASSERT_EQ(said.size(), 2U);
+    EXPECT_THAT(std::get<Note>(std::get<ToRecorder>(said[0].message)).text, ::testing::HasSubstr(endpoint));
+    const auto& refuse = std::get<Refuse>(std::get<ToShard>(said[1].message));
+    EXPECT_EQ(refuse.reason, Refusal::endpoint);
+    EXPECT_THAT(refuse.text,
+                ::testing::AllOf(::testing::HasSubstr("'ann'"), ::testing::HasSubstr("--advertise")));
+  }
+  EXPECT_TRUE(scheduler.members().shards.empty());
+}
+
 TEST(Scheduler, WhatIsLateRepeatedOrUnknownIsCounted) {
   test::Script script;
   script.say("job samples=64 batch=32 workers=1 shards=1");

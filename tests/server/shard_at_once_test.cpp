@@ -143,7 +143,7 @@ TEST(ShardAtOnce, AVersionThatIsSavedIsKeptAsItWas) {
   it.open(1, {32, 64});
   it.tell(worker_node(1), ones(it, 0, {0, 32}, 0));
   it.tell(worker_node(1), ones(it, 1, {32, 40}, 0));
-  it.tell(test::keeper_node, Fetch{1});
+  it.tell(test::keeper_node, it.fetch(1));
   ASSERT_EQ(it.heard<State>().size(), 1U);
   EXPECT_EQ(it.heard<State>()[0].values.floats()[0], -0.5F);
 }
@@ -230,7 +230,7 @@ TEST(ShardLocal, TheVersionBeforeALongRoundCanBeSavedAlthoughItsLastPiecesCame) 
   it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, {2, 1}});
   it.tell(worker_node(1), ones(it, 0, {0, 64}, 0));
   ASSERT_EQ(it.shard.version(), 1U);
-  it.tell(test::keeper_node, Fetch{0});
+  it.tell(test::keeper_node, it.fetch(0));
   ASSERT_EQ(it.heard<State>().size(), 2U) << "parameters and the optimizer's state";
   EXPECT_EQ(it.heard<State>()[0].values.floats()[0], 0);
   EXPECT_EQ(it.heard<State>()[0].steps, 0U);

@@ -79,6 +79,15 @@ class ShardCase {
     }
     return {term, round, 1, positions, static_cast<double>(positions.size()), slice, Blob::copy_of(sum)};
   }
+  // All parts of a version that this shard may have.
+  [[nodiscard]] Fetch fetch(Version version) const {
+    Fetch all{version, {}};
+    for (std::uint32_t slice = 0; slice < shard.slices().size(); ++slice) {
+      for (std::uint32_t slot = 0; slot <= nn::state_slots(job.optimizer); ++slot)
+        all.parts.push_back({slice, slot});
+    }
+    return all;
+  }
   // All of a round by one worker.
   void finish(Round round, Interval positions) {
     for (std::uint32_t slice = 0; slice < slices.size(); ++slice)

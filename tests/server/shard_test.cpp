@@ -104,6 +104,62 @@ TEST(Shard, BeatsTellHowMuchHasComeIn) {
   EXPECT_EQ(it.heard<ShardBeat>()[0].added, 2U) << "one of them was there already";
 }
 
+TEST(Shard, AsksForItsStateAWindowAtATime) {
+  ShardCase it(shard_job(40, 2));  // 20 slices
+  it.tell(test::keeper_node, Offer{it.term + 1});
+  EXPECT_THAT(it.said, IsEmpty()) << "of another term";
+  it.tell(test::keeper_node, Offer{it.term});
+  ASSERT_EQ(it.heard<Want>().size(), 1U);
+  EXPECT_EQ(it.heard<Want>()[0].parts.size(), 1U);
+  it.tell(test::keeper_node, Offer{it.term});
+  ASSERT_EQ(it.heard<Want>().size(), 1U) << "it is there";
+  EXPECT_THAT(it.heard<Want>()[0].parts, IsEmpty()) << "and waits for what it asked for";
+  EXPECT_FALSE(it.heard<Want>()[0].loaded);
+  std::size_t asked = 1;
+  for (std::uint32_t slice = 0; slice < 20; ++slice) {
+    it.tell(test::keeper_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(2, 0)});
+    for (const Want& want : it.heard<Want>()) asked += want.parts.size();
+    EXPECT_LE(asked - slice - 1, transfer_window) << "in flight";
+  }
+  EXPECT_EQ(asked, 20U);
+  ASSERT_EQ(it.heard<Want>().size(), 1U);
+  EXPECT_TRUE(it.heard<Want>()[0].loaded);
+  it.tell(test::keeper_node, Offer{it.term});
+  EXPECT_TRUE(it.heard<Want>().at(0).loaded);
+}
+
+TEST(Shard, WhatALostConnectionHadUnderWayIsAskedForAgain) {
+  ShardCase it(shard_job());
+  it.tell(test::keeper_node, Offer{it.term});
+  it.wake(1);
+  EXPECT_THAT(it.heard<Want>(), IsEmpty());
+  it.tell(link_node, Lost{test::keeper_node});
+  it.tell(test::keeper_node, Offer{it.term});
+  EXPECT_EQ(it.heard<Want>().at(0).parts.size(), 1U);
+  it.wake(1);
+  EXPECT_THAT(it.heard<Want>(), IsEmpty());
+  it.wake(2);
+  EXPECT_EQ(it.heard<Want>().size(), 1U) << "nothing has come for long";
+}
+
+// Two slices of 8 MB: four times that is what it holds of all senders together, and twice of each.
+TEST(Shard, WhatIsHeldHasABoundInAll) {
+  const std::uint64_t floats = 2 << 20;
+  ShardCase it(shard_job(2 * floats, floats));
+  it.load();
+  const Blob values = ShardCase::constant(floats, 1);
+  for (std::uint64_t worker = 1; worker <= 10; ++worker) {
+    for (const std::uint32_t slice : {0U, 1U})
+      it.tell(worker_node(worker), Push{it.term, 0, worker, {worker, worker + 1}, 1, slice, values});
+  }
+  EXPECT_EQ(it.shard.counts().held, 8U);
+  EXPECT_EQ(it.shard.counts().malformed, 12U);
+  it.open(0, {0, 20});
+  EXPECT_EQ(it.shard.counts().added, 8U);
+  it.tell(worker_node(1), Push{it.term, 1, 11, {20, 21}, 1, 0, values});
+  EXPECT_EQ(it.shard.counts().held, 9U) << "there is room again";
+}
+
 TEST(Shard, APushSoonerThanItsOpenIsHeldWithinItsSendersCredit) {
   ShardCase it(shard_job(8, 4));  // two slices of 16 bytes: a credit of 64 bytes
   it.load();
@@ -278,7 +334,7 @@ TEST(Shard, AShardWithoutSlicesIsDoneAtOnce) {
   it.open(1, {8, 16});
   EXPECT_EQ(it.heard<Closed>()[0].version, 2U);
   it.tell(worker_node(1), Pull{it.term, 1});
-  it.tell(test::keeper_node, Fetch{2});
+  it.tell(test::keeper_node, it.fetch(2));
   EXPECT_THAT(it.said, IsEmpty());
 }
 

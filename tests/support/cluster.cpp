@@ -9,6 +9,7 @@
 #include "scheduler/course.h"
 #include "scheduler/scheduler.h"
 #include "server/keeper.h"
+#include "server/memory_sink.h"
 #include "server/shard.h"
 #include "tests/support/temporary_folder.h"
 #include "wire/transport/host.h"
@@ -139,10 +140,11 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
   std::string endpoint;
   const std::unique_ptr<Link> link = net.join(scheduler_node, &endpoint);
   const NodeId keeper_node{Role::keeper, 1};
-  Keeper keeper(keeper_node, options.initial, nn::state_slots(job.optimizer), [&](const Snapshot& snapshot) {
+  const auto store = [&](const Snapshot& snapshot) {
     result.stored.push_back(snapshot);
     return std::string("memory");
-  });
+  };
+  Keeper keeper(keeper_node, options.initial, nn::state_slots(job.optimizer), in_memory(store));
   Scheduler scheduler(job, options.initial.progress,
                       options.policy_seed != 0 ? random_policy(options.policy_seed)
                                                : balancing::make_policy(job.policy, job.policy_options));

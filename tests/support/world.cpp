@@ -6,6 +6,7 @@
 #include "balancing/policies.h"
 #include "core/check.h"
 #include "nn/optimizer/schedule.h"
+#include "server/memory_sink.h"
 #include "wire/transport/notice.h"
 
 namespace steelyard::test {
@@ -96,8 +97,8 @@ World::World(Job job, Options options)
       std::make_unique<Hosted<Node, Scheduler>>(job_, options_.from, balancing::make_policy(options_.policy));
   scheduler_ = &scheduler->machine;
   nodes_[scheduler_node] = std::move(scheduler);
-  nodes_[keeper_node] =
-      std::make_unique<Hosted<Node, Keeper>>(keeper_node, initial, nn::state_slots(job_.optimizer), store);
+  nodes_[keeper_node] = std::make_unique<Hosted<Node, Keeper>>(
+      keeper_node, initial, nn::state_slots(job_.optimizer), in_memory(store));
 }
 
 World::~World() = default;

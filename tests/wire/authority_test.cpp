@@ -47,6 +47,9 @@ TEST(Authority, OnlyTheSchedulerDecides) {
 TEST(Authority, StateComesFromTheKeeperAndSumsFromShards) {
   EXPECT_TRUE(may_say(Role::keeper, message<ToShard>(Load{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToShard>(Load{})));
+  EXPECT_TRUE(may_say(Role::keeper, message<ToShard>(Offer{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToKeeper>(Want{})));
+  EXPECT_TRUE(may_say(Role::shard, message<ToKeeper>(Later{})));
   EXPECT_TRUE(may_say(Role::shard, message<ToScheduler>(Closed{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Closed{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Saved{})));

@@ -112,8 +112,9 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(home, 3U + 3U + 5U + 2U) << "Lost, Alien, Interrupt; to workers also Final, Computed";
-  EXPECT_EQ(unknown, 4U * 256U - 14U - 14U - 14U - 8U);
+  EXPECT_EQ(home, 3U + 3U + 6U + 3U)
+      << "Lost, Alien, Interrupt; to workers also Final, Computed; to them and the keeper Unreachable";
+  EXPECT_EQ(unknown, 4U * 256U - 14U - 15U - 15U - 11U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {
@@ -140,7 +141,7 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
   };
   const std::vector<Case> cases{
       {"Refuse.reason", Role::worker, header_of<ToWorker>(Refuse{}), 6,
-       static_cast<unsigned>(Refusal::finished)},
+       static_cast<unsigned>(Refusal::endpoint)},
       {"Start.purpose", Role::worker, header_of<ToWorker>(Start{}), 6 + 16, 1},
       {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 16, 1},
       {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6, static_cast<unsigned>(Outcome::storage)},

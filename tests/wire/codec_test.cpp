@@ -45,8 +45,8 @@ TEST(Codec, TheGeneratorReachesEveryMessage) {
     EXPECT_EQ(frames.header.at(4), static_cast<std::byte>(made.receiver));
     EXPECT_EQ(frames.header.at(5), static_cast<std::byte>(made.kind));
   }
-  EXPECT_EQ(kinds.size(), 11U + 11U + 9U + 6U)
-      << "11 to the scheduler, 11 to a shard, 9 to a worker, 6 to the keeper";
+  EXPECT_EQ(kinds.size(), 11U + 12U + 9U + 8U)
+      << "11 to the scheduler, 12 to a shard, 9 to a worker, 8 to the keeper";
 }
 
 // The generator and the codec share their list of fields, so a field that the list forgot shows only by name.
@@ -153,8 +153,8 @@ TEST(Codec, TheMessagesOfARoundFieldByField) {
   EXPECT_EQ(std::tie(report.term, report.round, report.purpose, report.piece, report.positions,
                      report.seconds, report.loss, report.correct, report.cpu, report.memory),
             std::make_tuple(1U, 2U, Purpose::evaluate, 3U, Interval{4, 5}, 0.5, 1.5, 6U, 0.25, 9.0));
-  const auto beat =
-      there_and_back<ToScheduler>(Role::scheduler, ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9});
+  const auto beat = there_and_back<ToScheduler>(Role::scheduler,
+                                                ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9, 10});
   EXPECT_EQ(std::tie(beat.term, beat.version, beat.opened, beat.loaded, beat.gaps, beat.covered),
             std::make_tuple(1U, 2U, 3U, true, std::vector<Interval>{{4, 5}, {6, 7}}, true));
 }

@@ -113,14 +113,15 @@ TEST(Host, AFloodKeepsNobodyFromWaking) {
 }
 
 // Endpoints come over the wire: one that makes no sense is a peer that cannot be reached, not the end.
-TEST(Host, AnEndpointThatMakesNoSenseIsSurvived) {
+TEST(Host, AnEndpointThatMakesNoSenseIsToldToTheMachine) {
   struct Picky : Link {
     void connect(NodeId, const std::string&) override { throw Failure(ExitCode::configuration, "nonsense"); }
     void disconnect(NodeId) override { ++disconnected; }
     void send(Envelope) override { ++sent; }
     std::optional<Envelope> receive(Time) override { return std::nullopt; }
-    void post(Envelope) override {}
+    void post(Envelope envelope) override { posted.push_back(std::move(envelope)); }
     int disconnected = 0, sent = 0;
+    std::vector<Envelope> posted;
   } link;
   Outbox out(self);
   out.send<ToLink>(link_node, Connect{{Role::shard, 1}, "nonsense"});
@@ -130,6 +131,12 @@ TEST(Host, AnEndpointThatMakesNoSenseIsSurvived) {
   deliver(link, {}, out.take());
   EXPECT_EQ(link.disconnected, 1);
   EXPECT_EQ(link.sent, 1);
+  ASSERT_EQ(link.posted.size(), 1U);
+  EXPECT_EQ(link.posted[0].to, self);
+  const auto& told = std::get<Unreachable>(std::get<ToWorker>(link.posted[0].message));
+  EXPECT_EQ(told.node, (NodeId{Role::shard, 1}));
+  EXPECT_EQ(told.endpoint, "nonsense");
+  EXPECT_EQ(told.why, "nonsense");
 }
 
 }  // namespace

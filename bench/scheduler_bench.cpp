@@ -100,6 +100,7 @@ class Cluster {
     job.workers = workers;
     job.policy = policy;
     job.evaluate_every = job.checkpoint_every = 0;
+    job.checkpoint_minutes = 0;
     return job;
   }
   static Progress beginning() {

@@ -1,5 +1,8 @@
 #include "cli/job_keys.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/toml_text.h"
 #include "wire/name.h"
 #include "wire/sync_mode.h"
@@ -30,7 +33,7 @@ JobLimits a_cpu_share() { return {0, 0, false, false, {}, Handicap::is_cpu, Hand
 // So that a row of the table says where its value lives and nothing else.
 #define FIELD(place) [](JobDraft& draft) -> JobField { return &draft.place; }
 
-std::vector<JobKey> make_keys() {
+std::vector<JobKey> keys_of_the_training() {
   return {
       {"job", "name", FIELD(file.job.name), any_name(), "run directories are called after it"},
       {"job", "seed", FIELD(file.job.seed), at_least(0), "of first weights, order of samples and dropout"},
@@ -66,8 +69,16 @@ std::vector<JobKey> make_keys() {
        "longer gradients are scaled down to this norm; 0: never"},
       {"train", "evaluate_every", FIELD(file.job.evaluate_every), at_least(0, billion), "epochs; 0: never"},
       {"train", "checkpoint_every", FIELD(file.job.checkpoint_every), at_least(0, billion),
-       "epochs; 0: only at the end"},
+       "epochs; 0: not for their sake, and always at the end"},
+      {"train", "checkpoint_rounds", FIELD(file.job.checkpoint_rounds), at_least(0, billion),
+       "besides, every so many rounds; 0: never"},
+      {"train", "checkpoint_minutes", FIELD(file.job.checkpoint_minutes), at_least(0, billion),
+       "besides, when so many minutes have passed since the last; 0: never"},
+  };
+}
 
+std::vector<JobKey> keys_of_the_cluster() {
+  return {
       {"cluster", "servers", FIELD(file.servers), at_least(1, 1024), "server processes"},
       {"cluster", "shards_per_server", FIELD(shards_per_server), at_least(1, 64),
        "parts of the model in each of them"},
@@ -90,6 +101,12 @@ std::vector<JobKey> make_keys() {
 }
 
 #undef FIELD
+
+std::vector<JobKey> make_keys() {
+  std::vector<JobKey> keys = keys_of_the_training();
+  std::ranges::move(keys_of_the_cluster(), std::back_inserter(keys));
+  return keys;
+}
 
 std::string range_text(const JobLimits& l) {
   const std::string least = number_text(l.least), most = number_text(l.most);

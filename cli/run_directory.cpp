@@ -109,6 +109,7 @@ ExitCode exit_code(Outcome outcome) {
     case Outcome::storage:
       return ExitCode::io;
     case Outcome::non_finite:
+    case Outcome::worker_failed:
     case Outcome::running:  // nobody said how it ended
       break;
   }
@@ -127,6 +128,8 @@ const char* name(Outcome outcome) {
       return "storage";
     case Outcome::non_finite:
       return "non-finite";
+    case Outcome::worker_failed:
+      return "worker failed";
     case Outcome::running:
       break;
   }

@@ -14,6 +14,7 @@ Course::Course(const Job& job, const Progress& from)
       rounds_(job.rounds),
       evaluate_every_(job.evaluate_every),
       checkpoint_every_(job.checkpoint_every),
+      checkpoint_rounds_(job.checkpoint_rounds),
       seconds_(job.seconds),
       round_(from.version),
       epoch_(from.epoch),

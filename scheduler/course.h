@@ -33,7 +33,10 @@ class Course {
   [[nodiscard]] bool evaluates_first() const {
     return evaluate_every_ > 0 && epoch_ > 0 && at_epoch_start() && epoch_ % evaluate_every_ == 0;
   }
-  [[nodiscard]] bool saves_after_next() const { return due_after_next(checkpoint_every_); }
+  [[nodiscard]] bool saves_after_next() const {
+    return due_after_next(checkpoint_every_) ||
+           (checkpoint_rounds_ > 0 && (round_ + 1) % checkpoint_rounds_ == 0);
+  }
 
   [[nodiscard]] Progress progress(Term term, double seconds) const;
 
@@ -43,7 +46,8 @@ class Course {
   }
 
   const SyncMode mode_;
-  const std::uint64_t samples_, batch_, epochs_, rounds_, evaluate_every_, checkpoint_every_;
+  const std::uint64_t samples_, batch_, epochs_, rounds_, evaluate_every_, checkpoint_every_,
+      checkpoint_rounds_;
   const double seconds_;
   Round round_;
   std::uint64_t epoch_;

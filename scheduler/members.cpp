@@ -11,6 +11,7 @@ Members::ByNode::const_iterator Members::place(NodeId node) const {
 void Members::add(WorkerMember worker) {
   if (const auto former = workers.find(worker.slot); former != workers.end()) forget(former->second);
   slot_of_name_[worker.name] = worker.slot;
+  reserved_.erase(worker.slot);
   WorkerMember& its = workers[worker.slot];
   its = std::move(worker);
   // A node that gave itself two names is found in the slot that it asked for last.
@@ -20,7 +21,29 @@ void Members::add(WorkerMember worker) {
   } else {
     by_node_[static_cast<std::size_t>(at - by_node_.begin())].second = &its;
   }
-  while (workers.contains(first_free_)) ++first_free_;
+  skip_taken();
+}
+
+void Members::skip_taken() {
+  while (workers.contains(first_free_) || reserved_.contains(first_free_)) ++first_free_;
+}
+
+void Members::reserve(const std::vector<std::string>& names) {
+  for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
+    if (names[slot].empty()) continue;
+    reserved_[slot] = names[slot];
+    slot_of_name_[names[slot]] = slot;
+  }
+  skip_taken();
+}
+
+std::vector<std::string> Members::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, slot] : slot_of_name_) {
+    names.resize(std::max<std::size_t>(names.size(), slot + 1));
+    names[slot] = name;
+  }
+  return names;
 }
 
 void Members::forget(const WorkerMember& worker) {

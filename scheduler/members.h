@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "scheduler/headway.h"
 #include "wire/messages.h"
 
 namespace steelyard {
@@ -23,8 +24,12 @@ struct WorkerMember {
   bool present = true;     // its connection lives and it is not silent
   Time last_heard;
   double cpu = -1, memory = -1;  // as last reported
+  Headway headway{};
+  bool stalled = false;             // what it owed was given to others, for it does not get on
+  bool cut_off_said = false;        // that some server does not answer it
+  std::optional<Time> contested{};  // when somebody else first came with its name
 
-  [[nodiscard]] bool working() const { return ready && present; }
+  [[nodiscard]] bool working() const { return ready && present && !stalled; }
 };
 
 struct ShardMember {
@@ -37,6 +42,8 @@ struct ShardMember {
   bool loaded = false;
   bool broken = false;  // its connection is gone; a word from it mends that
   Version version = 0;
+  std::uint64_t added = 0;                    // pushes, as last told
+  Time fed{};                                 // when that last grew
   std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
 };
 
@@ -71,6 +78,9 @@ class Members {
   [[nodiscard]] std::string worker_name(NodeId node) const;
   // The slot for a newcomer of this name: its former one, or the lowest that is free.
   [[nodiscard]] std::uint32_t worker_slot(const std::string& name) const;
+  // These slots are kept for workers of these names: names[i] has slot i, and an empty one is nobody's.
+  void reserve(const std::vector<std::string>& names);
+  [[nodiscard]] std::vector<std::string> names() const;  // by slot, as reserve() takes them
   [[nodiscard]] std::optional<std::uint32_t> shard_slot(const std::string& name, std::uint32_t limit) const;
 
   [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots
@@ -81,11 +91,13 @@ class Members {
   using ByNode = std::vector<std::pair<NodeId, const WorkerMember*>>;
   [[nodiscard]] ByNode::const_iterator place(NodeId node) const;  // where it is, or would be
   void forget(const WorkerMember& worker);
+  void skip_taken();
 
   // The books: of thousands of workers, each has to be found at once.
   ByNode by_node_;  // in order: quicker to search than a tree
   std::map<std::string, std::uint32_t> slot_of_name_;
-  std::uint32_t first_free_ = 0;  // all slots below are taken, this one is not
+  std::map<std::uint32_t, std::string> reserved_;  // slots whose bearers have not come yet
+  std::uint32_t first_free_ = 0;                   // all slots below are taken or reserved, this one is not
 };
 
 }  // namespace steelyard

@@ -183,11 +183,14 @@ void Scheduler::adopt_orphans(Time now, Outbox& out) {
 }
 
 // A shard misses these positions although every piece there was reported: ask the owner to push again, and if
-// that does not help, have them computed again. A piece of which only a part is missing (a faulty sender's
+// that does not help, have them computed again. Not while pushes arrive there: on a slow line this one may be
+// behind them, and whatever is pushed once more makes it later still. A piece of which only a part is missing (a faulty sender's
 // doing) is cut at the edge of the gap, for a push counts as a whole or not at all.
-void Scheduler::mend(Time now, Work& work, const Interval& gap, Outbox& out) {
+void Scheduler::mend(Time now, Work& work, const Interval& gap, const ShardMember& shard, Outbox& out) {
   const auto late = work.select([&](const Piece& piece) {
-    return piece.reported && piece.positions.overlaps(gap) && now - piece.since > push_patience();
+    const Duration patience = piece.asked_again ? 4 * push_patience() : push_patience();
+    return piece.reported && piece.positions.overlaps(gap) &&
+           now - std::max(piece.since, shard.fed) > patience;
   });
   for (const PieceId id : late) {
     Piece& piece = *work.find(id);
@@ -217,20 +220,23 @@ void Scheduler::handle(Time now, NodeId from, const NonFinite& refused, Outbox& 
       phase_ >= Phase::stopping) {
     return ignore();  // issued again already
   }
-  const std::string who = members_.worker_name(refused.worker);
-  const std::string place = where(*found.work, refused.positions);
-  if (found.piece->refusals > 0) {
-    return end(
-        Outcome::non_finite,
-        place + ": the gradient is not finite, also when worker '" + who + "' computed it again; " + spoilt(),
-        out);
-  }
-  note(out,
-       place + ": worker '" + who + "' sent numbers that are not finite; the piece is computed once more");
+  compute_elsewhere(now, found, refused.piece,
+                    "the gradient that worker '" + members_.worker_name(refused.worker) + "' computed", out);
+}
+
+// It may be the machine: the piece goes to the next worker in line, so that a broken one does not end the
+// job. If there it comes out the same, it is the training.
+void Scheduler::compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what,
+                                  Outbox& out) {
   const Piece piece = *found.piece;
-  found.work->remove(refused.piece);
+  const std::string place = where(*found.work, piece.positions);
+  if (piece.refusals > 0) {
+    const std::string again = place + ": " + what + " is not finite, and was not when another one did; ";
+    return end(Outcome::non_finite, again + spoilt(), out);
+  }
+  note(out, place + ": " + what + " is not finite; the piece is computed once more");
+  found.work->remove(id);
   if (mode_.slack > 0 && piece.owner) free_.insert(*piece.owner);
-  // To the next worker in line, so that one broken machine does not end the job.
   const std::vector<std::uint32_t> there = members_.working();
   const auto next = std::ranges::upper_bound(there, piece.owner.value_or(0));
   if (there.empty()) {

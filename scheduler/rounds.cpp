@@ -9,7 +9,8 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t saves_at_once = 2;  // beyond, epochs are shorter than writing takes: some go unsaved
+constexpr std::size_t saves_at_once =
+    2;  // beyond, they come faster than they can be written: some are left out
 
 }  // namespace
 
@@ -19,11 +20,9 @@ double Scheduler::trained_seconds(Time now) const {
 
 // Whatever has become possible, after every message and every beat.
 void Scheduler::advance(Time now, Outbox& out) {
-  if (phase_ == Phase::gathering && members_.all_shards_loaded(job_.shards) &&
-      members_.working().size() >= job_.workers) {
+  if (phase_ == Phase::gathering && members_.all_shards_loaded(job_.shards) && enough_workers(now)) {
     phase_ = Phase::running;
-    started_ = now;
-    proceed(now, out);
+    started_ = save_begun_ = now;
   }
   while (phase_ == Phase::running && go_on(now, out)) {
   }
@@ -36,6 +35,7 @@ void Scheduler::advance(Time now, Outbox& out) {
       ending_ = Outcome::storage;
       stop_.text = "the last checkpoint could not be written: " + storage_trouble_;
     }
+    if (ending_ == Outcome::worker_failed && started_ != Time{}) stop_.text += "; " + way_back();
     phase_ = Phase::stopping;
     stop_.outcome = ending_;
     stop_said_ = now;
@@ -48,6 +48,15 @@ void Scheduler::advance(Time now, Outbox& out) {
                                               course_.progress(term_, trained_seconds(now)), staleness()});
     say_stop(now, out);
   }
+}
+
+// Those who have been cut off from a server for long are not waited for.
+bool Scheduler::enough_workers(Time now) const {
+  const auto counts = [&](const auto& it) {
+    const WorkerMember& worker = it.second;
+    return worker.working() || (worker.present && is_cut_off(now, worker));
+  };
+  return !members_.working().empty() && std::ranges::count_if(members_.workers, counts) >= job_.workers;
 }
 
 // Nobody is there, and what was pushed before has had the time to close the round all the same.
@@ -88,9 +97,7 @@ void Scheduler::finish(Time now, Work& work, Outbox& out) {
     course_.advance();
     evaluated_last_ = false;
     if (!work.open().save) return;
-    Progress progress = course_.progress(term_, trained_seconds(now));
-    progress.policy_state = policy_->save();
-    save(progress, out);
+    save(present(now), out);
   } else {
     evaluated_last_ = true;
     evaluation_due_ = false;
@@ -131,7 +138,7 @@ void Scheduler::begin_round(Time now, Outbox& out) {
   if (std::exchange(pause_, false)) barrier_ = ahead_.round();
   const Interval positions = ahead_.positions();
   const bool gate = job_.clip_norm > 0 && !mode_.at_once && !mode_.is_local();
-  const bool save = ahead_.saves_after_next() && saves_.size() < saves_at_once;
+  const bool save = saves_next(now, out);
   const Open open{term_, ahead_.round(), ahead_.epoch(), positions, positions.size(),
                   gate,  save,           ahead_.local()};
   pause_ = save || (ahead_.evaluates_after_next() && job_.test_samples > 0);
@@ -142,12 +149,25 @@ void Scheduler::begin_round(Time now, Outbox& out) {
     out.send<ToShard>(shard.node, open);
   }
   works_.emplace_back(open, Purpose::train, now, least, mode_.on_demand);
+  confirm(now);  // whether it can be computed at once
   if (mode_.on_demand) {
     plan_helpings(works_.back());
     hand_out(now, out);
   } else {
     issue(now, works_.back(), positions, 0, out);
   }
+}
+
+// Whether the version that the next round makes is saved.
+bool Scheduler::saves_next(Time now, Outbox& out) {
+  const Duration every = from_seconds(60 * job_.checkpoint_minutes);
+  const bool in_time = every > Duration{} && now - save_begun_ >= every;
+  if (!in_time && !ahead_.saves_after_next()) return false;
+  save_begun_ = now;
+  if (saves_.size() < saves_at_once) return true;
+  note(out, "no checkpoint of round " + std::to_string(ahead_.round() + 1) + ": " +
+                std::to_string(saves_.size()) + " are still being written");
+  return false;
 }
 
 void Scheduler::begin_evaluation(Time now, Outbox& out) {
@@ -201,15 +221,11 @@ void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox& out)
   const bool unknown = late || found.piece->asked_again || mode_.slack > 0;
   const double exchange = unknown ? -1 : waited;
   longest_wait_ = std::max(longest_wait_, from_seconds(waited));
-  found.work->report(id, report, now);
-  // A gradient may be finite all the same (that of a hinge is zero where there is no number): what it was
-  // computed from is broken.
+  // A gradient may be finite all the same: that of a hinge is zero where there is no number.
   if (!std::isfinite(report.loss)) {
-    return end(Outcome::non_finite,
-               where(*found.work, report.positions) + ": the loss that worker '" + worker->name +
-                   "' computed is not finite; " + spoilt(),
-               out);
+    return compute_elsewhere(now, found, id, "the loss that worker '" + worker->name + "' computed", out);
   }
+  found.work->report(id, report, now);
   if (report.purpose != Purpose::train) return;
   const balancing::Sample sample{worker->slot,   report.round, report.positions.size(),
                                  report.seconds, report.cpu,   report.memory,
@@ -278,7 +294,11 @@ void Scheduler::confirm(Time now) {
       work = works_.erase(work);
       continue;
     }
-    if (closed && !work->closed) work->closed = now;
+    if (closed && !work->closed) {
+      work->closed = now;
+      longest_push_ = std::max(longest_push_ * 3 / 4, work->longest_since_report(now));
+    }
+    if (work->least() <= version && !work->possible) work->possible = now;
     if (closed && !work->done && (nobody || now - *work->closed > patience())) work->close_unreported();
     ++work;
   }
@@ -291,6 +311,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   shard->parts = beat.parts;
   shard->parts_in_all = beat.parts_in_all;
   shard->version = std::max(shard->version, beat.version);
+  if (std::exchange(shard->added, beat.added) != beat.added) shard->fed = now;
   confirm(now);
   for (Work& work : works_) {
     if (work.purpose() != Purpose::train) continue;
@@ -299,7 +320,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
     }
     if (work.round() == beat.version && beat.opened > work.round()) {
       for (const Interval& gap : beat.gaps) {
-        if (gap.valid() && work.open().positions.contains(gap)) mend(now, work, gap, out);
+        if (gap.valid() && work.open().positions.contains(gap)) mend(now, work, gap, *shard, out);
       }
     }
   }
@@ -322,6 +343,14 @@ std::string Scheduler::way_back() const {
   if (!saves_.empty()) return "resume if the checkpoint that was being written is there, or begin again";
   return resumed_ ? "resume from the checkpoint that this run began with"
                   : "begin again: no checkpoint had been written yet";
+}
+
+// Where the training is, and what those who go on from here have to know.
+Progress Scheduler::present(Time now) const {
+  Progress progress = course_.progress(term_, trained_seconds(now));
+  progress.policy_state = policy_->save();
+  progress.workers = members_.names();
+  return progress;
 }
 
 void Scheduler::save(const Progress& progress, Outbox& out) {
@@ -351,19 +380,18 @@ void Scheduler::give_up_saving(const std::string& why) {
 // failure stands; until it is said, it replaces any better ending.
 void Scheduler::end(Outcome outcome, std::string text, Outbox& out) {
   const auto good = [](Outcome it) { return it == Outcome::finished || it == Outcome::interrupted; };
+  const bool whole = good(outcome) || outcome == Outcome::worker_failed;  // what the servers hold
   if (ending_ != Outcome::running && (good(outcome) || !good(ending_) || phase_ >= Phase::stopping)) return;
   const bool trained = phase_ == Phase::running;
   ending_ = outcome;
   stop_ = {outcome, std::move(text)};
   phase_ = Phase::saving;
-  if (!good(outcome)) {
+  if (!whole) {
     saves_.clear();
   } else if (mode_.at_once && std::ranges::find(works_, false, &Work::done) != works_.end()) {
     note(out, "the rounds that are under way cannot be finished, and no checkpoint is written of them");
   } else if (trained && last_saved_ != course_.round() && !saves_.contains(course_.round())) {
-    Progress progress = course_.progress(term_, trained_seconds(now_));
-    progress.policy_state = policy_->save();
-    save(progress, out);
+    save(present(now_), out);
   }
 }
 

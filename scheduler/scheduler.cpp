@@ -4,13 +4,15 @@
 #include <algorithm>
 
 #include "wire/endpoint_trouble.h"
+#include "wire/name.h"
 
 namespace steelyard {
 namespace {
 
 constexpr std::size_t members_at_most = 65'536;
-constexpr Duration reconnect = std::chrono::seconds(2);  // for a server whose connection broke to come back
-constexpr Duration farewell = std::chrono::seconds(2);   // for everybody to hear Stop
+constexpr Duration farewell = std::chrono::seconds(2);    // for everybody to hear Stop
+constexpr Duration reminding = std::chrono::seconds(30);  // between two sentences on what is waited for
+constexpr std::size_t longest_failure = 2000;             // letters of what a worker says of its own
 
 }  // namespace
 
@@ -28,6 +30,7 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
       seconds_before_(from.seconds),
       evaluation_due_(course_.evaluates_first()) {
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
+  members_.reserve(from.workers);
 }
 
 void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
@@ -78,14 +81,16 @@ void Scheduler::beat(Time now, Outbox& out) {
   std::vector<std::uint32_t> silent;
   for (const auto& [slot, shard] : members_.shards) {
     out.send<ToShard>(shard.node, SchedulerBeat{term_});
-    if (now - shard.last_heard > (shard.broken ? std::min(dead, reconnect) : dead)) silent.push_back(slot);
+    if (now - shard.last_heard > dead) silent.push_back(slot);
   }
   for (const std::uint32_t slot : silent) lose_shard(slot, out);
+  watch_headway(now, out);
+  remind(now, out);
   confirm(now);
   const auto in_the_way = [&](const Work& work) {
     return work.purpose() == Purpose::train && !work.closed && work.round() < saves_.rbegin()->first;
   };
-  if (phase_ == Phase::saving && interrupted_ && members_.working().empty() && !saves_.empty() &&
+  if (phase_ == Phase::saving && members_.working().empty() && !saves_.empty() &&
       std::ranges::any_of(works_, in_the_way)) {
     give_up_saving("no worker is left to finish the round");
   }
@@ -116,6 +121,10 @@ void Scheduler::watch_state(Time now, Outbox& out) {
 // ---- joining
 
 void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
+  if (!valid_name(hello.name)) {
+    return refuse(from, Refusal::name,
+                  std::string("its name is none: give it a --name of ") + name_expected(), out);
+  }
   if (hello.fingerprint != 0 && hello.fingerprint != fingerprint_) {
     return refuse(from, Refusal::other_job,
                   "'" + hello.name + "' was started for another job than '" + job_.name +
@@ -144,19 +153,29 @@ void Scheduler::refuse(NodeId to, Refusal reason, std::string text, Outbox& out)
 void Scheduler::welcome_worker(Time now, NodeId from, const Hello& hello, Outbox& out) {
   const std::uint32_t slot = members_.worker_slot(hello.name);
   const auto former = members_.workers.find(slot);
-  if (former != members_.workers.end() && former->second.node != from) {
-    lose_worker(now, former->second, "was replaced by a new process of its name", out);
-    out.send<ToWorker>(former->second.node,
-                       Stop{Outcome::interrupted, "another worker named '" + hello.name +
-                                                      "' has joined; give each worker a --name of its own"});
-  }
   if (former == members_.workers.end() || former->second.node != from) {
+    if (!name_is_free(now, from, hello, out)) return;
     forget_the_long_gone();
     members_.add({from, slot, hello.name, hello.kind, hello.most, false, true, now, -1, -1});
     note(out, "worker '" + hello.name + "' joined");
   }
   out.send<ToWorker>(from, Welcome{term_, slot, job_});
   if (members_.shards.size() == job_.shards) out.send<ToWorker>(from, roster());
+}
+
+// A name comes back when its former bearer is gone. Whether it is, may not be known yet: a machine that lost
+// its power closes no connection. So the former bearer gets the time to say a word; the newcomer asks again.
+bool Scheduler::name_is_free(Time now, NodeId from, const Hello& hello, Outbox& out) {
+  const auto bearer = members_.workers.find(members_.worker_slot(hello.name));
+  if (bearer == members_.workers.end() || !bearer->second.present) return true;
+  WorkerMember& former = bearer->second;
+  if (!former.contested) former.contested = now;
+  if (former.last_heard > *former.contested) {
+    former.contested.reset();
+    refuse(from, Refusal::name,
+           "a worker named '" + hello.name + "' is at work in this job: give this one another --name", out);
+  }
+  return false;
 }
 
 // Workers that left and have no part in any open work. Names that come back within reason keep their slot.
@@ -186,7 +205,7 @@ void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox&
   }
   const auto former = members_.shards.find(*slot);
   if (former != members_.shards.end() && former->second.node != from) {
-    if (!former->second.broken && now - former->second.last_heard < reconnect) {
+    if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.dead_after)) {
       return refuse(from, Refusal::full,
                     "a server named '" + hello.name + "' is at work here: give this one another --name", out);
     }
@@ -200,13 +219,16 @@ void Scheduler::welcome_shard(Time now, NodeId from, const Hello& hello, Outbox&
           .try_emplace(*slot, ShardMember{from, *slot, hello.name, hello.endpoint, now, {}, false, false, 0})
           .second) {
     note(out, "server '" + hello.name + "' joined at " + hello.endpoint);
+    ++roster_number_;
+    // Whom workers have reached was another one.
+    for (auto& [number, worker] : members_.workers) worker.ready = false;
   }
   out.send<ToShard>(from, Welcome{term_, *slot, job_});
   send_roster(out);
 }
 
 Roster Scheduler::roster() const {
-  Roster roster;
+  Roster roster{{}, roster_number_};
   if (members_.shards.size() != job_.shards) return roster;
   const auto borders = shard_borders(slice_count_, job_.shards);
   for (const auto& [slot, shard] : members_.shards) {
@@ -233,9 +255,18 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  if (worker == nullptr || beat.term != term_) return ignore();
+  if (beat.term != term_) return ignore();
   // It was not there when the end was told.
-  if (phase_ == Phase::stopping) return out.send<ToWorker>(from, stop_);
+  if (phase_ == Phase::stopping && worker != nullptr) return out.send<ToWorker>(from, stop_);
+  if (worker == nullptr) {
+    ignore();
+    return out.send<ToWorker>(
+        from, Stop{Outcome::interrupted, "while this worker was out of reach another one took its name"});
+  }
+  if (beat.roster != roster_number_ && members_.shards.size() == job_.shards)
+    out.send<ToWorker>(from, roster());  // it was lost
+  worker->headway.heard(now, beat);
+  recover(now, *worker, beat, out);
   // What it owes and neither holds nor has reported was lost on the way to it, or its report on the way here.
   for (Work& work : works_) {
     for (const PieceId id : work.owed_by(worker->slot)) {
@@ -248,6 +279,22 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   adopt_orphans(now, out);
 }
 
+// Until the training begins, what it waits for is said again and again.
+void Scheduler::remind(Time now, Outbox& out) {
+  if (phase_ != Phase::gathering) return;
+  if (reminded_ == Time{}) reminded_ = now;
+  if (now - reminded_ < reminding) return;
+  reminded_ = now;
+  const std::string servers =
+      std::to_string(members_.shards.size()) + " of " + std::to_string(job_.shards) + " shards are there";
+  const std::string workers = std::to_string(members_.working().size()) + " of " +
+                              std::to_string(job_.workers) + " workers are ready";
+  note(out, "still waiting: " + servers + "; " + workers);
+  for (const auto& [slot, worker] : members_.workers) {
+    if (worker.present && is_cut_off(now, worker)) note(out, what_is_missing(now, worker));
+  }
+}
+
 void Scheduler::handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& out) {
   state_watch_.heard(now, beat);
   if (members_.keeper == from) return;
@@ -257,10 +304,13 @@ void Scheduler::handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& ou
 
 // ---- leaving
 
-void Scheduler::handle(Time now, NodeId from, const Leave&, Outbox& out) {
+void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
   forget(from);
   if (phase_ == Phase::stopping) return;
-  if (WorkerMember* worker = members_.worker(from)) lose_worker(now, *worker, "left", out);
+  if (WorkerMember* worker = members_.worker(from)) {
+    if (!leave.failure.empty()) return fail_worker(now, *worker, leave.failure, out);
+    lose_worker(now, *worker, "left", out);
+  }
   if (const ShardMember* shard = members_.shard(from)) {
     note(out, "server '" + shard->name + "' was told to end: saving what there is");
     handle(now, from, Interrupt{}, out);
@@ -285,6 +335,17 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   for (Work& work : works_) {
     for (const PieceId id : work.owed_by(worker.slot)) reissue(now, work, id, out);
   }
+}
+
+// It has said why, and would again: nobody starts it once more. Before the training begins, the job as it was
+// meant cannot begin; afterwards the others go on as long as there are any.
+void Scheduler::fail_worker(Time now, WorkerMember& worker, const std::string& failure, Outbox& out) {
+  const std::string why = "failed: " + failure.substr(0, longest_failure);
+  lose_worker(now, worker, why, out);
+  const bool nobody =
+      std::ranges::none_of(members_.workers, [](const auto& it) { return it.second.present; });
+  if (phase_ != Phase::gathering && !nobody) return;
+  end(Outcome::worker_failed, "worker '" + worker.name + "' " + why, out);
 }
 
 // Before the training begins a server holds nothing that the keeper could not give to another.

@@ -61,13 +61,26 @@ class Scheduler {
   void welcome_shard(Time now, NodeId from, const Hello& hello, Outbox& out);
   void refuse(NodeId to, Refusal reason, std::string text, Outbox& out);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
+  void fail_worker(Time now, WorkerMember& worker, const std::string& failure, Outbox& out);
   void lose_shard(std::uint32_t slot, Outbox& out);
   void forget(NodeId node);  // while stopping: one less to wait for
   [[nodiscard]] Roster roster() const;
   void send_roster(Outbox& out);
   void beat(Time now, Outbox& out);
+  void remind(Time now, Outbox& out);
   void watch_state(Time now, Outbox& out);
   bool hear(Time now, NodeId from);
+  [[nodiscard]] bool name_is_free(Time now, NodeId from, const Hello& hello, Outbox& out);
+  [[nodiscard]] bool enough_workers(Time now) const;
+
+  // headway: who is there and does not get on (scheduler/stalls.cpp)
+  void watch_headway(Time now, Outbox& out);
+  void stall(Time now, WorkerMember& worker, Outbox& out);
+  void recover(Time now, WorkerMember& worker, const WorkerBeat& beat, Outbox& out);
+  [[nodiscard]] std::optional<Time> could_begin(const WorkerMember& worker) const;
+  [[nodiscard]] bool is_cut_off(Time now, const WorkerMember& worker) const;
+  [[nodiscard]] bool shards_answer(Time now) const;
+  [[nodiscard]] std::string what_is_missing(Time now, const WorkerMember& worker) const;
 
   // rounds.cpp: the rounds
   void handle(Time now, NodeId from, const Report& report, Outbox& out);
@@ -86,10 +99,12 @@ class Scheduler {
   // after the other, as they are done.
   [[nodiscard]] bool in_order() const { return mode_.slack > 0 && !mode_.on_demand; }
   void begin_round(Time now, Outbox& out);
+  bool saves_next(Time now, Outbox& out);
   void begin_evaluation(Time now, Outbox& out);
   void record(Time now, const Work& work, Outbox& out);
   [[nodiscard]] Staleness staleness() const;
   void confirm(Time now);
+  [[nodiscard]] Progress present(Time now) const;
   void save(const Progress& progress, Outbox& out);
   void give_up_saving(const std::string& why);
   void end(Outcome outcome, std::string text, Outbox& out);
@@ -115,14 +130,15 @@ class Scheduler {
   void issue_again(Time now, Work& work, Interval positions, unsigned refusals, Outbox& out);
   static std::uint64_t capacity(const WorkerMember& worker, const Work& work);
   void adopt_orphans(Time now, Outbox& out);
+  void compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what, Outbox& out);
   PieceId take_back(Time now, const WorkerMember& worker, const Report& report);
-  void mend(Time now, Work& work, const Interval& gap, Outbox& out);
+  void mend(Time now, Work& work, const Interval& gap, const ShardMember& shard, Outbox& out);
   [[nodiscard]] balancing::Request request(Interval positions, const Work& work) const;
   [[nodiscard]] Duration patience() const { return from_seconds(2 * job_.heartbeat); }
-  // The same for a push that was reported, which on a slow line is on its way for long. Before a worker has
-  // parameters to compute from, pushes of the round before have come through, and the parameters too.
+  // The same for a push that was reported, which on a slow line is on its way for long.
   [[nodiscard]] Duration push_patience() const {
-    return std::max(patience(), std::min<Duration>(2 * longest_wait_, std::chrono::minutes(10)));
+    const Duration longest = std::max(longest_wait_, longest_push_);
+    return std::max(patience(), std::min<Duration>(2 * longest, std::chrono::minutes(10)));
   }
 
   void ignore() { ++ignored_; }
@@ -147,9 +163,12 @@ class Scheduler {
   Version barrier_ = 0;  // what is begun computes from no less
   std::map<std::uint32_t, Staleness> staleness_;  // by shard, as last told
   PieceId next_piece_ = 1;
+  Duration longest_push_{};  // of recent pieces, from Report until every shard had it; it fades
   Duration longest_wait_{};  // of recent pieces, from Start to Report but for the computing; it fades
   Time now_;                 // as last told
   Time next_beat_;
+  std::uint64_t roster_number_ = 0;  // grows with every server that joins
+  Time reminded_;                    // of what the training waits for before it begins
 
   Time started_;    // of the first round
   Time last_done_;  // when a round was last done
@@ -158,8 +177,9 @@ class Scheduler {
   bool interrupted_ = false;
   std::optional<Time> alone_since_;  // once interrupted: since when no worker is there
   bool evaluated_last_ = false;      // the present version has been evaluated
-  bool evaluation_due_ = false;
+  bool evaluation_due_;
 
+  Time save_begun_;  // when a checkpoint was last due
   std::optional<Version> last_saved_;
   std::map<Version, Progress> saves_;  // asked of the keeper, not answered
   Version last_answered_ = 0;

@@ -74,6 +74,14 @@ void Work::report(PieceId id, const Report& report, Time now) {
   piece->told = {report.seconds, report.loss, report.correct};
 }
 
+Duration Work::longest_since_report(Time now) const {
+  Duration longest{};
+  for (const auto& [id, piece] : pieces_) {
+    if (piece.told && !piece.asked_again) longest = std::max(longest, now - piece.since);
+  }
+  return longest;
+}
+
 void Work::close_unreported() {
   for (auto& [id, piece] : pieces_) piece.reported = true;
   unreported_ = 0;

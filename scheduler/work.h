@@ -77,6 +77,9 @@ class Work {
   // A piece is done.
   void report(PieceId id, const Report& report, Time now);
 
+  // Since the oldest of the reports that nothing was said about afterwards.
+  [[nodiscard]] Duration longest_since_report(Time now) const;
+
   // Every shard has all of it, so nothing is owed any more, reported or not.
   void close_unreported();
 
@@ -95,6 +98,7 @@ class Work {
   std::map<std::uint32_t, std::vector<double>> squares;
   std::optional<double> scale;
 
+  std::optional<Time> possible;           // since when every shard has the parameters to compute it from
   std::optional<Time> closed;             // since when every shard is known to have all of it
   bool done = false;                      // all of it was reported, and so was all before it
   std::vector<balancing::Sample> unseen;  // what the policy has not seen yet

@@ -145,6 +145,7 @@ Manifest manifest_of(const Json& body) {
   Manifest m;
   m.progress = {count(body, "term"),   count(body, "version"),       count(body, "epoch"),
                 count(body, "offset"), get<double>(body, "seconds"), get<std::string>(body, "policy_state")};
+  m.progress.workers = get<std::vector<std::string>>(body, "workers");
   m.seed = count(body, "seed");
   m.fingerprint = from_hexadecimal(get<std::string>(body, "fingerprint"));
   m.steps = count(body, "steps");
@@ -170,6 +171,7 @@ std::string manifest_text(const Manifest& m) {
                      {"offset", p.offset},
                      {"seconds", p.seconds},
                      {"policy_state", p.policy_state},
+                     {"workers", p.workers},
                      {"seed", m.seed},
                      {"fingerprint", hexadecimal(m.fingerprint)},
                      {"steps", m.steps},

@@ -133,6 +133,11 @@ void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
   want(now, loaded(), out);
 }
 
+void Shard::handle(Time, NodeId from, const Ping& ping, Outbox& out) {
+  if (ping.term != term_ || from.role != Role::worker) return ignore();
+  out.send<ToWorker>(from, Pong{term_});
+}
+
 // ---- a round
 
 void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {

@@ -68,6 +68,7 @@ class Shard {
   void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
   void handle(Time now, NodeId from, const Offer& offer, Outbox& out);
   void handle(Time now, NodeId from, const Load& load, Outbox& out);
+  void handle(Time now, NodeId from, const Ping& ping, Outbox& out);
   void handle(Time now, NodeId from, const Open& open, Outbox& out);
   void handle(Time now, NodeId from, const Pull& pull, Outbox& out);
   void handle(Time now, NodeId from, const Push& push, Outbox& out);

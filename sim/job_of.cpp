@@ -50,6 +50,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   job.evaluate_every = 0;
   if (scenario.training) scenario.training->describe(job);
   job.checkpoint_every = 0;
+  job.checkpoint_minutes = 0;
   if (trains) {
     job.target_accuracy = scenario.target_accuracy;
   } else {

@@ -14,6 +14,7 @@ struct Speakers {
   bool operator()(const Ready&) const { return it == Role::worker; }
   bool operator()(const Report&) const { return it == Role::worker; }
   bool operator()(const WorkerBeat&) const { return it == Role::worker; }
+  bool operator()(const Ping&) const { return it == Role::worker; }
   bool operator()(const Pull&) const { return it == Role::worker; }
   bool operator()(const Push&) const { return it == Role::worker; }
 
@@ -21,6 +22,7 @@ struct Speakers {
   bool operator()(const Covered&) const { return it == Role::shard; }
   bool operator()(const Closed&) const { return it == Role::shard; }
   bool operator()(const ShardBeat&) const { return it == Role::shard; }
+  bool operator()(const Pong&) const { return it == Role::shard; }
   bool operator()(const Parameters&) const { return it == Role::shard; }
   bool operator()(const Gone&) const { return it == Role::shard; }
   bool operator()(const State&) const { return it == Role::shard; }
@@ -49,6 +51,7 @@ struct Speakers {
   bool operator()(const Unreachable&) const { return false; }
   bool operator()(const Interrupt&) const { return false; }
   bool operator()(const Final&) const { return false; }
+  bool operator()(const Advance&) const { return false; }
   bool operator()(const Computed&) const { return false; }
 };
 

@@ -14,7 +14,8 @@ namespace {
 template <class T>
 constexpr bool travels =
     !std::is_same_v<T, Lost> && !std::is_same_v<T, Alien> && !std::is_same_v<T, Unreachable> &&
-    !std::is_same_v<T, Interrupt> && !std::is_same_v<T, Final> && !std::is_same_v<T, Computed>;
+    !std::is_same_v<T, Interrupt> && !std::is_same_v<T, Final> && !std::is_same_v<T, Advance> &&
+    !std::is_same_v<T, Computed>;
 
 void put_start(Writer& writer, std::uint8_t receiver, std::size_t kind) {
   writer.put("SY", 2);

@@ -36,14 +36,16 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.wa
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
                  it.train_samples, it.test_samples, it.layout, it.global_batch, it.optimizer, it.schedule,
                  it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
-                 it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy, it.policy_options,
-                 it.heartbeat, it.dead_after)
+                 it.checkpoint_every, it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards,
+                 it.sync, it.sums, it.policy, it.policy_options, it.heartbeat, it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
 STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)
-STEELYARD_FIELDS(Roster, it.shards)
+STEELYARD_FIELDS(Roster, it.shards, it.number)
+STEELYARD_FIELDS(Ping, it.term)
+STEELYARD_FIELDS(Pong, it.term)
 STEELYARD_FIELDS(StatePart, it.slice, it.slot)
 STEELYARD_FIELDS(Offer, it.term)
 STEELYARD_FIELDS(Want, it.term, it.parts, it.loaded)
@@ -66,22 +68,22 @@ STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
 STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)
 STEELYARD_FIELDS(Again, it.term, it.round, it.positions)
 
-STEELYARD_FIELDS(WorkerBeat, it.term, it.held)
+STEELYARD_FIELDS(WorkerBeat, it.term, it.held, it.roster, it.unreached, it.progress)
 STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
                  it.parts, it.parts_in_all)
 STEELYARD_FIELDS(SilentShard, it.node, it.why)
 STEELYARD_FIELDS(KeeperBeat, it.silent)
 STEELYARD_FIELDS(SchedulerBeat, it.term)
 
-STEELYARD_FIELDS(Progress, it.term, it.version, it.epoch, it.offset, it.seconds, it.policy_state)
+STEELYARD_FIELDS(Progress, it.term, it.version, it.epoch, it.offset, it.seconds, it.policy_state, it.workers)
 STEELYARD_FIELDS(Save, it.progress)
 STEELYARD_FIELDS(Fetch, it.version, it.parts)
 STEELYARD_FIELDS(Later, it.version)
 STEELYARD_FIELDS(State, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_FIELDS(Saved, it.version, it.ok, it.text)
 
-STEELYARD_FIELDS(Stop, upto(it.outcome, Outcome::storage), it.text)
-STEELYARD_NO_FIELDS(Leave)
+STEELYARD_FIELDS(Stop, upto(it.outcome, Outcome::worker_failed), it.text)
+STEELYARD_FIELDS(Leave, it.failure)
 
 }  // namespace steelyard
 

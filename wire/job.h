@@ -43,6 +43,9 @@ struct Job {
   // How often, in epochs; 0 means never (a checkpoint is always written at the end).
   std::uint64_t evaluate_every = 1;
   std::uint64_t checkpoint_every = 1;
+  // Besides, after so many rounds, and when so many minutes have passed since the last one; 0: never.
+  std::uint64_t checkpoint_rounds = 0;
+  double checkpoint_minutes = 10;
 
   // By whom.
   std::uint32_t workers = 1;  // training begins when so many have come; later ones join as they come

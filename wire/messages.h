@@ -37,13 +37,13 @@ enum class Purpose : std::uint8_t { train, evaluate };
 // First words of every node to the scheduler, repeated until answered.
 struct Hello {
   std::uint64_t fingerprint = 0;  // of the job it was started for; 0: "I take the scheduler's"
-  std::string name;               // what people call it; a name that comes back replaces its former bearer
+  std::string name;               // what people call it: wire/name.h; nobody alive may have it
   std::string endpoint;           // shards: where workers find its bulk port
   std::string kind = "cpu";       // workers: "cpu" or "gpu"
   std::uint64_t most = 0;         // workers: positions that fit its memory in one piece; 0: no limit
 };
 
-enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, endpoint };
+enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint };
 
 struct Refuse {
   Refusal reason = Refusal::other_job;
@@ -65,6 +65,15 @@ struct ShardPlace {
 };
 struct Roster {
   std::vector<ShardPlace> shards;
+  std::uint64_t number = 0;  // grows with every change
+};
+
+// Worker -> shard, over the connection on which parameters and gradients travel: do we reach each other?
+struct Ping {
+  Term term = 0;
+};
+struct Pong {  // shard -> worker
+  Term term = 0;
 };
 
 struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optimizer state
@@ -90,7 +99,7 @@ struct Load {  // keeper -> shard: a part of the state to begin with
   Blob values;
 };
 
-// Worker -> scheduler: data and model are there, work may come.
+// Worker -> scheduler: data and model are there, every shard has answered, work may come.
 struct Ready {};
 
 // ---- a round
@@ -228,7 +237,10 @@ struct Again {
 // confirmed here is sent again.
 struct WorkerBeat {
   Term term = 0;
-  std::vector<PieceId> held;  // pieces it knows of and has not reported
+  std::vector<PieceId> held;        // pieces it knows of and has not reported
+  std::uint64_t roster = 0;         // Roster::number of the one it goes by; 0: none yet
+  std::vector<NodeId> unreached{};  // shards that have not answered it
+  std::uint64_t progress = 0;       // grows with every slice that arrives and with every micro-batch
 };
 struct ShardBeat {
   Term term = 0;
@@ -278,6 +290,7 @@ struct Progress {
   Position offset = 0;
   double seconds = 0;  // training time so far
   std::string policy_state;
+  std::vector<std::string> workers{};  // names by slot, as the policy's state has them; empty: nobody's
 };
 
 struct Save {  // scheduler -> keeper
@@ -305,13 +318,24 @@ struct Saved {  // keeper -> scheduler and shards: it is safe, or why it is not
 
 // ---- the end
 
-enum class Outcome : std::uint8_t { running, finished, interrupted, non_finite, server_lost, storage };
+enum class Outcome : std::uint8_t {
+  running,
+  finished,
+  interrupted,
+  non_finite,
+  server_lost,
+  storage,
+  worker_failed
+};
 
 struct Stop {  // scheduler -> all
   Outcome outcome = Outcome::finished;
   std::string text;
 };
-struct Leave {};      // worker, shard -> scheduler: I go; what a worker owes is others' now
+// Worker, shard -> scheduler: I go; what a worker owes is others' now.
+struct Leave {
+  std::string failure;  // why it cannot go on, and would not a second time; empty: it was told to leave
+};
 struct Interrupt {};  // host -> machine: somebody wants this process to end in an orderly way
 
 // ---- on one machine
@@ -344,6 +368,9 @@ struct Final {  // compute -> worker: the gradient of this slice will not change
   PieceId piece = 0;
   std::uint32_t slice = 0;
   Blob values;
+};
+struct Advance {  // compute -> worker, now and then: a piece is being computed, and some of it is done
+  PieceId piece = 0;
 };
 struct Computed {  // compute -> worker
   Report report;   // term is the worker's to fill in
@@ -385,10 +412,10 @@ struct Ended {
 
 using ToScheduler = std::variant<Hello, Ready, Report, NonFinite, Covered, Closed, WorkerBeat, ShardBeat,
                                  KeeperBeat, Saved, Leave, Lost, Alien, Interrupt>;
-using ToShard = std::variant<Welcome, Refuse, Offer, Load, Open, Pull, Push, Commit, Fetch, Saved,
+using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, Push, Commit, Fetch, Saved,
                              SchedulerBeat, Stop, Lost, Alien, Interrupt>;
-using ToWorker = std::variant<Welcome, Refuse, Roster, Start, Parameters, Gone, Again, SchedulerBeat, Stop,
-                              Final, Computed, Lost, Alien, Unreachable, Interrupt>;
+using ToWorker = std::variant<Welcome, Refuse, Roster, Pong, Start, Parameters, Gone, Again, SchedulerBeat,
+                              Stop, Final, Advance, Computed, Lost, Alien, Unreachable, Interrupt>;
 using ToKeeper =
     std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Lost, Alien, Unreachable>;
 using ToCompute = std::variant<Compute, Abandon>;

@@ -1,7 +1,6 @@
 #include "worker/worker.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -21,16 +20,6 @@ Compute compute_of(const Start& start, std::shared_ptr<const FloatBuffer> parame
 
 }  // namespace
 
-void Worker::Held::begin(Version wanted, std::shared_ptr<FloatBuffer> into, std::size_t slices) {
-  version = wanted;
-  values = std::move(into);
-  arrived.assign(slices, false);
-  steps.assign(slices, 0);
-  missing = slices;
-  lowest = UINT64_MAX;
-  spent = false;
-}
-
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToWorker>(&in.message);
   if (message == nullptr || finished()) return ignore();
@@ -42,8 +31,13 @@ void Worker::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (lifeline_.due(now)) {
     if (lifeline_.joined()) {
+      const bool late = next_.values && patience_.over(now);
+      for (const ShardPlace& shard : shards_) {
+        if (late && !next_.whole(shard)) reach_.doubt(shard.node);
+      }
+      ping(out);
       beat(out);
-      if (next_.values && patience_.over(now)) {
+      if (late) {
         patience_.asked_again(now);
         pull(std::nullopt, out);
       }
@@ -55,7 +49,7 @@ void Worker::wake(Time now, Outbox& out) {
 }
 
 void Worker::beat(Outbox& out) {
-  WorkerBeat beat{term_, {}};
+  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_};
   for (const Piece& piece : pieces_) {
     if (piece.stage != Stage::done) beat.held.push_back(piece.id());
   }
@@ -97,7 +91,7 @@ void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
 }
 
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
-  if (!lifeline_.joined()) return ignore();
+  if (!lifeline_.joined() || roster.number < reach_.roster()) return ignore();
   if (roster.shards.empty()) return;  // not all of them are there yet
   std::uint32_t next = 0;             // the shards' slices follow one another
   for (const ShardPlace& shard : roster.shards) {
@@ -105,8 +99,25 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
     next = shard.last;
   }
   if (next != slices_.size()) return ignore();
-  adopt(roster, shards_, out);
-  out.send<ToScheduler>(scheduler_node, Ready{});
+  if (reach_.adopt(roster)) {
+    adopt(roster, shards_, out);
+    ping(out);
+  } else if (reach_.ready()) {
+    out.send<ToScheduler>(scheduler_node, Ready{});  // it was lost
+  }
+}
+
+void Worker::ping(Outbox& out) {
+  for (const NodeId shard : reach_.awaited()) out.send<ToShard>(shard, Ping{term_});
+}
+
+void Worker::handle(Time, NodeId from, const Pong& pong, Outbox& out) {
+  if (pong.term != term_) return ignore();
+  answered(from, out);
+}
+
+void Worker::answered(NodeId shard, Outbox& out) {
+  if (reach_.answered(shard)) out.send<ToScheduler>(scheduler_node, Ready{});
 }
 
 // ---- a round
@@ -216,28 +227,23 @@ void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   }
   for (const ShardPlace& shard : shards_) {
     if (from && shard.node != *from) continue;
-    const auto wanted = next_.arrived.begin() + shard.first;
-    if (std::find(wanted, next_.arrived.begin() + shard.last, false) == next_.arrived.begin() + shard.last)
-      continue;
+    if (next_.whole(shard)) continue;
     out.send<ToShard>(shard.node, message);
   }
 }
 
-void Worker::handle(Time now, NodeId, const Parameters& parameters, Outbox& out) {
-  if (parameters.term != term_ || !next_.values) return ignore();
+void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox& out) {
+  if (parameters.term != term_) return ignore();
+  answered(from, out);
+  if (!next_.values) return ignore();
   if (mode_.at_once ? parameters.ticket != next_.ticket || parameters.version < next_.version
                     : parameters.version != next_.version) {
     return ignore();  // the answer to another question
   }
-  if (parameters.slice >= slices_.size() || next_.arrived[parameters.slice]) return ignore();
-  const Slice& slice = slices_[parameters.slice];
-  if (parameters.values.size() != slice.size() * sizeof(float)) return ignore();
-  std::memcpy(next_.values->data() + slice.begin, parameters.values.bytes().data(), parameters.values.size());
-  next_.arrived[parameters.slice] = true;
-  next_.lowest = std::min(next_.lowest, parameters.version);
-  if (mode_.at_once) next_.steps[parameters.slice] = parameters.steps;
+  if (!next_.take(parameters, slices_)) return ignore();
+  ++progress_;
   patience_.came(now);
-  if (--next_.missing > 0) return;
+  if (next_.missing > 0) return;
   patience_.whole(now);
   turn_over(out);
   compute_next(out);
@@ -293,9 +299,12 @@ void Worker::compute_next(Outbox& out) {
   out.send<ToCompute>(compute_node, compute_of(start, current_.values));
 }
 
+void Worker::handle(Time, NodeId, const Advance&, Outbox&) { ++progress_; }
+
 void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
   Piece* piece = find(final.piece);
   if (piece == nullptr || final.slice >= slices_.size()) return ignore();
+  ++progress_;
   const Start& start = piece->start;
   const double weight = mode_.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
   piece->pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
@@ -304,6 +313,7 @@ void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
 }
 
 void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
+  ++progress_;
   if (computing_ == computed.report.piece) computing_.reset();
   if (Piece* piece = find(computed.report.piece)) {
     piece->stage = Stage::done;

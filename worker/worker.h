@@ -22,6 +22,8 @@
 #include "wire/machine.h"
 #include "wire/sync_mode.h"
 #include "worker/pull_patience.h"
+#include "worker/reach.h"
+#include "worker/version_buffer.h"
 
 namespace steelyard {
 
@@ -51,19 +53,6 @@ class Worker {
   [[nodiscard]] const std::shared_ptr<FloatBuffer>& parameters() const { return current_.values; }
 
  private:
-  // A version of the parameters, whole or arriving.
-  struct Held {
-    Version version = 0;  // where pushes are applied at once: rounds below it are in
-    std::shared_ptr<FloatBuffer> values;
-    std::vector<bool> arrived;         // by slice
-    std::vector<std::uint64_t> steps;  // by slice, as the shards told them
-    std::size_t missing = 0;           // slices
-    Version lowest = 0;                // of the slices that arrived
-    std::uint64_t ticket = 0;          // of the pull
-    bool spent = false;                // a piece to train was computed from it
-
-    void begin(Version wanted, std::shared_ptr<FloatBuffer> into, std::size_t slices);
-  };
   enum class Stage { waiting, computing, done };
   struct Piece {
     Start start;
@@ -77,6 +66,7 @@ class Worker {
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
   void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
   void handle(Time now, NodeId from, const Roster& roster, Outbox& out);
+  void handle(Time now, NodeId from, const Pong& pong, Outbox& out);
   void handle(Time now, NodeId from, const Start& start, Outbox& out);
   void handle(Time now, NodeId from, const Parameters& parameters, Outbox& out);
   void handle(Time now, NodeId from, const Gone& gone, Outbox& out);
@@ -84,6 +74,7 @@ class Worker {
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
   void handle(Time now, NodeId from, const Final& final, Outbox& out);
+  void handle(Time now, NodeId from, const Advance& advance, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
   void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
   void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
@@ -91,6 +82,8 @@ class Worker {
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
   void beat(Outbox& out);
+  void ping(Outbox& out);  // whoever is to answer
+  void answered(NodeId shard, Outbox& out);
   void announce(const Start& start, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
   [[nodiscard]] std::optional<Version> next_exactly() const;
@@ -119,8 +112,10 @@ class Worker {
   std::vector<Slice> slices_;
   std::optional<BufferPool> pool_;
   std::vector<ShardPlace> shards_;
+  Reach reach_;
+  std::uint64_t progress_ = 0;  // WorkerBeat::progress
 
-  Held current_, next_;  // next_.values is null while nothing is being pulled
+  VersionBuffer current_, next_;  // next_.values is null while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
   PullPatience patience_;
   std::vector<Piece> pieces_;  // by id

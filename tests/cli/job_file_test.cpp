@@ -185,6 +185,8 @@ final_lr = 0
 clip_norm = 0
 evaluate_every = 1
 checkpoint_every = 1
+checkpoint_rounds = 0
+checkpoint_minutes = 10
 
 [cluster]
 servers = 2
@@ -238,7 +240,8 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(refusal("[train]\n  bacth = 3\n" + one_worker),
             "j.toml:2:3: unknown key \"bacth\" in [train]; did you mean \"batch\"? (there are: batch, "
             "epochs, rounds, seconds, target_accuracy, optimizer, momentum, weight_decay, lr, schedule, "
-            "warmup, step_epochs, step_factor, final_lr, clip_norm, evaluate_every, checkpoint_every)");
+            "warmup, step_epochs, step_factor, final_lr, clip_norm, evaluate_every, checkpoint_every, "
+            "checkpoint_rounds, checkpoint_minutes)");
   EXPECT_EQ(refusal("[cluster]\nzzz = 3\n" + one_worker),
             "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, sync, "
             "sums, policy, heartbeat, dead_after)");

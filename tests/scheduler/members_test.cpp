@@ -37,6 +37,19 @@ TEST(Members, ANameKeepsItsSlotAndOthersGetTheLowestFreeOne) {
   EXPECT_EQ(members.worker_slot("ben"), 1U);
 }
 
+// What a policy has learnt of a slot was learnt of the machine that had the name.
+TEST(Members, SlotsAreKeptForTheNamesThatHadThem) {
+  Members members;
+  members.reserve({"ann", "", "carl"});
+  EXPECT_EQ(members.worker_slot("carl"), 2U);
+  EXPECT_EQ(members.worker_slot("new"), 1U);
+  members.add(worker(1, "new"));
+  EXPECT_EQ(members.worker_slot("newer"), 3U);
+  members.add(worker(2, "carl"));
+  EXPECT_EQ(members.worker_slot("ann"), 0U);
+  EXPECT_THAT(members.names(), ElementsAre("ann", "new", "carl"));
+}
+
 TEST(Members, WhoeverTakesASlotIsFoundInTheFormersPlace) {
   Members members;
   for (std::uint32_t slot = 0; slot < 4; ++slot) members.add(worker(slot, "w" + std::to_string(slot)));

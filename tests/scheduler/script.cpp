@@ -101,6 +101,8 @@ void Script::begin(Words words) {
   job_.seconds = words.real("seconds", 0);
   job_.target_accuracy = words.real("target", 0);
   job_.checkpoint_every = words.count("save", 0);
+  job_.checkpoint_rounds = words.count("save_rounds", 0);
+  job_.checkpoint_minutes = words.real("save_minutes", 0);
   job_.policy = words.values.contains("policy") ? words.values.at("policy") : "equal";
   if (words.values.contains("sync")) job_.sync = words.values.at("sync");
   append(job_.layout, "w", {12});
@@ -109,6 +111,7 @@ void Script::begin(Words words) {
   from.version = words.count("version", 0);
   from.epoch = words.count("epoch", 0);
   from.offset = words.count("offset", 0);
+  if (words.values.contains("names")) from.workers = parts(words.values.at("names"), ',');
   scheduler_ = std::make_unique<Scheduler>(job_, from, balancing::make_policy(job_.policy));
   invariants_ = {};
 }
@@ -122,7 +125,7 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
   } else if (what == "Ready") {
     tell(from, Ready{});
   } else if (what == "Leave") {
-    tell(from, Leave{});
+    tell(from, Leave{words.rest(0)});
   } else if (what == "Report") {
     tell(from, report_of(words.number(0), words));
   } else if (what == "Closed") {
@@ -140,7 +143,11 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
   } else if (what == "Beat" && from.role == Role::shard) {
     tell_shard_beat(from, words);
   } else if (what == "Beat" && from.role == Role::worker) {
-    WorkerBeat beat{1, {}};
+    WorkerBeat beat{1, {}, words.count("roster", roster_), {}, words.count("progress", 0)};
+    if (words.values.contains("unreached")) {
+      for (const std::string& shard : parts(words.values.at("unreached"), ','))
+        beat.unreached.push_back(node_of_word(shard));
+    }
     if (!words.plain.empty()) {
       for (const std::string& piece : parts(words.plain[0], ',')) beat.held.push_back(std::stoull(piece));
     }
@@ -155,6 +162,7 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
 void Script::tell_shard_beat(NodeId from, Words words) {
   ShardBeat beat{1,  words.count("version", 0), words.count("opened", 0), words.says("loaded"),
                  {}, words.says("covered")};
+  beat.added = words.count("added", 0);
   if (words.values.contains("gaps")) {
     for (const std::string& gap : parts(words.values.at("gaps"), ',')) {
       const auto edges = parts(gap, '-');
@@ -191,7 +199,12 @@ void Script::tell(NodeId from, Said said) {
 }
 
 void Script::take(const std::vector<Envelope>& said) {
-  for (const Envelope& envelope : said) answers_.push_back(in_words(envelope));
+  for (const Envelope& envelope : said) {
+    answers_.push_back(in_words(envelope));
+    const auto* to_worker = std::get_if<ToWorker>(&envelope.message);
+    if (const auto* it = to_worker != nullptr ? std::get_if<Roster>(to_worker) : nullptr)
+      roster_ = it->number;
+  }
   const std::string trouble = invariants_.check(*scheduler_);
   if (!trouble.empty()) answers_.push_back("BROKEN: " + trouble);
 }

@@ -4,12 +4,17 @@
 // remarks, with '#'); indented lines are what it answers. Nodes are w1, w2, ... (workers), s1, s2, ...
 // (shards) and k (the keeper).
 //
-//   job samples=64 batch=32 epochs=1 workers=2 shards=1   a job; policy `equal` and sync `bsp` unless told
-//   otherwise w1: Hello ann            w1: Ready             w1: Leave      w1: Beat 1,2        pieces it
-//   holds w1: Report 3 loss=1      piece 3; also seconds= correct= s1: Hello left           s1: Beat
-//   version=0 opened=1 loaded gaps=0-8,16-20 covered s1: Closed 1             s1: Covered 0 4,5     s1:
-//   NonFinite 2 w1      piece 2, computed by w1 k: Beat                  k: Saved 2 path       k: Failed 2
-//   reason lost w1                  alien w1 7            interrupt      wait 0.5            seconds
+//   job samples=64 batch=32 epochs=1 workers=2 shards=1
+//       A job; policy `equal` and sync `bsp` unless told otherwise. Also save= save_rounds= save_minutes=
+//       (when there are checkpoints), and version= epoch= offset= names=ann,ben (a resume).
+//   w1: Hello ann / Ready / Leave / Leave why it failed
+//   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= unless it goes by the last one
+//   w1: Report 3 loss=1                     piece 3; also seconds= correct=
+//   s1: Hello left / Closed 1 / Covered 0 4,5
+//   s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered added=3
+//   s1: NonFinite 2 w1                      piece 2, computed by w1
+//   k: Beat / Saved 2 path / Failed 2 reason
+//   lost w1 / alien w1 7 / interrupt / wait 0.5 (seconds)
 #pragma once
 
 #include <map>
@@ -43,6 +48,7 @@ class Script {
   std::unique_ptr<Scheduler> scheduler_;
   Invariants invariants_;
   Time now_{std::chrono::seconds(1)};
+  std::uint64_t roster_ = 0;  // number of the last one that was said
   std::vector<std::string> answers_;
 };
 

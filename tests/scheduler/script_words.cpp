@@ -16,15 +16,15 @@ std::string text(double number) {
 }
 std::string text(std::uint64_t number) { return std::to_string(number); }
 std::string text(Outcome outcome) {
-  static const char* const names[] = {"running",    "finished",    "interrupted",
-                                      "non_finite", "server_lost", "storage"};
+  static const char* const names[] = {"running",     "finished", "interrupted",  "non_finite",
+                                      "server_lost", "storage",  "worker_failed"};
   return names[static_cast<int>(outcome)];
 }
 std::string quoted(const std::string& words) { return words.empty() ? "" : " '" + words + "'"; }
 
 std::string words(const Welcome& it) { return "Welcome slot " + std::to_string(it.slot); }
 std::string words(const Refuse& it) {
-  static const char* const names[] = {"other_job", "other_protocol", "full", "finished"};
+  static const char* const names[] = {"other_job", "other_protocol", "full", "finished", "name", "endpoint"};
   return std::string("Refuse ") + names[static_cast<int>(it.reason)] + quoted(it.text);
 }
 std::string words(const Roster& it) {

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 Manifest a_manifest() {
   Manifest m;
-  m.progress = {2, 1180, 9, 4096, 0.1 + 0.2, "equal 1 "};
+  m.progress = {2, 1180, 9, 4096, 0.1 + 0.2, "equal 1 ", {"ann", "", "carl"}};
   m.seed = 7;
   m.fingerprint = 0xABC;
   m.steps = 1180;
@@ -42,6 +42,7 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(m.progress.version, 1180U);
   EXPECT_EQ(m.progress.seconds, 0.1 + 0.2);  // every bit of it
   EXPECT_EQ(m.progress.policy_state, "equal 1 ");
+  EXPECT_EQ(m.progress.workers, (std::vector<std::string>{"ann", "", "carl"}));
   EXPECT_EQ(m.fingerprint, 0xABCU);
   EXPECT_EQ(m.state_slots, 1U);
   EXPECT_EQ(m.layout, a_manifest().layout);

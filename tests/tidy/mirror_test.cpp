@@ -65,6 +65,8 @@ const std::map<std::string, std::string> tested_elsewhere{
      "tests/scheduler/scheduler_test.cpp: a part of the scheduler; also in the transcripts"},
     {"scheduler/rounds.cpp",
      "tests/scheduler/scheduler_test.cpp: a part of the scheduler; also in the transcripts"},
+    {"scheduler/stalls.cpp",
+     "tests/scheduler/scheduler_test.cpp: a part of the scheduler; also in the transcripts"},
     {"sim/job_of.cpp", "tests/sim/world_test.cpp: what the machines of a world are told"},
     {"server/at_once.cpp", "tests/server/shard_at_once_test.cpp: a part of the shard"},
     {"wire/protocol_version.cpp", "tests/cli/process_version_test.cpp: two releases meet"},

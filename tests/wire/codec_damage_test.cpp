@@ -112,9 +112,9 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(home, 3U + 3U + 6U + 3U)
-      << "Lost, Alien, Interrupt; to workers also Final, Computed; to them and the keeper Unreachable";
-  EXPECT_EQ(unknown, 4U * 256U - 14U - 15U - 15U - 11U);
+  EXPECT_EQ(home, 3U + 3U + 7U + 3U) << "Lost, Alien, Interrupt; to workers also Final, Advance, Computed; "
+                                        "to them and the keeper Unreachable";
+  EXPECT_EQ(unknown, 4U * 256U - 14U - 16U - 17U - 11U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {
@@ -144,7 +144,8 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
        static_cast<unsigned>(Refusal::endpoint)},
       {"Start.purpose", Role::worker, header_of<ToWorker>(Start{}), 6 + 16, 1},
       {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 16, 1},
-      {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6, static_cast<unsigned>(Outcome::storage)},
+      {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6,
+       static_cast<unsigned>(Outcome::worker_failed)},
       {"NonFinite.worker", Role::scheduler, header_of<ToScheduler>(NonFinite{}), 6 + 44,
        static_cast<unsigned>(Role::link)},
   };

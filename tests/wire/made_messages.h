@@ -69,7 +69,8 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Blob& blob) {
 template <class T>
 inline constexpr bool stays_home =
     std::is_same_v<T, Lost> || std::is_same_v<T, Alien> || std::is_same_v<T, Unreachable> ||
-    std::is_same_v<T, Interrupt> || std::is_same_v<T, Final> || std::is_same_v<T, Computed>;
+    std::is_same_v<T, Interrupt> || std::is_same_v<T, Final> || std::is_same_v<T, Advance> ||
+    std::is_same_v<T, Computed>;
 
 struct MadeMessage {
   Role receiver = Role::scheduler;

@@ -46,11 +46,16 @@ class WorkerTest : public ::testing::Test {
     }
     return nodes;
   }
-  static Roster roster() { return {{{left, "tcp://a", 0, 1}, {right, "tcp://b", 1, 3}}}; }
+  static Roster roster() { return {{{left, "tcp://a", 0, 1}, {right, "tcp://b", 1, 3}}, 1}; }
   void join() {
     wake(0);
     tell(scheduler_node, Welcome{term, 0, make_job()});
+    reach_shards();
+  }
+  void reach_shards() {
     tell(scheduler_node, roster());
+    tell(left, Pong{term});
+    tell(right, Pong{term});
   }
   static Start start(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
     return {term, round, purpose, 0, piece, positions};

@@ -14,7 +14,7 @@ class AtOnceTest : public WorkerTest {
     Job job = make_job();
     job.sync = "ssp:2";
     tell(scheduler_node, Welcome{term, 0, job});
-    tell(scheduler_node, roster());
+    reach_shards();
   }
   static Start start_from(Round round, PieceId piece, Interval positions, Version least,
                           Purpose purpose = Purpose::train) {
@@ -170,7 +170,7 @@ TEST_F(WorkerTest, LocalStepsAreForTheComputeNodeToTake) {
   Job job = make_job();
   job.sync = "local:4:equal";
   tell(scheduler_node, Welcome{term, 0, job});
-  tell(scheduler_node, roster());
+  reach_shards();
   Start local = start(0, 1, {0, 8});
   local.whole = {0, 32};
   local.local = {4, 2};

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-TEST_F(WorkerTest, JoinsPreparesConnectsAndIsReady) {
+TEST_F(WorkerTest, JoinsPreparesConnectsAndIsReadyOnceEveryShardHasAnswered) {
   wake(0);
   ASSERT_EQ(heard<Hello>().size(), 1U);
   EXPECT_EQ(heard<Hello>()[0].name, "ann");
@@ -24,9 +24,50 @@ TEST_F(WorkerTest, JoinsPreparesConnectsAndIsReady) {
   EXPECT_THAT(said, IsEmpty()) << "a roster that leaves slices out";
   tell(scheduler_node, roster());
   EXPECT_EQ(heard<Connect>().size(), 2U);
-  EXPECT_EQ(heard<Ready>().size(), 1U);
+  EXPECT_THAT(receivers(), ElementsAre(left, right));
+  EXPECT_EQ(heard<Ping>().size(), 2U);
+  EXPECT_THAT(heard<Ready>(), IsEmpty()) << "it may not reach them";
+  tell(left, Pong{term});
+  EXPECT_THAT(heard<Ready>(), IsEmpty());
   wake(1);
-  EXPECT_EQ(heard<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(receivers(), ElementsAre(right)) << "asked again";
+  ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
+  EXPECT_EQ(heard<WorkerBeat>()[0].roster, 1U);
+  tell(right, Pong{term});
+  EXPECT_EQ(heard<Ready>().size(), 1U);
+  tell(scheduler_node, roster());
+  EXPECT_EQ(heard<Ready>().size(), 1U) << "it was lost on the way";
+  wake(1);
+  EXPECT_THAT(heard<Ping>(), IsEmpty());
+  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, IsEmpty());
+}
+
+// The scheduler hears of it and gives its piece to others.
+TEST_F(WorkerTest, AShardThatDoesNotSendWhatItOwesIsNamedUntilItAnswers) {
+  join();
+  tell(scheduler_node, start(4, 1, {0, 8}));
+  arrive(4, 0, 1);
+  for (int i = 0; i < 3; ++i) wake(1);
+  ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
+  EXPECT_THAT(heard<WorkerBeat>()[0].held, ElementsAre(1U));
+  EXPECT_EQ(heard<Ping>().size(), 1U);
+  const std::uint64_t progress = heard<WorkerBeat>()[0].progress;
+  arrive(4, 1, 1);
+  wake(1);
+  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, IsEmpty());
+  EXPECT_GT(heard<WorkerBeat>()[0].progress, progress);
+  EXPECT_THAT(heard<Ready>(), IsEmpty()) << "it was ready all the time";
+}
+
+TEST_F(WorkerTest, WhatTheComputeNodeTellsOfIsProgress) {
+  join();
+  wake(1);
+  const std::uint64_t before = heard<WorkerBeat>()[0].progress;
+  tell(compute_node, Advance{1});
+  wake(1);
+  EXPECT_EQ(heard<WorkerBeat>()[0].progress, before + 1);
 }
 
 TEST_F(WorkerTest, WhatCannotBePreparedIsAFailureOfTheSetUp) {
@@ -299,7 +340,7 @@ TEST_F(WorkerTest, StartsThatMakeNoSenseAreIgnored) {
   tell(scheduler_node, Welcome{term, 0, make_job()});
   tell(scheduler_node, start(0, 1, {0, 8}));
   EXPECT_THAT(said, IsEmpty()) << "nobody has said where the shards are";
-  tell(scheduler_node, roster());
+  join();
   Start other = start(0, 1, {0, 8});
   other.term = 4;
   tell(scheduler_node, other);

@@ -17,6 +17,7 @@ constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then wa
 // Beyond these, announcements have no effect: of announced pieces, and of pieces that are not done.
 constexpr std::uint64_t most_steps = 1 << 24;  // local ones of a piece
 constexpr std::size_t most_announced = 4, most_given = 64;
+const Duration progress_every = milliseconds(200);
 const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
 
 [[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
@@ -201,6 +202,7 @@ void ComputeNode::compute(nn::Network& network, const Task& task) {
     if (first) start = begin_to_measure();
     sums += work(network, compute, *batch, first, last, gradient);
     left -= batch->count;
+    tell_progress(compute);
   }
   if (training && clip_norm_ > 0) {
     shorten(gradient->span(), compute.positions.size(), clip_norm_);
@@ -228,6 +230,7 @@ void ComputeNode::compute_locally(nn::Network& network, const Task& task) {
       left -= batch->count;
       if (left == 0) stepper_.step(gradient->span(), size, pass, step);
       pace_.rest();
+      tell_progress(compute);
     }
   }
   post_finals(compute, moved, slices_.size(), 0);
@@ -238,7 +241,7 @@ void ComputeNode::compute_locally(nn::Network& network, const Task& task) {
 
 Time ComputeNode::begin_to_measure() {
   (void)pace_.take_cpu();  // of what was given up
-  return steady_now();
+  return progress_told_ = steady_now();
 }
 
 // One micro-batch. The first of a piece overwrites what the recycled gradient held, the last one makes slices
@@ -276,6 +279,13 @@ std::size_t ComputeNode::post_finals(const Compute& compute, const Gradient& val
                Blob::of_floats(values, its)});
   }
   return open;
+}
+
+void ComputeNode::tell_progress(const Compute& compute) {
+  const Time now = steady_now();
+  if (now - progress_told_ < progress_every) return;
+  progress_told_ = now;
+  post(Advance{compute.piece});
 }
 
 void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums& sums) {

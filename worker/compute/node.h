@@ -79,6 +79,7 @@ class ComputeNode {
   std::size_t post_finals(const Compute& compute, const Gradient& values, std::size_t open,
                           std::uint64_t begin);
   Time begin_to_measure();
+  void tell_progress(const Compute& compute);
   void answer(const Compute& compute, double seconds, const nn::Sums& sums);
   void post(ToWorker message);
 
@@ -102,7 +103,7 @@ class ComputeNode {
   Pace pace_;
   Meter meter_;
   Reading reading_;
-  Time measured_{};
+  Time measured_{}, progress_told_{};
 
   // Between them.
   Feed feed_;

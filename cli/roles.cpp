@@ -32,7 +32,8 @@ int verdict(const char* role, const Ending& ending, const std::string& scheduler
   if (ending.refusal()) {
     std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
     const Refusal reason = ending.refusal()->reason;
-    if (reason == Refusal::name) return static_cast<int>(ExitCode::configuration);
+    if (reason == Refusal::name || reason == Refusal::endpoint)
+      return static_cast<int>(ExitCode::configuration);
     return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
                                                                                    : ExitCode::protocol);
   }

@@ -149,7 +149,10 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
       [&](int) {
         link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
       },
-      {"Ctrl-C again ends at once", [&] { return run.way_back(); }});
+      {"Ctrl-C again ends at once", [&] { return run.way_back(); }},
+      [&] {
+        link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})});
+      });
   ZmqLink keeper_link(context, keeper_node);
   keeper_link.connect(scheduler_node, own_endpoint(endpoint));
   const Alongside keeping(

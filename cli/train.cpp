@@ -1,14 +1,11 @@
 #include "cli/train.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <optional>
 #include <thread>
 
@@ -20,14 +17,14 @@
 #include "cli/run_directory.h"
 #include "cli/signals.h"
 #include "cli/socket_directory.h"
+#include "cli/supervision.h"
+#include "cli/terminal_text.h"
 #include "core/error.h"
 
 namespace steelyard {
 namespace {
 
 constexpr Duration farewell = std::chrono::seconds(5);  // for the others to end after the scheduler
-constexpr Duration doubt = std::chrono::seconds(2);     // whether a process failed, or the job did
-constexpr unsigned most_restarts = 3;                   // of one worker
 
 RunDirectory run_directory(const TrainCommand& command, const Job& job) {
   if (command.resume) {
@@ -40,44 +37,53 @@ RunDirectory run_directory(const TrainCommand& command, const Job& job) {
   return RunDirectory::next("runs", job.name);
 }
 
-// The cluster: knows how each process is started, so that a worker that was killed can be started again.
+std::vector<Supervision::Process> processes(const JobFile& file) {
+  std::vector<Supervision::Process> all{{"scheduler", Role::scheduler, "the scheduler"}};
+  for (std::uint32_t i = 0; i < file.servers; ++i)
+    all.push_back({"server-" + std::to_string(i), Role::shard, "process 'server-" + std::to_string(i) + "'"});
+  for (const WorkerSpec& worker : file.worker_specs)
+    all.push_back({worker.name, Role::worker, "process '" + worker.name + "'"});
+  return all;
+}
+
+// The cluster: knows how each process is started, for the first time and again.
 class Cluster {
  public:
   Cluster(const TrainCommand& command, const JobFile& file, const RunDirectory& run)
-      : command_(command), file_(file), run_(run) {}
+      : command_(command),
+        file_(file),
+        run_(run),
+        supervision_(processes(file), [&run] { return run.way_back(); }) {}
 
   void start() {
-    start_scheduler();
-    for (std::uint32_t i = 0; i < file_.servers; ++i) start_server("server-" + std::to_string(i));
-    for (const WorkerSpec& worker : file_.worker_specs) start_worker(worker);
+    for (const Supervision::Process& it : processes(file_)) start(it.name);
   }
   // Watches until the scheduler has ended; returns the job's exit code.
   int supervise(const std::atomic<bool>& interrupted);
 
  private:
+  void start(const std::string& name);
   void start_scheduler();
   void start_server(const std::string& name);
   void start_worker(const WorkerSpec& spec);
-  std::optional<int> ended(const Child& child);
-  void failed(const Child& child);
-  void start_again(const std::string& name);
-  void give_up(int code);
+  Steps ended(const Child& child);
+  std::optional<int> act(const Steps& steps);
 
   const TrainCommand& command_;
   const JobFile& file_;
   const RunDirectory& run_;
   const SocketDirectory sockets_;
-  std::map<std::string, unsigned> restarts_;
-  // Ended with a code that may be the job's own: then the scheduler ends too, and has said why.
-  struct Doubtful {
-    Child child;
-    Time since;
-  };
-  std::vector<Doubtful> doubtful_;
-  bool ending_ = false;  // the scheduler has been told to end
-  int code_ = 0;         // why, if it was our decision
-  Children children_;    // first to go
+  Supervision supervision_;
+  Children children_;  // first to go
 };
+
+void Cluster::start(const std::string& name) {
+  if (name == "scheduler") return start_scheduler();
+  for (const WorkerSpec& spec : file_.worker_specs) {
+    if (spec.name == name) return start_worker(spec);
+  }
+  start_server(name);
+}
 
 void Cluster::start_scheduler() {
   std::vector<std::string> arguments{
@@ -108,69 +114,32 @@ void Cluster::start_worker(const WorkerSpec& spec) {
 
 int Cluster::supervise(const std::atomic<bool>& interrupted) {
   while (true) {
-    if (interrupted && !std::exchange(ending_, true)) children_.signal("scheduler", SIGTERM);
-    for (const Child& child : children_.ended()) {
-      if (const auto code = ended(child)) return *code;
-    }
-    while (!doubtful_.empty() && steady_now() - doubtful_.front().since > doubt) {
-      const Child child = doubtful_.front().child;
-      doubtful_.erase(doubtful_.begin());
-      failed(child);
-    }
+    Steps steps;
+    if (interrupted) steps.add(supervision_.interrupted());
+    for (const Child& child : children_.ended()) steps.add(ended(child));
+    steps.add(supervision_.wake(steady_now()));
+    if (const auto code = act(steps)) return *code;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
-// What follows from the end of a process; the job's exit code if it was the scheduler.
-std::optional<int> Cluster::ended(const Child& child) {
-  if (child.name == "scheduler") {
-    if (WIFEXITED(*child.status)) {
-      children_.wait_all(farewell);
-      return code_ != 0 ? code_ : WEXITSTATUS(*child.status);
-    }
-    // Nobody has told the others to end, and nobody will: they are not waited for.
-    std::fprintf(stderr, "steelyard: the scheduler %s; %s\n", describe_status(*child.status).c_str(),
-                 run_.way_back().c_str());
-    return static_cast<int>(ExitCode::unreachable);
-  }
-  if (!WIFEXITED(*child.status)) {
-    failed(child);
-  } else if (WEXITSTATUS(*child.status) != 0) {
-    doubtful_.push_back({child, steady_now()});
-  }
+Steps Cluster::ended(const Child& child) {
+  // A scheduler that was killed has told nobody to end: the others are not waited for.
+  if (child.name == "scheduler" && WIFEXITED(*child.status)) children_.wait_all(farewell);
+  std::string words = "; its log is " + child.log + "\n" + last_lines(child.log, 5);
+  words.pop_back();
+  return supervision_.ended(steady_now(), child.name, *child.status, words);
+}
+
+// The job's exit code once it is over.
+std::optional<int> Cluster::act(const Steps& steps) {
+  for (const std::string& text : steps.says)
+    std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
+  if (steps.code) return steps.code;
+  for (const std::string& name : steps.starts) start(name);
+  if (steps.tell) children_.signal("scheduler", somebody_is_gone);
+  if (steps.end) children_.signal("scheduler", SIGTERM);
   return std::nullopt;
-}
-
-void Cluster::failed(const Child& child) {
-  if (ending_) return;
-  std::fprintf(stderr, "steelyard: process '%s' %s; its log is %s\n%s", child.name.c_str(),
-               describe_status(*child.status).c_str(), child.log.c_str(), last_lines(child.log, 5).c_str());
-  if (WIFEXITED(*child.status)) {
-    // It has said why, and would again. One that was told to leave is no failure: the others go on.
-    const int code = WEXITSTATUS(*child.status);
-    if (code != static_cast<int>(ExitCode::temporary)) give_up(code);
-  } else if (++restarts_[child.name] > most_restarts) {
-    give_up(static_cast<int>(ExitCode::failed));
-  } else {
-    start_again(child.name);
-  }
-}
-
-// What was killed may live longer the second time. A server that had a part of the model cannot go on without
-// it: the scheduler then ends the job and says so.
-void Cluster::start_again(const std::string& name) {
-  std::fprintf(stderr, "steelyard: starting '%s' again\n", name.c_str());
-  for (const WorkerSpec& spec : file_.worker_specs) {
-    if (spec.name == name) return start_worker(spec);
-  }
-  start_server(name);
-}
-
-void Cluster::give_up(int code) {
-  std::fprintf(stderr, "steelyard: ending the job\n");
-  code_ = code;
-  ending_ = true;
-  children_.signal("scheduler", SIGTERM);
 }
 
 }  // namespace

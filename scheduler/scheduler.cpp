@@ -307,6 +307,8 @@ void Scheduler::handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& ou
 void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
   forget(from);
   if (phase_ == Phase::stopping) return;
+  if (from == link_node)
+    return end_if_alone("a process of this job is gone for good; what it said is above, and in its log", out);
   if (WorkerMember* worker = members_.worker(from)) {
     if (!leave.failure.empty()) return fail_worker(now, *worker, leave.failure, out);
     lose_worker(now, *worker, "left", out);
@@ -337,15 +339,21 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   }
 }
 
-// It has said why, and would again: nobody starts it once more. Before the training begins, the job as it was
-// meant cannot begin; afterwards the others go on as long as there are any.
+// It has said why, and would again: nobody starts it once more.
 void Scheduler::fail_worker(Time now, WorkerMember& worker, const std::string& failure, Outbox& out) {
   const std::string why = "failed: " + failure.substr(0, longest_failure);
   lose_worker(now, worker, why, out);
+  end_if_alone("worker '" + worker.name + "' " + why, out);
+}
+
+// Somebody is gone for good. Before the training begins, the job as it was meant cannot begin; afterwards the
+// others go on as long as there are any.
+void Scheduler::end_if_alone(const std::string& why, Outbox& out) {
   const bool nobody =
       std::ranges::none_of(members_.workers, [](const auto& it) { return it.second.present; });
   if (phase_ != Phase::gathering && !nobody) return;
-  end(Outcome::worker_failed, "worker '" + worker.name + "' " + why, out);
+  interrupted_ = true;  // nobody is waited for any more
+  end(Outcome::worker_failed, why, out);
 }
 
 // Before the training begins a server holds nothing that the keeper could not give to another.

@@ -62,6 +62,7 @@ class Scheduler {
   void refuse(NodeId to, Refusal reason, std::string text, Outbox& out);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
   void fail_worker(Time now, WorkerMember& worker, const std::string& failure, Outbox& out);
+  void end_if_alone(const std::string& why, Outbox& out);
   void lose_shard(std::uint32_t slot, Outbox& out);
   void forget(NodeId node);  // while stopping: one less to wait for
   [[nodiscard]] Roster roster() const;

@@ -121,7 +121,7 @@ std::string complaint_in(const std::string& log) {
     if (line.starts_with(quoted_mark)) own = "; it says: " + line.substr(quoted_mark.size());
     if (!line.starts_with(mark)) continue;
     const std::string said = line.substr(mark.size());
-    if (said == "ending the job") break;
+    if (said.starts_with("ending the job")) break;
     if (said.starts_with("starting '")) continue;
     found = said;
     own.clear();

@@ -85,7 +85,7 @@ void Attendant::hear() {
     const std::optional<ToHost> message = to_host(line);
     if (!message || ending_) continue;
     if (const auto* it = std::get_if<StartProcess>(&*message)) start(*it);
-    if (const auto* it = std::get_if<EndProcess>(&*message)) children_.signal(it->name, SIGTERM);
+    if (const auto* it = std::get_if<SignalProcess>(&*message)) children_.signal(it->name, it->signal);
   }
 }
 

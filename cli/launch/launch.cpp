@@ -77,7 +77,7 @@ class Launch {
   void hear(Connection& connection, const ProcessEnded& message);
   void lose(Connection& connection, const Failure& why);
   void look_after();
-  void act(const LaunchSteps& steps);
+  void act(const Steps& steps);
   void start(const std::string& name);
   void send(const std::string& process, const ToHost& message);
   LineFile& log(const std::string& name);
@@ -197,10 +197,8 @@ void Launch::hear(Connection& connection, const HostReady& message) {
                     std::to_string(protocol_version) + ": install the same release everywhere"));
   }
   connection.ready = true;
-  watch_.host_ready(name);
-  for (const LaunchProcess& process : plan_.processes) {
-    if (process.host == name) start(process.name);
-  }
+  if (!watch_.host_ready(name)) return;
+  for (const LaunchProcess& process : plan_.processes) start(process.name);
 }
 
 void Launch::hear(Connection& connection, const Said& message) {
@@ -216,16 +214,17 @@ void Launch::hear(Connection& connection, const Said& message) {
 void Launch::hear(Connection&, const ProcessEnded& message) {
   if (!running_.contains(message.name)) return;
   running_[message.name] = false;
-  std::string words = "  its log is " + run_.log(message.name);
+  std::string words = "; its log is " + run_.log(message.name);
   if (command_.quiet) words += "\n" + words_[message.name].joined("  ", "\n");  // not shown yet
   act(watch_.process_ended(steady_now(), message.name, message.status, words));
 }
 
-void Launch::act(const LaunchSteps& steps) {
+void Launch::act(const Steps& steps) {
   for (const std::string& text : steps.says)
     std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
   for (const std::string& name : steps.starts) start(name);
-  if (steps.end) send("scheduler", EndProcess{"scheduler"});
+  if (steps.tell) send("scheduler", SignalProcess{"scheduler", somebody_is_gone});
+  if (steps.end) send("scheduler", SignalProcess{"scheduler", SIGTERM});
   if (steps.code && !code_) code_ = steps.code;
 }
 
@@ -270,7 +269,7 @@ bool Launch::others_ended(Duration patience) {
 // Whoever has not been told by the scheduler is told by us; then the connections end.
 void Launch::leave_hosts() {
   for (const auto& [name, runs] : running_) {
-    if (runs) send(name, EndProcess{name});
+    if (runs) send(name, SignalProcess{name, SIGTERM});
   }
   for (const auto& it : connections_) it->in.flush();
   others_ended(farewell);

@@ -40,7 +40,10 @@ std::string to_line(const ToHost& message) {
                    json["arguments"] = it.arguments;
                    json["input"] = it.input;
                  },
-                 [&](const EndProcess& it) { json["end"] = it.name; },
+                 [&](const SignalProcess& it) {
+                   json["to"] = it.name;
+                   json["signal"] = it.signal;
+                 },
                  [&](const Beat&) { json["beat"] = 1; },
              },
              message);
@@ -75,7 +78,9 @@ std::optional<ToHost> to_host(const std::string& line) {
                         get(*json, "arguments", std::vector<std::string>()),
                         get(*json, "input", std::string())};
   }
-  if (json->contains("end")) return EndProcess{get(*json, "end", std::string())};
+  if (json->contains("to")) {
+    return SignalProcess{get(*json, "to", std::string()), get(*json, "signal", 0)};
+  }
   if (json->contains("beat")) return Beat{};
   return std::nullopt;
 }

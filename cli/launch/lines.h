@@ -18,11 +18,12 @@ struct StartProcess {
   std::vector<std::string> arguments;  // of this program
   std::string input;                   // what it finds in its standard input
 };
-struct EndProcess {  // it is asked to end in good order
+struct SignalProcess {
   std::string name;
+  int signal = 0;  // SIGTERM asks it to end in good order
 };
 struct Beat {};
-using ToHost = std::variant<StartProcess, EndProcess, Beat>;
+using ToHost = std::variant<StartProcess, SignalProcess, Beat>;
 
 // A host to launch.
 struct HostReady {  // the first of all lines

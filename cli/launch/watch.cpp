@@ -1,119 +1,55 @@
 #include "cli/launch/watch.h"
 
-#include <sys/wait.h>
-
-#include <algorithm>
-
-#include "cli/children.h"
-#include "core/check.h"
+#include <utility>
 
 namespace steelyard {
 namespace {
 
 using Kind = LaunchProcess::Kind;
 
-constexpr Duration doubt = std::chrono::seconds(2);  // whether a process failed, or the job did
-constexpr unsigned most_restarts = 3;                // of one process
-
-std::string on(const LaunchProcess& process) {
-  return (process.kind == Kind::scheduler ? "the scheduler" : "process '" + process.name + "'") +
-         " on host '" + process.host + "'";
+std::vector<Supervision::Process> supervised(const LaunchPlan& plan) {
+  std::vector<Supervision::Process> all;
+  for (const LaunchProcess& it : plan.processes) {
+    const bool scheduler = it.kind == Kind::scheduler;
+    const Role role = scheduler ? Role::scheduler : it.kind == Kind::server ? Role::shard : Role::worker;
+    const std::string what = scheduler ? "the scheduler" : "process '" + it.name + "'";
+    all.push_back({it.name, role, what + " on host '" + it.host + "'"});
+  }
+  return all;
 }
 
 }  // namespace
 
-LaunchWatch::LaunchWatch(const LaunchPlan& plan) : plan_(plan) {}
+LaunchWatch::LaunchWatch(const LaunchPlan& plan)
+    : plan_(plan), supervision_(supervised(plan), [] {
+        return "--run-dir and --resume go on from the last checkpoint, if one was written";
+      }) {}
 
-const LaunchProcess& LaunchWatch::process(const std::string& name) const {
-  const auto found = std::ranges::find_if(plan_.processes, [&](const auto& it) { return it.name == name; });
-  CHECK(found != plan_.processes.end(), "a process that is not in the plan");
-  return *found;
-}
+bool LaunchWatch::host_ready(const std::string& host) { return ready_.insert(host).second && started(); }
 
-void LaunchWatch::host_ready(const std::string& host) { ready_.insert(host); }
-
-LaunchSteps LaunchWatch::process_ended(Time now, const std::string& name, int status,
-                                       const std::string& last_words) {
-  LaunchSteps steps;
-  const LaunchProcess& it = process(name);
-  if (it.kind == Kind::scheduler) {
-    steps.code = code_ != 0 ? code_ : WEXITSTATUS(status);
-    if (!WIFEXITED(status)) {
-      steps.says.push_back(on(it) + " " + describe_status(status) +
-                           "; --run-dir and --resume go on from the last checkpoint, if one was written");
-      steps.code = code_ != 0 ? code_ : static_cast<int>(ExitCode::unreachable);
-    }
+Steps LaunchWatch::host_lost(const std::string& host, const Failure& why) {
+  Steps steps;
+  if (!started()) {
+    steps.says.emplace_back(why.what());
+    steps.code = static_cast<int>(why.code());
     return steps;
   }
-  if (!WIFEXITED(status)) return failed(name, status, last_words);
-  if (WEXITSTATUS(status) != 0) doubts_.push_back({name, last_words, status, now});
-  return steps;
-}
-
-LaunchSteps LaunchWatch::wake(Time now) {
-  if (doubts_.empty() || now - doubts_.front().since <= doubt) return {};
-  const Doubt it = doubts_.front();
-  doubts_.erase(doubts_.begin());
-  return failed(it.name, it.status, it.words);
-}
-
-LaunchSteps LaunchWatch::failed(const std::string& name, int status, const std::string& words) {
-  LaunchSteps steps;
-  if (ending_) return steps;
-  const LaunchProcess& it = process(name);
-  steps.says.push_back(on(it) + " " + describe_status(status) + (words.empty() ? "" : "\n" + words));
-  if (WIFEXITED(status)) {
-    // It has said why, and would again. One that was told to leave is no failure.
-    const int code = WEXITSTATUS(status);
-    return code == static_cast<int>(ExitCode::temporary) ? steps : give_up(std::move(steps), code);
-  }
-  if (++restarts_[name] > most_restarts) return give_up(std::move(steps), static_cast<int>(ExitCode::failed));
-  steps.says.push_back("starting '" + name + "' again");
-  steps.starts.push_back(name);
-  return steps;
-}
-
-LaunchSteps LaunchWatch::host_lost(const std::string& host, const Failure& why) {
-  LaunchSteps steps;
-  lost_.insert(host);
-  const bool was_ready = ready_.erase(host) > 0;
-  if (!was_ready || !ending_) steps.says.emplace_back(why.what());
-  const auto runs_here = [&](const LaunchProcess& it) { return it.host == host; };
-  const bool scheduler = std::ranges::any_of(
-      plan_.processes, [&](const auto& it) { return runs_here(it) && it.kind == Kind::scheduler; });
-  if (!was_ready) return give_up(std::move(steps), static_cast<int>(why.code()));
-  if (scheduler) {
-    if (code_ == 0) code_ = static_cast<int>(ExitCode::unreachable);
-    steps.code = code_;
-    return steps;
-  }
-  const bool workers = std::ranges::any_of(
-      plan_.processes, [&](const auto& it) { return it.kind == Kind::worker && !lost_.contains(it.host); });
-  if (!workers && !ending_) {
-    steps.says.emplace_back("no host with a worker is left");
-    return give_up(std::move(steps), static_cast<int>(ExitCode::unreachable));
+  if (!interrupted_) steps.says.emplace_back(why.what());
+  for (const LaunchProcess& it : plan_.processes) {
+    if (it.host != host) continue;
+    if (it.kind == Kind::scheduler) steps.code = static_cast<int>(ExitCode::unreachable);
+    steps.add(supervision_.lost(it.name));
   }
   return steps;
 }
 
-LaunchSteps LaunchWatch::interrupted() {
-  if (ending_) return {};
-  return give_up({}, 0);
-}
-
-// Nothing has to be ended where no scheduler was started.
-LaunchSteps LaunchWatch::give_up(LaunchSteps steps, int code) {
-  if (!ending_ && code != 0) steps.says.emplace_back("ending the job");
-  if (!ending_) code_ = code;
-  ending_ = true;
-  const auto scheduler =
-      std::ranges::find_if(plan_.processes, [](const auto& it) { return it.kind == Kind::scheduler; });
-  if (ready_.contains(scheduler->host)) {
-    steps.end = true;
-  } else {
-    steps.code = code_ != 0 ? code_ : static_cast<int>(ExitCode::temporary);
-  }
+Steps LaunchWatch::interrupted() {
+  interrupted_ = true;
+  Steps steps = supervision_.interrupted();
+  if (!started()) steps.code = static_cast<int>(ExitCode::temporary);
   return steps;
 }
+
+Steps LaunchWatch::wake(Time now) { return started() ? supervision_.wake(now) : Steps{}; }
 
 }  // namespace steelyard

@@ -1,10 +1,11 @@
-// Processes that are stopped or cut off: the others go on, it is said, and whoever comes
-// back is let in. Real processes, and network namespaces where a line is cut.
+// Processes that are stopped, cut off or killed again and again: the others go on, it is said, and whoever
+// comes back is let in. Real processes, and network namespaces where a line is cut.
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "tests/cli/namespaces.h"
@@ -13,7 +14,9 @@
 namespace steelyard {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // Silence is noticed soon, so that a stall need not be long. Rounds are long enough not to fill the disk.
 const std::vector<std::string> impatient{"cluster.heartbeat=0.1", "cluster.dead_after=1",
@@ -77,6 +80,31 @@ TEST_F(ProcessStall, AStoppedServerMakesRoundsWait) {
   const std::size_t before = rounds();
   EXPECT_TRUE(eventually([&] { return rounds() > before + 20; }));
   ends_well(run);
+}
+
+TEST_F(ProcessStall, AWorkerThatIsKilledAgainAndAgainDoesNotEndTheJob) {
+  Process run(path("run.log"), train("run", impatient));
+  pid_t last = 0;
+  for (int kills = 0; kills < 5; ++kills) {
+    ASSERT_TRUE(eventually([&] { return run.living_with("--name bob") != last && takes_part("ada"); }))
+        << kills;
+    ASSERT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
+    last = run.living_with("--name bob");
+    kill(last, SIGKILL);
+  }
+  EXPECT_TRUE(eventually([&] { return run.says("starting 'bob' again in "); })) << "its starts are used up";
+  EXPECT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
+  ends_well(run);
+}
+
+TEST_F(ProcessStall, WhenNobodyIsLeftTheJobEndsAndAllSayTheSame) {
+  Process run(path("run.log"), train("run", impatient));
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  for (const char* name : {"--name ada", "--name bob"}) kill(run.living_with(name), SIGTERM);
+  const int code = run.code().value_or(-1);
+  const auto result = nlohmann::json::parse(text_of(path("run/result.json")), nullptr, false);
+  EXPECT_EQ(result["exit_code"], code);
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("ending the job: no worker runs"), Not(HasSubstr("on request"))));
 }
 
 class ProcessCut : public ProcessStall {

@@ -25,13 +25,8 @@ class ProcessTrain : public ProcessTest {
     return train(run_dir, {"train.epochs=1000000"});
   }
   void await_checkpoint(const std::string& run_dir) const {
-    ASSERT_TRUE(eventually([&] {
-      std::error_code none;
-      for (const auto& entry : std::filesystem::directory_iterator(path(run_dir + "/checkpoints"), none)) {
-        if (std::filesystem::exists(entry.path() / "MANIFEST.json")) return true;
-      }
-      return false;
-    })) << "training did not begin";
+    ASSERT_TRUE(eventually([&] { return !list_checkpoints(path(run_dir + "/checkpoints")).empty(); }))
+        << "training did not begin";
   }
   // The directories of sockets that there are.
   [[nodiscard]] std::vector<std::string> sockets() const {

@@ -67,6 +67,10 @@ std::vector<std::string> Script::say(const std::string& line) {
     hear(node_of_word(first.substr(0, first.size() - 1)), what, Words(in));
     return answers_;
   }
+  if (first == "gone") {
+    tell(link_node, Leave{});
+    return answers_;
+  }
   const Words words(in);
   if (first == "job") {
     begin(words);

@@ -18,7 +18,7 @@ TEST(CompareJob, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
                          "steelyard: process 'b' ended with code 74; its log is b.log\n"
                          "  epoch 3\n"
                          "  steelyard: the disk is full\n"
-                         "steelyard: ending the job\n"
+                         "steelyard: ending the job: no worker runs\n"
                          "steelyard: process 'a' ended with code 1; its log is a.log\n"),
             "process 'b' ended with code 74; its log is b.log; it says: the disk is full");
   EXPECT_EQ(

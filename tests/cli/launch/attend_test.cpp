@@ -98,7 +98,7 @@ TEST_F(LaunchAttend, TheJobComesOverTheConnection) {
   attend();
   start_scheduler();
   EXPECT_THAT(heard_, HasSubstr("job 'small'"));
-  say(EndProcess{"scheduler"});
+  say(SignalProcess{"scheduler", SIGTERM});
   const auto ended = hear<ProcessEnded>();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->status, 75 << 8);
@@ -113,7 +113,7 @@ TEST_F(LaunchAttend, WhoHasHardlyBegunEndsInGoodOrder) {
       "scheduler",
       {"scheduler", "/dev/stdin", "--listen", "ipc://" + path("socket"), "--run-dir", path("run")},
       text_of(job_)});
-  say(EndProcess{"scheduler"});
+  say(SignalProcess{"scheduler", SIGTERM});
   const auto ended = hear<ProcessEnded>();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->status, 75 << 8);
@@ -149,7 +149,7 @@ TEST_F(LaunchAttend, StrangeWordsArePassedOver) {
   ASSERT_TRUE(hear<HostReady>());
   say_->add("hello?");
   say_->add("{\"start\":3}");
-  say(EndProcess{"nobody"});
+  say(SignalProcess{"nobody", SIGTERM});
   say(StartProcess{"asks", {"--version"}, ""});
   ASSERT_TRUE(hear<Said>());
   say_->close();

@@ -188,10 +188,12 @@ TEST_F(LaunchTest, AnotherReleaseEndsAll) {
 }
 
 TEST_F(LaunchTest, ARoleThatCannotWorkNamesHostAndRole) {
-  const auto run = launch(hosts() + "data = { dirr = \"x\" }\n");
-  ends_clean(*run, 78);
+  const auto run = launch(hosts() + "data = { dirr = \"x\" }\n", {"--run-dir", "run"});
+  const int code = run->code().value_or(-1);
   EXPECT_THAT(run->output(), AllOf(HasSubstr("process 'bob' on host 'mouse' ended with code 78"),
                                    HasSubstr("no option 'dirr'"), HasSubstr("log/bob.log")));
+  EXPECT_FALSE(run->says("on request"));
+  EXPECT_THAT(text_of(there() / "result.json"), HasSubstr("\"exit_code\": " + std::to_string(code)));
 }
 
 TEST_F(LaunchTest, ADryRunRunsNothing) {

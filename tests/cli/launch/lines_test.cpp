@@ -33,7 +33,9 @@ TEST(LaunchLines, WhatIsSaidToAHostArrives) {
   EXPECT_EQ(start.name, "ada");
   EXPECT_THAT(start.arguments, ElementsAre("worker", "--name", "a \"b\"\n'c'"));
   EXPECT_EQ(start.input, "x\ny = 1\n");
-  EXPECT_EQ(there_and_back(EndProcess{"ada"}).name, "ada");
+  const SignalProcess signal = there_and_back(SignalProcess{"ada", 15});
+  EXPECT_EQ(signal.name, "ada");
+  EXPECT_EQ(signal.signal, 15);
   there_and_back(Beat{});
 }
 

@@ -1,0 +1,88 @@
+// Supervision: what follows when the processes of a job end. It decides; `train` and `launch` do.
+//
+//  - The end of the scheduler is the end of the job, and its exit code is the job's.
+//  - A server or worker that was killed, or that lost sight of the scheduler (69), is started again: at once
+//    while it has starts in hand, else when the next one comes (Starts).
+//  - One that has failed very often in a row is tried once a minute, and no longer counted on.
+//  - One that ended with another code of its own has said why, and would again: it is not started again. For
+//    a moment that is in doubt, since the scheduler may be about to end the job itself.
+//  - Of whoever is gone, or no longer counted on, the scheduler is told. It ends the job if the training has
+//    not begun or no worker is left to it. While no worker runs and none is about to be started, it is told
+//    again and again: it may not have noticed yet that the last one is gone.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "wire/node.h"
+
+namespace steelyard {
+
+// The starts that a process has in hand: three at first; every five seconds one more comes, up to three.
+class Starts {
+ public:
+  [[nodiscard]] Time next() const;  // when there is one
+  void take(Time now);              // one, whether or not there is any
+
+ private:
+  Time full_;  // when there are three again
+};
+
+// What to do now, in this order.
+struct Steps {
+  std::vector<std::string> says;    // for people
+  std::vector<std::string> starts;  // processes, by name, once more
+  bool tell = false;                // the scheduler, that somebody is gone: SIGUSR2
+  bool end = false;                 // the scheduler is asked to end: SIGTERM
+  std::optional<int> code;          // nothing is left to wait for: the job's exit code
+
+  void add(Steps more);
+};
+
+class Supervision {
+ public:
+  struct Process {
+    std::string name;
+    Role role = Role::worker;  // or scheduler, or shard for a server
+    std::string called;        // in messages: "process 'ada' on host 'mouse'"
+  };
+  // `way_back` says how to go on when the scheduler was killed.
+  Supervision(const std::vector<Process>& processes, std::function<std::string()> way_back);
+
+  // A process has ended; `status` as wait() gives it. `words` are put behind that: "; its log is x.log".
+  Steps ended(Time now, const std::string& name, int status, const std::string& words);
+  Steps lost(const std::string& name);  // with its host: it cannot be started again
+  Steps interrupted();                  // somebody wants the job to end
+  Steps wake(Time now);                 // time has passed
+
+ private:
+  enum class Stage { running, doubtful, waiting, gone };
+  struct Watched {
+    Process it;
+    Stage stage = Stage::running;
+    std::optional<Time> began{};  // this life, if it is not the first
+    Starts starts{};
+    Time next{};                            // waiting: when it is started
+    unsigned killed = 0, out_of_sight = 0;  // in a row
+    bool counted_on = true;
+    int status = 0;  // doubtful: how and when it ended, and its last words
+    Time since{};
+    std::string words{};
+  };
+
+  Watched& find(const std::string& name);
+  Steps failed(Time now, Watched& process);
+  Steps again(Time now, Watched& process);
+  Steps start(Time now, Watched& process);
+  [[nodiscard]] bool nobody_left() const;
+
+  std::vector<Watched> processes_;
+  const std::function<std::string()> way_back_;
+  bool ending_ = false;       // we have asked for it
+  std::optional<Time> told_;  // that no worker is left
+};
+
+}  // namespace steelyard

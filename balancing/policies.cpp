@@ -1,8 +1,5 @@
 #include "balancing/policies.h"
 
-#include <algorithm>
-#include <functional>
-
 #include "balancing/policy/boa.h"
 #include "balancing/policy/dlb.h"
 #include "balancing/policy/equal.h"
@@ -10,7 +7,6 @@
 #include "balancing/policy/lbb.h"
 #include "balancing/policy/static_profile.h"
 #include "balancing/policy/steelyard.h"
-#include "balancing/predict/predictors.h"
 #include "core/error.h"
 
 namespace steelyard::balancing {
@@ -18,101 +14,135 @@ namespace {
 
 using Made = std::unique_ptr<Policy>;
 
-// One row a policy: what a job calls it, what it may be told, how it is made.
-struct Entry {
-  std::string name;
-  std::vector<std::string> options;
-  std::function<Made(const PolicyOptions&)> make;
-};
-
 [[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
 
-Made make_static(const PolicyOptions& options) {
+Made make_equal(const Options&) { return std::make_unique<Equal>(); }
+
+Made make_static(const Options& options) {
   return std::make_unique<StaticProfile>(
       StaticOptions{numbers_option(options, "speeds"), curves_option(options, "curves_ms")});
 }
 
-Made make_lb_bsp(const PolicyOptions& options) {
-  LbBspOptions chosen;
-  if (const auto found = options.find("predictor"); found != options.end()) chosen.predictor = found->second;
-  // Asked here and not in the predictors' own table, so that the message says which policy it is about.
-  const std::vector<std::string> known = predictor_names();
-  if (std::find(known.begin(), known.end(), chosen.predictor) == known.end()) {
-    refuse("policy lb-bsp: unknown predictor '" + chosen.predictor + "'; choose one of " + listed(known));
-  }
-  chosen.dead_band = number_option(options, "dead_band", chosen.dead_band, 0, 1);
-  return std::make_unique<LbBsp>(chosen);
+Made make_lb_bsp(const Options& options, const PredictorTable& own_predictors) {
+  return std::make_unique<LbBsp>(
+      LbBspOptions{options.text("predictor"), options.number("dead_band"), own_predictors});
 }
 
-Made make_dlb(const PolicyOptions& options) {
-  return std::make_unique<Dlb>(DlbOptions{count_option(options, "rounds", DlbOptions{}.rounds)});
-}
+Made make_dlb(const Options& options) { return std::make_unique<Dlb>(DlbOptions{options.whole("rounds")}); }
 
-Made make_lbb(const PolicyOptions& options) {
-  const std::string preset = word_option(options, "preset", {"paper", "as-released"});
-  LbbOptions chosen = preset == "paper" ? LbbOptions{} : lbb_as_released();
-  chosen.fine = number_option(options, "fine", chosen.fine, 0, 2);
-  chosen.rapid = number_option(options, "rapid", chosen.rapid, 0, 100);
-  chosen.step = count_option(options, "step", chosen.step);
-  chosen.window = count_option(options, "window", chosen.window);
-  chosen.guard = flag_option(options, "guard", chosen.guard);
+// What is not given is as in the preset.
+Made make_lbb(const Options& options) {
+  LbbOptions chosen = options.text("preset") == "paper" ? LbbOptions{} : lbb_as_released();
+  if (options.has("fine")) chosen.fine = options.number("fine");
+  if (options.has("rapid")) chosen.rapid = options.number("rapid");
+  if (options.has("step")) chosen.step = options.whole("step");
+  if (options.has("window")) chosen.window = options.whole("window");
+  if (options.has("guard")) chosen.guard = options.flag("guard");
   chosen.profile = curves_option(options, "profile_ms");
-  chosen.profiled_start = word_option(options, "start", {"profile", "equal"}) == "profile";
-  if (chosen.fine > chosen.rapid) refuse("policy lbb: fine is above rapid; lower fine or raise rapid");
+  chosen.profiled_start = options.text("start") == "profile";
+  if (chosen.fine > chosen.rapid) refuse("fine is above rapid; lower fine or raise rapid");
   return std::make_unique<Lbb>(chosen);
 }
 
-Made make_boa(const PolicyOptions& options) {
-  BoaOptions chosen;
-  chosen.period = count_option(options, "period", chosen.period);
-  chosen.deviation = number_option(options, "deviation", chosen.deviation, 0, 10);
-  chosen.gain = number_option(options, "gain", chosen.gain, 0, 1);
-  chosen.forgetting = number_option(options, "forgetting", chosen.forgetting, 0.5, 1.0000001);
-  return std::make_unique<Boa>(chosen);
+Made make_boa(const Options& options) {
+  return std::make_unique<Boa>(BoaOptions{options.whole("period"), options.number("deviation"),
+                                          options.number("gain"), options.number("forgetting")});
 }
 
-Made make_steelyard(const PolicyOptions& options) {
+Made make_steelyard(const Options& options) {
   SteelyardOptions chosen;
-  chosen.least_gain = number_option(options, "least_gain", chosen.least_gain, 0, 1);
-  chosen.caution = number_option(options, "caution", chosen.caution, 0, 10);
+  chosen.least_gain = options.number("least_gain");
+  chosen.caution = options.number("caution");
   chosen.profile = curves_option(options, "profile_ms");
   return std::make_unique<Steelyard>(std::move(chosen));
 }
 
-// Ordered as the help shows them: ours, baselines, published methods.
-const std::vector<Entry>& table() {
-  static const std::vector<Entry> entries = {
-      {"steelyard", {"least_gain", "caution", "profile_ms"}, make_steelyard},
-      {"equal", {}, [](const PolicyOptions&) { return std::make_unique<Equal>(); }},
-      {"static", {"speeds", "curves_ms"}, make_static},
-      {"lb-bsp", {"predictor", "dead_band"}, make_lb_bsp},
-      {"dlb", {"rounds"}, make_dlb},
-      {"lbb", {"preset", "fine", "rapid", "step", "window", "guard", "profile_ms", "start"}, make_lbb},
-      {"boa", {"period", "deviation", "gain", "forgetting"}, make_boa},
-  };
-  return entries;
+// ---- what each may be told; defaults are those of the policies' own structs
+
+Option rounds_option(const char* name, std::optional<std::uint64_t> otherwise, const char* help) {
+  return whole_option(name, otherwise, 1, 1'000'000'000, help);
+}
+
+// Of the preset, unless it is given.
+Option preset_option(Option option) {
+  option.otherwise.clear();
+  option.help += "; left out: as in the preset";
+  return option;
+}
+
+Option curves(const char* name, const char* help) { return text_option(name, "", help); }
+
+std::vector<Option> lbb_options() {
+  return {
+      word_option("preset", "paper", {"paper", "as-released"},
+                  "the published values, or those of the released code"),
+      preset_option(number_option("fine", 0, 0, below(2), "straggling above which shares are tuned (FT)")),
+      preset_option(
+          number_option("rapid", 0, 0, below(100), "straggling above which they are solved anew (RT)")),
+      preset_option(rounds_option("step", {}, "samples that a tuning moves")),
+      preset_option(rounds_option("window", {}, "rounds that are averaged")),
+      preset_option(flag_option("guard", false, "against single outliers")),
+      curves("profile_ms", "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),
+      word_option("start", "profile", {"profile", "equal"}, "the first split, where there is a profile")};
+}
+
+std::vector<Option> boa_options() {
+  const BoaOptions own;
+  return {rounds_option("period", own.period, "rounds between two solutions"),
+          number_option("deviation", own.deviation, 0, below(10),
+                        "relative, of the longest time from the predicted one, that asks for one"),
+          number_option("gain", own.gain, 0, below(1), "relative, below which a split is not worth a move"),
+          number_option("forgetting", own.forgetting, 0.5, 1, "of the models, per measurement")};
+}
+
+std::vector<Option> steelyard_options() {
+  const SteelyardOptions own;
+  return {number_option("least_gain", own.least_gain, 0, below(1),
+                        "relative, below which nothing moves whatever is known"),
+          number_option("caution", own.caution, 0, below(10),
+                        "of the doubt about the slowest worker's time; 0: always solve"),
+          curves("profile_ms", "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")};
 }
 
 }  // namespace
 
-std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options) {
-  const auto entry =
-      std::find_if(table().begin(), table().end(), [&](const Entry& e) { return e.name == name; });
-  if (entry == table().end()) {
-    refuse("unknown policy '" + name + "'; choose one of " + listed(policy_names()));
-  }
-  for (const auto& [key, value] : options) {
-    if (std::find(entry->options.begin(), entry->options.end(), key) == entry->options.end()) {
-      refuse("policy " + name + " has no option '" + key + "'; its options: " + listed(entry->options));
-    }
-  }
-  return entry->make(options);
+// Ordered as the help shows them: ours, baselines, published methods.
+PolicyTable built_in_policies(const PredictorTable& own_predictors) {
+  const auto lb_bsp = [own_predictors](const Options& options) {
+    return make_lb_bsp(options, own_predictors);
+  };
+  return {
+      {"steelyard", make_steelyard,
+       "shares by measured time curves and what the next round will probably bring", steelyard_options()},
+      {"equal", make_equal, "everybody gets the same: ordinary synchronous SGD"},
+      {"static",
+       make_static,
+       "shares by speeds or time curves that you give, never changed",
+       {text_option("speeds", "", "one number for each slot, as in \"100 80 40\""),
+        curves("curves_ms", "ms over the share, low order first, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}},
+      {"lb-bsp",
+       lb_bsp,
+       "shares in proportion to predicted speeds (Chen et al. 2020)",
+       {word_option("predictor", LbBspOptions{}.predictor, predictor_names(own_predictors),
+                    "how speeds are predicted"),
+        number_option("dead_band", LbBspOptions{}.dead_band, 0, below(1),
+                      "relative spread of predicted times below which nothing moves")}},
+      {"dlb",
+       make_dlb,
+       "once an epoch, in proportion to the speeds of the epoch before (Ye et al. 2023)",
+       {rounds_option("rounds", DlbOptions{}.rounds, "of an epoch, where requests do not tell theirs")}},
+      {"lbb", make_lbb, "moves samples from the slowest to the quickest, on curves solved anew at need",
+       lbb_options()},
+      {"boa", make_boa, "the exact min-max program over a line for each worker (Yang et al. 2020)",
+       boa_options()},
+  };
 }
 
-std::vector<std::string> policy_names() {
-  std::vector<std::string> names;
-  for (const Entry& entry : table()) names.push_back(entry.name);
-  return names;
+std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options,
+                                    const PolicyTable& own, const PredictorTable& own_predictors) {
+  return make_choice("policy", name, options, own, built_in_policies(own_predictors));
 }
+
+std::vector<std::string> policy_names(const PolicyTable& own) { return names_of(own, built_in_policies()); }
 
 }  // namespace steelyard::balancing

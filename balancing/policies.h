@@ -7,13 +7,23 @@
 
 #include "balancing/policy.h"
 #include "balancing/policy_options.h"
+#include "balancing/predict/predictors.h"
 
 namespace steelyard::balancing {
 
-// Throws Failure (configuration) for an unknown name, an unknown option or a value out of range; the message
-// lists what is known.
-std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options = {});
+// A row makes the policy. `steelyard help policy` shows the rows.
+using PolicyTable = Choices<std::unique_ptr<Policy>(const Options& options)>;
 
-std::vector<std::string> policy_names();
+// A user's predictors are for the policies that take one by name.
+PolicyTable built_in_policies(const PredictorTable& own_predictors = {});
+
+// A user's own policies are asked first. Throws Failure (configuration) for an unknown name, an unknown
+// option or a value out of range, and for whatever a user's own throws; the message names the policy and
+// lists what is known.
+std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options = {},
+                                    const PolicyTable& own = {}, const PredictorTable& own_predictors = {});
+
+// The user's own first.
+std::vector<std::string> policy_names(const PolicyTable& own = {});
 
 }  // namespace steelyard::balancing

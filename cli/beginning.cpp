@@ -58,12 +58,19 @@ SampleSource sample_source(const Job& job, const DataSets& data) {
   std::vector<float> values(looks * features);
   std::vector<std::uint32_t> labels(looks);
   for (std::uint64_t i = 0; i < looks; ++i) {
-    train.read(i * train.size() / looks, values.data() + i * features, labels[i]);
+    const std::uint64_t index = i * train.size() / looks;
+    read_sample(train, index, values.data() + i * features, labels[i],
+                [&] { return "data set '" + job.data + "', training sample " + number(index); });
   }
   const auto value_bytes = std::as_bytes(std::span(values)), label_bytes = std::as_bytes(std::span(labels));
   std::vector<std::byte> all(value_bytes.begin(), value_bytes.end());
   all.insert(all.end(), label_bytes.begin(), label_bytes.end());
-  return {job.data, train.size(), seal(all).xxh3_128, job.global_batch};
+  return {job.data,
+          train.size(),
+          seal(all).xxh3_128,
+          job.global_batch,
+          data.normalization.mean,
+          data.normalization.deviation};
 }
 
 void require_checkpoint(const std::string& path) {

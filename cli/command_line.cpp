@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "cli/job_file.h"
-#include "cli/launch/hosts_file.h"
-#include "cli/near_match.h"
-#include "cli/scenario_file.h"
+#include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
 #include "core/level.h"
+#include "core/near_match.h"
 #include "nn/cuda_devices.h"
 #include "sim/simulation.h"
 #include "wire/codec.h"
@@ -33,6 +32,7 @@ Examples:
   steelyard profile --output here.json how long this machine takes, for scenarios
   steelyard launch examples/hosts.toml examples/jobs/quick.toml --insecure
   steelyard help hosts                 every key of a hosts file
+  steelyard help policy                who may divide the rounds; likewise help model, data and sync
 
 The roles by hand, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070
@@ -202,13 +202,13 @@ void add_profile(CLI::App& parent, ProfileCommand& it) {
   app.footer("Example: steelyard profile --model mlp --workers 2 --output here.json");
 }
 
-void add_simulate(CLI::App& parent, SimulateCommand& it) {
+void add_simulate(CLI::App& parent, SimulateCommand& it, const Extensions& extensions) {
   CLI::App& app = *parent.add_subcommand("simulate", "run a scenario: the same machines in virtual time");
   app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
       ->required();
-  app.add_option(
-      "--policy", it.policy,
-      "who divides the batch: " + joined(sim::simulated_policies()) + " (default: as the scenario says)");
+  app.add_option("--policy", it.policy,
+                 "who divides the batch: " + joined(sim::simulated_policies(extensions.policies)) +
+                     " (default: as the scenario says)");
   app.add_option("--sync", it.sync,
                  "when a round is over: " + sync_choices() + " (default: as the scenario says)");
   app.add_option("--seed", it.seed, "of all that is random (default: as the scenario says)")->check(natural);
@@ -216,12 +216,12 @@ void add_simulate(CLI::App& parent, SimulateCommand& it) {
   app.footer("Example: steelyard simulate examples/scenarios/lbb_table2.toml --policy lbb");
 }
 
-void add_compare(CLI::App& parent, CompareCommand& it) {
+void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensions) {
   CLI::App& app = *parent.add_subcommand(
       "compare", "run jobs or scenarios under many policies and sync modes, and show a table");
   app.add_option("file", it.files, "jobs, which train as real processes, and scenarios (TOML)")->required();
   app.add_option("--policies", it.policies,
-                 "comma-separated, of " + joined(sim::simulated_policies()) +
+                 "comma-separated, of " + joined(sim::simulated_policies(extensions.policies)) +
                      " (oracle: scenarios only); equal/ssp:2 is a policy with a sync mode of its own "
                      "(default: all)");
   app.add_option("--sync", it.sync,
@@ -282,17 +282,42 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 // `all` is the help of the whole: once a command is chosen, CLI11 gives that of the command for it.
-std::string help_topic(const CLI::App& app, const std::string& topic, const std::string& all) {
+std::string help_topic(const CLI::App& app, const std::string& topic, const std::string& all,
+                       const Extensions& extensions) {
   if (topic.empty()) return all;
-  if (topic == "job") return describe_keys();
-  if (topic == "scenario") return describe_scenario();
-  if (topic == "hosts") return describe_hosts();
-  std::vector<std::string> known{"job", "scenario", "hosts"};
+  if (const auto text = describe(topic, extensions)) return *text;
+  std::vector<std::string> known = help_topics();
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == topic) return command->help("steelyard");
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
   throw Failure(ExitCode::usage, "help " + topic + ": there is no such topic" + among(topic, known));
+}
+
+// The long name of an option; what stands for it where it has none.
+OptionText text_of(const CLI::Option& option, const Extensions& extensions) {
+  const bool named = !option.get_lnames().empty();
+  const bool flag = option.get_expected_max() == 0;
+  OptionText text{named ? "--" + option.get_lnames().front() : option.get_name(true),
+                  flag || !named ? "" : option.get_type_name(), option.get_description()};
+  if (text.name == "--policy" || text.name == "--policies")
+    text.words = sim::simulated_policies(extensions.policies);
+  if (text.name == "topic") text.words = help_topics();
+  return text;
+}
+
+// What people may type; a group without a name hides what they may not.
+ProgramText program_text(const CLI::App& app, const Extensions& extensions) {
+  ProgramText program{app.get_name(), STEELYARD_VERSION, app.get_description(), app.get_footer(), {}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_group().empty()) continue;
+    CommandText text{command->get_name(), command->get_description(), {}, command->get_footer()};
+    for (const CLI::Option* option : command->get_options()) {
+      if (!option->get_group().empty()) text.options.push_back(text_of(*option, extensions));
+    }
+    program.commands.push_back(std::move(text));
+  }
+  return program;
 }
 
 }  // namespace
@@ -306,7 +331,7 @@ std::string version_text() {
   return text + "\n";
 }
 
-Command read_command_line(int argc, const char* const* argv) {
+Command read_command_line(int argc, const char* const* argv, const Extensions& extensions) {
   CLI::App app(overview, "steelyard");
   app.footer(exit_codes);
   app.require_subcommand(0, 1);
@@ -327,13 +352,17 @@ Command read_command_line(int argc, const char* const* argv) {
   add_scheduler(app, scheduler);
   add_server(app, server);
   add_worker(app, worker);
-  add_simulate(app, simulate);
-  add_compare(app, compare);
+  add_simulate(app, simulate, extensions);
+  add_compare(app, compare, extensions);
   add_launch(app, launch);
   add_attend(app, attend);
   add_profile(app, profile);
   CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
-  help.add_option("topic", topic, "a command, or: job, scenario, hosts");
+  bool man = false;
+  std::string completion;
+  help.add_flag("--man", man)->group("");  // for `cmake --install`
+  help.add_option("--completion", completion)->check(CLI::IsMember({"bash"}))->group("");
+  help.add_option("topic", topic, "a command, or: " + joined(help_topics()));
 
   const std::string all = app.help();
   try {
@@ -354,7 +383,9 @@ Command read_command_line(int argc, const char* const* argv) {
   if (app.got_subcommand("launch")) return launch;
   if (app.got_subcommand("attend")) return attend;
   if (app.got_subcommand("profile")) return profile;
-  return TextCommand{help_topic(app, topic, all)};
+  if (man) return TextCommand{man_page(program_text(app, extensions))};
+  if (!completion.empty()) return TextCommand{bash_completion(program_text(app, extensions))};
+  return TextCommand{help_topic(app, topic, all, extensions)};
 }
 
 }  // namespace steelyard

@@ -1,10 +1,13 @@
 // The command line, understood: which command, with which options. CLI11 stays in the .cpp.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "cli/extensions.h"
 
 namespace steelyard {
 
@@ -108,8 +111,9 @@ struct TextCommand {  // help and versions: to standard output
 using Command = std::variant<TrainCommand, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
                              CompareCommand, LaunchCommand, AttendCommand, ProfileCommand, TextCommand>;
 
-// Throws Failure (usage) for what cannot be understood.
-Command read_command_line(int argc, const char* const* argv);
+// Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
+// too.
+Command read_command_line(int argc, const char* const* argv, const Extensions& extensions = {});
 
 std::string version_text();
 

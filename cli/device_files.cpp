@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/input_file.h"
-#include "cli/near_match.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "core/stats.h"
 #include "core/text.h"
 

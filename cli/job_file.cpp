@@ -6,13 +6,13 @@
 #include <set>
 
 #include "balancing/policies.h"
+#include "cli/choices.h"
 #include "cli/input_file.h"
 #include "cli/job_keys.h"
 #include "cli/job_source.h"
-#include "cli/near_match.h"
-#include "cli/policy_options.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {
@@ -46,7 +46,8 @@ const JobKey* find_key(const std::string& section, std::string_view name) {
 // Reads one file, section by section, into a draft.
 class JobReader {
  public:
-  explicit JobReader(const JobSource& source) : source_(source) {}
+  JobReader(const JobSource& source, const Extensions& extensions)
+      : source_(source), extensions_(extensions) {}
 
   JobFile read() {
     check_sections();
@@ -54,6 +55,9 @@ class JobReader {
       const toml::table* table = source_.root()[section.name].as_table();
       if (table != nullptr) read_section(section.name, section.name, *table);
     }
+    const Job& job = draft_.file.job;
+    check_choice("model", model_trouble(job.model, job.model_options, extensions_));
+    check_choice("data", data_trouble(job.data, job.data_options, extensions_));
     read_policies();
     read_workers();
     finish();
@@ -67,6 +71,7 @@ class JobReader {
   void read_option(const std::string& section, const std::string& path, const std::string& name,
                    const toml::node& node);
   void read_policies();
+  void check_choice(const std::string& section, const std::optional<OptionTrouble>& trouble) const;
   void check_options(const std::string& policy, const toml::table& section,
                      const toml::source_region& place) const;
   void read_workers();
@@ -83,6 +88,7 @@ class JobReader {
   }
 
   const JobSource& source_;
+  const Extensions& extensions_;
   JobDraft draft_;
 };
 
@@ -162,8 +168,8 @@ void JobReader::read_value(const JobKey& key, const std::string& path, const tom
     **number = static_cast<std::uint64_t>(**node.as_integer());
 }
 
-// What a model, data set or policy knows is checked by itself; here an option only has to be a plain value
-// that the resolved text can give back.
+// Which options a model, data set or policy has is looked at once all are read; here an option only has to be
+// a plain value that the resolved text can give back.
 void JobReader::read_option(const std::string& section, const std::string& path, const std::string& name,
                             const toml::node& node) {
   const bool number = node.is_number() && std::isfinite(number_of(node));
@@ -184,9 +190,19 @@ void JobReader::read_option(const std::string& section, const std::string& path,
   options[name] = text;
 }
 
+// Of [model] and [data]. A name that is not given is the default, and there is one of that name.
+void JobReader::check_choice(const std::string& section, const std::optional<OptionTrouble>& trouble) const {
+  if (!trouble) return;
+  const std::string key = trouble->option.empty() ? "name" : trouble->option;
+  const toml::node* node = source_.root()[section][key].node();
+  source_.refuse(section + "." + key, node != nullptr ? node->source() : toml::source_region{},
+                 trouble->what);
+}
+
 void JobReader::check_options(const std::string& policy, const toml::table& section,
                               const toml::source_region& place) const {
-  const auto trouble = trouble_with(policy, draft_.file.job.policy_options, balancing::policy_names());
+  const auto trouble = policy_trouble(policy, draft_.file.job.policy_options,
+                                      balancing::policy_names(extensions_.policies), extensions_);
   if (!trouble) return;
   const toml::node* node = section.get(trouble->option);
   source_.refuse("policy." + policy + "." + trouble->option, node != nullptr ? node->source() : place,
@@ -276,16 +292,18 @@ void JobReader::finish() {
 
 }  // namespace
 
-JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides) {
+JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
+                  const Extensions& extensions) {
   const JobSource source(text, name, overrides);
-  return JobReader(source).read();
+  return JobReader(source, extensions).read();
 }
 
-JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides) {
+JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides,
+                      const Extensions& extensions) {
   const InputKind kind{"job file", 1,
                        "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
                        "lists all keys)"};
-  return parse_job(read_input(path, kind), path, overrides);
+  return parse_job(read_input(path, kind), path, overrides, extensions);
 }
 
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {

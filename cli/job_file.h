@@ -3,8 +3,8 @@
 //
 // What every process must agree on becomes the Job; how each worker is started stays here. `steelyard help
 // job` lists all keys (describe_keys); the table behind it, cli/job_keys.cpp, is the only place that knows
-// them. Names of models and data sets are checked by those who have them; options of policies are shown to
-// them here, so that a mistake has its place (cli/policy_options.h).
+// them. Models, data sets and policies, built in or a user's own, declare the options that they have, and
+// these are checked here as any key is, so that a mistake has its place (cli/choices.h).
 //
 // The schedule of the learning rate needs the length of the training. Given in epochs, that is it; given in
 // rounds, it follows once the number of samples is known (set_samples); where only a time limit is given,
@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/extensions.h"
 #include "wire/job.h"
 
 namespace steelyard {
@@ -39,10 +40,11 @@ struct JobFile {
 // Reads a file. `overrides` are the values of --set, "train.lr=0.05", "policy.lb-bsp.alpha=0.2" or
 // "worker.worker-1.slow=4"; they win over the file. Throws Failure (configuration) that names file, line and
 // column, what is there and what may be there.
-JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {});
+JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {},
+                      const Extensions& extensions = {});
 // The same for a text; `name` is what messages call it.
 JobFile parse_job(std::string_view text, const std::string& name,
-                  const std::vector<std::string>& overrides = {});
+                  const std::vector<std::string>& overrides = {}, const Extensions& extensions = {});
 
 // Fills in what only the data can tell: sizes, and the length of the schedule. Throws Failure (configuration)
 // for a data set that is smaller than one round.

@@ -38,9 +38,9 @@ std::vector<JobKey> keys_of_the_training() {
       {"job", "name", FIELD(file.job.name), any_name(), "run directories are called after it"},
       {"job", "seed", FIELD(file.job.seed), at_least(0), "of first weights, order of samples and dropout"},
 
-      {"model", "name", FIELD(file.job.model), any_name(), "lenet5, mlp, softmax, svm, or one of your own"},
+      {"model", "name", FIELD(file.job.model), any_name(), "which one: steelyard help model"},
 
-      {"data", "name", FIELD(file.job.data), any_name(), "fashion-mnist, idx, synthetic, or one of your own"},
+      {"data", "name", FIELD(file.job.data), any_name(), "which one: steelyard help data"},
 
       {"train", "batch", FIELD(file.job.global_batch), at_least(1, billion),
        "samples in a round, over all workers"},
@@ -82,10 +82,11 @@ std::vector<JobKey> keys_of_the_cluster() {
       {"cluster", "servers", FIELD(file.servers), at_least(1, 1024), "server processes"},
       {"cluster", "shards_per_server", FIELD(shards_per_server), at_least(1, 64),
        "parts of the model in each of them"},
-      {"cluster", "sync", FIELD(file.job.sync), a_sync_mode(), "when a round is over"},
+      {"cluster", "sync", FIELD(file.job.sync), a_sync_mode(), "when a round is over: steelyard help sync"},
       {"cluster", "sums", FIELD(file.job.sums), one_of({"arrival", "ordered"}),
        "ordered: pushes are added in the order of their positions, whatever order they come in"},
-      {"cluster", "policy", FIELD(file.job.policy), any_name(), "who divides the batch (docs/policies.md)"},
+      {"cluster", "policy", FIELD(file.job.policy), any_name(),
+       "who divides the batch: steelyard help policy"},
       {"cluster", "heartbeat", FIELD(file.job.heartbeat), above(0, 3600), "seconds between signs of life"},
       {"cluster", "dead_after", FIELD(file.job.dead_after), above(0, 86400),
        "seconds of silence after which a process is lost; more than two heartbeats"},
@@ -120,8 +121,8 @@ std::string range_text(const JobLimits& l) {
 std::span<const JobSection> job_sections() {
   static const JobSection sections[] = {
       {"job", "what it is called", nullptr},
-      {"model", "what is trained", "numbers that this model knows, such as dropout = 0.5"},
-      {"data", "on what", "texts and numbers that this data set knows, such as dir = \"/data\""},
+      {"model", "what is trained", "options of this model: steelyard help model"},
+      {"data", "on what", "options of this data set: steelyard help data"},
       {"train", "how, and until when", nullptr},
       {"cluster", "by what kind of cluster", nullptr},
       {"worker", "by whom: one [[worker]] for each, at least one", nullptr},

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
-#include "cli/near_match.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
+#include "core/near_match.h"
 
 namespace steelyard {
 namespace {

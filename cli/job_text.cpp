@@ -78,7 +78,7 @@ std::string describe_keys() {
       if (!any_name) text += std::string(indented, ' ') + allowed(key) + "\n";
     }
     if (section.options != nullptr) text += "  " + padded("...", value_column) + section.options + "\n";
-    if (name == "cluster") text += "[policy.<policy>]  options of that policy: texts and numbers\n";
+    if (name == "cluster") text += "[policy.<policy>]  options of that policy: steelyard help policy\n";
   }
   return text;
 }

@@ -2,6 +2,9 @@
 // the scheduler, so that a mistake is found before anything is started.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "cli/run.h"
 #include "wire/job.h"
 
@@ -16,7 +19,11 @@ struct Prepared {
 Prepared prepare(const Job& job, const Extensions& extensions);
 
 // Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
-void complete(Job& job, const Prepared& prepared);
+void complete(Job& job, const Prepared& prepared, const Extensions& extensions = {});
+
+// Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
+// large the model is.
+void within_memory(const std::string& role, const Job& job, const std::function<void()>& work);
 
 // The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);

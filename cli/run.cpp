@@ -54,7 +54,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
   std::setlocale(LC_ALL, "C");
   survive_silent_streams();
   try {
-    const Command command = read_command_line(argc, argv);
+    const Command command = read_command_line(argc, argv, extensions);
     prctl(PR_SET_NAME, process_name(command));
     return std::visit(Overloaded{
                           [&](const TrainCommand& it) { return run_train(it, extensions); },
@@ -63,7 +63,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const WorkerCommand& it) { return run_worker(it, extensions); },
                           [&](const SimulateCommand& it) { return run_simulate(it, extensions); },
                           [&](const CompareCommand& it) { return run_compare(it, extensions); },
-                          [](const LaunchCommand& it) { return run_launch(it); },
+                          [&](const LaunchCommand& it) { return run_launch(it, extensions); },
                           [](const AttendCommand& it) { return run_attend(it); },
                           [&](const ProfileCommand& it) { return run_profile(it, extensions); },
                           [](const TextCommand& it) {

@@ -1,4 +1,5 @@
-// steelyard::run: the whole program, with a user's own models and data sets beside the built-in ones.
+// steelyard::run: the whole program, with a user's own models, data sets, policies and predictors beside the
+// built-in ones.
 //
 //   int main(int argc, char** argv) {
 //     return steelyard::run(argc, argv, {.models = {{"mine", my_model}}, .data_sets = {{"ours", our_data}}});
@@ -9,15 +10,9 @@
 // every host of a launch too; servers may be any.
 #pragma once
 
-#include "nn/models.h"
-#include "worker/compute/data_sets.h"
+#include "cli/extensions.h"
 
 namespace steelyard {
-
-struct Extensions {
-  nn::ModelTable models;
-  DataTable data_sets;
-};
 
 // Returns the exit code (core/error.h). Catches everything; never throws.
 int run(int argc, char** argv, const Extensions& extensions = {});

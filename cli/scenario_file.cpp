@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/choices.h"
 #include "cli/device_files.h"
 #include "cli/input_file.h"
 #include "cli/job_source.h"
-#include "cli/near_match.h"
-#include "cli/policy_options.h"
 #include "cli/scenario_training.h"
 #include "cli/toml_section.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "sim/simulation.h"
 #include "wire/name.h"
 #include "wire/sync_mode.h"
@@ -29,6 +29,8 @@ class ScenarioReader {
 
   sim::Scenario read(const std::string& name) {
     scenario_.name = name;
+    scenario_.own_policies = extensions_.policies;
+    scenario_.own_predictors = extensions_.predictors;
     check_sections();
     const auto section = [&](const char* title) { return TomlSection::of(source_, title); };
     read_job(section("job"), section("model"), section("data"));
@@ -106,7 +108,7 @@ void ScenarioReader::read_job(TomlSection section, const TomlSection& model, con
   section.text("sync", scenario_.sync);
   section.demand(is_sync(scenario_.sync), "sync",
                  "sync mode \"" + scenario_.sync + "\" does not exist: choose one of " + sync_choices());
-  section.text("policy", scenario_.policy, sim::simulated_policies());
+  section.text("policy", scenario_.policy, sim::simulated_policies(extensions_.policies));
   read_training(section, model, data, extensions_, scenario_);
   section.finish();
 }
@@ -148,7 +150,8 @@ void ScenarioReader::read_policies() {
     }
     const TomlSection section = TomlSection::of(source_, "policy", name);
     const balancing::PolicyOptions options = section.options();
-    if (const auto trouble = trouble_with(name, options, sim::simulated_policies())) {
+    const auto known = sim::simulated_policies(extensions_.policies);
+    if (const auto trouble = policy_trouble(name, options, known, extensions_)) {
       if (trouble->option.empty()) source_.refuse("", key.source(), trouble->what);
       section.demand(false, trouble->option.c_str(), trouble->what);
     }

@@ -1,5 +1,6 @@
 #include "cli/scenario_training.h"
 
+#include "cli/choices.h"
 #include "cli/job_file.h"
 #include "cli/prepare_job.h"
 #include "cli/toml_text.h"
@@ -71,6 +72,14 @@ std::map<std::string, double> numbers_of(const TomlSection& model) {
   return numbers;
 }
 
+// Names stand in [job], options in sections of their own.
+void demand_choice(const TomlSection& job, const char* name, const TomlSection& options,
+                   const std::optional<OptionTrouble>& trouble) {
+  if (!trouble) return;
+  if (trouble->option.empty()) job.demand(false, name, trouble->what);
+  options.demand(false, trouble->option.c_str(), trouble->what);
+}
+
 }  // namespace
 
 void read_training(TomlSection& section, const TomlSection& model, const TomlSection& data,
@@ -95,6 +104,8 @@ void read_training(TomlSection& section, const TomlSection& model, const TomlSec
   }
   job.model_options = numbers_of(model);
   job.data_options = data.options();
+  demand_choice(section, "model", model, model_trouble(job.model, job.model_options, extensions));
+  demand_choice(section, "data", data, data_trouble(job.data, job.data_options, extensions));
   job.seed = scenario.seed;
   job.global_batch = scenario.global_batch;
   job.epochs = scenario.epochs;

@@ -69,8 +69,9 @@ std::string own_endpoint(std::string bound) {
 }
 
 // A policy's state is soft: another policy simply begins anew.
-std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
-  auto policy = balancing::make_policy(job.policy, job.policy_options);
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
+  auto policy =
+      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
   try {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {
@@ -118,18 +119,20 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   const std::string listen = complete_endpoint(command.listen);
   require_loopback(listen, command.insecure);
   if (!command.resume_from.empty()) require_checkpoint(command.resume_from);
-  JobFile file = read_job_file(command.job_file, command.overrides);
+  JobFile file = read_job_file(command.job_file, command.overrides, extensions);
   const Prepared prepared = prepare(file.job, extensions);
-  complete(file.job, prepared);
+  complete(file.job, prepared, extensions);
   raise_descriptor_limit();
 
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
   const RunDirectory run = run_directory(command, file.job);
-  Snapshot initial = beginning(checkpoint_for(command, run), file.job, prepared);
+  Snapshot initial;
+  within_memory("the scheduler", file.job,
+                [&] { initial = beginning(checkpoint_for(command, run), file.job, prepared); });
   write_text(run.job(), file.resolved);
-  auto policy = policy_for(file.job, initial.progress);
+  auto policy = policy_for(file.job, initial.progress, extensions);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));
 
   std::ostream silence(nullptr);

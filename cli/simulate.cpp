@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/near_match.h"
 #include "cli/output_file.h"
 #include "cli/scenario_file.h"
 #include "cli/staleness_text.h"
 #include "cli/terminal_text.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
 
@@ -36,7 +36,7 @@ std::string shares_text(const sim::RoundResult& round) {
 }
 
 void choose(sim::Scenario& scenario, const SimulateCommand& command) {
-  const std::vector<std::string> known = sim::simulated_policies();
+  const std::vector<std::string> known = sim::simulated_policies(scenario.own_policies);
   const std::string &policy = command.policy, &sync = command.sync;
   if (!policy.empty() && std::ranges::find(known, policy) == known.end()) {
     throw Failure(ExitCode::usage, "--policy " + policy + ": there is no such policy" + among(policy, known));

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cli/job_source.h"
-#include "cli/near_match.h"
 #include "cli/toml_text.h"
+#include "core/near_match.h"
 
 namespace steelyard {
 namespace {

@@ -41,16 +41,6 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string number_text(double value) {
-  // 100000 rather than 1e+05, and 0 rather than -0, which TOML reads as 0.
-  if (std::abs(value) < 1e15 && std::trunc(value) == value) {
-    return std::to_string(static_cast<std::int64_t>(value));
-  }
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  return std::string(text, end);
-}
-
 std::string option_text(const std::string& text) {
   const bool bare = text == "true" || text == "false" || reads_back<std::int64_t>(text, whole_text) ||
                     reads_back<double>(text, finite_text);

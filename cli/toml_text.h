@@ -4,10 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/text.h"  // number_text
+
 namespace steelyard {
 
 std::string quoted(std::string_view text);  // "so \"that\" any text can be read again"
-std::string number_text(double value);      // the fewest digits that give the same number back
 
 // An option's text as a value: bare if reading it bare gives the same text back, in quotes otherwise.
 std::string option_text(const std::string& text);

@@ -145,13 +145,13 @@ std::optional<int> Cluster::act(const Steps& steps) {
 }  // namespace
 
 int run_train(const TrainCommand& command, const Extensions& extensions) {
-  JobFile file = read_job_file(command.job_file, command.overrides);
+  JobFile file = read_job_file(command.job_file, command.overrides, extensions);
   // Every mistake that can be found is found here, before anything is started.
   Job job = file.job;
   SampleSource source;
   {
     const Prepared prepared = prepare(job, extensions);
-    complete(job, prepared);
+    complete(job, prepared, extensions);
     source = sample_source(job, prepared.data);
   }
   for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);

@@ -43,6 +43,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   ZmqContext context;
   ZmqLink link(context, self);
   std::unique_ptr<ComputeNode> compute;
+  Job job;
 
   Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25)}, {}};
   options.hello.name = command.name;
@@ -50,6 +51,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   options.hello.most = command.most;
   options.hello.fingerprint = job_fingerprint(command.job_file, extensions);
   options.prepare = [&](const Welcome& welcome) {
+    job = welcome.job;
     const Prepared prepared = prepare(localised(welcome.job, command.data_options), extensions);
     require_same(welcome.job, prepared);
     compute = std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, handicap);
@@ -64,9 +66,12 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   say("looking for the scheduler at " + scheduler);
   Narrator narrator(link, command.name, command.device, say);
   link.connect(scheduler_node, scheduler);
-  host(worker, self, narrator, [&](const Envelope& envelope) {
-    if (compute) compute->give(envelope);
+  within_memory("a worker", job, [&] {
+    host(worker, self, narrator, [&](const Envelope& envelope) {
+      if (compute) compute->give(envelope);
+    });
   });
+  if (compute && compute->failure()) throw Failure(*compute->failure());
   narrator.over(worker.ending());
   return verdict("worker", worker.ending(), command.scheduler);
 }

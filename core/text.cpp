@@ -1,6 +1,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace steelyard {
 
@@ -8,6 +9,16 @@ std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t";
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
+std::string number_text(double value) {
+  // 100000 rather than 1e+05, and 0 rather than -0, which TOML reads as 0.
+  if (std::abs(value) < 1e15 && std::trunc(value) == value) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  return std::string(text, end);
 }
 
 }  // namespace steelyard

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace steelyard {
@@ -24,5 +25,7 @@ std::optional<Number> number_in(std::string_view text) {
   }
   return value;
 }
+
+std::string number_text(double value);  // the fewest digits that give the same number back
 
 }  // namespace steelyard

@@ -20,6 +20,7 @@
 namespace {
 
 using steelyard::hash;
+using steelyard::Options;
 using steelyard::unit;
 
 // Samples are made as they are read: a pure function of their number, so all workers see the same.
@@ -44,28 +45,36 @@ class Rings : public steelyard::DataSet {
   std::uint64_t size_, seed_;
 };
 
-// Options are the job's: [data] samples = "50000".
-steelyard::DataSets rings(const steelyard::DataOptions& options) {
-  const auto samples = options.find("samples");
-  const std::uint64_t size = samples == options.end() ? 50000 : std::stoull(samples->second);
+// The job says [data] samples = 20000, or nothing; main() declares what it may say.
+steelyard::DataSets rings(const Options& options) {
+  const std::uint64_t size = options.whole("samples");
   return {.train = std::make_shared<Rings>(size, 1), .test = std::make_shared<Rings>(size / 10, 2)};
 }
 
-// And so are these: [model] width = 32.
-steelyard::nn::Model perceptron(const steelyard::nn::ModelOptions& options) {
-  const auto width = options.values.find("width");
-  const auto units = static_cast<std::uint32_t>(width == options.values.end() ? 32 : width->second);
-  return steelyard::nn::Model(options.input, options.classes)
-      .linear("hidden1", units)
+// And so [model] width = 64.
+steelyard::nn::Model perceptron(steelyard::nn::Shape input, std::uint32_t classes, const Options& options) {
+  const auto width = static_cast<std::uint32_t>(options.whole("width"));
+  return steelyard::nn::Model(input, classes)
+      .linear("hidden1", width)
       .relu()
-      .linear("hidden2", units)
+      .linear("hidden2", width)
       .relu()
-      .linear("out", options.classes);
+      .linear("out", classes);
 }
 
 }  // namespace
 
+// What is declared here is checked like any key of a job file, and shown by `own_model help model`.
 int main(int argc, char** argv) {
+  using steelyard::whole_option;
   return steelyard::run(argc, argv,
-                        {.models = {{"perceptron", perceptron}}, .data_sets = {{"rings", rings}}});
+                        {.models = {{"perceptron",
+                                     perceptron,
+                                     "two hidden layers with ReLU",
+                                     {whole_option("width", 32, 1, 4096, "units in each of them")}}},
+                         .data_sets = {{"rings",
+                                        rings,
+                                        "points in a square, of three classes, as rings around the middle",
+                                        {whole_option("samples", 50000, 10, 1'000'000,
+                                                      "to train on; a tenth as many to test")}}}});
 }

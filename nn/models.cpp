@@ -1,32 +1,12 @@
 #include "nn/models.h"
 
-#include <algorithm>
-#include <vector>
-
-#include "core/error.h"
+#include "core/text.h"
 
 namespace steelyard::nn {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-// A misspelt option would otherwise train another model than was meant.
-void allow_options(const char* model, const ModelOptions& options, const std::vector<std::string>& known) {
-  for (const auto& [key, value] : options.values) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    throw Failure(ExitCode::configuration, "model '" + std::string(model) + "' has no option '" + key +
-                                               "'; " +
-                                               (known.empty() ? "it has none" : "it has: " + joined(known)));
-  }
-}
-
-double option(const ModelOptions& options, const std::string& key, double otherwise) {
-  const auto found = options.values.find(key);
-  return found == options.values.end() ? otherwise : found->second;
+Option dropout_of(const char* places) {
+  return number_option("dropout", 0, 0, below(1), std::string("share of the features dropped ") + places);
 }
 
 // A hidden layer of a perceptron; dropout 0 adds no layer at all.
@@ -35,52 +15,61 @@ void hidden(Model& model, const std::string& name, std::uint32_t outputs, double
   if (dropout > 0) model.dropout(dropout);
 }
 
-Model softmax(const ModelOptions& options) {
-  allow_options("softmax", options, {});
-  return Model(options.input, options.classes).linear("fc", options.classes);
+Model softmax(Shape input, std::uint32_t classes, const Options&) {
+  return Model(input, classes).linear("fc", classes);
 }
 
-Model svm(const ModelOptions& options) {
-  allow_options("svm", options, {});
-  return Model(options.input, options.classes, Loss::hinge).linear("fc", options.classes);
+Model svm(Shape input, std::uint32_t classes, const Options&) {
+  return Model(input, classes, Loss::hinge).linear("fc", classes);
 }
 
-Model mlp(const ModelOptions& options) {
-  allow_options("mlp", options, {"dropout"});
-  const double dropout = option(options, "dropout", 0);
-  Model model(options.input, options.classes);
+Model mlp(Shape input, std::uint32_t classes, const Options& options) {
+  const double dropout = options.number("dropout");
+  Model model(input, classes);
   hidden(model, "fc1", 512, dropout);
   hidden(model, "fc2", 256, dropout);
-  return model.linear("fc3", options.classes);
+  return model.linear("fc3", classes);
 }
 
-Model lenet5(const ModelOptions& options) {
-  allow_options("lenet5", options, {"dropout"});
-  const double dropout = option(options, "dropout", 0);
-  Model model(options.input, options.classes);
+// LeCun et al. 1998, with ReLU and max pools.
+Model lenet5(Shape input, std::uint32_t classes, const Options& options) {
+  const double dropout = options.number("dropout");
+  Model model(input, classes);
   model.conv2d("conv1", {.channels = 6, .kernel = 5, .padding = 2}).relu().max_pool(2);
   model.conv2d("conv2", {.channels = 16, .kernel = 5}).relu().max_pool(2);
   hidden(model, "fc1", 120, dropout);
   hidden(model, "fc2", 84, dropout);
-  return model.linear("fc3", options.classes);
+  return model.linear("fc3", classes);
 }
 
 }  // namespace
 
 const ModelTable& built_in_models() {
-  static const ModelTable table{{"softmax", softmax}, {"svm", svm}, {"mlp", mlp}, {"lenet5", lenet5}};
+  static const ModelTable table{
+      {"lenet5",
+       lenet5,
+       "two convolutions and three linear layers, with ReLU and max pools (LeCun 1998)",
+       {dropout_of("behind the hidden linear layers")}},
+      {"mlp",
+       mlp,
+       "a perceptron with hidden layers of 512 and 256 units and ReLU",
+       {dropout_of("behind both hidden layers")}},
+      {"softmax", softmax, "softmax regression: one linear layer"},
+      {"svm", svm, "one linear layer under the multi-class hinge loss"}};
   return table;
 }
 
+OptionTexts texts_of(const std::map<std::string, double>& values) {
+  OptionTexts texts;
+  for (const auto& [name, value] : values) texts[name] = number_text(value);
+  return texts;
+}
+
 Model make_model(const std::string& name, const ModelOptions& options, const ModelTable& extra) {
-  std::vector<std::string> known;
-  // The user's table first: it may give a built-in name another meaning.
-  for (const ModelTable* table : {&extra, &built_in_models()}) {
-    const auto found = table->find(name);
-    if (found != table->end()) return found->second(options);
-    for (const auto& [other, make] : *table) known.push_back(other);
-  }
-  throw Failure(ExitCode::configuration, "there is no model '" + name + "'; known are: " + joined(known));
+  Model model = make_choice("model", name, texts_of(options.values), extra, built_in_models(), options.input,
+                            options.classes);
+  in_name_of("model '" + name + "'", [&] { model.check(); });
+  return model;
 }
 
 }  // namespace steelyard::nn

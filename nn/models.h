@@ -3,29 +3,30 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
+#include "core/options.h"
 #include "nn/model.h"
 
 namespace steelyard::nn {
 
+// A row makes the model for samples of this shape in so many classes. `steelyard help model` shows the rows.
+using ModelTable = Choices<Model(Shape input, std::uint32_t classes, const Options& options)>;
+
+const ModelTable& built_in_models();
+
 struct ModelOptions {
   Shape input;
   std::uint32_t classes = 10;
-  std::map<std::string, double> values;  // what the model's row of the table knows, e.g. "dropout"
+  std::map<std::string, double> values;  // of the job: [model] dropout = 0.5
 };
 
-using ModelTable = std::map<std::string, std::function<Model(const ModelOptions&)>>;
+// The values as options take them.
+OptionTexts texts_of(const std::map<std::string, double>& values);
 
-//  softmax  softmax regression: one linear layer
-//  svm      the same under the multi-class hinge loss
-//  mlp      784-512-256-10 for MNIST: two hidden layers with ReLU       [dropout = 0: behind each of them]
-//  lenet5   LeCun et al. 1998, with ReLU and max pools                  [dropout = 0: behind the linear ones]
-const ModelTable& built_in_models();
-
-// Throws Failure (configuration) for a name or an option that is not known, and lists those that are.
+// Throws Failure for a name, an option or a value that there is not, for a model that is not complete, and
+// for whatever a user's own throws; the message names the model.
 Model make_model(const std::string& name, const ModelOptions& options, const ModelTable& extra = {});
 
 }  // namespace steelyard::nn

@@ -14,6 +14,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "server/durable_file.h"
 #include "server/manifest.h"
 #include "server/safetensors.h"
@@ -209,11 +210,13 @@ void CheckpointWriter::begin() {
   if (fs::create_directories(dir_)) sync_directory(fs::absolute(dir_).parent_path().string());
   sweep(dir_);
   made_ = temporary_directory(path_);
-  const TensorTexts texts{{"steelyard.version", std::to_string(about_.progress.version)}};
+  TensorTexts texts{{"steelyard.version", std::to_string(about_.progress.version)}};
   const std::uint64_t floats = about_.layout.size();
-  model_.emplace(made_ + "/" + model_file, safetensors_header(model_names(about_.layout), texts), floats);
   optimizer_.emplace(made_ + "/" + optimizer_file,
                      safetensors_header(optimizer_names(about_.layout, slots_), texts), slots_ * floats);
+  texts["input.mean"] = number_text(about_.source.mean);
+  texts["input.deviation"] = number_text(about_.source.deviation);
+  model_.emplace(made_ + "/" + model_file, safetensors_header(model_names(about_.layout), texts), floats);
 }
 
 void CheckpointWriter::put(std::size_t slot, std::uint64_t offset, std::span<const float> values) try {

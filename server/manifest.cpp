@@ -132,8 +132,12 @@ Layout layout_of(const Json& json) {
 }
 
 SampleSource source_of(const Json& json) {
-  return {get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
-          count(json, "batch")};
+  SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
+                      count(json, "batch")};
+  if (!json.contains("mean")) return source;  // of an earlier release
+  source.mean = get<double>(json, "mean");
+  source.deviation = get<double>(json, "deviation");
+  return source;
 }
 
 // The format comes first: of any other, nothing else can be expected.
@@ -181,7 +185,9 @@ std::string manifest_text(const Manifest& m) {
                       {{"data", m.source.data},
                        {"count", m.source.samples},
                        {"hash", m.source.hash},
-                       {"batch", m.source.batch}}},
+                       {"batch", m.source.batch},
+                       {"mean", m.source.mean},
+                       {"deviation", m.source.deviation}}},
                      {"files", files}};
   return Json{{"checkpoint", body}, {"xxh3_128", seal_of(body)}}.dump(1) + "\n";
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "balancing/policy_options.h"
+#include "balancing/policies.h"
 #include "sim/batch_time.h"
 #include "sim/event.h"
 #include "sim/network.h"
@@ -45,6 +45,8 @@ struct Scenario {
   std::string sync = "bsp";
   std::string policy = "steelyard";
   std::map<std::string, balancing::PolicyOptions> policy_options;  // by policy
+  balancing::PolicyTable own_policies;                             // a user's, beside the built-in ones
+  balancing::PredictorTable own_predictors;
 
   NetworkOptions network;
   std::uint32_t servers = 1;

@@ -19,7 +19,7 @@ std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const ba
                                         [](const Device& device) { return device.time_ms.size() <= 4; });
   if (scenario.policy == "static" && options.empty() && short_curves)
     options["curves_ms"] = profile_of(scenario);
-  return balancing::make_policy(scenario.policy, options);
+  return balancing::make_policy(scenario.policy, options, scenario.own_policies, scenario.own_predictors);
 }
 
 // `batches`, if it is asked for: global batches that were gone through.
@@ -51,17 +51,17 @@ std::string profile_of(const Scenario& scenario) {
   return text;
 }
 
-std::vector<std::string> simulated_policies() {
-  std::vector<std::string> names = balancing::policy_names();
+std::vector<std::string> simulated_policies(const balancing::PolicyTable& own) {
+  std::vector<std::string> names = balancing::policy_names(own);
   names.emplace_back(oracle);
   return names;
 }
 
 Result simulate(const Scenario& scenario, std::optional<double> ideal_s) {
-  const std::vector<std::string> names = simulated_policies();
+  const std::vector<std::string> names = simulated_policies(scenario.own_policies);
   if (std::find(names.begin(), names.end(), scenario.policy) == names.end()) {
     throw Failure(ExitCode::configuration, scenario.name + ": unknown policy '" + scenario.policy +
-                                               "'; choose one of " + balancing::listed(names));
+                                               "'; choose one of " + joined(names));
   }
   std::uint64_t batches = 0;
   Result result = run(scenario, {World::Checks::rounds, {}, true}, &batches);

@@ -15,8 +15,8 @@ namespace steelyard::sim {
 // them.
 std::string profile_of(const Scenario& scenario);
 
-// Every name that a scenario may give: the policies of a job, and "oracle".
-std::vector<std::string> simulated_policies();
+// Every name that a scenario may give: the policies of a job, a user's own first, and "oracle".
+std::vector<std::string> simulated_policies(const balancing::PolicyTable& own = {});
 
 // Runs it under scenario.policy. All functions here throw Failure (configuration) as check_scenario() does,
 // or for a policy or option that does not exist; (failed) if the job cannot end.

@@ -59,10 +59,28 @@ SyncMode parse_sync(std::string_view text) {
 
 bool is_sync(std::string_view text) { return parsed(text).has_value(); }
 
+const std::vector<SyncForm>& sync_forms() {
+  static const std::vector<SyncForm> forms{
+      {"bsp", "", "every round waits for all of its shares: ordinary synchronous SGD"},
+      {"ssp:S", "S rounds ahead, up to " + std::to_string(most_slack),
+       "gradients are applied as they come; who is S rounds ahead of the slowest waits"},
+      {"asp", "", "gradients are applied as they come, each as an update of its own, and nobody waits"},
+      {"local:H", "H local steps",
+       "each worker takes H steps of its own between two exchanges, which average the results"},
+      {"oneshot:epoch", "", "the same with one exchange an epoch"},
+      {"oneshot:end", "", "the same with one exchange, at the end of the job"}};
+  return forms;
+}
+
 const std::string& sync_choices() {
-  static const std::string text = "bsp, ssp:S (S rounds ahead, up to " + std::to_string(most_slack) +
-                                  "), asp, local:H (H local steps), oneshot:epoch, oneshot:end; local and "
-                                  "oneshot also with :equal behind";
+  static const std::string text = [] {
+    std::string list;
+    for (const SyncForm& form : sync_forms()) {
+      list += (list.empty() ? "" : ", ") + form.text +
+              (form.parameter.empty() ? "" : " (" + form.parameter + ")");
+    }
+    return list + "; local and oneshot also with :equal behind";
+  }();
   return text;
 }
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace steelyard {
 
@@ -52,6 +53,13 @@ struct SyncMode {
 SyncMode parse_sync(std::string_view text);
 // Whether parse_sync takes it.
 bool is_sync(std::string_view text);
+// The modes as people write them; local and oneshot also with :equal behind.
+struct SyncForm {
+  std::string text;       // "ssp:S"
+  std::string parameter;  // "S rounds ahead, up to 1000"; empty: it has none
+  std::string meaning;    // a plain sentence
+};
+const std::vector<SyncForm>& sync_forms();
 // "bsp, ssp:S (...), ...": for help and messages.
 const std::string& sync_choices();
 

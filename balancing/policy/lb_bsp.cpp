@@ -5,7 +5,6 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/policy/share_bounds.h"
-#include "balancing/predict/predictors.h"
 #include "balancing/state.h"
 #include "core/stats.h"
 
@@ -19,7 +18,8 @@ bool is_gpu(const WorkerView& worker) { return worker.kind == "gpu"; }
 }  // namespace
 
 LbBsp::LbBsp(LbBspOptions options) : options_(std::move(options)) {
-  make_predictor(options_.predictor, 0);  // an unknown name is found here, not in the first round
+  (void)make_predictor(options_.predictor, 0,
+                       options_.own_predictors);  // an unknown name is found here, not in the first round
 }
 
 void LbBsp::observe(const Sample& sample) {
@@ -51,7 +51,7 @@ std::vector<std::uint64_t> LbBsp::plan_predicted(const Request& request) {
 // Seeded by the slot: workers learn independently, and every run learns alike.
 Predictor& LbBsp::predictor(std::uint32_t slot) {
   std::unique_ptr<Predictor>& found = predictors_[slot];
-  if (!found) found = make_predictor(options_.predictor, slot);
+  if (!found) found = make_predictor(options_.predictor, slot, options_.own_predictors);
   return *found;
 }
 

@@ -34,13 +34,14 @@
 #include "balancing/policy/last_round.h"
 #include "balancing/policy/leader_straggler.h"
 #include "balancing/policy/split.h"
-#include "balancing/predict/predictor.h"
+#include "balancing/predict/predictors.h"
 
 namespace steelyard::balancing {
 
 struct LbBspOptions {
   std::string predictor = "narx";  // a name of predict/predictors.h
   double dead_band = 0.03;  // relative spread of predicted times below which nothing moves; 0: always solve
+  PredictorTable own_predictors{};  // a user's, which are asked first
 };
 
 class LbBsp final : public Policy {

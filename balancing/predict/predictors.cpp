@@ -5,43 +5,38 @@
 #include "balancing/predict/last.h"
 #include "balancing/predict/narx.h"
 #include "balancing/predict/rnn.h"
-#include "core/error.h"
 
 namespace steelyard::balancing {
 namespace {
 
-// Functions and not prototypes: a seed makes each one different.
-struct Entry {
-  std::string name;
-  std::unique_ptr<Predictor> (*make)(std::uint64_t seed);
-};
-
-const std::vector<Entry>& table() {
-  static const std::vector<Entry> entries = {
-      {"last", [](std::uint64_t) -> std::unique_ptr<Predictor> { return std::make_unique<Last>(); }},
-      {"ema", [](std::uint64_t) -> std::unique_ptr<Predictor> { return std::make_unique<Ema>(); }},
-      {"arima", [](std::uint64_t) -> std::unique_ptr<Predictor> { return std::make_unique<Arima>(); }},
-      {"rnn", [](std::uint64_t seed) -> std::unique_ptr<Predictor> { return std::make_unique<Rnn>(seed); }},
-      {"narx", [](std::uint64_t seed) -> std::unique_ptr<Predictor> { return std::make_unique<Narx>(seed); }},
-  };
-  return entries;
+template <class It>
+std::unique_ptr<Predictor> plain(std::uint64_t, const Options&) {
+  return std::make_unique<It>();
+}
+template <class It>
+std::unique_ptr<Predictor> seeded(std::uint64_t seed, const Options&) {
+  return std::make_unique<It>(seed);
 }
 
 }  // namespace
 
-std::unique_ptr<Predictor> make_predictor(const std::string& name, std::uint64_t seed) {
-  std::string known;
-  for (const Entry& entry : table()) {
-    if (entry.name == name) return entry.make(seed);
-    known += (known.empty() ? "" : ", ") + entry.name;
-  }
-  throw Failure(ExitCode::configuration, "unknown predictor '" + name + "'; choose one of " + known);
+const PredictorTable& built_in_predictors() {
+  static const PredictorTable table{
+      {"last", plain<Last>, "as fast as in the round before"},
+      {"ema", plain<Ema>, "an exponential moving average"},
+      {"arima", plain<Arima>, "ARIMA, fitted to the last rounds"},
+      {"rnn", seeded<Rnn>, "a small recurrent network, trained as it goes"},
+      {"narx", seeded<Narx>, "a small network over past speeds and processor shares, trained as it goes"}};
+  return table;
 }
 
-std::vector<std::string> predictor_names() {
-  std::vector<std::string> names;
-  for (const Entry& entry : table()) names.push_back(entry.name);
-  return names;
+std::unique_ptr<Predictor> make_predictor(const std::string& name, std::uint64_t seed,
+                                          const PredictorTable& own) {
+  return make_choice("predictor", name, {}, own, built_in_predictors(), seed);
+}
+
+std::vector<std::string> predictor_names(const PredictorTable& own) {
+  return names_of(own, built_in_predictors());
 }
 
 }  // namespace steelyard::balancing

@@ -7,13 +7,20 @@
 #include <vector>
 
 #include "balancing/predict/predictor.h"
+#include "core/options.h"
 
 namespace steelyard::balancing {
 
-// By name: last, ema, arima, rnn, narx. The seed is for those that start at random. Throws Failure
-// (configuration) that lists the known names.
-std::unique_ptr<Predictor> make_predictor(const std::string& name, std::uint64_t seed);
+// The seed is for those that start at random; none has options yet.
+using PredictorTable = Choices<std::unique_ptr<Predictor>(std::uint64_t seed, const Options& options)>;
 
-std::vector<std::string> predictor_names();
+const PredictorTable& built_in_predictors();
+
+// A user's own are asked first. Throws Failure (configuration) that lists the known names.
+std::unique_ptr<Predictor> make_predictor(const std::string& name, std::uint64_t seed,
+                                          const PredictorTable& own = {});
+
+// The user's own first.
+std::vector<std::string> predictor_names(const PredictorTable& own = {});
 
 }  // namespace steelyard::balancing

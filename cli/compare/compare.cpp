@@ -60,14 +60,14 @@ Prepared prepare_scenario(const CompareCommand& command, const std::string& file
   it.comparison.name = it.scenario->name;
   it.comparison.seed = command.seed.value_or(it.scenario->seed);
   it.comparison.target = it.scenario->target_accuracy;
-  enter(it.comparison,
-        read_entrants(command.policies, command.sync, sim::simulated_policies(), it.scenario->sync));
+  enter(it.comparison, read_entrants(command.policies, command.sync,
+                                     sim::simulated_policies(extensions.policies), it.scenario->sync));
   return it;
 }
 
 // `static` without a profile is `equal`.
-std::vector<std::string> sensible_policies() {
-  std::vector<std::string> names = balancing::policy_names();
+std::vector<std::string> sensible_policies(const Extensions& extensions) {
+  std::vector<std::string> names = balancing::policy_names(extensions.policies);
   std::erase(names, "static");
   return names;
 }
@@ -75,13 +75,14 @@ std::vector<std::string> sensible_policies() {
 Prepared prepare_job(const CompareCommand& command, const std::string& path, const std::string& text,
                      const Extensions& extensions) {
   Prepared it;
-  it.job = ComparedJob{path, command.overrides, parse_job(text, path, command.overrides)};
+  it.job = ComparedJob{path, command.overrides, parse_job(text, path, command.overrides, extensions)};
   const Job& job = it.job->file.job;
   it.comparison.kind = "job";
   it.comparison.name = job.name;
   it.comparison.seed = command.seed.value_or(job.seed);
   it.comparison.target = job.target_accuracy;
-  const auto known = command.policies.empty() ? sensible_policies() : balancing::policy_names();
+  const auto known =
+      command.policies.empty() ? sensible_policies(extensions) : balancing::policy_names(extensions.policies);
   const std::vector<Entrant> entrants = read_entrants(command.policies, command.sync, known, job.sync);
   enter(it.comparison, entrants);
   for (const std::string& reason : refusals(*it.job, entrants, extensions)) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/near_match.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {

@@ -148,7 +148,7 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
   Job whole = job.file.job;
   whole.policy = "equal";  // its own need not take part
   whole.policy_options.clear();
-  complete(whole, prepare(whole, extensions));
+  complete(whole, prepare(whole, extensions), extensions);
   std::vector<std::string> reasons;
   std::size_t others = 0;
   for (const Entrant& entrant : entrants) {
@@ -156,8 +156,9 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
     std::vector<std::string> overrides = job.overrides;
     for (const std::string& setting : settings(entrant, 1)) overrides.push_back(setting);
     try {
-      const Job chosen = read_job_file(job.path, overrides).job;
-      (void)balancing::make_policy(chosen.policy, chosen.policy_options);
+      const Job chosen = read_job_file(job.path, overrides, extensions).job;
+      (void)balancing::make_policy(chosen.policy, chosen.policy_options, extensions.policies,
+                                   extensions.predictors);
     } catch (const Failure& failure) {
       reasons.push_back(label(entrant) + ": " + failure.what());
     }

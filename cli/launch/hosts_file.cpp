@@ -8,11 +8,11 @@
 #include "cli/input_file.h"
 #include "cli/job_keys.h"
 #include "cli/job_source.h"
-#include "cli/near_match.h"
 #include "cli/toml_section.h"
 #include "cli/toml_text.h"
 #include "core/check.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "worker/compute/pace.h"
 
 namespace steelyard {

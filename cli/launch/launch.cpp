@@ -307,9 +307,9 @@ Places places(const LaunchCommand& command, const HostSpec& scheduler, const std
 
 }  // namespace
 
-int run_launch(const LaunchCommand& command) {
+int run_launch(const LaunchCommand& command, const Extensions& extensions) {
   const HostsFile hosts = read_hosts_file(command.hosts_file);
-  const JobFile job = job_for_hosts(command, hosts);
+  const JobFile job = job_for_hosts(command, hosts, extensions);
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   if (command.dry_run) {
     const ResultPlace results{command.run_directory, false};

@@ -8,10 +8,11 @@
 #pragma once
 
 #include "cli/command_line.h"
+#include "cli/extensions.h"
 
 namespace steelyard {
 
 // The job's exit code, as `train` gives it.
-int run_launch(const LaunchCommand& command);
+int run_launch(const LaunchCommand& command, const Extensions& extensions);
 
 }  // namespace steelyard

@@ -137,7 +137,7 @@ std::string LaunchPlan::roles_on(const std::string& host) const {
   return text;
 }
 
-JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts) {
+JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts, const Extensions& extensions) {
   for (const std::string& argument : command.overrides) {
     const bool workers = argument.starts_with("worker.");
     const bool servers =
@@ -147,11 +147,12 @@ JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts) {
                                          " are those of " + command.hosts_file + ": change them there");
     }
   }
-  const std::string resolved = read_job_file(command.job_file, command.overrides).resolved;
+  const std::string resolved = read_job_file(command.job_file, command.overrides, extensions).resolved;
   // Workers stand at the end of a resolved job.
   const std::string shared = resolved.substr(0, resolved.find("\n[[worker]]"));
   return parse_job(shared + workers_text(hosts), command.job_file,
-                   {"cluster.servers=" + std::to_string(hosts.shards()), "cluster.shards_per_server=1"});
+                   {"cluster.servers=" + std::to_string(hosts.shards()), "cluster.shards_per_server=1"},
+                   extensions);
 }
 
 LaunchPlan make_launch_plan(const LaunchCommand& command, const HostsFile& hosts, const JobFile& job,

@@ -44,7 +44,8 @@ struct LaunchPlan {
 
 // The job with the hosts' servers and workers for its own. Throws Failure (usage) for a --set that is about
 // workers, (configuration) as read_job_file does.
-JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts);
+JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts,
+                      const Extensions& extensions = {});
 
 // `self` is the program that launches. Throws Failure (configuration) where a port is open to others and
 // nobody has allowed that.

@@ -32,10 +32,11 @@ std::string host_name() {
   return host.data();
 }
 
-Job job_of(const ProfileCommand& command) {
+Job job_of(const ProfileCommand& command, const Extensions& extensions) {
   if (command.job_file.empty() && !command.overrides.empty())
     throw Failure(ExitCode::usage, "--set replaces keys of a job file: name one");
-  Job job = command.job_file.empty() ? Job{} : read_job_file(command.job_file, command.overrides).job;
+  Job job =
+      command.job_file.empty() ? Job{} : read_job_file(command.job_file, command.overrides, extensions).job;
   if (!command.model.empty() && command.model != job.model) {
     job.model = command.model;
     job.model_options.clear();  // another model has other options
@@ -114,10 +115,10 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   if (!command.name.empty()) check_name("--name", command.name);
   require_device("profile", command.device);
   check_output("--output", command.output);
-  Job job = job_of(command);
+  Job job = job_of(command, extensions);
   job.global_batch = 1;  // any data set will do
   const Prepared prepared = prepare(job, extensions);
-  complete(job, prepared);
+  complete(job, prepared, extensions);
   const std::uint64_t most = std::min(command.most, prepared.data.train->size());
   const unsigned workers =
       command.workers > 0 ? command.workers : std::max(1u, std::thread::hardware_concurrency());

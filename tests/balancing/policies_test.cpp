@@ -60,7 +60,7 @@ TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
   EXPECT_THAT(refusal("static", {{"curves_ms", ""}}), HasSubstr("curves_ms"));
   EXPECT_THAT(refusal("static", {{"curves_ms", "half: 1 2; half: 3"}}), HasSubstr("'half' is listed twice"));
   EXPECT_THAT(refusal("static", {{"curves_ms", "half:"}}), HasSubstr("one to four"));
-  EXPECT_THAT(refusal("dlb", {{"rounds", "0"}}), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal("dlb", {{"rounds", "0"}}), HasSubstr("whole number from 1"));
   EXPECT_THAT(refusal("dlb", {{"rounds", "1.5"}}), HasSubstr("whole"));
   EXPECT_THAT(refusal("lbb", {{"preset", "released"}}), HasSubstr("paper, as-released"));
   EXPECT_THAT(refusal("lbb", {{"guard", "yes"}}), HasSubstr("true or false"));

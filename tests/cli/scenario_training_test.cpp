@@ -90,9 +90,9 @@ test = 50
 
 TEST(ScenarioTraining, AUsersOwnDataAreFound) {
   Extensions extensions;
-  extensions.data_sets["ours"] = [](const DataOptions&) {
-    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
-  };
+  extensions.data_sets.push_back({"ours", [](const Options&) {
+                                    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
+                                  }});
   const std::string text =
       std::string("[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"ours\"\nglobal_batch = 32\n") + worker;
   EXPECT_EQ(parse_scenario(text, "a.toml", extensions).samples_per_epoch, 64U);

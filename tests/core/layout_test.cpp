@@ -107,5 +107,12 @@ TEST(Layout, TheDefaultGridReachesEveryShard) {
   }
 }
 
+TEST(Layout, AModelThatNoMachineHoldsIsRefusedBeforeItsSlicesAreCounted) {
+  Layout layout;
+  append(layout, "w", {std::uint64_t{1} << 46});
+  layout.slice_size = 262144;
+  EXPECT_THROW((void)slices(layout), Failure);
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string refusal(const std::string& name, const DataOptions& options, const DataTable& extra = {},
+std::string refusal(const std::string& name, const OptionTexts& options, const DataTable& extra = {},
                     ExitCode code = ExitCode::configuration) {
   try {
     open_data(name, options, extra);
@@ -26,17 +26,20 @@ std::string refusal(const std::string& name, const DataOptions& options, const D
 
 TEST(OpenData, KnowsItsTable) {
   EXPECT_THAT(refusal("mnist", {}),
-              AllOf(HasSubstr("'mnist'"), HasSubstr("known are: fashion-mnist, idx, synthetic")));
-  const DataTable extra{{"my-own", [](const DataOptions&) { return DataSets{}; }}};
-  EXPECT_THAT(refusal("mnist", {}, extra), HasSubstr("known are: my-own, fashion-mnist, idx, synthetic"));
+              AllOf(HasSubstr("'mnist'"), HasSubstr("there are: fashion-mnist, idx, synthetic")));
+  const DataTable extra{{"my-own", [](const Options&) { return DataSets{}; }}};
+  EXPECT_THAT(refusal("mnist", {}, extra), HasSubstr("there are: my-own, fashion-mnist, idx, synthetic"));
 }
 
 TEST(OpenData, AsksTheUsersTableFirst) {
-  const DataTable extra{{"synthetic", [](const DataOptions& options) {
-                           EXPECT_EQ(options.at("anything"), "goes");
+  const DataTable extra{{"synthetic",
+                         [](const Options& options) {
+                           EXPECT_EQ(options.text("anything"), "goes");
                            auto set = std::make_shared<SyntheticDataSet>(SyntheticOptions{.samples = 3});
                            return DataSets{set, set};
-                         }}};
+                         },
+                         "a test's own",
+                         {text_option("anything", "", "")}}};
   EXPECT_EQ(open_data("synthetic", {{"anything", "goes"}}, extra).test->size(), 3u);
 }
 
@@ -45,9 +48,9 @@ TEST(OpenData, RefusesSetsThatDoNotFitTogether) {
     return std::make_shared<const SyntheticDataSet>(options);
   };
   const auto refused = [&](DataSets sets) {
-    return refusal("own", {}, {{"own", [&](const DataOptions&) { return sets; }}});
+    return refusal("own", {}, {{"own", [&](const Options&) { return sets; }}});
   };
-  EXPECT_THAT(refused({make({}), nullptr}), HasSubstr("'own' is incomplete"));
+  EXPECT_THAT(refused({make({}), nullptr}), HasSubstr("data set 'own': it is incomplete"));
   EXPECT_THAT(refused({make({}), make({.shape = {28, 27, 1}})}), HasSubstr("differ in shape"));
   EXPECT_THAT(refused({make({}), make({.classes = 9})}), HasSubstr("differ in shape or classes"));
 }
@@ -85,8 +88,8 @@ TEST(OpenData, SyntheticTakesItsOptions) {
 TEST(OpenData, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(refusal("synthetic", {{"size", "3"}}),
               AllOf(HasSubstr("no option 'size'"),
-                    HasSubstr("it has: channels, classes, height, noise, seed, test, train, width")));
-  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("it has: dir"));
+                    HasSubstr("there are: train, test, classes, height, width, channels, noise, seed")));
+  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("there are: dir"));
   for (const char* bad : {"", "0", "-1", "12x", "1e3", "99999999999999999999"}) {
     EXPECT_THAT(refusal("synthetic", {{"train", bad}}),
                 HasSubstr("train = '" + std::string(bad) + "': give"));

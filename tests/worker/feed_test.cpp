@@ -125,5 +125,45 @@ TEST(Feed, CanBeDestroyedWhileItWorks) {
   }
 }
 
+// What reading one sample of a data set of so many comes to.
+std::string failure_of(Purpose purpose, bool throws) {
+  const auto spoilt = std::make_shared<SpoiltData>(40, 33, throws),
+             good = std::make_shared<SpoiltData>(40, 99, false);
+  Feed feed({purpose == Purpose::train ? spoilt : good, purpose == Purpose::train ? good : spoilt, "ours"},
+            7);
+  try {
+    drained(feed, feed.request(purpose, 4, {0, 40}));
+    return "no failure";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), throws ? ExitCode::failed : ExitCode::configuration);
+    return failure.what();
+  }
+}
+
+TEST(FeedFailure, ALabelOutOfRangeIsTheEndAndHasItsPlace) {
+  EXPECT_EQ(failure_of(Purpose::evaluate, false),
+            "data set 'ours', test sample 33: its label is 7, and with 3 classes labels go from 0 to 2: "
+            "correct the "
+            "label, or classes()");
+  Position position = 0;
+  const Permutation order(40, hash(7, 4));
+  while (order(position) != 33) ++position;
+  EXPECT_THAT(failure_of(Purpose::train, false),
+              testing::StartsWith("data set 'ours', training sample 33 (position " +
+                                  std::to_string(position) + " of epoch 5): its label is 7"));
+}
+
+TEST(FeedFailure, WhatReadingThrowsComesWithItsPlace) {
+  EXPECT_EQ(failure_of(Purpose::evaluate, true),
+            "data set 'ours', test sample 33: it threw an exception: the file is gone");
+}
+
+TEST(FeedFailure, WhoAsksAgainHearsItAgain) {
+  const auto data = std::make_shared<SpoiltData>(40, 1, true);
+  Feed feed({data, data, "ours"}, 7);
+  EXPECT_THROW(drained(feed, feed.request(Purpose::evaluate, 0, {0, 2})), Failure);
+  EXPECT_THROW(drained(feed, feed.request(Purpose::evaluate, 0, {2, 4})), Failure);
+}
+
 }  // namespace
 }  // namespace steelyard

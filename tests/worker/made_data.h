@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 
 #include "worker/compute/data_set.h"
 
@@ -24,6 +25,23 @@ class NumberedData : public DataSet {
 
  private:
   std::uint64_t size_;
+};
+
+// The same, in which one sample has a label that there is not, or cannot be read at all.
+class SpoiltData : public NumberedData {
+ public:
+  SpoiltData(std::uint64_t size, std::uint64_t spoilt, bool throws)
+      : NumberedData(size), spoilt_(spoilt), throws_(throws) {}
+  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+    NumberedData::read(index, into, label);
+    if (index != spoilt_) return;
+    if (throws_) throw std::runtime_error("the file is gone");
+    label = 7;
+  }
+
+ private:
+  const std::uint64_t spoilt_;
+  const bool throws_;
 };
 
 // Another data set, whose reads are counted. Once hold() has been called, no more than so many are let

@@ -366,5 +366,27 @@ TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
   EXPECT_THAT(refusal(mail_, nn::Model({8, 8, 1}, 4).relu(), data_, job_), HasSubstr("linear"));
 }
 
+// The process must neither end nor wait: the worker is told to leave, and why is there to be asked for.
+TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
+  Mail mail;
+  nn::Model model({1, 1, 2}, 3);
+  model.linear("out", 3);
+  Job job;
+  job.layout = model.layout();
+  job.layout.slice_size = 50;
+  const auto data = std::make_shared<SpoiltData>(40, 33, true);
+  ComputeNode node(mail, worker, model, {data, data, "ours"}, job);
+  auto parameters = std::make_shared<FloatBuffer>(model.parameters());
+  model.initialize(parameters->span(), 1);
+  node.give({worker, compute_node,
+             Message(ToCompute(
+                 Compute{.purpose = Purpose::evaluate, .positions = {0, 40}, .parameters = parameters}))});
+  const std::optional<Envelope> said = mail.receive(Time::max());
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(std::holds_alternative<Interrupt>(std::get<ToWorker>(said->message)));
+  ASSERT_TRUE(node.failure());
+  EXPECT_THAT(node.failure()->what(), HasSubstr("data set 'ours', test sample 33: it threw an exception"));
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
+#include "worker/compute/data_sets.h"
 
 namespace steelyard {
 namespace {
@@ -21,10 +22,23 @@ std::uint32_t size_for(std::uint64_t samples) {
 
 SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch)
     : data_(purpose == Purpose::train ? data.train : data.test),
+      name_(data.name),
       shuffled_(purpose == Purpose::train),
       seed_(seed),
       epoch_(epoch),
       permutation_(data_->size(), hash(seed, epoch)) {}
+
+void SampleOrder::read(Position position, float* into, std::uint32_t& label) const {
+  read_sample(*data_, sample(position), into, label, [&] { return place(position); });
+}
+
+std::string SampleOrder::place(Position position) const {
+  return "data set '" + name_ + "', " + (shuffled_ ? "training" : "test") + " sample " +
+         std::to_string(sample(position)) +
+         (shuffled_
+              ? " (position " + std::to_string(position) + " of epoch " + std::to_string(epoch_ + 1) + ")"
+              : "");
+}
 
 BatchBuffer::BatchBuffer(nn::Shape shape)
     : sample_size_(shape.size()), inputs_(shape.size() * nn::largest_micro_batch) {}
@@ -37,7 +51,7 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
   for (std::uint32_t i = 0; i < count; ++i) {
     positions_[i] = positions.begin + i;
-    order.data().read(order.sample(positions_[i]), inputs_.data() + i * sample_size_, labels_[i]);
+    order.read(positions_[i], inputs_.data() + i * sample_size_, labels_[i]);
   }
   // Padding is always the same, so that nothing depends on what the buffer was used for before.
   for (std::uint32_t i = count; i < size; ++i) {

@@ -29,11 +29,17 @@ class SampleOrder {
   [[nodiscard]] std::uint64_t sample(Position position) const {
     return shuffled_ ? permutation_(position) : position;
   }
+  // The sample at a position. Throws Failure for what the data set throws, and for a label out of range, with
+  // the sample's place.
+  void read(Position position, float* into, std::uint32_t& label) const;
+  // "data set 'rings', training sample 4711 (position 12 of epoch 3)"
+  [[nodiscard]] std::string place(Position position) const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
  private:
   std::shared_ptr<const DataSet> data_;
+  std::string name_;
   bool shuffled_;
   std::uint64_t seed_, epoch_;
   Permutation permutation_;

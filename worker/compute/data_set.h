@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "nn/shape.h"
 
@@ -33,14 +34,23 @@ class DataSet {
   [[nodiscard]] virtual std::uint32_t classes() const = 0;
 
   // Writes the shape().size() floats of sample `index` < size(), channels last, and its label < classes().
-  // A pure function of the index, from any thread at any time; must not throw: what can be wrong with data
-  // is found when the data set is made.
+  // A pure function of the index, from any thread at any time. What can be wrong with data is best found when
+  // the data set is made: whatever this throws, and a label that is not below classes(), ends the job with a
+  // message that names the sample.
   virtual void read(std::uint64_t index, float* into, std::uint32_t& label) const = 0;
+};
+
+// How inputs were made of raw values: (raw - mean) / deviation, where a byte of a picture is byte / 255.
+// Checkpoints keep it, so that others can feed the model the same.
+struct Normalization {
+  double mean = 0, deviation = 1;
 };
 
 // What one job trains and evaluates on: of one shape, with the same classes.
 struct DataSets {
   std::shared_ptr<const DataSet> train, test;
+  std::string name{};  // as the job calls it; open_data() fills it in
+  Normalization normalization{};
 };
 
 }  // namespace steelyard

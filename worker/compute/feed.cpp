@@ -43,6 +43,7 @@ const nn::MicroBatch* Feed::next(const std::shared_ptr<FeedRequest>& request) {
   if (given_) free_.push(std::exchange(given_, nullptr));
   while (!request->cancelled()) {
     const std::optional<Prepared> prepared = ready_.pop();
+    if (!prepared && failure_) throw Failure(*failure_);
     if (!prepared) return nullptr;
     if (prepared->request == request) {
       given_ = prepared->buffer;
@@ -54,9 +55,18 @@ const nn::MicroBatch* Feed::next(const std::shared_ptr<FeedRequest>& request) {
 }
 
 void Feed::run() {
-  while (const auto request = requests_.pop()) {
-    if (!serve(*request)) return;
+  try {
+    while (serve_next()) {
+    }
+  } catch (const Failure& failure) {
+    failure_ = failure;
+    close();
   }
+}
+
+bool Feed::serve_next() {
+  const auto request = requests_.pop();
+  return request && serve(*request);
 }
 
 // False once the feed is closed.

@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/error.h"
 #include "core/queue.h"
 #include "worker/compute/batch_buffer.h"
 
@@ -52,7 +54,8 @@ class Feed {
 
   // The next micro-batch of this request, which stays as it is until the next call; null if the request is
   // cancelled or the feed closed. Requests are asked for in their order, each as often as it has
-  // micro-batches; what is left of earlier ones is thrown away.
+  // micro-batches; what is left of earlier ones is thrown away. Throws the Failure that reading ended with:
+  // then there is no more.
   const nn::MicroBatch* next(const std::shared_ptr<FeedRequest>& request);
 
   // Prepares no more. next() gives what is ready at the most, then null.
@@ -66,6 +69,7 @@ class Feed {
   };
 
   void run();
+  bool serve_next();
   bool serve(const std::shared_ptr<FeedRequest>& request);
   bool serve(const std::shared_ptr<FeedRequest>& request, const SampleOrder& order, Interval rest);
 
@@ -79,9 +83,10 @@ class Feed {
   BoundedQueue<BatchBuffer*> free_;
   BoundedQueue<Prepared> ready_;
 
-  BatchBuffer* given_ = nullptr;  // by next(): what its caller computes with
-  BatchBuffer* spare_ = nullptr;  // of the feed's thread: taken, but not filled because of a cancellation
-  std::thread thread_;            // last: it uses all of the above
+  std::optional<Failure> failure_;  // of the feed's thread; written before it closes the queues
+  BatchBuffer* given_ = nullptr;    // by next(): what its caller computes with
+  BatchBuffer* spare_ = nullptr;    // of the feed's thread: taken, but not filled because of a cancellation
+  std::thread thread_;              // last: it uses all of the above
 };
 
 }  // namespace steelyard

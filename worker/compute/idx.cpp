@@ -154,7 +154,7 @@ DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
   }
   auto test = std::make_shared<const IdxDataSet>(std::move(test_images), read_idx(files.test_labels, 1),
                                                  *classes, normalization);
-  return {std::move(train), std::move(test)};
+  return {std::move(train), std::move(test), {}, normalization};
 }
 
 }  // namespace steelyard

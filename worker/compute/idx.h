@@ -31,11 +31,8 @@ struct IdxArray {
 // Reads the file from its first byte to its last; memory never grows far beyond what has been read.
 IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions);
 
-// How bytes become floats: (byte / 255 - mean) / deviation. Measured over all pixels of the training set,
-// once, and used for the test set as well, so that both are seen on the same scale.
-struct Normalization {
-  double mean = 0, deviation = 1;
-};
+// Of byte / 255. Measured over all pixels of the training set, once, and used for the test set as well, so
+// that both are seen on the same scale.
 Normalization measure(std::span<const std::uint8_t> pixels);
 
 // Pictures with labels. Holds one byte a pixel; floats are made as they are read.

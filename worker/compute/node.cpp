@@ -1,6 +1,7 @@
 #include "worker/compute/node.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,7 @@ ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, Data
                          Handicap handicap)
     : mail_(mail),
       worker_(worker),
+      model_name_(job.model),
       model_(model),
       slices_(slices(checked_layout(model, data, job))),
       train_samples_(data.train->size()),
@@ -173,8 +175,34 @@ void ComputeNode::forget_expired() {
 
 // ---- the computing thread
 
-// The network is made on the thread that runs it: oneDNN plans its primitives for the threads it sees.
+// Samples and gradients are a user's business too, and whatever they throw must not end the process unheard.
 void ComputeNode::run() {
+  try {
+    work_on_tasks();
+  } catch (const Failure& failure) {
+    give_up(failure);
+  } catch (const std::bad_alloc&) {
+    const std::uint64_t floats = model_.parameters();
+    give_up(Failure(ExitCode::failed,
+                    "model '" + model_name_ + "': there is not enough memory to compute it: it has " +
+                        std::to_string(floats) + " parameters, and a worker needs some five times their " +
+                        std::to_string(floats * sizeof(float) / 1'000'000 + 1) +
+                        " MB: make the model smaller"));
+  } catch (const std::exception& trouble) {
+    give_up(Failure(ExitCode::failed,
+                    "model '" + model_name_ + "': computing it threw an exception: " + trouble.what()));
+  }
+}
+
+// The worker leaves, and whoever hosts it asks for the failure.
+void ComputeNode::give_up(const Failure& failure) {
+  failure_ = failure;
+  inbox_.close();
+  post(Interrupt{});
+}
+
+// The network is made on the thread that runs it: oneDNN plans its primitives for the threads it sees.
+void ComputeNode::work_on_tasks() {
   nn::onednn::use_this_thread_only();
   nn::Network network(model_);
   while (const std::optional<Task> task = inbox_.pop()) {

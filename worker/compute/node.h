@@ -18,17 +18,23 @@
 // Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
 // each piece's mean gradient is clipped here, and then all Finals come at the end too.
 //
+// What goes wrong while samples are read or gradients computed (a user's code may throw) ends the computing:
+// it is kept as failure(), and the worker is told to leave.
+//
 // Threads: give() and the destructor from the worker's; one that computes; and the feed's, which reads
 // samples.
 #pragma once
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "core/buffer_pool.h"
+#include "core/error.h"
 #include "nn/network.h"
 #include "wire/transport/link.h"
 #include "worker/compute/feed.h"
@@ -52,6 +58,8 @@ class ComputeNode {
   void give(const Envelope& envelope);  // a ToCompute; anything else is ignored
 
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // the worker's thread
+  // Why it computes no more; the worker's thread, once it was told to leave.
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
  private:
   struct Task {
@@ -72,6 +80,8 @@ class ComputeNode {
 
   // On the computing thread.
   void run();
+  void work_on_tasks();
+  void give_up(const Failure& failure);
   void compute(nn::Network& network, const Task& task);
   void compute_locally(nn::Network& network, const Task& task);
   nn::Sums work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch, bool first,
@@ -86,6 +96,7 @@ class ComputeNode {
   // Constant after construction.
   Link& mail_;
   const NodeId worker_;
+  const std::string model_name_;
   const nn::Model model_;
   const std::vector<Slice> slices_;
   const std::uint64_t train_samples_, test_samples_;
@@ -104,6 +115,7 @@ class ComputeNode {
   Meter meter_;
   Reading reading_;
   Time measured_{}, progress_told_{};
+  std::optional<Failure> failure_;  // written before the worker is told
 
   // Between them.
   Feed feed_;

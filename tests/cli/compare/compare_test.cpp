@@ -54,9 +54,9 @@ TEST_F(ProcessCompare, ScenariosMeetTheSameDraws) {
 
 TEST_F(ProcessCompare, AScenarioMayTrainOnAUsersOwnData) {
   Extensions extensions;
-  extensions.data_sets["ours"] = [](const DataOptions&) {
-    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
-  };
+  extensions.data_sets.push_back({"ours", [](const Options&) {
+                                    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
+                                  }});
   CompareCommand command;
   command.files = {write("ours.toml",
                          "[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"ours\"\nglobal_batch = 32\n"

@@ -1,4 +1,4 @@
-#include "cli/near_match.h"
+#include "core/near_match.h"
 
 #include <gmock/gmock.h>
 

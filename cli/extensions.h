@@ -1,0 +1,18 @@
+// What a user's program adds to the built-in tables. A row may take the name of a built-in one: it is asked
+// first.
+#pragma once
+
+#include "balancing/policies.h"
+#include "nn/models.h"
+#include "worker/compute/data_sets.h"
+
+namespace steelyard {
+
+struct Extensions {
+  nn::ModelTable models{};
+  DataTable data_sets{};
+  balancing::PolicyTable policies{};
+  balancing::PredictorTable predictors{};  // for the policies that take one by name: lb-bsp
+};
+
+}  // namespace steelyard

@@ -16,3 +16,19 @@ configure_package_config_file(cmake/steelyardConfig.cmake.in steelyardConfig.cma
 write_basic_package_version_file(steelyardConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/steelyardConfigVersion.cmake
   cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake cmake/FindXxHash.cmake DESTINATION ${package})
+
+# Whatever a user reads: licence, documents, examples. The man page and the completion come from the command line that the
+# program itself reads; they are made when it is installed, and not before.
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+foreach(what man completion)
+  set(words_man --man)
+  set(words_completion --completion bash)
+  string(REPLACE ";" " " words_text "${words_${what}}")
+  install(CODE "execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/steelyard help ${words_text}
+    OUTPUT_FILE ${CMAKE_BINARY_DIR}/steelyard.${what} COMMAND_ERROR_IS_FATAL ANY)")
+endforeach()
+install(FILES ${CMAKE_BINARY_DIR}/steelyard.man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME steelyard.1)
+install(FILES ${CMAKE_BINARY_DIR}/steelyard.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME steelyard)

@@ -28,6 +28,24 @@ run("the installed program" ${place}/prefix/bin/steelyard --version)
 if(NOT output MATCHES "^steelyard [0-9]")
   message(FATAL_ERROR "unexpected version text: ${output}")
 endif()
+foreach(file bin/steelyard share/doc/steelyard/LICENSE share/doc/steelyard/README.md share/doc/steelyard/docs/tutorial.md
+    share/doc/steelyard/docs/decisions/README.md share/doc/steelyard/examples/jobs/quick.toml
+    share/doc/steelyard/examples/own_model.cpp share/doc/steelyard/examples/to_pytorch.py)
+  if(NOT EXISTS ${place}/prefix/${file})
+    message(FATAL_ERROR "${file} was not installed")
+  endif()
+endforeach()
+file(READ ${place}/prefix/share/man/man1/steelyard.1 page)
+if(NOT page MATCHES "\n.SS steelyard train\n")
+  message(FATAL_ERROR "the man page tells nothing of train:\n${page}")
+endif()
+# As a shell would ask it: after `steelyard train --res` there are two ways to go on.
+run("completing" bash -c ". '${place}/prefix/share/bash-completion/completions/steelyard'
+  COMP_WORDS=(steelyard train --res) COMP_CWORD=2; _steelyard; echo \"\${COMPREPLY[*]}\"
+  COMP_WORDS=(steelyard simulate x.toml --policy st) COMP_CWORD=4; _steelyard; echo \"\${COMPREPLY[*]}\"")
+if(NOT output STREQUAL "--resume --resume-from\nsteelyard static\n")
+  message(FATAL_ERROR "completion offers: ${output}")
+endif()
 run("training" ${place}/build/own_model train ${SOURCE}/examples/jobs/own_model.toml
   --set train.epochs=3 --run-dir ${place}/training)
 file(READ ${place}/training/result.json result)

@@ -35,6 +35,7 @@ namespace {
   if (program.error >= 0) dup2(program.error, STDERR_FILENO);
   const int in = program.in >= 0 ? program.in : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (in >= 0) dup2(in, STDIN_FILENO);
+  if (program.keep >= 0) fcntl(program.keep, F_SETFD, 0);
   execvp(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments);
   _exit(127);
 }
@@ -42,7 +43,7 @@ namespace {
 }  // namespace
 
 void Children::start(const std::string& name, const std::vector<std::string>& arguments,
-                     const std::string& log) {
+                     const std::string& log, int keep) {
   int file = -1;
   if (!log.empty()) {
     file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -51,7 +52,7 @@ void Children::start(const std::string& name, const std::vector<std::string>& ar
                     "cannot write " + log + ": " + std::strerror(errno) + "; choose another --run-dir");
     }
   }
-  add(name, {.path = {}, .arguments = arguments, .out = file, .error = file}, log);
+  add(name, {.path = {}, .arguments = arguments, .out = file, .error = file, .keep = keep}, log);
   if (file >= 0) close(file);
 }
 

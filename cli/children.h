@@ -24,6 +24,7 @@ struct Program {
   std::string path;                    // or a name that is looked up in PATH; empty: this very program
   std::vector<std::string> arguments;  // behind its own name
   int in = -1, out = -1, error = -1;   // what it gets as 0, 1 and 2; -1: nothing to read, and where ours goes
+  int keep = -1;                       // a descriptor that it has too, under the same number
 };
 
 class Children {
@@ -33,8 +34,9 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Runs this very program with these arguments. Throws Failure (io).
-  void start(const std::string& name, const std::vector<std::string>& arguments, const std::string& log);
+  // Runs this very program with these arguments; `keep` as in Program. Throws Failure (io).
+  void start(const std::string& name, const std::vector<std::string>& arguments, const std::string& log,
+             int keep = -1);
   // Runs a program; one that cannot be run ends with the code 127. Descriptors stay the caller's to close.
   void start(const std::string& name, const Program& program);
 

@@ -93,7 +93,8 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
   app.add_option("--run-dir,--run_dir", it.run_directory, "where results go (default: runs/NAME-N)");
   app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
   app.add_option("--resume-from,--resume_from", it.resume_from, "go on from this checkpoint directory");
-  app.add_flag("--run-dir-ready", it.run_directory_ready)->group("");  // for `train`, which has made it
+  app.add_flag("--run-dir-ready", it.run_directory_ready)->group("");  // for `train`, which has made it,
+  app.add_option("--run-dir-lock", it.run_directory_lock)->group("");  // and locked
   app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
   app.footer(
@@ -251,6 +252,17 @@ void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensi
       "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
 }
 
+// Which directory a run goes on in is nobody's guess.
+template <class RunCommand>
+RunCommand complete(const RunCommand& command) {
+  if (command.resume && command.run_directory.empty()) {
+    throw Failure(
+        ExitCode::usage,
+        "--resume needs --run-dir: the directory of the run to go on with, as in --run-dir runs/job-1");
+  }
+  return command;
+}
+
 // The command at hand, or all of it.
 const CLI::App& command_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
@@ -374,13 +386,13 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
     throw Failure(ExitCode::usage, complaint(app, error));
   }
   if (version) return TextCommand{version_text()};
-  if (app.got_subcommand("train")) return train;
-  if (app.got_subcommand("scheduler")) return scheduler;
+  if (app.got_subcommand("train")) return complete(train);
+  if (app.got_subcommand("scheduler")) return complete(scheduler);
   if (app.got_subcommand("server")) return server;
   if (app.got_subcommand("worker")) return worker;
   if (app.got_subcommand("simulate")) return simulate;
   if (app.got_subcommand("compare")) return compare;
-  if (app.got_subcommand("launch")) return launch;
+  if (app.got_subcommand("launch")) return complete(launch);
   if (app.got_subcommand("attend")) return attend;
   if (app.got_subcommand("profile")) return profile;
   if (man) return TextCommand{man_page(program_text(app, extensions))};

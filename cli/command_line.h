@@ -26,6 +26,7 @@ struct SchedulerCommand {
   std::string listen = "127.0.0.1:7070";
   std::string run_directory;
   bool run_directory_ready = false;  // `train` has made it
+  int run_directory_lock = -1;       // and has its lock under this number (cli/run_lock.h)
   bool resume = false;
   std::string resume_from;
   bool insecure = false;

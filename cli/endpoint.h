@@ -1,21 +1,33 @@
-// Endpoints as people write them: "host:7070", "tcp://host:7070", "ipc:///path".
+// Endpoints as people write them: "box:7070", "127.0.0.1:7070", "[::1]:7070", "tcp://box:7070",
+// "ipc:///path". Host names may stand wherever addresses may (wire/transport/address.h).
 #pragma once
 
 #include <string>
 
 namespace steelyard {
 
-// With "tcp://" before it where nothing else is. Throws Failure (usage) for what cannot be an endpoint.
+// One to connect to, with "tcp://" before it where nothing else is. Throws Failure (usage) for what cannot be
+// an endpoint, and for a port that cannot be.
 std::string complete_endpoint(const std::string& text);
 
-// Whether nobody on another machine can reach it.
+// One to listen on: a name, also that of a network interface, becomes the address that it has here, and the
+// port may be * for any that is free. Throws Failure (usage) likewise, (configuration) for a name that has no
+// address here.
+std::string listening_endpoint(const std::string& text);
+
+// Whether nobody on another machine can reach it: all addresses of its host are of the loopback, and it has
+// some.
 bool is_loopback(const std::string& endpoint);
 
 // A plain-text port that others can reach has to be asked for by name. Throws Failure (configuration).
 void require_loopback(const std::string& endpoint, bool insecure);
 
+// What a process of this machine connects to.
+std::string own_endpoint(const std::string& bound);
+
 // What others should connect to: `bound` with its host replaced by `advertise`, or, where it is bound to all
-// addresses, by the address from which this machine reaches `peer`.
+// addresses, by the address from which this machine reaches `peer`. Throws Failure (usage) for an `advertise`
+// that is no host, (configuration) where none can be found out.
 std::string reachable_endpoint(const std::string& bound, const std::string& advertise,
                                const std::string& peer);
 

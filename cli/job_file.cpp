@@ -10,10 +10,13 @@
 #include "cli/input_file.h"
 #include "cli/job_keys.h"
 #include "cli/job_source.h"
+#include "cli/scenario_sign.h"
 #include "cli/toml_text.h"
 #include "core/error.h"
 #include "core/near_match.h"
+#include "wire/local_steps.h"
 #include "wire/sync_mode.h"
+#include "wire/transport/zmq.h"
 
 namespace steelyard {
 namespace {
@@ -50,6 +53,7 @@ class JobReader {
       : source_(source), extensions_(extensions) {}
 
   JobFile read() {
+    check_kind();
     check_sections();
     for (const JobSection& section : job_sections()) {
       const toml::table* table = source_.root()[section.name].as_table();
@@ -65,6 +69,7 @@ class JobReader {
   }
 
  private:
+  void check_kind() const;
   void check_sections();
   void read_section(const std::string& section, const std::string& path, const toml::table& table);
   void read_value(const JobKey& key, const std::string& path, const toml::node& node);
@@ -91,6 +96,15 @@ class JobReader {
   const Extensions& extensions_;
   JobDraft draft_;
 };
+
+// Not by the first of its keys that no job has. One with [train] or [cluster] is a job with a slip in it.
+void JobReader::check_kind() const {
+  const std::string sign = scenario_sign(source_);
+  if (sign.empty() || source_.root().contains("train") || source_.root().contains("cluster")) return;
+  source_.refuse("", {},
+                 "this is a scenario, it has " + sign +
+                     ": run it with `steelyard simulate`, or give a job (steelyard help job)");
+}
 
 // Before anything is read, so that a slip in a section's name is not answered by "no worker".
 void JobReader::check_sections() {
@@ -205,8 +219,8 @@ void JobReader::check_options(const std::string& policy, const toml::table& sect
                                       balancing::policy_names(extensions_.policies), extensions_);
   if (!trouble) return;
   const toml::node* node = section.get(trouble->option);
-  source_.refuse("policy." + policy + "." + trouble->option, node != nullptr ? node->source() : place,
-                 trouble->what);
+  const std::string behind = trouble->option.empty() ? "" : "." + trouble->option;
+  source_.refuse("policy." + policy + behind, node != nullptr ? node->source() : place, trouble->what);
 }
 
 // Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked at,
@@ -286,6 +300,10 @@ void JobReader::finish() {
              "local or oneshot");
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   job.shards = draft_.file.servers * draft_.shards_per_server;
+  demand(job.shards <= most_connections, "cluster", "servers",
+         "servers x shards_per_server = " + std::to_string(job.shards) +
+             " in [cluster]: every worker is connected with each of them, and " +
+             std::to_string(most_connections) + " is the most: give fewer");
   job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
   draft_.file.resolved = resolved_text(draft_);
 }
@@ -306,17 +324,37 @@ JobFile read_job_file(const std::string& path, const std::vector<std::string>& o
   return parse_job(read_input(path, kind), path, overrides, extensions);
 }
 
+std::string memory_note(const JobFile& file) {
+  const std::uint64_t batch = file.job.global_batch;
+  std::uint64_t hold = 0;
+  for (const WorkerSpec& worker : file.worker_specs) {
+    hold += worker.most == 0 ? batch : std::min(worker.most, batch);
+  }
+  if (hold >= batch) return "";
+  return "the workers hold " + std::to_string(hold) + " of the " + std::to_string(batch) +
+         " samples of a round at once (most in [[worker]]): each round takes " +
+         std::to_string((batch + hold - 1) / hold) + " helpings; give them more, or [train] a smaller batch";
+}
+
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   if (train < job.global_batch) {
     throw Failure(ExitCode::configuration,
                   "batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
                       "\" has only " + std::to_string(train) + " training samples: give no more than that");
   }
+  const SyncMode mode = parse_sync(job.sync);
+  const std::uint64_t steps = steps_of_longest_round(mode, train, job.global_batch, job.epochs);
+  if (steps > most_steps_in_round) {
+    throw Failure(ExitCode::configuration,
+                  "sync = \"" + job.sync + "\" in [cluster]: one round would take " + std::to_string(steps) +
+                      " local steps, and " + std::to_string(most_steps_in_round) +
+                      " is the most: give [train] a larger batch" +
+                      (mode.span == SyncMode::Span::job ? " or fewer epochs, or choose oneshot:epoch" : ""));
+  }
   job.train_samples = train;
   job.test_samples = test;
   if (job.rounds == 0) return;
   // The last round of an epoch takes what is left.
-  const SyncMode mode = parse_sync(job.sync);
   const std::uint64_t batches = std::max<std::uint64_t>(1, mode.local);
   const std::uint64_t length_of_round =
       mode.span == SyncMode::Span::batch && batches < train / job.global_batch ? batches * job.global_batch

@@ -50,6 +50,10 @@ JobFile parse_job(std::string_view text, const std::string& name,
 // for a data set that is smaller than one round.
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
 
+// What to tell people where all workers together cannot hold a round at once, and it is computed in several
+// helpings; empty where they can.
+std::string memory_note(const JobFile& file);
+
 // All keys with their defaults, allowed values and meaning, for people.
 std::string describe_keys();
 

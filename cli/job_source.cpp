@@ -79,9 +79,12 @@ void JobSource::apply(const std::string& argument) {
 toml::table& JobSource::section_for(const std::vector<std::string>& path, const std::string& argument) {
   if (path[0] == "worker") return worker_called(path[1], argument);
   toml::table* section = &root_;
+  std::string dotted;
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-    toml::node& node = section->emplace<toml::table>(path[i]).first->second;
-    section = node.as_table();
+    const auto [place, is_new] = section->emplace<toml::table>(path[i]);
+    dotted += (i > 0 ? "." : "") + path[i];
+    if (is_new) given_.try_emplace(dotted, argument);
+    section = place->second.as_table();
     if (section == nullptr) refuse_argument(argument, "\"" + path[i] + "\" is not a section in " + name_);
   }
   return *section;

@@ -30,7 +30,7 @@ class JobSource {
 
   std::string name_;
   toml::table root_;
-  std::map<std::string, std::string> given_;  // dotted path -> the --set that gave it
+  std::map<std::string, std::string> given_;  // dotted path of a key or section -> the --set that gave it
 };
 
 // A value as a message shows it.

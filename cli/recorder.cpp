@@ -145,6 +145,10 @@ std::string Recorder::summary() const {
     text += "  warning             " + lines_.path() + " is not complete" +
             (lines_.trouble().empty() ? "" : ": " + lines_.trouble()) + "\n";
   }
+  if (left_out_ > 0) {
+    text += "  warning             " + lines_.path() + " hung for so long that " + std::to_string(left_out_) +
+            " rounds are in no record and no figure above\n";
+  }
   return text;
 }
 

@@ -1,8 +1,9 @@
 // Recorder: what people see of a run. It takes what the scheduler tells its recorder, and makes of it
 // rounds.jsonl, the progress line, and at the end the summary and the verdict.
 //
-// Lives on the scheduler's thread, so it never waits: a disk that is full costs lines of rounds.jsonl and one
-// warning, not the training. One line of rounds.jsonl, times in milliseconds:
+// Lives on a thread of its own (cli/recorder_thread.h), so it may wait for disk and terminal. A disk that is
+// full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times in
+// milliseconds:
 //
 //   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
 //    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
@@ -36,6 +37,7 @@ class Recorder {
   Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar);
 
   void handle(const ToRecorder& message, Time now);
+  void left_out(std::uint64_t rounds) { left_out_ = rounds; }  // that were never handed to it
 
   // Of what has been told so far; after Ended, of the run.
   [[nodiscard]] Verdict verdict() const;
@@ -54,6 +56,7 @@ class Recorder {
   LineFile lines_;
   RunTotals totals_;
   bool warned_ = false;
+  std::uint64_t left_out_ = 0;
   std::optional<Time> began_;  // when the first round of this process was told of
   double first_seconds_ = 0;   // and how long it took
   double first_done_ = -1;     // where this run began, in share of the training; -1: not yet known

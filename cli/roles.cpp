@@ -8,6 +8,7 @@
 #include <random>
 
 #include "cli/terminal_text.h"
+#include "core/error.h"
 #include "wire/name.h"
 
 namespace steelyard {
@@ -58,6 +59,18 @@ void require_device(const std::string& worker, const std::string& device) {
   if (device == "cpu") return;
   throw Failure(ExitCode::configuration, "worker '" + worker + "': device \"" + device +
                                              "\" cannot compute yet, only \"cpu\" can; change its device");
+}
+
+void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers) {
+  constexpr std::uint64_t own = 64, of_a_connection = 4;
+  const std::uint64_t needed = own + of_a_connection * connections + peers;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || needed <= limit.rlim_cur) return;
+  throw Failure(
+      ExitCode::configuration,
+      what + " takes about " + std::to_string(needed) + " open files, and this process may have " +
+          std::to_string(limit.rlim_cur) +
+          ": raise that (ulimit -n), or give the job fewer servers or shards_per_server in [cluster]");
 }
 
 void raise_descriptor_limit() {

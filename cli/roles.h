@@ -1,8 +1,8 @@
 // The three roles as processes: each wires one machine (a server: one per shard) to a ZeroMQ link and hosts
 // it.
 //
-// Threads: scheduler - scheduler, keeper, signals; server - one a shard, signals; worker - worker, computing,
-// feeding, signals; and libzmq's own two in each.
+// Threads: scheduler - scheduler, keeper, recorder, terminal, signals; server - one a shard, signals;
+// worker - worker, computing, feeding, signals; and libzmq's own two in each.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,9 @@ int run_worker(const WorkerCommand& command, const Extensions& extensions);
 NodeId new_node(Role role);                  // with a fresh random number
 std::string default_name(const char* role);  // host and process
 void raise_descriptor_limit();
+// Throws Failure (configuration) if this process may not have the descriptors that so many outward
+// connections and peers take; `what` says what they are for.
+void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers);
 // Says on standard error why a server or worker ended, unless all went well; its exit code.
 int verdict(const char* role, const Ending& ending, const std::string& scheduler);
 // Prints lines on standard error, with role and name before them; none if it is quiet.

@@ -2,9 +2,12 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
+#include <vector>
+
+#include "server/durable_file.h"
 
 #include "server/checkpoint.h"
 
@@ -19,11 +22,25 @@ constexpr int most_runs = 100000;  // of one name
   throw Failure(ExitCode::io, "run directory " + path + ": " + why + ": " + remedy);
 }
 
+fs::path folder_of(const fs::path& path) {
+  return path.parent_path().empty() ? fs::path(".") : path.parent_path();
+}
+
+// That `path` is there, to the disk. A folder that we may not read cannot be synced: then the system does it
+// in its own time.
+void sync_name(const fs::path& path) try {
+  sync_directory(folder_of(path).string());
+} catch (const Failure&) {
+}
+
 // With all directories above it.
 void make(const std::string& path) {
   std::error_code error;
+  std::vector<fs::path> fresh;
+  for (fs::path it = path; !it.empty() && !fs::exists(it, error); it = it.parent_path()) fresh.push_back(it);
   fs::create_directories(path, error);
   if (error) fail(path, error.message(), "give --run-dir a place where you may write");
+  for (const fs::path& it : fresh) sync_name(it);
 }
 
 // Unknown is null in JSON: a reader that adds it up notices.
@@ -46,7 +63,10 @@ std::string next_directory(const std::string& parent, const std::string& name) {
     std::string path = parent + "/" + name + "-" + std::to_string(n);
     std::error_code error;
     // Making it is the test whether it is free: two runs that start together get two directories.
-    if (fs::create_directory(path, error)) return path;
+    if (fs::create_directory(path, error)) {
+      sync_name(path);
+      return path;
+    }
     if (error && error != std::errc::file_exists && error != std::errc::not_a_directory) {
       fail(path, error.message(), "give --run-dir a place where you may write");
     }
@@ -77,19 +97,19 @@ RunDirectory RunDirectory::open(const std::string& path) {
 
 void write_text(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  // Streams keep no reason for their failure, but errno has it if nothing else was asked in between.
-  errno = 0;
-  std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  const int reason = errno;
-  std::error_code error;
-  if (out) fs::rename(fresh, path, error);
-  if (out && !error) return;
-  const std::string why = error ? error.message() : std::generic_category().message(reason);
-  fs::remove(fresh, error);
-  throw Failure(ExitCode::io,
-                path + ": cannot be written: " + why + ": free some space, or give --run-dir another place");
+  std::error_code ignored;
+  fs::remove(fresh, ignored);  // of somebody who was killed
+  try {
+    DurableFile file(fresh, text.size());
+    file.write(std::as_bytes(std::span(text)));
+    file.finish();
+    fs::rename(fresh, path);
+    sync_name(path);
+  } catch (const std::exception& trouble) {  // Failure of our own, or filesystem_error
+    fs::remove(fresh, ignored);
+    throw Failure(ExitCode::io, path + ": cannot be written: " + trouble.what() +
+                                    ": free some space, or give --run-dir another place");
+  }
 }
 
 std::string RunDirectory::way_back() const {

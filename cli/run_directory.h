@@ -4,6 +4,7 @@
 //   rounds.jsonl   one line a round (cli/recorder.h)
 //   checkpoints/   server/checkpoint.h
 //   log/           what each child process said
+//   lock           who trains in it, or did last (cli/run_lock.h)
 //   result.json    the verdict: launchers go by it, since exit codes get lost on their way up
 #pragma once
 
@@ -40,7 +41,8 @@ class RunDirectory {
 // Makes <parent>/<name>-<N> for the first N that is free, and gives its path. Throws Failure (io) likewise.
 std::string next_directory(const std::string& parent, const std::string& name);
 
-// Replaces a file as a whole: whoever reads it sees the old text or the new one.
+// Replaces a file as a whole, and returns when it is on the disk: whoever reads it, also after a loss of
+// power, sees the old text or the new one. Throws Failure (io).
 void write_text(const std::string& path, const std::string& text);
 
 // How a run ended, in numbers. What was never measured is negative.

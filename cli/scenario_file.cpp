@@ -230,6 +230,11 @@ void ScenarioReader::read_event(TomlSection section) {
   section.demand(event.from < event.to, "to_round",
                  "to_round must be behind from_round: it is the first without the event");
   const double most = billion;
+  const std::uint64_t rounds = sim::count_rounds(scenario_);
+  section.demand(event.from < rounds, "from_round",
+                 "from_round = " + std::to_string(event.from) + " in [[event]]: the training has " +
+                     std::to_string(rounds) + " rounds, 0 to " + std::to_string(rounds - 1) +
+                     ": give an earlier one, or [job] more rounds or epochs");
   bool effect = section.number("add_ms", event.add_ms, 0, most);
   effect |= section.number("scale", event.scale, 1e-3, most);
   effect |= section.number("cpu", event.cpu, 1e-3, 1);

@@ -10,10 +10,12 @@
 #include "cli/beginning.h"
 #include "cli/endpoint.h"
 #include "cli/prepare_job.h"
-#include "cli/recorder.h"
+#include "cli/recorder_thread.h"
 #include "cli/roles.h"
+#include "cli/run_lock.h"
 #include "cli/signals.h"
 #include "cli/terminal_text.h"
+#include "cli/terminal_writer.h"
 #include "core/error.h"
 #include "scheduler/scheduler.h"
 #include "server/keeper.h"
@@ -27,6 +29,11 @@ RunDirectory run_directory(const SchedulerCommand& command, const Job& job) {
   if (command.run_directory_ready || command.resume) return RunDirectory::open(command.run_directory);
   if (!command.run_directory.empty()) return RunDirectory::create(command.run_directory);
   return RunDirectory::next("runs", job.name);
+}
+
+RunLock lock_on(const RunDirectory& run, int inherited) {
+  if (inherited >= 0) return {run.path(), inherited};
+  return RunLock(run.path());
 }
 
 // The checkpoint that the run goes on from; empty: none, it begins anew.
@@ -59,13 +66,6 @@ ProgressStyle style(bool quiet) {
                      std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"));
   style.file = STDERR_FILENO;
   return style;
-}
-
-// The keeper lives in this process, but speaks like everybody else.
-std::string own_endpoint(std::string bound) {
-  const std::string wildcard = "tcp://0.0.0.0:";
-  if (bound.starts_with(wildcard)) bound.replace(0, wildcard.size(), "tcp://127.0.0.1:");
-  return bound;
 }
 
 // A policy's state is soft: another policy simply begins anew.
@@ -116,18 +116,21 @@ class Alongside {
 
 int run_scheduler(const SchedulerCommand& command, const Extensions& extensions) {
   block_signals();  // a request to end waits until somebody listens
-  const std::string listen = complete_endpoint(command.listen);
+  const std::string listen = listening_endpoint(command.listen);
   require_loopback(listen, command.insecure);
   if (!command.resume_from.empty()) require_checkpoint(command.resume_from);
   JobFile file = read_job_file(command.job_file, command.overrides, extensions);
   const Prepared prepared = prepare(file.job, extensions);
   complete(file.job, prepared, extensions);
   raise_descriptor_limit();
+  require_descriptors("a scheduler of " + std::to_string(file.job.shards) + " shards", file.job.shards,
+                      file.job.shards + file.job.workers);
 
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
   const RunDirectory run = run_directory(command, file.job);
+  const RunLock lock = lock_on(run, command.run_directory_lock);
   Snapshot initial;
   within_memory("the scheduler", file.job,
                 [&] { initial = beginning(checkpoint_for(command, run), file.job, prepared); });
@@ -135,13 +138,16 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   auto policy = policy_for(file.job, initial.progress, extensions);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));
 
-  std::ostream silence(nullptr);
-  ProgressBar bar(command.quiet ? silence : std::cerr, style(command.quiet));
+  TerminalWriter terminal(STDERR_FILENO);
+  std::ostream shown(command.quiet ? nullptr : &terminal);
+  ProgressBar bar(shown, style(command.quiet));
   bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
            " parameters, results in " + run.path());
   bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
            std::to_string(file.job.workers) + " workers at " + endpoint);
+  if (const std::string note = memory_note(file); !note.empty()) bar.note(note);
   Recorder recorder(file, run, bar);
+  RecorderThread recording(recorder);
 
   const NodeId keeper_node = new_node(Role::keeper);
   Keeper keeper(keeper_node, std::move(initial), nn::state_slots(file.job.optimizer),
@@ -157,16 +163,18 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
         link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})});
       });
   ZmqLink keeper_link(context, keeper_node);
-  keeper_link.connect(scheduler_node, own_endpoint(endpoint));
+  keeper_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
   const Alongside keeping(
       [&] { keep(keeper, keeper_node, keeper_link); },
       [&] {
         keeper_link.post({link_node, keeper_node, Message(std::in_place_type<ToKeeper>, Stop{})});
       });
-  host(scheduler, scheduler_node, link, [&](const Envelope& envelope) {
-    if (const auto* it = std::get_if<ToRecorder>(&envelope.message)) recorder.handle(*it, steady_now());
+  host(scheduler, scheduler_node, link, [&](Envelope envelope) {
+    if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
   });
+  recording.finish();
   write_text(run.result(), verdict_json(recorder.verdict()));
+  terminal.finish();  // from here on only people wait, for whoever stopped the terminal
   std::cout << recorder.summary() << std::flush;
   return static_cast<int>(exit_code(scheduler.outcome().outcome));
 }

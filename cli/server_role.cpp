@@ -23,7 +23,7 @@ struct Seat {
   Seat(ZmqContext& context, const ServerCommand& command, unsigned index, std::uint64_t fingerprint)
       : node(new_node(Role::shard)), link(context, node) {
     const std::string scheduler = complete_endpoint(command.scheduler);
-    const std::string bound = link.listen(complete_endpoint(command.listen));
+    const std::string bound = link.listen(listening_endpoint(command.listen));
     Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25)}};
     name = options.hello.name = shard_name(command, index);
     options.hello.fingerprint = fingerprint;
@@ -45,7 +45,7 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
   ServerCommand command = given;
   if (command.name.empty()) command.name = default_name("server");
   check_name("--name", shard_name(command, command.shards - 1));  // the longest
-  require_loopback(complete_endpoint(command.listen), command.insecure);
+  require_loopback(listening_endpoint(command.listen), command.insecure);
   if (command.shards > 1 && !command.listen.ends_with(":*")) {
     throw Failure(ExitCode::usage,
                   "with --shards each shard listens on a port of its own: use --listen HOST:*");

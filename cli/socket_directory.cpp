@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
@@ -16,6 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* prefix = "steelyard-sockets-";
+// "/", what mkdtemp puts behind the prefix, "/", and the longest name of a socket: the last of 1,024 servers.
+constexpr std::size_t behind_the_prefix = 1 + 6 + 1 + std::string_view("server-1023").size();
+constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 int open_directory(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -47,6 +52,13 @@ void remove_abandoned(const fs::path& parent) {
 SocketDirectory::SocketDirectory() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
+  const std::size_t letters = parent.string().size() + std::string_view(prefix).size() + behind_the_prefix;
+  if (!error && letters > longest_path) {
+    throw Failure(ExitCode::configuration,
+                  "the directory for temporary files, " + parent.string() + ", is " +
+                      std::to_string(letters - longest_path) +
+                      " letters too long for sockets in it: set TMPDIR to a shorter one, such as /tmp");
+  }
   if (!error) remove_abandoned(parent);
   while (lock_ < 0) {
     path_ = (parent / (prefix + std::string("XXXXXX"))).string();

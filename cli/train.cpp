@@ -15,6 +15,7 @@
 #include "cli/prepare_job.h"
 #include "cli/roles.h"
 #include "cli/run_directory.h"
+#include "cli/run_lock.h"
 #include "cli/signals.h"
 #include "cli/socket_directory.h"
 #include "cli/supervision.h"
@@ -27,12 +28,7 @@ namespace {
 constexpr Duration farewell = std::chrono::seconds(5);  // for the others to end after the scheduler
 
 RunDirectory run_directory(const TrainCommand& command, const Job& job) {
-  if (command.resume) {
-    if (command.run_directory.empty()) {
-      throw Failure(ExitCode::usage, "--resume needs --run-dir: the directory of the run to go on with");
-    }
-    return RunDirectory::open(command.run_directory);
-  }
+  if (command.resume) return RunDirectory::open(command.run_directory);
   if (!command.run_directory.empty()) return RunDirectory::create(command.run_directory);
   return RunDirectory::next("runs", job.name);
 }
@@ -49,11 +45,10 @@ std::vector<Supervision::Process> processes(const JobFile& file) {
 // The cluster: knows how each process is started, for the first time and again.
 class Cluster {
  public:
-  Cluster(const TrainCommand& command, const JobFile& file, const RunDirectory& run)
-      : command_(command),
-        file_(file),
-        run_(run),
-        supervision_(processes(file), [&run] { return run.way_back(); }) {}
+  Cluster(const TrainCommand& command, const JobFile& file, const RunDirectory& run, const RunLock& lock)
+      : command_(command), file_(file), run_(run), lock_(lock), supervision_(processes(file), [&run] {
+          return run.way_back();
+        }) {}
 
   void start() {
     for (const Supervision::Process& it : processes(file_)) start(it.name);
@@ -72,6 +67,7 @@ class Cluster {
   const TrainCommand& command_;
   const JobFile& file_;
   const RunDirectory& run_;
+  const RunLock& lock_;
   const SocketDirectory sockets_;
   Supervision supervision_;
   Children children_;  // first to go
@@ -87,13 +83,13 @@ void Cluster::start(const std::string& name) {
 
 void Cluster::start_scheduler() {
   std::vector<std::string> arguments{
-      "scheduler", run_.job(),  "--listen",       sockets_.endpoint("scheduler"),
-      "--run-dir", run_.path(), "--run-dir-ready"};
+      "scheduler", run_.job(),        "--listen",       sockets_.endpoint("scheduler"),    "--run-dir",
+      run_.path(), "--run-dir-ready", "--run-dir-lock", std::to_string(lock_.descriptor())};
   if (command_.resume) arguments.emplace_back("--resume");
   if (!command_.resume_from.empty())
     arguments.insert(arguments.end(), {"--resume-from", command_.resume_from});
   if (command_.quiet) arguments.emplace_back("--quiet");
-  children_.start("scheduler", arguments, "");
+  children_.start("scheduler", arguments, "", lock_.descriptor());
 }
 
 void Cluster::start_server(const std::string& name) {
@@ -163,6 +159,7 @@ int run_train(const TrainCommand& command, const Extensions& extensions) {
     check(command.resume_from);
   }
   const RunDirectory run = run_directory(command, file.job);
+  const RunLock lock(run.path());
   const std::vector<std::string> there = list_checkpoints(run.checkpoints());
   if (command.resume && command.resume_from.empty() && !there.empty()) check(there.front());
   write_text(run.job(), file.resolved);
@@ -170,7 +167,7 @@ int run_train(const TrainCommand& command, const Extensions& extensions) {
   const SignalWatch signals([&](int) { interrupted = true; },
                             {"Ctrl-C again ends at once", [&] { return run.way_back(); }});
   setenv("OMP_NUM_THREADS", "1", 1);  // one computing thread a worker, also inside oneDNN
-  Cluster cluster(command, file, run);
+  Cluster cluster(command, file, run, lock);
   cluster.start();
   return cluster.supervise(interrupted);
 }

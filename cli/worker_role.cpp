@@ -52,6 +52,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   options.hello.fingerprint = job_fingerprint(command.job_file, extensions);
   options.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
+    require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
     const Prepared prepared = prepare(localised(welcome.job, command.data_options), extensions);
     require_same(welcome.job, prepared);
     compute = std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, handicap);

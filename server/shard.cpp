@@ -10,9 +10,8 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t first_gaps = 16;         // told in a heartbeat
-constexpr std::uint64_t most_steps = 1 << 24;  // local ones, in a round
-constexpr std::uint64_t little = 64 << 20;     // bytes: so much may be held, however small the model
+constexpr std::size_t first_gaps = 16;      // told in a heartbeat
+constexpr std::uint64_t little = 64 << 20;  // bytes: so much may be held, however small the model
 
 }  // namespace
 
@@ -143,7 +142,7 @@ void Shard::handle(Time, NodeId from, const Ping& ping, Outbox& out) {
 void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) ||
       open_.size() > most_open_rounds || open.local.passes == 0 ||
-      open.local.steps > most_steps / open.local.passes) {
+      open.local.steps > most_steps_in_round / open.local.passes) {
     return ignore();
   }
   open_.emplace(open.round, open);

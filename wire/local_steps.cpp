@@ -4,6 +4,15 @@
 
 namespace steelyard {
 
+std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples, std::uint64_t batch,
+                                     std::uint64_t epochs) {
+  if (!mode.is_local()) return 0;
+  if (mode.span == SyncMode::Span::batch) return mode.local;
+  const std::uint64_t steps = samples / batch + (samples % batch > 0 ? 1 : 0);
+  const std::uint64_t passes = mode.span == SyncMode::Span::job ? std::max<std::uint64_t>(1, epochs) : 1;
+  return steps > UINT64_MAX / passes ? UINT64_MAX : steps * passes;
+}
+
 Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps) {
   const std::uint64_t base = whole.size() / steps, longer = whole.size() % steps;
   const auto begin_of = [&](std::uint64_t i) { return whole.begin + i * base + std::min(i, longer); };

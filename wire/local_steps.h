@@ -18,14 +18,24 @@
 
 #include "core/interval.h"
 #include "nn/optimizer/schedule.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
+
+// In one round, over all of its passes. Beyond, shards and workers ignore the round: its learning rates alone
+// would take seconds to work out. So a job is refused that would need more.
+inline constexpr std::uint64_t most_steps_in_round = 1 << 24;
 
 struct LocalSteps {
   std::uint64_t steps = 0;   // in each pass; 0: none, gradients are pushed
   std::uint64_t passes = 1;  // epochs, over the same positions of each
   friend bool operator==(const LocalSteps&, const LocalSteps&) = default;
 };
+
+// The steps of the longest round of a job in this mode, over all of its passes; UINT64_MAX for what is more
+// than a number holds. `batch` is the global one.
+std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples, std::uint64_t batch,
+                                     std::uint64_t epochs);
 
 // The part of `whole` (which is not empty) that step `step` of `steps` is about: consecutive, their sizes
 // differ by one at the most; empty for some if there are more steps than positions.

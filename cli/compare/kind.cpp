@@ -1,36 +1,10 @@
 #include "cli/compare/compare.h"
 #include "cli/job_source.h"
+#include "cli/scenario_sign.h"
 #include "core/error.h"
 
 namespace steelyard {
 namespace {
-
-// The first of these keys that is there, as a person would write it; empty if none is.
-std::string first_of(const toml::table& table, const std::string& section,
-                     std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    if (table.contains(key)) return std::string(key) + " in " + section;
-  }
-  return "";
-}
-
-std::string scenario_sign(const toml::table& root) {
-  if (root.contains("network")) return "[network]";
-  if (root.contains("event")) return "[[event]]";
-  if (const toml::table* job = root["job"].as_table()) {
-    std::string found = first_of(*job, "[job]", {"global_batch", "samples_per_epoch"});
-    if (!found.empty()) return found;
-  }
-  if (const toml::array* workers = root["worker"].as_array()) {
-    for (const toml::node& worker : *workers) {
-      if (!worker.is_table()) continue;
-      std::string found = first_of(*worker.as_table(), "[[worker]]",
-                                   {"time_ms", "samples_per_s", "profile", "recorded", "trace"});
-      if (!found.empty()) return found;
-    }
-  }
-  return "";
-}
 
 std::string job_sign(const toml::table& root) {
   for (const char* section : {"cluster", "train", "model", "data"}) {
@@ -43,7 +17,7 @@ std::string job_sign(const toml::table& root) {
 
 FileKind kind_of(std::string_view text, const std::string& file) {
   const JobSource source(text, file, {});
-  const std::string scenario = scenario_sign(source.root()), job = job_sign(source.root());
+  const std::string scenario = scenario_sign(source), job = job_sign(source.root());
   // A scenario may train too; but what its cluster is, its workers say.
   if (!scenario.empty() && source.root().contains("cluster")) {
     throw Failure(ExitCode::configuration, file + ": it has " + scenario +

@@ -1,7 +1,5 @@
 #include "cli/launch/hosts_file.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <set>
 
@@ -13,6 +11,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/near_match.h"
+#include "wire/transport/address.h"
 #include "worker/compute/pace.h"
 
 namespace steelyard {
@@ -27,14 +26,13 @@ bool is_one_word(std::string_view text) {
   return text[0] != '-' && text.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string_view::npos;
 }
 
+// With brackets it is meant to have a port behind it.
 bool is_address(std::string_view text) {
-  return is_one_word(text) && text.find_first_of("/:") == std::string_view::npos;
+  return is_one_word(text) && text.find_first_of("/[]") == std::string_view::npos &&
+         (text.find(':') == std::string_view::npos || is_ipv6(std::string(text)));
 }
 
-bool is_numeric(const std::string& address) {
-  in_addr ignored{};
-  return inet_pton(AF_INET, address.c_str(), &ignored) == 1;
-}
+bool is_numeric(const std::string& address) { return is_ipv4(address) || is_ipv6(address); }
 
 class HostsReader {
  public:
@@ -93,7 +91,7 @@ void HostsReader::read_place(TomlSection& table, HostSpec& host) {
   table.text("netns", host.netns, is_plain_name, "the name of a network namespace, as `ip netns` lists it");
   table.demand(host.ssh.empty() || host.netns.empty(), "netns",
                "host " + quoted(host.name) + " is reached by ssh or by netns: give one of the two");
-  const char* expected = "a host name or an IPv4 address, without a port";
+  const char* expected = "a host name or an address, without a port";
   table.text("address", host.address, is_address, expected);
   table.demand(host.netns.empty() || table.given("address"), "address",
                "host " + quoted(host.name) + " is a network namespace: give the address that it has there");

@@ -18,6 +18,7 @@
 #include "cli/launch/watch.h"
 #include "cli/line_file.h"
 #include "cli/run_directory.h"
+#include "cli/run_lock.h"
 #include "cli/signals.h"
 #include "cli/terminal_text.h"
 #include "core/error.h"
@@ -296,11 +297,10 @@ Places places(const LaunchCommand& command, const HostSpec& scheduler, const std
     fs::remove(run.checkpoints(), ignored);  // they are over there
     return {std::move(run), {command.run_directory, false}};
   }
-  if (command.resume && command.run_directory.empty())
-    throw Failure(ExitCode::usage, "--resume needs --run-dir: the directory of the run to go on with");
   RunDirectory run = command.resume                   ? RunDirectory::open(command.run_directory)
                      : !command.run_directory.empty() ? RunDirectory::create(command.run_directory)
                                                       : RunDirectory::next("runs", job_name);
+  { const RunLock nobody_is_in_it(run.path()); }  // the scheduler takes it for good
   const std::string path = scheduler.directory.empty() ? run.path() : fs::absolute(run.path()).string();
   return {std::move(run), {path, true}};
 }

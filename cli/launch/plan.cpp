@@ -10,6 +10,7 @@
 #include "cli/endpoint.h"
 #include "cli/toml_text.h"
 #include "core/check.h"
+#include "wire/transport/address.h"
 
 namespace steelyard {
 namespace {
@@ -35,7 +36,7 @@ std::string workers_text(const HostsFile& hosts) {
 // Anybody may come to a port that leaves its machine; the message has to say whose.
 void require_allowed(const HostSpec& host, bool insecure) {
   try {
-    require_loopback("tcp://" + host.listen + ":*", insecure);
+    require_loopback("tcp://" + with_port(host.listen, "*"), insecure);
   } catch (const Failure& failure) {
     throw Failure(failure.code(), "host '" + host.name + "': " + failure.what());
   }
@@ -65,13 +66,13 @@ class Roles {
  public:
   Roles(const LaunchCommand& command, const HostsFile& hosts) : command_(command) {
     const HostSpec& host = hosts.scheduler();
-    scheduler_ = host.address + ":" + std::to_string(host.port);
+    scheduler_ = with_port(host.address, std::to_string(host.port));
   }
 
   [[nodiscard]] LaunchProcess scheduler(const HostSpec& host, const JobFile& job,
                                         const ResultPlace& results) const {
     std::vector<std::string> arguments{"scheduler", job_input, "--listen",
-                                       host.listen + ":" + std::to_string(host.port)};
+                                       with_port(host.listen, std::to_string(host.port))};
     if (!results.path.empty()) arguments.insert(arguments.end(), {"--run-dir", results.path});
     if (results.ready) arguments.emplace_back("--run-dir-ready");
     if (command_.resume) arguments.emplace_back("--resume");
@@ -81,10 +82,11 @@ class Roles {
     return {"scheduler", host.name, Kind::scheduler, allowed(std::move(arguments)), job.resolved};
   }
   [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name) const {
-    return {name, host.name, Kind::server,
-            allowed({"server", "--scheduler", scheduler_, "--name", name, "--listen", host.listen + ":*",
-                     "--advertise", host.address, "--shards", std::to_string(host.shards), "--quiet"}),
-            ""};
+    return {
+        name, host.name, Kind::server,
+        allowed({"server", "--scheduler", scheduler_, "--name", name, "--listen", with_port(host.listen, "*"),
+                 "--advertise", host.address, "--shards", std::to_string(host.shards), "--quiet"}),
+        ""};
   }
   [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker) const {
     const WorkerSpec& spec = worker.spec;

@@ -77,6 +77,13 @@ TEST_F(ProcessInput, PortInUseIsNamed) {
   close(socket);
 }
 
+TEST_F(ProcessInput, PortsThatDoNotExistAreRefused) {
+  EXPECT_EQ(run({"scheduler", job_, "--listen", "127.0.0.1:80000", "--run-dir", path("run")}), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr("there is no port 80000"), HasSubstr("from 1 to 65535")));
+  EXPECT_EQ(run({"worker", "--scheduler", "127.0.0.1:-1"}), 2);
+  EXPECT_THAT(said_, HasSubstr("there is no port -1"));
+}
+
 TEST_F(ProcessInput, PlainTextBeyondThisMachineNeedsInsecure) {
   EXPECT_EQ(run({"scheduler", job_, "--listen", "0.0.0.0:*", "--run-dir", path("run")}), 78);
   EXPECT_THAT(said_, HasSubstr("--insecure"));
@@ -131,6 +138,16 @@ TEST_F(ProcessInput, NoRightToWriteNamesTheFolderAndAWayOut) {
   EXPECT_THAT(said_,
               AllOf(HasSubstr(path("locked/run")), HasSubstr("ermission denied"), HasSubstr("--run-dir")));
   fs::permissions(path("locked"), readable);
+}
+
+TEST_F(ProcessInput, ResumeNeedsToKnowWhere) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"train", job_}, {"scheduler", job_}, {"launch", "hosts.toml", job_}}) {
+    std::vector<std::string> arguments = command;
+    arguments.emplace_back("--resume");
+    EXPECT_EQ(run(arguments), 2) << command[0];
+    EXPECT_THAT(said_, AllOf(HasSubstr("--resume needs --run-dir"), HasSubstr("as in --run-dir runs/job-1")));
+  }
 }
 
 TEST_F(ProcessInput, ResumeWithoutARunIsRefused) {

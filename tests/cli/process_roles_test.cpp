@@ -58,6 +58,32 @@ TEST_F(ProcessRoles, StartInAnyOrder) {
   }
 }
 
+// Names and IPv6 stand wherever addresses may; a port that is free is found.
+TEST_F(ProcessRoles, TalkByNameAndByIPv6) {
+  for (const std::string host : {"localhost", "[::1]"}) {
+    SCOPED_TRACE(host);
+    const auto decides =
+        start({"scheduler", job_, "--listen", host + ":*", "--run-dir", path("run")}, "scheduler");
+    ASSERT_TRUE(
+        eventually([&] { return decides->says("workers at tcp://") || decides->says("cannot listen"); }));
+    const std::string said = decides->output();
+    if (said.find("cannot listen") != std::string::npos) GTEST_SKIP() << "no IPv6 here: " << said;
+    const std::size_t at = said.find("workers at ");
+    const std::string bound = said.substr(at + 11, said.find('\n', at) - at - 11);
+    const std::string there = host + bound.substr(bound.rfind(':'));
+    std::vector<std::unique_ptr<Process>> others;
+    for (const char* name : {"s0", "s1"})
+      others.push_back(
+          start({"server", "--scheduler", there, "--name", name, "--listen", host + ":*"}, name));
+    for (const char* name : {"ada", "bob"})
+      others.push_back(start({"worker", "--scheduler", there, "--name", name}, name));
+    ends_clean(*decides, 0);
+    for (const auto& run : others) ends_clean(*run, 0);
+    EXPECT_GT(accuracy("run"), 0.9);
+    std::filesystem::remove_all(path("run"));
+  }
+}
+
 TEST_F(ProcessRoles, ALateWorkerJoinsTheRunningJob) {
   const auto decides = scheduler({"train.epochs=0", "train.seconds=4"});
   const auto s0 = server("s0");

@@ -197,6 +197,10 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   };
   EXPECT_EQ(event("scale = 2\n"), "");
   EXPECT_THAT(event("from_round = 3\n"), HasSubstr("does nothing"));
+  EXPECT_THAT(
+      trouble("[job]\nrounds = 20\n" + std::string(smallest) + "[[event]]\nfrom_round = 20\nscale = 2\n"),
+      AllOf(HasSubstr("odd.toml:6:"), HasSubstr("from_round = 20 in [[event]]"),
+            HasSubstr("20 rounds, 0 to 19: give an earlier one")));
   EXPECT_THAT(event("from_round = 3\nto_round = 3\nscale = 2\n"), HasSubstr("behind from_round"));
   EXPECT_THAT(event("worker = \"worker-7\"\nscale = 2\n"), HasSubstr("worker-0"));
   EXPECT_THAT(event("kill = true\n"), HasSubstr("need a worker"));

@@ -119,5 +119,20 @@ TEST_F(SocketDirectoryTest, SaysWhereItCannotBe) {
   }
 }
 
+TEST_F(SocketDirectoryTest, SaysWhereNoSocketFits) {
+  const std::string deep = folder_.path(std::string(90, 'x'));
+  fs::create_directory(deep);
+  setenv("TMPDIR", deep.c_str(), 1);
+  try {
+    const SocketDirectory sockets;
+    ADD_FAILURE() << "made";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), ::testing::AllOf(HasSubstr(deep), HasSubstr("letters too long for sockets"),
+                                                 HasSubstr("set TMPDIR to a shorter one, such as /tmp")));
+  }
+  EXPECT_TRUE(fs::is_empty(deep));
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -31,7 +31,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"cli/command_line.cpp", "tests/cli/process_input_test.cpp: what people type"},
     {"cli/compare/result.cpp", "tests/cli/compare/entrants_test.cpp: labels"},
     {"cli/compare/scenario.cpp", "tests/cli/compare/compare_test.cpp: scenarios through the binary"},
-    {"cli/endpoint.cpp", "tests/cli/process_input_test.cpp: what people type"},
     {"cli/job_keys.cpp", "tests/cli/job_file_test.cpp: the table that job_file reads by"},
     {"cli/job_source.cpp", "tests/cli/process_input_test.cpp: --set and the files"},
     {"cli/job_text.cpp", "tests/cli/job_file_test.cpp: the resolved job, written and read"},

@@ -48,5 +48,17 @@ TEST(LocalSteps, TheRateOfOneStepIsThatOfItsRound) {
   }
 }
 
+TEST(LocalSteps, TheLongestRoundOfAJob) {
+  const auto longest = [](const char* sync, std::uint64_t samples, std::uint64_t batch,
+                          std::uint64_t epochs) {
+    return steps_of_longest_round(parse_sync(sync), samples, batch, epochs);
+  };
+  EXPECT_EQ(longest("bsp", 1000, 10, 5), 0U);
+  EXPECT_EQ(longest("local:7", 1000, 10, 5), 7U);
+  EXPECT_EQ(longest("oneshot:epoch", 1001, 10, 5), 101U);
+  EXPECT_EQ(longest("oneshot:end", 1001, 10, 5), 505U);
+  EXPECT_EQ(longest("oneshot:end", UINT64_MAX, 1, 5), UINT64_MAX);
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/queue.h"
 #include "wire/authority.h"
+#include "wire/transport/address.h"
 #include "wire/transport/notice.h"
 #include "wire/transport/zmq_socket.h"
 
@@ -41,6 +42,8 @@ ZmqContext::ZmqContext(int io_threads) : context_(new zmq::context_t(io_threads)
   constexpr int zero_copy_receive =
       10;  // ZMQ_ZERO_COPY_RECV, which the packaged header hides among its drafts
   CHECK(zmq_ctx_set(context.handle(), zero_copy_receive, 0) == 0, "libzmq is too old");
+  // As many sockets as it can have instead of 1,023, which are 341 connections.
+  zmq_ctx_set(context.handle(), ZMQ_MAX_SOCKETS, zmq_ctx_get(context.handle(), ZMQ_SOCKET_LIMIT));
 }
 ZmqContext::~ZmqContext() { delete static_cast<zmq::context_t*>(context_); }
 
@@ -99,27 +102,32 @@ std::string ZmqLink::State::listen(const std::string& endpoint) {
   CHECK(!router_, "a node has at most one listening socket");
   router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
   try {
+    // Bound to [::], it is reached by IPv4 too.
+    router_->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
     router_->socket().bind(endpoint);
   } catch (const zmq::error_t& error) {
     const std::string remedy = error.num() == EADDRINUSE
                                    ? "; another program uses it: choose another port, or :* for any"
+                               : error.num() == EADDRNOTAVAIL || error.num() == ENODEV
+                                   ? "; this machine has no such address: give one of its own, or * for all"
                                    : "; expected tcp://address:port or ipc://path";
     throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " + error.what() + remedy);
   }
   return router_->socket().get(zmq::sockopt::last_endpoint);
 }
 
-std::unique_ptr<ZmqSocket> ZmqLink::State::dial(NodeId peer, const std::string& endpoint) {
+std::unique_ptr<ZmqSocket> ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
   auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
   const RoutingId id = routing_id(self_, sockets_made_++);
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
-  try {
-    socket->socket().connect(endpoint);
-  } catch (const zmq::error_t& error) {
-    throw Failure(ExitCode::configuration, "cannot connect to " + endpoint + ": " + error.what() +
-                                               "; expected tcp://host:port or ipc://path");
-  }
+  socket->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
+  socket->socket().connect(endpoint);
   return socket;
+} catch (const zmq::error_t& error) {
+  throw Failure(ExitCode::configuration,
+                "cannot connect to " + endpoint + ": " + error.what() +
+                    (error.num() == EMFILE ? "; raise the limit of open files (ulimit -n)"
+                                           : "; expected tcp://host:port or ipc://path"));
 }
 
 void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {

@@ -19,6 +19,10 @@
 
 namespace steelyard {
 
+// Outward connections of one process, at the most: each takes three of libzmq's sockets, of which there are
+// 65,535, and four descriptors.
+inline constexpr std::uint32_t most_connections = 20'000;
+
 class ZmqContext {
  public:
   explicit ZmqContext(int io_threads = 1);
@@ -35,6 +39,8 @@ class ZmqLink : public Link {
  public:
   ZmqLink(ZmqContext& context, NodeId self);
   ~ZmqLink() override;
+
+  // What follows throws Failure (configuration) where the process has no descriptors left.
 
   // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others
   // connect to. Throws Failure.

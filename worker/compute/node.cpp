@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then waits
 // Beyond these, announcements have no effect: of announced pieces, and of pieces that are not done.
-constexpr std::uint64_t most_steps = 1 << 24;  // local ones of a piece
 constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration progress_every = milliseconds(200);
 const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
@@ -136,7 +135,8 @@ bool ComputeNode::possible(const Compute& compute) const {
 
 bool ComputeNode::possible(const LocalSteps& local, Purpose purpose) const {
   if (local.steps == 0) return !local_ || purpose == Purpose::evaluate;
-  return local_ && purpose == Purpose::train && local.passes > 0 && local.steps <= most_steps / local.passes;
+  return local_ && purpose == Purpose::train && local.passes > 0 &&
+         local.steps <= most_steps_in_round / local.passes;
 }
 
 void ComputeNode::announce(const Compute& compute) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -186,6 +187,18 @@ TEST_F(Strangers, EndpointsThatMakeNoSenseAreNamed) {
     ZmqLink other(*context, {Role::shard, 3});
     EXPECT_THROW(other.listen(nonsense), Failure) << nonsense;
   }
+}
+
+// libzmq gives 1,023 sockets unless it is asked for more, and a connection takes three.
+TEST_F(Strangers, AWorkerMayBeConnectedWithManyShards) {
+  constexpr std::uint64_t many = 400;
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (limit.rlim_max < 8 * many) GTEST_SKIP() << "too few descriptors are allowed";
+  ZmqLink worker(*context, honest);
+  for (std::uint64_t i = 1; i <= many; ++i) worker.connect({Role::shard, i}, endpoint);
 }
 
 TEST_F(Strangers, RoutingIdsNameTheirNode) {

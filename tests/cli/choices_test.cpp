@@ -116,8 +116,7 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
 TEST(Choices, OptionsKeepTheirText) {
   const std::string text =
       "[data]\na = \"007\"\nb = \"1e3\"\nc = 1e300\nd = -0.0\ne = true\nf = \"nan\"\n"
-      "g = \"\\u0007\\\\\"\nh = 100000.0\n" +
-      one_worker;
+      "g = \"\\u0007\\\\\"\nh = 100000.0\n[[worker]]\n";
   Choice<DataSets(const Options&)> row("fashion-mnist", [](const Options&) { return DataSets{}; });
   for (const char* option : {"a", "b", "c", "d", "e", "f", "g", "h"})
     row.options.push_back(text_option(option, "", ""));

@@ -63,7 +63,7 @@ TEST_F(ProcessRoles, TalkByNameAndByIPv6) {
   for (const std::string host : {"localhost", "[::1]"}) {
     SCOPED_TRACE(host);
     const auto decides =
-        start({"scheduler", job_, "--listen", host + ":*", "--run-dir", path("run")}, "scheduler");
+        start({"scheduler", job_, "--listen", host + ":*", "--run-dir", path("run")}, "scheduler-" + host);
     ASSERT_TRUE(
         eventually([&] { return decides->says("workers at tcp://") || decides->says("cannot listen"); }));
     const std::string said = decides->output();

@@ -1,3 +1,4 @@
+#include <exception>
 #include <memory>
 
 #include "cli/endpoint.h"
@@ -67,12 +68,18 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   say("looking for the scheduler at " + scheduler);
   Narrator narrator(link, command.name, command.device, say);
   link.connect(scheduler_node, scheduler);
-  within_memory("a worker", job, [&] {
-    host(worker, self, narrator, [&](const Envelope& envelope) {
-      if (compute) compute->give(envelope);
+  try {
+    within_memory("a worker", job, [&] {
+      host(worker, self, narrator, [&](const Envelope& envelope) {
+        if (compute) compute->give(envelope);
+      });
     });
-  });
-  if (compute && compute->failure()) throw Failure(*compute->failure());
+    if (compute && compute->failure()) throw Failure(*compute->failure());
+  } catch (const std::exception& trouble) {
+    // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
+    link.send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
+    throw;
+  }
   narrator.over(worker.ending());
   return verdict("worker", worker.ending(), command.scheduler);
 }

@@ -131,6 +131,14 @@ class ProcessCut : public ProcessStall {
     const std::string scheduler = "10.77." + std::to_string(host) + ".1:7070";
     return on(host, name, {"worker", "--scheduler", scheduler, "--name", name});
   }
+  // Of a server that has joined.
+  static int port_of(const Process& scheduler, const std::string& name) {
+    const std::string before = "server '" + name + "' joined at tcp://10.77.2.2:";
+    eventually([&] { return scheduler.says(before); });
+    const std::string text = scheduler.output();
+    return std::atoi(text.c_str() + text.find(before) + before.size());
+  }
+
   const Namespaces hosts_;
 };
 
@@ -148,6 +156,35 @@ TEST_F(ProcessCut, AWorkerWhoseLineWasCutComesBack) {
   EXPECT_TRUE(bob->says("the scheduler is heard again"));
   decides->signal(SIGINT);
   for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessCut, AWorkerThatLosesSightOfOneShardIsDoneWithout) {
+  const auto decides = scheduler(), s0 = server("s0"), s1 = server("s1");
+  const auto ada = worker(2, "ada"), bob = worker(3, "bob");
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  ASSERT_TRUE(Namespaces::cut(3, port_of(*decides, "s1")));
+  const std::size_t before = rounds();
+  EXPECT_TRUE(eventually([&] { return rounds() > before + 50 && !takes_part("bob"); })) << decides->output();
+  EXPECT_THAT(decides->output(), AllOf(HasSubstr("'bob'"), HasSubstr("s1")));
+  ASSERT_TRUE(Namespaces::mend(3));
+  EXPECT_TRUE(eventually([&] { return takes_part("bob"); })) << "it is in again";
+  decides->signal(SIGINT);
+  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessCut, AWorkerThatNeverReachesOneShardKeepsNobodyWaiting) {
+  const auto decides = scheduler(), s0 = server("s0"), s1 = server("s1");
+  ASSERT_TRUE(Namespaces::cut(3, port_of(*decides, "s1")));
+  const auto bob = worker(3, "bob");
+  ASSERT_TRUE(eventually([&] { return decides->says("worker 'bob' joined"); }));
+  const auto ada = worker(2, "ada"), cleo = worker(2, "cleo");
+  EXPECT_TRUE(eventually([&] { return rounds() > 40 && takes_part("ada") && takes_part("cleo"); }))
+      << decides->output();
+  EXPECT_FALSE(takes_part("bob"));
+  decides->signal(SIGINT);
+  for (const auto* run : {&decides, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 75);
   EXPECT_GT(accuracy("run"), 0.9);
 }
 

@@ -1,8 +1,13 @@
 // Processes that are stopped, cut off or killed again and again: the others go on, it is said, and whoever
 // comes back is let in. Real processes, and network namespaces where a line is cut.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -95,6 +100,34 @@ TEST_F(ProcessStall, AWorkerThatIsKilledAgainAndAgainDoesNotEndTheJob) {
   EXPECT_TRUE(eventually([&] { return run.says("starting 'bob' again in "); })) << "its starts are used up";
   EXPECT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
   ends_well(run);
+}
+
+// Ctrl-S: the terminal takes no more letters until somebody types Ctrl-Q.
+TEST_F(ProcessStall, AStoppedTerminalStopsNothingElse) {
+  int keyboard = -1, screen = -1;
+  ASSERT_EQ(openpty(&keyboard, &screen, nullptr, nullptr, nullptr), 0);
+  std::vector<std::string> settings = impatient;
+  settings.emplace_back("train.seconds=6");
+  Process run(path("run.log"), train("run", settings), [&] {
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(screen, stream);
+  });
+  ASSERT_TRUE(eventually([&] { return rounds() > 10; }));
+  ASSERT_EQ(tcflow(screen, TCOOFF), 0);
+  EXPECT_TRUE(eventually([&] { return accuracy("run") > 0.9; })) << "it ends, and has its result";
+  EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"finished\""));
+  ASSERT_EQ(tcflow(screen, TCOON), 0);
+  std::string said;
+  ASSERT_EQ(fcntl(keyboard, F_SETFL, O_NONBLOCK), 0);
+  EXPECT_TRUE(eventually([&] {
+    std::array<char, 4096> some;
+    for (ssize_t size = 0; (size = read(keyboard, some.data(), some.size())) > 0;)
+      said.append(some.data(), size);
+    return run.living().empty();
+  }));
+  close(keyboard);
+  close(screen);
+  EXPECT_EQ(run.code(), 0);
+  EXPECT_THAT(said, HasSubstr("test accuracy")) << "what was kept back is shown";
 }
 
 TEST_F(ProcessStall, WhenNobodyIsLeftTheJobEndsAndAllSayTheSame) {

@@ -8,12 +8,10 @@
 #include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/toml_text.h"
+#include "cli/version_text.h"
 #include "core/error.h"
-#include "core/level.h"
 #include "core/near_match.h"
-#include "nn/cuda_devices.h"
 #include "sim/simulation.h"
-#include "wire/codec.h"
 #include "wire/sync_mode.h"
 #include "worker/compute/pace.h"
 
@@ -42,7 +40,6 @@ The roles by hand, in any order, on one machine or several:
 constexpr const char* exit_codes = R"(Exit codes:
   0 finished   1 training failed   2 wrong usage   69 a peer could not be reached   74 file or disk
   75 ended on request, resume later   76 another release or another job   78 wrong configuration)";
-
 CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
   const auto check = [is_good, expected](const std::string& text) {
     return is_good(text) ? std::string() : steelyard::quoted(text) + ": give " + expected;
@@ -333,15 +330,6 @@ ProgramText program_text(const CLI::App& app, const Extensions& extensions) {
 }
 
 }  // namespace
-
-std::string version_text() {
-  std::string text = "steelyard " STEELYARD_VERSION ", protocol " + std::to_string(protocol_version) +
-                     ", kernels for " + name(cpu_level()) +
-                     (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
-  if (nn::built_with_cuda() && nn::cuda_devices().empty()) text += " none";
-  for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;
-  return text + "\n";
-}
 
 Command read_command_line(int argc, const char* const* argv, const Extensions& extensions) {
   CLI::App app(overview, "steelyard");

@@ -116,6 +116,4 @@ using Command = std::variant<TrainCommand, SchedulerCommand, ServerCommand, Work
 // too.
 Command read_command_line(int argc, const char* const* argv, const Extensions& extensions = {});
 
-std::string version_text();
-
 }  // namespace steelyard

@@ -112,6 +112,14 @@ class Alongside {
   std::thread thread_;
 };
 
+void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint) {
+  bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
+           " parameters, results in " + run.path());
+  bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
+           std::to_string(file.job.workers) + " workers at " + endpoint);
+  if (const std::string note = memory_note(file); !note.empty()) bar.note(note);
+}
+
 }  // namespace
 
 int run_scheduler(const SchedulerCommand& command, const Extensions& extensions) {
@@ -141,11 +149,7 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   TerminalWriter terminal(STDERR_FILENO);
   std::ostream shown(command.quiet ? nullptr : &terminal);
   ProgressBar bar(shown, style(command.quiet));
-  bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
-           " parameters, results in " + run.path());
-  bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
-           std::to_string(file.job.workers) + " workers at " + endpoint);
-  if (const std::string note = memory_note(file); !note.empty()) bar.note(note);
+  introduce(bar, file, run, endpoint);
   Recorder recorder(file, run, bar);
   RecorderThread recording(recorder);
 

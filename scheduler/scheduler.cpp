@@ -10,9 +10,8 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t members_at_most = 65'536;
-constexpr Duration farewell = std::chrono::seconds(2);    // for everybody to hear Stop
-constexpr Duration reminding = std::chrono::seconds(30);  // between two sentences on what is waited for
-constexpr std::size_t longest_failure = 2000;             // letters of what a worker says of its own
+constexpr Duration farewell = std::chrono::seconds(2);  // for everybody to hear Stop
+constexpr std::size_t longest_failure = 2000;           // letters of what a worker says of its own
 
 }  // namespace
 
@@ -277,22 +276,6 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
     }
   }
   adopt_orphans(now, out);
-}
-
-// Until the training begins, what it waits for is said again and again.
-void Scheduler::remind(Time now, Outbox& out) {
-  if (phase_ != Phase::gathering) return;
-  if (reminded_ == Time{}) reminded_ = now;
-  if (now - reminded_ < reminding) return;
-  reminded_ = now;
-  const std::string servers =
-      std::to_string(members_.shards.size()) + " of " + std::to_string(job_.shards) + " shards are there";
-  const std::string workers = std::to_string(members_.working().size()) + " of " +
-                              std::to_string(job_.workers) + " workers are ready";
-  note(out, "still waiting: " + servers + "; " + workers);
-  for (const auto& [slot, worker] : members_.workers) {
-    if (worker.present && is_cut_off(now, worker)) note(out, what_is_missing(now, worker));
-  }
 }
 
 void Scheduler::handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& out) {

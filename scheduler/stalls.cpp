@@ -4,6 +4,27 @@
 #include "scheduler/scheduler.h"
 
 namespace steelyard {
+namespace {
+
+constexpr Duration reminding = std::chrono::seconds(30);  // between two sentences on what is waited for
+
+}  // namespace
+
+// Until the training begins, what it waits for is said again and again.
+void Scheduler::remind(Time now, Outbox& out) {
+  if (phase_ != Phase::gathering) return;
+  if (reminded_ == Time{}) reminded_ = now;
+  if (now - reminded_ < reminding) return;
+  reminded_ = now;
+  const std::string servers =
+      std::to_string(members_.shards.size()) + " of " + std::to_string(job_.shards) + " shards are there";
+  const std::string workers = std::to_string(members_.working().size()) + " of " +
+                              std::to_string(job_.workers) + " workers are ready";
+  note(out, "still waiting: " + servers + "; " + workers);
+  for (const auto& [slot, worker] : members_.workers) {
+    if (worker.present && is_cut_off(now, worker)) note(out, what_is_missing(now, worker));
+  }
+}
 
 // Since when it could do what it owes: the shards have the parameters for it. Nothing while it waits for them
 // with everybody else, or owes nothing.

@@ -21,16 +21,9 @@
 #include "wire/job.h"
 #include "wire/local_steps.h"
 #include "wire/node.h"
+#include "wire/records.h"
 
 namespace steelyard {
-
-using Round = std::uint64_t;
-using Version = std::uint64_t;
-using Term = std::uint64_t;  // one history of versions; only going back to a checkpoint raises it
-using PieceId =
-    std::uint64_t;  // an interval of a round's positions that somebody owes; never reused in a job
-
-enum class Purpose : std::uint8_t { train, evaluate };
 
 // ---- joining
 
@@ -211,12 +204,6 @@ struct Commit {
   double scale = 1;
 };
 
-// How late pushes came: [i] counts those before which their slice had made i steps since the
-// parameters that they were computed from; the last place counts all that came later still. Empty
-// where every push is in time.
-using Staleness = std::vector<std::uint64_t>;
-inline constexpr std::size_t staleness_places = 65;
-
 // Shard -> scheduler: all my slices have this version.
 struct Closed {
   Term term = 0;
@@ -282,17 +269,6 @@ struct Unreachable {  // link -> machine: it cannot even try to connect to this 
 
 // ---- saving
 
-// What a checkpoint says beside the parameters: enough to go on as if nothing had happened.
-struct Progress {
-  Term term = 1;
-  Version version = 0;      // of the parameters; also rounds done
-  std::uint64_t epoch = 0;  // position in the data: epoch, and offset in its permutation
-  Position offset = 0;
-  double seconds = 0;  // training time so far
-  std::string policy_state;
-  std::vector<std::string> workers{};  // names by slot, as the policy's state has them; empty: nobody's
-};
-
 struct Save {  // scheduler -> keeper
   Progress progress;
 };
@@ -317,16 +293,6 @@ struct Saved {  // keeper -> scheduler and shards: it is safe, or why it is not
 };
 
 // ---- the end
-
-enum class Outcome : std::uint8_t {
-  running,
-  finished,
-  interrupted,
-  non_finite,
-  server_lost,
-  storage,
-  worker_failed
-};
 
 struct Stop {  // scheduler -> all
   Outcome outcome = Outcome::finished;
@@ -374,38 +340,6 @@ struct Advance {  // compute -> worker, now and then: a piece is being computed,
 };
 struct Computed {  // compute -> worker
   Report report;   // term is the worker's to fill in
-};
-
-// Scheduler -> recorder: what people see of a run.
-struct RoundRecord {
-  Round round = 0;
-  Purpose purpose = Purpose::train;
-  std::uint64_t epoch = 0;
-  Interval positions;
-  std::uint64_t passes = 1;  // epochs in which these positions were walked
-  double rate = 0;           // learning rate
-  // From its begin, or from when the round before it was done if that was later, to its last report: so
-  // rounds that overlap have lengths that add up to the time of the training.
-  double seconds = 0;
-  double loss = 0;  // mean
-  double accuracy = 0;
-  struct Part {
-    std::uint32_t slot = 0;
-    std::string name;
-    std::uint64_t share = 0;
-    double seconds = 0;
-  };
-  std::vector<Part> parts;
-  Staleness staleness{};  // of the run, as far as the shards have told
-};
-struct Note {  // something worth a line: who came, who was lost, what was saved
-  std::string text;
-};
-struct Ended {
-  Outcome outcome = Outcome::finished;
-  std::string text;
-  Progress progress;
-  Staleness staleness{};  // of the run
 };
 
 // ---- one variant per receiver

@@ -12,6 +12,7 @@
 #include "cli/launch/lines.h"
 #include "cli/launch/pipes.h"
 #include "cli/signals.h"
+#include "cli/version_text.h"
 #include "core/error.h"
 #include "wire/codec.h"
 

@@ -45,6 +45,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"cli/signals.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"cli/toml_section.cpp", "tests/cli/scenario_file_test.cpp: keys, ranges and refusals"},
     {"cli/train.cpp", "tests/cli/process_train_test.cpp: whole processes"},
+    {"cli/version_text.cpp", "tests/cli/process_version_test.cpp: what --version says"},
     {"cli/worker_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"cli/main.cpp", "none: one line, calls run()"},
     {"nn/cpu/direct_convolution.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},

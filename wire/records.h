@@ -1,0 +1,43 @@
+// What the scheduler tells the recorder: what people see of a run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/terms.h"
+
+namespace steelyard {
+
+struct RoundRecord {
+  Round round = 0;
+  Purpose purpose = Purpose::train;
+  std::uint64_t epoch = 0;
+  Interval positions;
+  std::uint64_t passes = 1;  // epochs in which these positions were walked
+  double rate = 0;           // learning rate
+  // From its begin, or from when the round before it was done if that was later, to its last report: so
+  // rounds that overlap have lengths that add up to the time of the training.
+  double seconds = 0;
+  double loss = 0;  // mean
+  double accuracy = 0;
+  struct Part {
+    std::uint32_t slot = 0;
+    std::string name;
+    std::uint64_t share = 0;
+    double seconds = 0;
+  };
+  std::vector<Part> parts;
+  Staleness staleness{};  // of the run, as far as the shards have told
+};
+struct Note {  // something worth a line: who came, who was lost, what was saved
+  std::string text;
+};
+struct Ended {
+  Outcome outcome = Outcome::finished;
+  std::string text;
+  Progress progress;
+  Staleness staleness{};  // of the run
+};
+
+}  // namespace steelyard

@@ -1,0 +1,47 @@
+// What messages speak of: rounds, versions, pieces; how far a training is, and how it ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/interval.h"
+
+namespace steelyard {
+
+using Round = std::uint64_t;
+using Version = std::uint64_t;
+using Term = std::uint64_t;  // one history of versions; only going back to a checkpoint raises it
+using PieceId =
+    std::uint64_t;  // an interval of a round's positions that somebody owes; never reused in a job
+
+enum class Purpose : std::uint8_t { train, evaluate };
+
+// How late pushes came: [i] counts those before which their slice had made i steps since the
+// parameters that they were computed from; the last place counts all that came later still. Empty
+// where every push is in time.
+using Staleness = std::vector<std::uint64_t>;
+inline constexpr std::size_t staleness_places = 65;
+
+// What a checkpoint says beside the parameters: enough to go on as if nothing had happened.
+struct Progress {
+  Term term = 1;
+  Version version = 0;      // of the parameters; also rounds done
+  std::uint64_t epoch = 0;  // position in the data: epoch, and offset in its permutation
+  Position offset = 0;
+  double seconds = 0;  // training time so far
+  std::string policy_state;
+  std::vector<std::string> workers{};  // names by slot, as the policy's state has them; empty: nobody's
+};
+
+enum class Outcome : std::uint8_t {
+  running,
+  finished,
+  interrupted,
+  non_finite,
+  server_lost,
+  storage,
+  worker_failed
+};
+
+}  // namespace steelyard

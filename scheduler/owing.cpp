@@ -184,8 +184,8 @@ void Scheduler::adopt_orphans(Time now, Outbox& out) {
 
 // A shard misses these positions although every piece there was reported: ask the owner to push again, and if
 // that does not help, have them computed again. Not while pushes arrive there: on a slow line this one may be
-// behind them, and whatever is pushed once more makes it later still. A piece of which only a part is missing (a
-// faulty sender's doing) is cut at the edge of the gap, for a push counts as a whole or not at all.
+// behind them, and whatever is pushed once more makes it later still. A piece of which only a part is missing
+// (a faulty sender's doing) is cut at the edge of the gap, for a push counts as a whole or not at all.
 void Scheduler::mend(Time now, Work& work, const Interval& gap, const ShardMember& shard, Outbox& out) {
   const auto late = work.select([&](const Piece& piece) {
     const Duration patience = piece.asked_again ? 4 * push_patience() : push_patience();

@@ -4,18 +4,14 @@
 #include "scheduler/scheduler.h"
 
 namespace steelyard {
-namespace {
-
-constexpr Duration reminding = std::chrono::seconds(30);  // between two sentences on what is waited for
-
-}  // namespace
 
 // Until the training begins, what it waits for is said again and again.
 void Scheduler::remind(Time now, Outbox& out) {
   if (phase_ != Phase::gathering) return;
   if (reminded_ == Time{}) reminded_ = now;
-  if (now - reminded_ < reminding) return;
+  if (now - reminded_ < remind_after_) return;
   reminded_ = now;
+  remind_after_ *= 2;
   const std::string servers =
       std::to_string(members_.shards.size()) + " of " + std::to_string(job_.shards) + " shards are there";
   const std::string workers = std::to_string(members_.working().size()) + " of " +

@@ -56,7 +56,7 @@ void serve(const std::string& scheduler) {
   pin(0);
   ZmqContext context;
   ZmqLink link(context, shard_node);
-  Shard::Options options{shard_node, {}, {patience, from_seconds(0.5), patience}};
+  Shard::Options options{shard_node, {}, {patience, from_seconds(0.5)}};
   options.hello.endpoint = link.listen("tcp://127.0.0.1:*");
   link.connect(scheduler_node, scheduler);
   Shard shard(std::move(options));

@@ -40,9 +40,14 @@ if(NOT page MATCHES "\n.SS steelyard train\n")
   message(FATAL_ERROR "the man page tells nothing of train:\n${page}")
 endif()
 # As a shell would ask it: after `steelyard train --res` there are two ways to go on.
-run("completing" bash -c ". '${place}/prefix/share/bash-completion/completions/steelyard'
-  COMP_WORDS=(steelyard train --res) COMP_CWORD=2; _steelyard; echo \"\${COMPREPLY[*]}\"
-  COMP_WORDS=(steelyard simulate x.toml --policy st) COMP_CWORD=4; _steelyard; echo \"\${COMPREPLY[*]}\"")
+file(WRITE ${place}/complete.bash ". '${place}/prefix/share/bash-completion/completions/steelyard'
+  COMP_WORDS=(steelyard train --res) COMP_CWORD=2
+  _steelyard
+  echo \"\${COMPREPLY[*]}\"
+  COMP_WORDS=(steelyard simulate x.toml --policy st) COMP_CWORD=4
+  _steelyard
+  echo \"\${COMPREPLY[*]}\"\n")
+run("completing" bash ${place}/complete.bash)
 if(NOT output STREQUAL "--resume --resume-from\nsteelyard static\n")
   message(FATAL_ERROR "completion offers: ${output}")
 endif()

@@ -92,6 +92,7 @@ class ComputeNodeTest : public testing::Test {
         answer.report = computed->report;
         return answer;
       }
+      if (std::holds_alternative<Advance>(message)) continue;  // it took longer than a moment
       answer.finals.push_back(std::get<Final>(message));
     }
   }

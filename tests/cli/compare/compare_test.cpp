@@ -163,7 +163,7 @@ TEST_F(ProcessCompare, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_EQ(run({"compare", job_, "--policies", "equal", "--set", "policy.lb-bsp.predictor=tea-leaves",
                  "--run-dir", path("all")}),
             78);
-  EXPECT_THAT(said_, HasSubstr("unknown predictor 'tea-leaves'"));
+  EXPECT_THAT(said_, HasSubstr("option predictor = 'tea-leaves': give one of"));
   EXPECT_EQ(run({"compare", scenario, "--policies", "lbb/"}), 2);
   EXPECT_THAT(said_, HasSubstr("choose one of bsp"));
   EXPECT_EQ(run({"compare", scenario, "--target", "0.5"}), 2);

@@ -45,6 +45,33 @@ void never_fall(std::vector<MeasuredTime>& curve) {
   }
 }
 
+std::vector<double> slope_of(std::span<const double> coefficients) {
+  std::vector<double> slope;
+  for (std::size_t power = 1; power < coefficients.size(); ++power)
+    slope.push_back(coefficients[power] * static_cast<double>(power));
+  return slope;
+}
+
+// Where the polynomial is zero on the way from `begin` to `end`: between two places where its slope is, it is
+// at most once.
+std::vector<double> zeros(const std::vector<double>& coefficients, double begin, double end) {
+  if (coefficients.size() < 2) return {};
+  std::vector<double> borders = zeros(slope_of(coefficients), begin, end), found;
+  borders.push_back(end);
+  for (const double border : borders) {
+    const bool below = polynomial(coefficients, begin) < 0;
+    double low = begin, high = border;
+    begin = border;
+    if (below == polynomial(coefficients, border) < 0) continue;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double middle = (low + high) / 2;
+      ((polynomial(coefficients, middle) < 0) == below ? low : high) = middle;
+    }
+    found.push_back(high);
+  }
+  return found;
+}
+
 }  // namespace
 
 double polynomial(std::span<const double> coefficients, double x) {
@@ -55,7 +82,11 @@ double polynomial(std::span<const double> coefficients, double x) {
 
 double held_polynomial(std::span<const double> coefficients, double x) {
   balancing::Cubic cubic;
-  if (coefficients.size() > cubic.terms.size()) return polynomial(coefficients, x);
+  if (coefficients.size() > cubic.terms.size()) {
+    double highest = polynomial(coefficients, x);
+    for (const double turn : zeros(slope_of(coefficients), 0, x)) highest = std::max(highest, polynomial(coefficients, turn));
+    return highest;
+  }
   std::ranges::copy(coefficients, cubic.terms.begin());
   return cubic(x);
 }

@@ -10,9 +10,9 @@ namespace steelyard::sim {
 
 double polynomial(std::span<const double> coefficients, double x);  // low order first
 
-// The same where it does not fall, and at most cubic: beyond a peak it stays at that height until it is
-// higher again. A cubic through measured times bends down beyond the sizes that were tried, and no larger
-// batch takes less time. Of a higher order it is the polynomial.
+// The same where it does not fall: beyond a peak it stays at that height until it is higher again. A
+// polynomial through measured times may bend down beyond the sizes that were tried, and no larger batch takes
+// less time. x >= 0.
 double held_polynomial(std::span<const double> coefficients, double x);
 
 struct MeasuredTime {

@@ -24,8 +24,18 @@ TEST(BatchTime, WhereACubicFallsItIsHeld) {
   EXPECT_EQ(held_polynomial(dip, 5), 20);
   EXPECT_EQ(held_polynomial(std::vector{2.5}, 7), 2.5);
   EXPECT_EQ(held_polynomial(std::vector{1.0, 0.25}, 7), 2.75);
-  const std::vector<double> fourth{0, 1, 0, 0, -1};
-  EXPECT_EQ(held_polynomial(fourth, 3), polynomial(fourth, 3));
+}
+
+// The first of them is x (x - 1) (x - 2) (x - 3) (x - 4).
+TEST(BatchTime, OfWhateverOrderAPolynomialIsHeldWhereItFalls) {
+  for (const std::vector<double>& terms :
+       {std::vector<double>{0, 24, -50, 35, -10, 1}, {5, 0, 3, 0, -0.2}, {1, 1, 1, 1, 1, 1}, {0, 4, 0, 0, -1}}) {
+    double highest = 0;
+    for (double x = 0; x < 6; x += 0.001) {
+      highest = std::max(highest, polynomial(terms, x));
+      EXPECT_NEAR(held_polynomial(terms, x), std::max(highest, terms[0]), 1e-4) << x;
+    }
+  }
 }
 
 TEST(BatchTime, ACurveIsInOrderWithTheMedianOfEachBatch) {

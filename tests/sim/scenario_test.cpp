@@ -46,9 +46,13 @@ TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
   EXPECT_THAT(trouble([](Scenario& it) { it.rounds = 0; }), HasSubstr("rounds"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[1].time_ms = {5, -0.1}; }), HasSubstr("worker 'b'"));
   EXPECT_THAT(trouble([](Scenario& it) {
-                it.workers[0].time_ms = {5, 1, 0, 0, -1e-5};
+                it.workers[0].time_ms = {5, -1, 0, 0, 1e-5};
               }),
-              HasSubstr("decrease"));
+              HasSubstr("decreases from the first sample on"));
+  EXPECT_THAT(trouble([](Scenario& it) {
+                it.workers[0].time_ms = {-5, 0.01, 0, 0, -1e-9};
+              }),
+              HasSubstr("positive"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[0].time_ms = {0}; }), HasSubstr("positive"));
   EXPECT_THAT(trouble([](Scenario& it) {
                 for (const std::size_t worker : {0, 1}) {

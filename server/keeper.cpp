@@ -21,13 +21,6 @@ Snapshot without_values(const Snapshot& s) {
   return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source};
 }
 
-constexpr Time answered = Time::max();  // nothing is waited for
-
-// The first question that is not answered counts: those after it are the same one.
-void asked(Time now, Time& heard) {
-  if (heard == answered) heard = now;
-}
-
 std::string in_seconds(Duration duration) {
   return std::to_string(std::chrono::floor<std::chrono::seconds>(duration).count()) + " s";
 }
@@ -47,7 +40,7 @@ void Keeper::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToKeeper>(&in.message);
   if (message == nullptr || finished_) return ignore();
   if (const auto contact = contacts_.find(in.from); contact != contacts_.end())
-    contact->second.heard = answered;
+    contact->second.asked.reset();
   std::visit([&](const auto& it) { handle(in.from, it, out); }, *message);
 }
 
@@ -60,7 +53,7 @@ void Keeper::wake(Time now, Outbox& out) {
   KeeperBeat beat;
   for (const ShardPlace& shard : shards_) {
     const Contact& contact = contacts_.at(shard.node);
-    const bool silent = awaited(shard) && contact.heard != answered && now - contact.heard > silence;
+    const bool silent = awaited(shard) && contact.asked && now - *contact.asked > silence;
     if (silent || !contact.trouble.empty()) beat.silent.push_back({shard.node, contact.trouble});
   }
   out.send<ToScheduler>(scheduler_node, std::move(beat));
@@ -87,11 +80,11 @@ void Keeper::handle(NodeId, const Roster& roster, Outbox& out) {
   adopt(roster, shards_, out);
   std::erase_if(contacts_, [&](const auto& it) { return place(it.first) == nullptr; });
   for (const ShardPlace& shard : shards_) {
-    Contact& contact = contacts_.try_emplace(shard.node, Contact{answered, {}, false, {}}).first->second;
+    Contact& contact = contacts_.try_emplace(shard.node, Contact{}).first->second;
     if (!initial_) continue;
-    if (now_ - contact.offered > silence) contact.heard = answered;
+    if (now_ - contact.offered > silence) contact.asked.reset();
     contact.offered = now_;
-    asked(now_, contact.heard);
+    if (!contact.asked) contact.asked = now_;
     out.send<ToShard>(shard.node, Offer{about_.progress.term});
   }
 }
@@ -142,7 +135,7 @@ void Keeper::begin(Outbox& out) {
   Gathering gathering;
   gathering.missing = slices_.size() * slots_;
   gathering.progress = now_;
-  for (auto& [node, contact] : contacts_) contact.heard = answered;
+  for (auto& [node, contact] : contacts_) contact.asked.reset();
   Snapshot about = about_;
   about.progress = asked_.begin()->second;
   try {
@@ -166,7 +159,7 @@ void Keeper::ask(Outbox& out) {
                              static_cast<std::uint32_t>(part % slots_)});
     }
     if (fetch.parts.empty()) continue;
-    asked(now_, contacts_.at(shard.node).heard);
+    if (Contact& contact = contacts_.at(shard.node); !contact.asked) contact.asked = now_;
     out.send<ToShard>(shard.node, std::move(fetch));
   }
 }
@@ -217,8 +210,7 @@ void Keeper::handle(NodeId, const Gone& gone, Outbox& out) {
 void Keeper::give_up_waiting(Outbox& out) {
   if (!gathering_) return;
   for (const ShardPlace& shard : shards_) {
-    const Time since = contacts_.at(shard.node).heard;
-    const Duration silent = since == answered ? Duration{} : now_ - since;
+    const Duration silent = now_ - contacts_.at(shard.node).asked.value_or(now_);
     if (!awaited(shard) || silent <= too_long) continue;
     return answer({version(), false,
                    "server '" + shard.name + "' at " + shard.endpoint +

@@ -39,10 +39,10 @@ class Keeper {
  private:
   // What is known of a shard.
   struct Contact {
-    Time heard;           // when it was asked what it has not answered; max: nothing
-    Time offered;         // when it was last offered the state to begin with
-    bool loaded = false;  // it has all of that
-    std::string trouble;  // why nobody can connect to it
+    std::optional<Time> asked;  // when it was first asked what it has not answered
+    Time offered;               // when it was last offered the state to begin with
+    bool loaded = false;        // it has all of that
+    std::string trouble;        // why nobody can connect to it
   };
   struct Gathering {
     std::unique_ptr<CheckpointSink> sink;

@@ -27,7 +27,11 @@ struct WorkerMember {
   Headway headway{};
   bool stalled = false;             // what it owed was given to others, for it does not get on
   bool cut_off_said = false;        // that some server does not answer it
-  std::optional<Time> contested{};  // when somebody else first came with its name
+  // Somebody else asks for its name: since when, and when last.
+  struct Contest {
+    Time since, last;
+  };
+  std::optional<Contest> contest{};
 
   [[nodiscard]] bool working() const { return ready && present && !stalled; }
 };

@@ -168,9 +168,10 @@ bool Scheduler::name_is_free(Time now, NodeId from, const Hello& hello, Outbox& 
   const auto bearer = members_.workers.find(members_.worker_slot(hello.name));
   if (bearer == members_.workers.end() || !bearer->second.present) return true;
   WorkerMember& former = bearer->second;
-  if (!former.contested) former.contested = now;
-  if (former.last_heard > *former.contested) {
-    former.contested.reset();
+  if (!former.contest || now - former.contest->last > patience()) former.contest = {now, now};
+  former.contest->last = now;
+  if (former.last_heard > former.contest->since) {
+    former.contest.reset();
     refuse(from, Refusal::name,
            "a worker named '" + hello.name + "' is at work in this job: give this one another --name", out);
   }
@@ -255,8 +256,7 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
 void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (beat.term != term_) return ignore();
-  // It was not there when the end was told.
-  if (phase_ == Phase::stopping && worker != nullptr) return out.send<ToWorker>(from, stop_);
+  if (phase_ == Phase::stopping) return out.send<ToWorker>(from, stop_);  // it was not there when it was told
   if (worker == nullptr) {
     ignore();
     return out.send<ToWorker>(

@@ -169,8 +169,7 @@ class Scheduler {
   Time now_;                 // as last told
   Time next_beat_;
   std::uint64_t roster_number_ = 0;  // grows with every server that joins
-  Duration remind_after_ = std::chrono::seconds(30);
-  Time reminded_;  // of what the training waits for before it begins
+  Reminder reminder_;                // of what the training waits for before it begins
 
   Time started_;    // of the first round
   Time last_done_;  // when a round was last done

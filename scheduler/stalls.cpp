@@ -8,10 +8,7 @@ namespace steelyard {
 // Until the training begins, what it waits for is said again and again.
 void Scheduler::remind(Time now, Outbox& out) {
   if (phase_ != Phase::gathering) return;
-  if (reminded_ == Time{}) reminded_ = now;
-  if (now - reminded_ < remind_after_) return;
-  reminded_ = now;
-  remind_after_ *= 2;
+  if (!reminder_.due(now, std::chrono::seconds(30))) return;
   const std::string servers =
       std::to_string(members_.shards.size()) + " of " + std::to_string(job_.shards) + " shards are there";
   const std::string workers = std::to_string(members_.working().size()) + " of " +
@@ -49,9 +46,7 @@ void Scheduler::watch_headway(Time now, Outbox& out) {
     worker.cut_off_said = cut_off;
   }
   if (phase_ != Phase::running || !shards_answer(now)) return;
-  const std::vector<std::uint32_t> working = members_.working();
-  if (working.size() < 2) return;  // nobody else could do it
-  for (const std::uint32_t slot : working) {
+  for (const std::uint32_t slot : members_.working()) {
     WorkerMember& worker = members_.workers.at(slot);
     const std::optional<Time> possible = could_begin(worker);
     if (!possible) continue;
@@ -61,7 +56,7 @@ void Scheduler::watch_headway(Time now, Outbox& out) {
 }
 
 void Scheduler::stall(Time now, WorkerMember& worker, Outbox& out) {
-  if (members_.working().size() < 2) return;
+  if (members_.working().size() < 2) return;  // nobody else could do it
   worker.stalled = true;
   note(out, what_is_missing(now, worker));
   for (Work& work : works_) {

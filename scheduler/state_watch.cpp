@@ -18,16 +18,6 @@ std::string remedy(const std::string& name) {
 
 }  // namespace
 
-bool StateWatch::Pace::due(Time now, Duration first) {
-  if (!since) {
-    since = now;
-    next = first;
-  }
-  if (now - *since < next) return false;
-  next *= 2;
-  return true;
-}
-
 void StateWatch::heard(Time now, const KeeperBeat& beat) {
   keeper_heard_ = now;
   beat_ = beat;
@@ -48,7 +38,7 @@ std::vector<std::string> StateWatch::loading(Time now, const Members& members) {
   if (all == 0 || !progress_.due(now, first_percentage)) return {};
   return {"sending the initial state to " + std::to_string(members.shards.size()) +
           (members.shards.size() == 1 ? " server: " : " servers: ") + std::to_string(100 * arrived / all) +
-          " % after " + minutes_or_seconds(now - *progress_.since)};
+          " % after " + minutes_or_seconds(progress_.lasted(now))};
 }
 
 std::vector<std::string> StateWatch::unreached(Time now, const Members& members) {
@@ -75,7 +65,7 @@ std::vector<std::string> StateWatch::storage(Time now, bool saving) {
     return {};
   }
   if (!storage_.due(now, Duration{})) return {};
-  storage_.next = std::max(storage_.next, now - *keeper_heard_);
+  storage_.not_before(now - *keeper_heard_);
   return {"the storage of the run directory has not answered for " +
           minutes_or_seconds(now - *keeper_heard_) + ": no checkpoint is written until it does"};
 }

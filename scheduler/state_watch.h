@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "scheduler/members.h"
+#include "scheduler/reminder.h"
 
 namespace steelyard {
 
@@ -33,12 +34,6 @@ class StateWatch {
   [[nodiscard]] std::optional<std::string> cannot_save(Time now) const;
 
  private:
-  // Says when it is time for a word: after `first`, and each time after twice as long.
-  struct Pace {
-    bool due(Time now, Duration first);
-    std::optional<Time> since;
-    Duration next{};
-  };
   struct Arrival {
     std::uint64_t parts = 0;
     Time moved;
@@ -46,9 +41,9 @@ class StateWatch {
 
   KeeperBeat beat_;
   std::optional<Time> keeper_heard_;
-  std::map<NodeId, Pace> unreached_;
+  std::map<NodeId, Reminder> unreached_;
   std::map<NodeId, Arrival> arrivals_;  // of shards that are not loaded
-  Pace progress_, storage_;
+  Reminder progress_, storage_;
 };
 
 }  // namespace steelyard

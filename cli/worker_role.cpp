@@ -74,12 +74,12 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
         if (compute) compute->give(envelope);
       });
     });
-    if (compute && compute->failure()) throw Failure(*compute->failure());
   } catch (const std::exception& trouble) {
     // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
     link.send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
     throw;
   }
+  if (compute && compute->failure()) throw Failure(*compute->failure());  // which the worker has told
   narrator.over(worker.ending());
   return verdict("worker", worker.ending(), command.scheduler);
 }

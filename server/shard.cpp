@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "nn/optimizer/schedule.h"
 #include "nn/optimizer/vector.h"
+#include "wire/pull_window.h"
 
 namespace steelyard {
 namespace {
@@ -162,16 +163,17 @@ void Shard::close_empty(const Open& open, Outbox& out) {
 
 void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
   if (pull.term != term_) return ignore();
-  WaitingPull& waiting = pulls_[from];
-  waiting.pull = pull;
-  waiting.slices.clear();
+  WaitingPull& waiting = pulls_[from] = {pull, {}};
   for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.push_back(first_ + i);
   if (loaded()) answer(from, waiting, out);
 }
 
-void Shard::give(NodeId worker, const Pull& pull, const SliceMemory& slice, Outbox& out) {
-  out.send<ToWorker>(
-      worker, Parameters{term_, slice.version(), number(slice), slice.current(), pull.ticket, slice.steps()});
+void Shard::handle(Time, NodeId from, const PullAck& ack, Outbox& out) {
+  const auto found = pulls_.find(from);
+  if (ack.term != term_ || found == pulls_.end() || ack.ticket != found->second.pull.ticket) return ignore();
+  WaitingPull& waiting = found->second;
+  waiting.arrived = std::clamp(ack.arrived, waiting.arrived, std::max(waiting.arrived, waiting.sent));
+  if (loaded()) answer(from, waiting, out);
 }
 
 bool Shard::has_what(const Pull& pull, const SliceMemory& slice) const {
@@ -186,27 +188,31 @@ void Shard::answer_waiting(const SliceMemory& slice, Outbox& out) {
   const std::uint32_t its = number(slice);
   for (auto& [worker, waiting] : pulls_) {
     const auto found = std::ranges::find(waiting.slices, its);
-    if (found == waiting.slices.end() || !has_what(waiting.pull, slice)) continue;
-    waiting.slices.erase(found);
-    give(worker, waiting.pull, slice, out);
+    if (found != waiting.slices.end() && answer(worker, waiting, slice, out)) waiting.slices.erase(found);
   }
 }
 
 void Shard::answer(NodeId worker, WaitingPull& waiting, Outbox& out) {
+  std::erase_if(waiting.slices,
+                [&](std::uint32_t wanted) { return answer(worker, waiting, *find(wanted), out); });
+}
+
+// False: it waits, for the slice to close or for what was sent before to arrive.
+bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const {
   const Pull& pull = waiting.pull;
-  std::erase_if(waiting.slices, [&](std::uint32_t wanted) {
-    const SliceMemory& slice = *find(wanted);
-    if (has_what(pull, slice)) {
-      give(worker, pull, slice, out);
-    } else if (mode_.at_once || slice.version() < pull.version) {
-      return false;  // it waits for the slice to close
-    } else if (slice.version() == pull.version + 1 && slice.previous()) {
-      out.send<ToWorker>(worker, Parameters{term_, pull.version, wanted, *slice.previous(), pull.ticket, 0});
-    } else {
+  Parameters answer{term_, slice.version(), number(slice), slice.current(), pull.ticket, slice.steps()};
+  if (!has_what(pull, slice)) {
+    if (mode_.at_once || slice.version() < pull.version) return false;
+    if (slice.version() > pull.version + 1 || !slice.previous()) {
       out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
+      return true;
     }
-    return true;
-  });
+    answer = {term_, pull.version, number(slice), *slice.previous(), pull.ticket, 0};
+  }
+  if (waiting.sent - waiting.arrived >= pull_window(job_)) return false;
+  ++waiting.sent;
+  out.send<ToWorker>(worker, std::move(answer));
+  return true;
 }
 
 bool Shard::sound(const Push& push) {

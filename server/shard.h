@@ -62,6 +62,7 @@ class Shard {
   struct WaitingPull {
     Pull pull;
     std::vector<std::uint32_t> slices;  // not answered yet
+    std::uint32_t sent = 0, arrived = 0;  // slices, since it was asked
   };
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
@@ -71,6 +72,7 @@ class Shard {
   void handle(Time now, NodeId from, const Ping& ping, Outbox& out);
   void handle(Time now, NodeId from, const Open& open, Outbox& out);
   void handle(Time now, NodeId from, const Pull& pull, Outbox& out);
+  void handle(Time now, NodeId from, const PullAck& ack, Outbox& out);
   void handle(Time now, NodeId from, const Push& push, Outbox& out);
   void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
   void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
@@ -92,7 +94,7 @@ class Shard {
   [[nodiscard]] bool has_what(const Pull& pull, const SliceMemory& slice) const;
   void answer_waiting(const SliceMemory& slice, Outbox& out);
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
-  void give(NodeId worker, const Pull& pull, const SliceMemory& slice, Outbox& out);
+  bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
   [[nodiscard]] bool sound(const Push& push);
   [[nodiscard]] bool refuse_non_finite(NodeId from, const Push& push, Outbox& out);
   [[nodiscard]] double rate(const Open& open) const;

@@ -16,6 +16,7 @@ struct Speakers {
   bool operator()(const WorkerBeat&) const { return it == Role::worker; }
   bool operator()(const Ping&) const { return it == Role::worker; }
   bool operator()(const Pull&) const { return it == Role::worker; }
+  bool operator()(const PullAck&) const { return it == Role::worker; }
   bool operator()(const Push&) const { return it == Role::worker; }
 
   bool operator()(const NonFinite&) const { return it == Role::shard; }

@@ -57,6 +57,7 @@ STEELYARD_FIELDS(Start, it.term, it.round, upto(it.purpose, Purpose::evaluate), 
                  it.positions, it.least, it.whole, it.local)
 STEELYARD_FIELDS(Contribution, it.round, it.positions)
 STEELYARD_FIELDS(Pull, it.term, it.version, it.ticket, it.own)
+STEELYARD_FIELDS(PullAck, it.term, it.ticket, it.arrived)
 STEELYARD_FIELDS(Parameters, it.term, it.version, it.slice, it.values, it.ticket, it.steps)
 STEELYARD_FIELDS(Gone, it.wanted, it.oldest)
 STEELYARD_FIELDS(Push, it.term, it.round, it.piece, it.positions, it.weight, it.slice, it.values, it.steps)

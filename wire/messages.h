@@ -140,6 +140,12 @@ struct Pull {
       0;  // comes back with the answer, so that it is not taken for one to an older question
   std::vector<Contribution> own{};
 };
+// Worker -> shard: so many slices have come in answer to this pull, and more may be sent (pull_window).
+struct PullAck {
+  Term term = 0;
+  std::uint64_t ticket = 0;
+  std::uint32_t arrived = 0;
+};
 struct Parameters {
   Term term = 0;
   Version version = 0;
@@ -302,7 +308,10 @@ struct Stop {  // scheduler -> all
 struct Leave {
   std::string failure;  // why it cannot go on, and would not a second time; empty: it was told to leave
 };
-struct Interrupt {};  // host -> machine: somebody wants this process to end in an orderly way
+// Host, compute -> machine: this process is to end in an orderly way.
+struct Interrupt {
+  std::string failure{};  // why it cannot go on; empty: somebody wants it to end
+};
 
 // ---- on one machine
 
@@ -346,8 +355,8 @@ struct Computed {  // compute -> worker
 
 using ToScheduler = std::variant<Hello, Ready, Report, NonFinite, Covered, Closed, WorkerBeat, ShardBeat,
                                  KeeperBeat, Saved, Leave, Lost, Alien, Interrupt>;
-using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, Push, Commit, Fetch, Saved,
-                             SchedulerBeat, Stop, Lost, Alien, Interrupt>;
+using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
+                             Saved, SchedulerBeat, Stop, Lost, Alien, Interrupt>;
 using ToWorker = std::variant<Welcome, Refuse, Roster, Pong, Start, Parameters, Gone, Again, SchedulerBeat,
                               Stop, Final, Advance, Computed, Lost, Alien, Unreachable, Interrupt>;
 using ToKeeper =

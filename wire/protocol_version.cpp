@@ -2,6 +2,6 @@
 
 namespace steelyard {
 
-const std::uint16_t protocol_version = 4;
+const std::uint16_t protocol_version = 5;
 
 }  // namespace steelyard

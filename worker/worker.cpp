@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "wire/pull_window.h"
 #include "wire/roster.h"
 
 namespace steelyard {
@@ -228,8 +229,18 @@ void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   for (const ShardPlace& shard : shards_) {
     if (from && shard.node != *from) continue;
     if (next_.whole(shard)) continue;
+    arrived_[shard.node] = 0;
     out.send<ToShard>(shard.node, message);
   }
+}
+
+// Twice in a window, so that the line is never idle; not when there is nothing more to come.
+void Worker::acknowledge(NodeId shard, Outbox& out) {
+  const std::uint32_t arrived = ++arrived_[shard];
+  if (arrived % (pull_window(job_) / 2) != 0) return;
+  const auto place = std::ranges::find(shards_, shard, &ShardPlace::node);
+  if (place == shards_.end() || next_.whole(*place)) return;
+  out.send<ToShard>(shard, PullAck{term_, next_.ticket, arrived});
 }
 
 void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox& out) {
@@ -240,7 +251,9 @@ void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox&
                     : parameters.version != next_.version) {
     return ignore();  // the answer to another question
   }
-  if (!next_.take(parameters, slices_)) return ignore();
+  const bool is_new = next_.take(parameters, slices_);
+  acknowledge(from, out);
+  if (!is_new) return ignore();
   ++progress_;
   patience_.came(now);
   if (next_.missing > 0) return;
@@ -385,8 +398,8 @@ void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
   ending_.refused(Refuse{Refusal::endpoint, it.why});
 }
 
-void Worker::handle(Time, NodeId, const Interrupt&, Outbox& out) {
-  if (lifeline_.joined()) out.send<ToScheduler>(scheduler_node, Leave{});
+void Worker::handle(Time, NodeId, const Interrupt& interrupt, Outbox& out) {
+  if (lifeline_.joined()) out.send<ToScheduler>(scheduler_node, Leave{interrupt.failure});
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   ending_.stopped({Outcome::interrupted, "told to leave"});
 }

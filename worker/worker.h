@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -93,6 +94,7 @@ class Worker {
   [[nodiscard]] std::vector<Interval> not_owed_again(const Piece& pushed) const;
   [[nodiscard]] bool serves(Version wanted) const;  // what is being pulled will do
   void pull(std::optional<NodeId> from, Outbox& out);
+  void acknowledge(NodeId shard, Outbox& out);
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
   void push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out);
@@ -117,6 +119,7 @@ class Worker {
 
   VersionBuffer current_, next_;  // next_.values is null while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
+  std::map<NodeId, std::uint32_t> arrived_;  // slices, since each shard was last asked
   PullPatience patience_;
   std::vector<Piece> pieces_;  // by id
   std::vector<Push> spare_;    // empty, with memory for the next piece's

@@ -146,6 +146,26 @@ TEST(Slack, NobodyWaitsForWhatIsHisToDoAgain) {
   misfortune("ssp:3", 57, "equal");
 }
 
+// More slices than a server has on their way to one worker: they come in windows, which break and are asked
+// for again like everything else.
+TEST_P(Modes, ManySlices) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = footprint_job(GetParam(), 72, 24, 1, 3, 2, 100);
+    World::Options options;
+    options.seed = seed;
+    World world(job, options);
+    world.populate(3, 2);
+    Random random(seed);
+    world.on_delivery = [&](const Envelope&) {
+      if (random.uniform() < 0.002)
+        world.break_connection(world.workers()[random.below(3)], world.shards()[random.below(2)]);
+      return true;
+    };
+    world.run();
+    expect_whole(world, job, "seed " + std::to_string(seed));
+  }
+}
+
 // False suspicion: nothing that a worker says to the scheduler arrives, and yet it works on.
 TEST_P(Modes, ASilentWorkerIsReplaced) {
   Job job = job_for(GetParam(), 96, 24, 1);

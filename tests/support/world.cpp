@@ -64,9 +64,9 @@ Job toy_job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs, st
 }
 
 Job footprint_job(const std::string& sync, std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs,
-                  std::uint32_t workers, std::uint32_t shards) {
+                  std::uint32_t workers, std::uint32_t shards, std::uint64_t slices) {
   const std::uint64_t rounds = epochs * ((samples + batch - 1) / batch);
-  Job job = toy_job(samples, batch, epochs, workers, shards, 4 * rounds, rounds);
+  Job job = toy_job(samples, batch, epochs, workers, shards, slices * rounds, rounds);
   job.sync = sync;
   job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   return job;

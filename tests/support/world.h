@@ -30,7 +30,7 @@ Job toy_job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs, st
 
 // The same for a mode that applies pushes at once: slices of a float for each round, plain SGD.
 Job footprint_job(const std::string& sync, std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs,
-                  std::uint32_t workers, std::uint32_t shards);
+                  std::uint32_t workers, std::uint32_t shards, std::uint64_t slices = 4);
 
 // The gradient of one position: small integers.
 float toy_gradient(Position position, std::uint64_t epoch, std::uint64_t element);

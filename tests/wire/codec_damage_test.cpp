@@ -114,7 +114,7 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
   }
   EXPECT_EQ(home, 3U + 3U + 7U + 3U) << "Lost, Alien, Interrupt; to workers also Final, Advance, Computed; "
                                         "to them and the keeper Unreachable";
-  EXPECT_EQ(unknown, 4U * 256U - 14U - 16U - 17U - 11U);
+  EXPECT_EQ(unknown, 4U * 256U - 14U - 17U - 17U - 11U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

@@ -384,8 +384,10 @@ TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
                  Compute{.purpose = Purpose::evaluate, .positions = {0, 40}, .parameters = parameters}))});
   const std::optional<Envelope> said = mail.receive(Time::max());
   ASSERT_TRUE(said);
-  EXPECT_TRUE(std::holds_alternative<Interrupt>(std::get<ToWorker>(said->message)));
+  const auto* interrupt = std::get_if<Interrupt>(&std::get<ToWorker>(said->message));
+  ASSERT_NE(interrupt, nullptr);
   ASSERT_TRUE(node.failure());
+  EXPECT_EQ(interrupt->failure, node.failure()->what());
   EXPECT_THAT(node.failure()->what(), HasSubstr("data set 'ours', test sample 33: it threw an exception"));
 }
 

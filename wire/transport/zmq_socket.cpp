@@ -12,7 +12,7 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   socket.set(zmq::sockopt::linger, bulk ? 0 : 1000);
   // A bulk message waiting to be sent is a reference to a blob that is kept anyway: there may be any number.
   socket.set(zmq::sockopt::sndhwm, bulk ? 0 : 4096);
-  socket.set(zmq::sockopt::rcvhwm, bulk ? 8 : 4096);
+  socket.set(zmq::sockopt::rcvhwm, bulk ? 2 : 4096);
   socket.set(zmq::sockopt::maxmsgsize, (bulk ? std::int64_t{4 << 20} : std::int64_t{largest_header}) + 4096);
   socket.set(zmq::sockopt::handshake_ivl, 3000);
   socket.set(zmq::sockopt::connect_timeout, 1000);

@@ -194,11 +194,11 @@ void ComputeNode::run() {
   }
 }
 
-// The worker leaves, and whoever hosts it asks for the failure.
+// The worker leaves with it, and whoever hosts it asks for the failure.
 void ComputeNode::give_up(const Failure& failure) {
   failure_ = failure;
   inbox_.close();
-  post(Interrupt{});
+  post(Interrupt{failure.what()});
 }
 
 // The network is made on the thread that runs it: oneDNN plans its primitives for the threads it sees.

@@ -62,7 +62,7 @@ std::vector<double> zeros(const std::vector<double>& coefficients, double begin,
     const bool below = polynomial(coefficients, begin) < 0;
     double low = begin, high = border;
     begin = border;
-    if (below == polynomial(coefficients, border) < 0) continue;
+    if (below == (polynomial(coefficients, border) < 0)) continue;
     for (int halving = 0; halving < 60; ++halving) {
       const double middle = (low + high) / 2;
       ((polynomial(coefficients, middle) < 0) == below ? low : high) = middle;

@@ -25,8 +25,8 @@ struct WorkerMember {
   Time last_heard;
   double cpu = -1, memory = -1;  // as last reported
   Headway headway{};
-  bool stalled = false;             // what it owed was given to others, for it does not get on
-  bool cut_off_said = false;        // that some server does not answer it
+  bool stalled = false;       // what it owed was given to others, for it does not get on
+  bool cut_off_said = false;  // that some server does not answer it
   // Somebody else asks for its name: since when, and when last.
   struct Contest {
     Time since, last;

@@ -39,8 +39,7 @@ void Keeper::step(Time now, const Envelope& in, Outbox& out) {
   now_ = now;
   const auto* message = std::get_if<ToKeeper>(&in.message);
   if (message == nullptr || finished_) return ignore();
-  if (const auto contact = contacts_.find(in.from); contact != contacts_.end())
-    contact->second.asked.reset();
+  if (const auto contact = contacts_.find(in.from); contact != contacts_.end()) contact->second.asked.reset();
   std::visit([&](const auto& it) { handle(in.from, it, out); }, *message);
 }
 

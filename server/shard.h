@@ -61,7 +61,7 @@ class Shard {
   };
   struct WaitingPull {
     Pull pull;
-    std::vector<std::uint32_t> slices;  // not answered yet
+    std::vector<std::uint32_t> slices;    // not answered yet
     std::uint32_t sent = 0, arrived = 0;  // slices, since it was asked
   };
 

@@ -84,7 +84,8 @@ double held_polynomial(std::span<const double> coefficients, double x) {
   balancing::Cubic cubic;
   if (coefficients.size() > cubic.terms.size()) {
     double highest = polynomial(coefficients, x);
-    for (const double turn : zeros(slope_of(coefficients), 0, x)) highest = std::max(highest, polynomial(coefficients, turn));
+    for (const double turn : zeros(slope_of(coefficients), 0, x))
+      highest = std::max(highest, polynomial(coefficients, turn));
     return highest;
   }
   std::ranges::copy(coefficients, cubic.terms.begin());

@@ -27,8 +27,7 @@ void check_curve(const Scenario& scenario, const Device& device) {
     const double ms = device.own_ms(static_cast<double>(batch));
     if (!std::isfinite(ms) || ms <= 0) {
       refuse(scenario, "worker '" + device.name + "': time_ms is " + std::to_string(ms) + " for a batch of " +
-                           std::to_string(batch) +
-                           "; times are positive, up to job.global_batch");
+                           std::to_string(batch) + "; times are positive, up to job.global_batch");
     }
   }
   // Held from there on it would take the same time for any batch, which nobody means.

@@ -20,10 +20,10 @@ namespace steelyard::sim {
 // One worker: how long it takes for a batch.
 struct Device {
   std::string name;
-  std::string kind = "cpu";     // or "gpu"
-  std::vector<double> time_ms;  // polynomial in the batch size, low order first; held where it falls
-  std::uint64_t max_batch = 0;  // positions that fit its memory in one piece; 0: no limit
-  double noise = 0;             // relative standard deviation of one compute time
+  std::string kind = "cpu";              // or "gpu"
+  std::vector<double> time_ms;           // polynomial in the batch size, low order first; held where it falls
+  std::uint64_t max_batch = 0;           // positions that fit its memory in one piece; 0: no limit
+  double noise = 0;                      // relative standard deviation of one compute time
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
   Recording recording{};                 // what a real run did in each round beside time_ms
   SpeedTrace trace{};                    // how fast it is at what time

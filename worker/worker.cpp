@@ -57,10 +57,6 @@ void Worker::beat(Outbox& out) {
   out.send<ToScheduler>(scheduler_node, std::move(beat));
 }
 
-std::optional<Version> Worker::version() const {
-  return current_.values ? std::optional(current_.version) : std::nullopt;
-}
-
 Worker::Piece* Worker::find(PieceId id) {
   const auto place = std::ranges::lower_bound(pieces_, id, {}, &Piece::id);
   return place != pieces_.end() && place->id() == id ? &*place : nullptr;
@@ -143,10 +139,6 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
                               piece.start.positions.overlaps(start.positions);
                      });
   if (again && next_.values) pull(std::nullopt, out);  // the pull under way waits for all that was pushed
-  announce(start, out);
-}
-
-void Worker::announce(const Start& start, Outbox& out) {
   out.send<ToCompute>(compute_node, compute_of(start, nullptr));
 }
 
@@ -362,8 +354,6 @@ void Worker::push_again(const Piece& piece, std::optional<NodeId> shard, Outbox&
 }
 
 // ---- at all times
-
-void Worker::handle(Time, NodeId, const SchedulerBeat&, Outbox&) {}
 
 void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
   ending_.stopped(stop);

@@ -50,7 +50,9 @@ class Worker {
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
   // For the checker: the version computed from.
-  [[nodiscard]] std::optional<Version> version() const;
+  [[nodiscard]] std::optional<Version> version() const {
+    return current_.values ? std::optional(current_.version) : std::nullopt;
+  }
   [[nodiscard]] const std::shared_ptr<FloatBuffer>& parameters() const { return current_.values; }
 
  private:
@@ -72,7 +74,7 @@ class Worker {
   void handle(Time now, NodeId from, const Parameters& parameters, Outbox& out);
   void handle(Time now, NodeId from, const Gone& gone, Outbox& out);
   void handle(Time now, NodeId from, const Again& again, Outbox& out);
-  void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
+  void handle(Time, NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
   void handle(Time now, NodeId from, const Final& final, Outbox& out);
   void handle(Time now, NodeId from, const Advance& advance, Outbox& out);
@@ -85,7 +87,6 @@ class Worker {
   void beat(Outbox& out);
   void ping(Outbox& out);  // whoever is to answer
   void answered(NodeId shard, Outbox& out);
-  void announce(const Start& start, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
   [[nodiscard]] std::optional<Version> next_exactly() const;
   [[nodiscard]] std::optional<Version> next_at_least() const;

@@ -28,8 +28,10 @@ TEST(BatchTime, WhereACubicFallsItIsHeld) {
 
 // The first of them is x (x - 1) (x - 2) (x - 3) (x - 4).
 TEST(BatchTime, OfWhateverOrderAPolynomialIsHeldWhereItFalls) {
-  for (const std::vector<double>& terms :
-       {std::vector<double>{0, 24, -50, 35, -10, 1}, {5, 0, 3, 0, -0.2}, {1, 1, 1, 1, 1, 1}, {0, 4, 0, 0, -1}}) {
+  for (const std::vector<double>& terms : {std::vector<double>{0, 24, -50, 35, -10, 1},
+                                           {5, 0, 3, 0, -0.2},
+                                           {1, 1, 1, 1, 1, 1},
+                                           {0, 4, 0, 0, -1}}) {
     double highest = 0;
     for (double x = 0; x < 6; x += 0.001) {
       highest = std::max(highest, polynomial(terms, x));

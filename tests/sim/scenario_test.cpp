@@ -46,7 +46,7 @@ TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
   EXPECT_THAT(trouble([](Scenario& it) { it.rounds = 0; }), HasSubstr("rounds"));
   EXPECT_THAT(trouble([](Scenario& it) { it.workers[1].time_ms = {5, -0.1}; }), HasSubstr("worker 'b'"));
   EXPECT_THAT(trouble([](Scenario& it) {
-                it.workers[0].time_ms = {5, -1, 0, 0, 1e-5};
+                it.workers[0].time_ms = {5, -1e-3, 0, 0, 1e-5};
               }),
               HasSubstr("decreases from the first sample on"));
   EXPECT_THAT(trouble([](Scenario& it) {

@@ -45,8 +45,8 @@ TEST(Codec, TheGeneratorReachesEveryMessage) {
     EXPECT_EQ(frames.header.at(4), static_cast<std::byte>(made.receiver));
     EXPECT_EQ(frames.header.at(5), static_cast<std::byte>(made.kind));
   }
-  EXPECT_EQ(kinds.size(), 11U + 13U + 10U + 8U)
-      << "11 to the scheduler, 13 to a shard, 10 to a worker, 8 to the keeper";
+  EXPECT_EQ(kinds.size(), 11U + 14U + 10U + 8U)
+      << "11 to the scheduler, 14 to a shard, 10 to a worker, 8 to the keeper";
 }
 
 // The generator and the codec share their list of fields, so a field that the list forgot shows only by name.

@@ -110,10 +110,10 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
   return notes;
 }
 
-Snapshot fresh_beginning(const Job& job, const SampleSource& source, const nn::Model& model) {
+Snapshot fresh_beginning(const Job& job, const SampleSource& source, const Workload& workload) {
   Snapshot snapshot;
   snapshot.parameters.resize(job.layout.size());
-  model.initialize(snapshot.parameters, job.seed);
+  workload.initialize(snapshot.parameters, job.seed);
   // Words of a former run on the same ports belong to another history.
   snapshot.progress.term = new_node(Role::scheduler).number >> 16;
   return completed(std::move(snapshot), job, source);

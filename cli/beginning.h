@@ -30,7 +30,7 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
                                          const SampleSource& source);
 
 // The snapshots are complete: with the job's layout, seed, fingerprint and source.
-Snapshot fresh_beginning(const Job& job, const SampleSource& source, const nn::Model& model);
+Snapshot fresh_beginning(const Job& job, const SampleSource& source, const Workload& workload);
 // Throws Failure (io) for a damaged checkpoint, and as check_resumable does.
 Snapshot resumed_beginning(const std::string& path, const Job& job, const SampleSource& source);
 

@@ -32,7 +32,11 @@ std::string complaint(const std::string& policy, const OptionTexts& options, con
 std::optional<OptionTrouble> model_trouble(const std::string& name,
                                            const std::map<std::string, double>& options,
                                            const Extensions& extensions) {
-  return trouble("model", name, nn::texts_of(options), extensions.models, nn::built_in_models());
+  if (const auto* row = find_choice(name, extensions.engines, {}))
+    return trouble_in("model '" + name + "'", row->options, nn::texts_of(options));
+  nn::ModelTable own = extensions.models;
+  for (const auto& row : extensions.engines) own.emplace_back(row.name, nullptr);
+  return trouble("model", name, nn::texts_of(options), own, nn::built_in_models());
 }
 
 std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options,

@@ -142,11 +142,11 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
   app.add_option("--slow", it.slow,
                  "compute so many times slower, to try out unequal machines: a number, or steps as in \"2, "
                  "6@10, again@20\"")
-      ->check(checked_by(Handicap::is_slow, Handicap::slow_expected()));
+      ->check(checked_by(Throttle::is_slow, Throttle::slow_expected()));
   app.add_option("--cpu", it.cpu,
                  "share of its processor that others leave to it, to try that out: the same, as in \"1, "
                  "0.4@10, 1@20\"")
-      ->check(checked_by(Handicap::is_cpu, Handicap::cpu_expected()));
+      ->check(checked_by(Throttle::is_cpu, Throttle::cpu_expected()));
   app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)")
       ->check(natural);
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler, at first and when it is silent")

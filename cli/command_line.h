@@ -51,7 +51,7 @@ struct WorkerCommand {
   std::string device = "cpu";
   std::string job_file;
   std::vector<std::string> data_options;  // key=value, replacing the job's
-  std::string slow = "1", cpu = "1";      // a Handicap
+  std::string slow = "1", cpu = "1";      // a Throttle
   std::uint64_t most = 0;
   double wait = 60;
   bool quiet = false;

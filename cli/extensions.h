@@ -5,11 +5,13 @@
 #include "balancing/policies.h"
 #include "nn/models.h"
 #include "worker/compute/data_sets.h"
+#include "worker/compute/workload.h"
 
 namespace steelyard {
 
 struct Extensions {
   nn::ModelTable models{};
+  EngineTable engines{};  // models that an engine of their own computes
   DataTable data_sets{};
   balancing::PolicyTable policies{};
   balancing::PredictorTable predictors{};  // for the policies that take one by name: lb-bsp

@@ -27,8 +27,8 @@ const std::string& a_mode() {
   return text;
 }
 JobLimits a_sync_mode() { return {0, 0, false, false, {}, is_sync, a_mode}; }
-JobLimits a_slowdown() { return {0, 0, false, false, {}, Handicap::is_slow, Handicap::slow_expected}; }
-JobLimits a_cpu_share() { return {0, 0, false, false, {}, Handicap::is_cpu, Handicap::cpu_expected}; }
+JobLimits a_slowdown() { return {0, 0, false, false, {}, Throttle::is_slow, Throttle::slow_expected}; }
+JobLimits a_cpu_share() { return {0, 0, false, false, {}, Throttle::is_cpu, Throttle::cpu_expected}; }
 
 // So that a row of the table says where its value lives and nothing else.
 #define FIELD(place) [](JobDraft& draft) -> JobField { return &draft.place; }

@@ -10,16 +10,11 @@
 
 namespace steelyard {
 
-struct Prepared {
-  nn::Model model;
-  DataSets data;
-};
-
 // Opens the data and builds the model that the job names.
-Prepared prepare(const Job& job, const Extensions& extensions);
+Workload workload_of(const Job& job, const Extensions& extensions);
 
 // Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
-void complete(Job& job, const Prepared& prepared, const Extensions& extensions = {});
+void complete(Job& job, const Workload& workload, const Extensions& extensions = {});
 
 // Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
 // large the model is.
@@ -27,8 +22,5 @@ void within_memory(const std::string& role, const Job& job, const std::function<
 
 // The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);
-
-// Throws Failure (protocol) unless this program's model and data are the job's.
-void require_same(const Job& job, const Prepared& prepared);
 
 }  // namespace steelyard

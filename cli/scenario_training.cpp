@@ -111,8 +111,8 @@ void read_training(TomlSection& section, const TomlSection& model, const TomlSec
   job.epochs = scenario.epochs;
   job.rounds = scenario.rounds;
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
-  Prepared prepared = prepare(job, extensions);
-  std::uint64_t samples = prepared.data.train->size();
+  Workload workload = workload_of(job, extensions);
+  std::uint64_t samples = workload.data.train->size();
   if (section.given("samples_per_epoch")) {
     const std::uint64_t wanted = scenario.samples_per_epoch;
     const auto demand = [&](bool holds, const std::string& what) {
@@ -125,11 +125,11 @@ void read_training(TomlSection& section, const TomlSection& model, const TomlSec
     demand(wanted >= job.global_batch, "give at least one round, global_batch = " +
                                            std::to_string(job.global_batch) + ", beside train = true");
     if (wanted < samples)
-      prepared.data.train = std::make_shared<FirstSamples>(prepared.data.train, samples = wanted);
+      workload.data.train = std::make_shared<FirstSamples>(workload.data.train, samples = wanted);
   }
-  set_samples(job, samples, prepared.data.test->size());
+  set_samples(job, samples, workload.data.test->size());
 
-  auto training = std::make_shared<sim::RealTraining>(std::move(prepared.model), std::move(prepared.data));
+  auto training = std::make_shared<sim::RealTraining>(std::move(workload));
   training->model_name = job.model;
   training->data_name = job.data;
   training->optimizer = job.optimizer;

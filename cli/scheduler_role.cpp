@@ -47,9 +47,9 @@ std::string checkpoint_for(const SchedulerCommand& command, const RunDirectory& 
 }
 
 // What the shards begin with.
-Snapshot beginning(const std::string& checkpoint, const Job& job, const Prepared& prepared) {
-  const SampleSource source = sample_source(job, prepared.data);
-  if (checkpoint.empty()) return fresh_beginning(job, source, prepared.model);
+Snapshot beginning(const std::string& checkpoint, const Job& job, const Workload& workload) {
+  const SampleSource source = sample_source(job, workload.data);
+  if (checkpoint.empty()) return fresh_beginning(job, source, workload);
   for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
     std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
   }
@@ -128,8 +128,8 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   require_loopback(listen, command.insecure);
   if (!command.resume_from.empty()) require_checkpoint(command.resume_from);
   JobFile file = read_job_file(command.job_file, command.overrides, extensions);
-  const Prepared prepared = prepare(file.job, extensions);
-  complete(file.job, prepared, extensions);
+  const Workload workload = workload_of(file.job, extensions);
+  complete(file.job, workload, extensions);
   raise_descriptor_limit();
   require_descriptors("a scheduler of " + std::to_string(file.job.shards) + " shards", file.job.shards,
                       file.job.shards + file.job.workers);
@@ -141,7 +141,7 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   const RunLock lock = lock_on(run, command.run_directory_lock);
   Snapshot initial;
   within_memory("the scheduler", file.job,
-                [&] { initial = beginning(checkpoint_for(command, run), file.job, prepared); });
+                [&] { initial = beginning(checkpoint_for(command, run), file.job, workload); });
   write_text(run.job(), file.resolved);
   auto policy = policy_for(file.job, initial.progress, extensions);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));

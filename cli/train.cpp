@@ -146,9 +146,9 @@ int run_train(const TrainCommand& command, const Extensions& extensions) {
   Job job = file.job;
   SampleSource source;
   {
-    const Prepared prepared = prepare(job, extensions);
-    complete(job, prepared, extensions);
-    source = sample_source(job, prepared.data);
+    const Workload workload = workload_of(job, extensions);
+    complete(job, workload, extensions);
+    source = sample_source(job, workload.data);
   }
   for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);
   const auto check = [&](const std::string& checkpoint) {

@@ -36,7 +36,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   if (command.name.empty()) command.name = default_name("worker");
   check_name("--name", command.name);
   require_device(command.name, command.device);
-  const Handicap handicap = Handicap::parse(command.slow, command.cpu);
+  const Throttle throttle = Throttle::parse(command.slow, command.cpu);
   raise_descriptor_limit();
   block_signals();
   const std::string scheduler = complete_endpoint(command.scheduler);
@@ -54,9 +54,9 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   options.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    const Prepared prepared = prepare(localised(welcome.job, command.data_options), extensions);
-    require_same(welcome.job, prepared);
-    compute = std::make_unique<ComputeNode>(link, self, prepared.model, prepared.data, welcome.job, handicap);
+    compute = std::make_unique<ComputeNode>(posting_to(link, self),
+                                            workload_of(localised(job, command.data_options), extensions), job,
+                                            throttle);
   };
   Worker worker(std::move(options));
   const SignalWatch signals(
@@ -71,7 +71,8 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   try {
     within_memory("a worker", job, [&] {
       host(worker, self, narrator, [&](const Envelope& envelope) {
-        if (compute) compute->give(envelope);
+        const auto* message = std::get_if<ToCompute>(&envelope.message);
+        if (compute && message != nullptr) compute->give(*message);
       });
     });
   } catch (const std::exception& trouble) {

@@ -114,8 +114,8 @@ void HostsReader::read_worker(TomlSection& table, HostSpec& host) {
   table.text(
       "device", worker.spec.device, [](std::string_view it) { return it == "cpu" || it == "gpu"; },
       "\"cpu\" or \"gpu\"");
-  table.text_or_number("slow", worker.spec.slow, Handicap::is_slow, Handicap::slow_expected());
-  table.text_or_number("cpu", worker.spec.cpu, Handicap::is_cpu, Handicap::cpu_expected());
+  table.text_or_number("slow", worker.spec.slow, Throttle::is_slow, Throttle::slow_expected());
+  table.text_or_number("cpu", worker.spec.cpu, Throttle::is_cpu, Throttle::cpu_expected());
   table.whole("most", worker.spec.most, 0, most_samples);
   const char* data_example = "give options, as in { dir = \"/data/fashion\" }";
   for (const auto& [key, text] : table.below("data", data_example).options()) {

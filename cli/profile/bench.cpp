@@ -10,15 +10,15 @@ constexpr Duration patience = std::chrono::minutes(10);  // for one piece
 
 }  // namespace
 
-ProfileBench::ProfileBench(const Job& job, const Prepared& prepared, unsigned workers)
-    : train_samples_(prepared.data.train->size()) {
-  auto parameters = std::make_shared<FloatBuffer>(prepared.model.parameters());
-  prepared.model.initialize(parameters->span(), job.seed);
+ProfileBench::ProfileBench(const Job& job, const Workload& workload, unsigned workers)
+    : train_samples_(workload.data.train->size()) {
+  auto parameters = std::make_shared<FloatBuffer>(workload.layout.size());
+  workload.initialize(parameters->span(), job.seed);
   parameters_ = std::move(parameters);
   for (unsigned i = 0; i < workers; ++i) {
     const NodeId node{Role::worker, i + 1};
     std::unique_ptr<Link> mail = network_.join(node);
-    auto compute = std::make_unique<ComputeNode>(*mail, node, prepared.model, prepared.data, job);
+    auto compute = std::make_unique<ComputeNode>(posting_to(*mail, node), workload, job);
     workers_.push_back({node, std::move(mail), std::move(compute)});
   }
 }
@@ -35,7 +35,7 @@ std::vector<double> ProfileBench::measure(std::uint64_t samples, unsigned crew) 
     compute.piece = ++piece_;
     compute.positions = positions;
     compute.parameters = parameters_;
-    workers_[i].compute->give({workers_[i].node, compute_node, Message(ToCompute(compute))});
+    workers_[i].compute->give(compute);
   }
   std::vector<double> seconds;
   for (unsigned i = 0; i < crew; ++i) {

@@ -18,7 +18,7 @@ namespace steelyard {
 class ProfileBench {
  public:
   // `job` is complete. Throws Failure as a compute node does.
-  ProfileBench(const Job& job, const Prepared& prepared, unsigned workers);
+  ProfileBench(const Job& job, const Workload& workload, unsigned workers);
 
   // Lets the first `crew` workers compute a piece of so many samples, all at once, and waits for them. Their
   // seconds, in any order. `samples` is at most the training set.

@@ -117,9 +117,9 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   check_output("--output", command.output);
   Job job = job_of(command, extensions);
   job.global_batch = 1;  // any data set will do
-  const Prepared prepared = prepare(job, extensions);
-  complete(job, prepared, extensions);
-  const std::uint64_t most = std::min(command.most, prepared.data.train->size());
+  const Workload workload = workload_of(job, extensions);
+  complete(job, workload, extensions);
+  const std::uint64_t most = std::min(command.most, workload.data.train->size());
   const unsigned workers =
       command.workers > 0 ? command.workers : std::max(1u, std::thread::hardware_concurrency());
   const std::vector<std::uint64_t> sizes = profile_sizes(most);
@@ -133,7 +133,7 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
                   .alone = {},
                   .together = {}};
   {
-    ProfileBench bench(job, prepared, workers);
+    ProfileBench bench(job, workload, workers);
     ProgressLine progress(command.quiet, sizes.size() * command.repeats * (workers > 1 ? 2 : 1));
     progress.begin("one worker alone");
     profile.alone = measure_all(bench, sizes, 1, command.repeats, progress);

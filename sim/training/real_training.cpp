@@ -6,18 +6,18 @@
 namespace steelyard::sim {
 namespace {
 
-constexpr NodeId everybody{Role::worker, 1};      // the node computes for all workers, by turns
 constexpr std::size_t answers_at_most = 1 << 16;  // slices of a model, and the report
 
 // The compute node as a function: an order is given, and its answer waited for. Real time passes meanwhile,
 // virtual time does not.
-class ComputeNodeTrainer final : public Trainer, private Link {
+class ComputeNodeTrainer final : public Trainer {
  public:
-  ComputeNodeTrainer(const nn::Model& model, const DataSets& data, const Job& job)
-      : answers_(answers_at_most), node_(*this, everybody, model, data, job) {}
+  ComputeNodeTrainer(const Workload& workload, const Job& job)
+      : answers_(answers_at_most),
+        node_([this](ToWorker message) { answers_.push(std::move(message)); }, workload, job) {}
 
   Computation compute(const Compute& order) override {
-    node_.give({everybody, compute_node, Message(std::in_place_type<ToCompute>, order)});
+    node_.give(order);
     CHECK(node_.ignored() == 0, "the scheduler asks for positions that there are");
     Computation done;
     for (;;) {
@@ -34,13 +34,6 @@ class ComputeNodeTrainer final : public Trainer, private Link {
   }
 
  private:
-  // The node's mail, on its own thread.
-  void post(Envelope envelope) override { answers_.push(std::get<ToWorker>(std::move(envelope.message))); }
-  void connect(NodeId, const std::string&) override {}
-  void disconnect(NodeId) override {}
-  void send(Envelope) override {}
-  std::optional<Envelope> receive(Time) override { return {}; }
-
   BoundedQueue<ToWorker> answers_;
   ComputeNode node_;  // last: it posts to the queue
 };
@@ -50,9 +43,9 @@ class ComputeNodeTrainer final : public Trainer, private Link {
 void RealTraining::describe(Job& job) const {
   job.model = model_name;
   job.data = data_name;
-  job.layout = model.layout();
+  job.layout = workload.layout;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
-  job.test_samples = data.test->size();
+  job.test_samples = workload.data.test->size();
   job.optimizer = optimizer;
   job.schedule = schedule;
   job.clip_norm = clip_norm;
@@ -60,11 +53,11 @@ void RealTraining::describe(Job& job) const {
 }
 
 void RealTraining::initialize(std::span<float> parameters, std::uint64_t seed) const {
-  model.initialize(parameters, seed);
+  workload.initialize(parameters, seed);
 }
 
 std::unique_ptr<Trainer> RealTraining::trainer(const Job& job) const {
-  return std::make_unique<ComputeNodeTrainer>(model, data, job);
+  return std::make_unique<ComputeNodeTrainer>(workload, job);
 }
 
 }  // namespace steelyard::sim

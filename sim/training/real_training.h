@@ -11,15 +11,13 @@
 namespace steelyard::sim {
 
 struct RealTraining final : Training {
-  RealTraining(nn::Model its_model, DataSets its_data)
-      : model(std::move(its_model)), data(std::move(its_data)) {}
+  explicit RealTraining(Workload its_workload) : workload(std::move(its_workload)) {}
 
   void describe(Job& job) const override;
   void initialize(std::span<float> parameters, std::uint64_t seed) const override;
   [[nodiscard]] std::unique_ptr<Trainer> trainer(const Job& job) const override;
 
-  nn::Model model;
-  DataSets data;
+  Workload workload;
   std::string model_name = "model", data_name = "data";  // as people call them
   nn::Optimizer optimizer;
   nn::Schedule schedule;  // its length is that of the training

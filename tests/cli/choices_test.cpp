@@ -82,6 +82,7 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
   };
   const auto data = [](const Options&) { return DataSets{}; };
   const Extensions own{.models = {{"mine", model, "", {whole_option("width", 32, 1, 4096, "")}}},
+                       .engines = {{"computed", nullptr, "", {whole_option("depth", 2, 1, 8, "")}}},
                        .data_sets = {{"ours", data, "", {whole_option("samples", 9, 1, 100, "")}}}};
   const auto refusal_of = [&](const std::string& text, const std::vector<std::string>& overrides = {}) {
     try {
@@ -93,6 +94,10 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
   };
   const std::string good = "[model]\nname = \"mine\"\nwidth = 64\n[data]\nname = \"ours\"\nsamples = 50\n";
   EXPECT_EQ(refusal_of(good), "accepted");
+  EXPECT_EQ(refusal_of("[model]\nname = \"computed\"\ndepth = 3\n"), "accepted");
+  EXPECT_EQ(refusal_of("[model]\nname = \"computed\"\ndepth = 9\n"),
+            "j.toml:3:9: model 'computed', option depth = '9': give a whole number from 1 to 8");
+  EXPECT_THAT(refusal_of("[model]\nname = \"computer\"\n"), HasSubstr("'computed'"));
   EXPECT_EQ(refusal_of("[model]\nname = \"mine\"\nwidth = -3\n"),
             "j.toml:3:9: model 'mine', option width = '-3': give a whole number from 1 to 4096");
   EXPECT_EQ(

@@ -315,7 +315,7 @@ TEST(JobFile, GoldenSet) {
               StartsWith("--set train.rl=1: unknown key \"rl\" in [train]; did you mean \"lr\"?"));
   EXPECT_EQ(
       refusal(one_worker, {"worker.worker-0.slow=fast"}),
-      "--set worker.worker-0.slow=fast: slow = \"fast\" in [[worker]]: give " + Handicap::slow_expected());
+      "--set worker.worker-0.slow=fast: slow = \"fast\" in [[worker]]: give " + Throttle::slow_expected());
   EXPECT_EQ(refusal(one_worker, {"train.lr"}, ExitCode::usage),
             "--set train.lr: give it as section.key=value");
   EXPECT_EQ(refusal(one_worker, {"lr=1"}, ExitCode::usage),
@@ -378,9 +378,10 @@ TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
 TEST(JobFile, TheExamplesAreGood) {
   std::size_t count = 0;
   const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / "..";
-  // What examples/own_model.cpp declares; here nothing is made of it.
+  // What examples/own_model.cpp and own_engine.cpp declare; here nothing is made of it.
   const Extensions own{
       .models = {{"perceptron", nullptr, "", {whole_option("width", 32, 1, 4096, "units")}}},
+      .engines = {{"logistic", nullptr}},
       .data_sets = {{"rings", nullptr, "", {whole_option("samples", 50000, 10, 1'000'000, "samples")}}}};
   for (const auto& entry : std::filesystem::directory_iterator(root / "examples" / "jobs")) {
     const JobFile file = read_job_file(entry.path().string(), {}, own);

@@ -29,8 +29,7 @@ const std::vector<Part> house{
     {"wire", {"core", "nn/optimizer"}},  // a job says how it is optimised
     {"server", {"core", "wire", "nn/optimizer"}},
     {"scheduler", {"core", "wire", "balancing", "nn/optimizer/schedule.h"}},  // the rate, for the record
-    {"worker/compute",
-     {"core", "wire", "nn", "nn/optimizer", "wire/transport/link.h"}},  // answers through its worker's link
+    {"worker/compute", {"core", "wire", "nn", "nn/optimizer"}},
     {"worker", {"core", "wire"}},
     {"sim/training", {"core", "wire", "sim", "worker/compute"}},
     {"sim", {"core", "wire", "balancing", "scheduler", "server", "worker"}},

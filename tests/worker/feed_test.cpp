@@ -13,7 +13,7 @@ class FeedTest : public testing::Test {
  protected:
   const std::shared_ptr<WatchedData> train_ =
       std::make_shared<WatchedData>(std::make_shared<NumberedData>(1000));
-  Feed feed_{{train_, std::make_shared<NumberedData>(300)}, 7};
+  Feed feed_{{train_, std::make_shared<NumberedData>(300)}, 7, cpu_sizes};
 };
 
 // The positions of all that comes of a request.
@@ -117,7 +117,7 @@ TEST_F(FeedTest, ClosingEndsTheWait) {
 TEST(Feed, CanBeDestroyedWhileItWorks) {
   const DataSets data{std::make_shared<NumberedData>(1000), std::make_shared<NumberedData>(1)};
   for (int i = 0; i < 50; ++i) {
-    Feed feed(data, 1);
+    Feed feed(data, 1, cpu_sizes);
     const auto request = feed.request(Purpose::train, 0, {0, 1000});
     if (i % 2 == 0) {
       EXPECT_NE(feed.next(request), nullptr);
@@ -130,7 +130,7 @@ std::string failure_of(Purpose purpose, bool throws) {
   const auto spoilt = std::make_shared<SpoiltData>(40, 33, throws),
              good = std::make_shared<SpoiltData>(40, 99, false);
   Feed feed({purpose == Purpose::train ? spoilt : good, purpose == Purpose::train ? good : spoilt, "ours"},
-            7);
+            7, cpu_sizes);
   try {
     drained(feed, feed.request(purpose, 4, {0, 40}));
     return "no failure";
@@ -160,7 +160,7 @@ TEST(FeedFailure, WhatReadingThrowsComesWithItsPlace) {
 
 TEST(FeedFailure, WhoAsksAgainHearsItAgain) {
   const auto data = std::make_shared<SpoiltData>(40, 1, true);
-  Feed feed({data, data, "ours"}, 7);
+  Feed feed({data, data, "ours"}, 7, cpu_sizes);
   EXPECT_THROW(drained(feed, feed.request(Purpose::evaluate, 0, {0, 2})), Failure);
   EXPECT_THROW(drained(feed, feed.request(Purpose::evaluate, 0, {2, 4})), Failure);
 }

@@ -4,10 +4,14 @@
 #include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "worker/compute/data_set.h"
 
 namespace steelyard {
+
+// The sizes of micro-batches that the CPU engine likes.
+inline const std::vector<std::uint32_t> cpu_sizes{32, 16, 8, 4, 2, 1};
 
 // Sample i is (i, i + 1/2), with label i mod 3.
 class NumberedData : public DataSet {

@@ -15,21 +15,16 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr NodeId worker{Role::worker, 5};
 constexpr std::uint64_t train_samples = 500, test_samples = 130;
 
-// A link of which only the mailbox is used.
-class Mail : public Link {
+class Mail : public BoundedQueue<ToWorker> {
  public:
-  void connect(NodeId, const std::string&) override {}
-  void disconnect(NodeId) override {}
-  void send(Envelope) override {}
-  std::optional<Envelope> receive(Time deadline) override { return mail_.pop(deadline); }
-  void post(Envelope envelope) override { mail_.push(std::move(envelope)); }
-
- private:
-  BoundedQueue<Envelope> mail_{1 << 16};
+  Mail() : BoundedQueue(1 << 16) {}
 };
+
+ComputeNode::Post post_to(Mail& mail) {
+  return [&mail](ToWorker message) { mail.push(std::move(message)); };
+}
 
 // What came of one Compute.
 struct Answer {
@@ -61,11 +56,12 @@ class ComputeNodeTest : public testing::Test {
   }
 
   std::unique_ptr<ComputeNode> node(const std::string& slow = "1", const std::string& cpu = "1") {
-    return std::make_unique<ComputeNode>(mail_, worker, model_, data_, job_, Handicap::parse(slow, cpu));
+    return std::make_unique<ComputeNode>(post_to(mail_), cpu_workload(model_, data_), job_,
+                                         Throttle::parse(slow, cpu));
   }
 
   static void give(ComputeNode& node, ToCompute message) {
-    node.give({worker, compute_node, Message(std::move(message))});
+    node.give(message);
   }
   [[nodiscard]] Compute compute(Round round, PieceId piece, Interval positions,
                                 Purpose purpose = Purpose::train) const {
@@ -84,10 +80,7 @@ class ComputeNodeTest : public testing::Test {
   Answer answer() {
     Answer answer;
     while (true) {
-      const std::optional<Envelope> envelope = mail_.receive(Time::max());
-      EXPECT_EQ(envelope->from, compute_node);
-      EXPECT_EQ(envelope->to, worker);
-      const auto& message = std::get<ToWorker>(envelope->message);
+      const ToWorker message = mail_.pop().value();
       if (const auto* computed = std::get_if<Computed>(&message)) {
         answer.report = computed->report;
         return answer;
@@ -96,7 +89,7 @@ class ComputeNodeTest : public testing::Test {
       answer.finals.push_back(std::get<Final>(message));
     }
   }
-  bool silent() { return !mail_.receive(Time{}).has_value(); }
+  bool silent() { return !mail_.pop(Time{}).has_value(); }
 
   // The whole gradient, put together from its slices.
   [[nodiscard]] std::vector<float> gradient(const Answer& answer) const {
@@ -112,7 +105,7 @@ class ComputeNodeTest : public testing::Test {
   nn::Sums direct(Interval positions, Purpose purpose, std::vector<float>& gradient) {
     nn::Network network(model_);
     const SampleOrder order(data_, purpose, job_.seed, 2);
-    BatchBuffer buffer({8, 8, 1});
+    BatchBuffer buffer({8, 8, 1}, cpu_sizes);
     nn::Sums sums;
     gradient.assign(model_.parameters(), 0);
     for (; !positions.empty(); positions.begin += buffer.batch().count) {
@@ -300,8 +293,7 @@ TEST_F(ComputeNodeTest, IgnoresWhatItCannotDo) {
   give(*node, compute(1, 3, {400, train_samples + 1}));
   give(*node, compute(1, 4, {0, test_samples + 1}, Purpose::evaluate));
   give(*node, announcement(compute(1, 5, {0, train_samples + 1})));
-  node->give({worker, compute_node, Message(ToLink(Disconnect{worker}))});
-  EXPECT_EQ(node->ignored(), 6u);
+  EXPECT_EQ(node->ignored(), 5u);
   give(*node, compute(1, 6, {0, 5}));
   EXPECT_EQ(answer().report.piece, 6u);
 }
@@ -341,9 +333,8 @@ TEST_F(ComputeNodeTest, WhatOthersLeaveIsReported) {
 
 std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, const Job& job) {
   try {
-    const ComputeNode node(mail, worker, model, data, job);
+    const ComputeNode node(post_to(mail), cpu_workload(model, data), job);
   } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code(), ExitCode::configuration);
     return failure.what();
   }
   return "made without complaint";
@@ -353,13 +344,13 @@ TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
   Job job = job_;
   job.train_samples = 7;
   EXPECT_THAT(refusal(mail_, model_, data_, job),
-              HasSubstr("training set has 500 samples here and 7 in the job"));
+              HasSubstr("the training set of data set '' has 500 samples here and 7 in the job"));
   job = job_;
   job.test_samples = 7;
-  EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("test set has 130 samples"));
+  EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("the test set of data set '' has 130 samples"));
   job = job_;
   job.layout.tensors[0].shape[0] = 4;
-  EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("the job's layout is not that of model"));
+  EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("parameters in other places than the scheduler's"));
 
   const auto numbered = std::make_shared<NumberedData>(500);
   EXPECT_THAT(refusal(mail_, model_, {numbered, numbered}, job_),
@@ -376,19 +367,83 @@ TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
   job.layout = model.layout();
   job.layout.slice_size = 50;
   const auto data = std::make_shared<SpoiltData>(40, 33, true);
-  ComputeNode node(mail, worker, model, {data, data, "ours"}, job);
+  ComputeNode node(post_to(mail), cpu_workload(model, {data, data, "ours"}), job);
   auto parameters = std::make_shared<FloatBuffer>(model.parameters());
   model.initialize(parameters->span(), 1);
-  node.give({worker, compute_node,
-             Message(ToCompute(
-                 Compute{.purpose = Purpose::evaluate, .positions = {0, 40}, .parameters = parameters}))});
-  const std::optional<Envelope> said = mail.receive(Time::max());
+  node.give(Compute{.purpose = Purpose::evaluate, .positions = {0, 40}, .parameters = parameters});
+  const std::optional<ToWorker> said = mail.pop();
   ASSERT_TRUE(said);
-  const auto* interrupt = std::get_if<Interrupt>(&std::get<ToWorker>(said->message));
+  const auto* interrupt = std::get_if<Interrupt>(&*said);
   ASSERT_NE(interrupt, nullptr);
   ASSERT_TRUE(node.failure());
   EXPECT_EQ(interrupt->failure, node.failure()->what());
   EXPECT_THAT(node.failure()->what(), HasSubstr("data set 'ours', test sample 33: it threw an exception"));
+}
+
+// Sums what its samples are, and says nothing of ranges that are final; or says so too early.
+class PlainEngine final : public Engine {
+ public:
+  explicit PlainEngine(bool hasty) : hasty_(hasty) {}
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override {
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    nn::Sums sums;
+    while (const nn::MicroBatch* batch = samples.next()) {
+      if (hasty_) on_final(0, gradient.size());
+      for (std::uint32_t i = 0; i < batch->count; ++i) gradient[0] += batch->inputs[2 * i] + parameters[0];
+      sums.correct += batch->count;
+      sizes.push_back(batch->size);
+    }
+    return sums;
+  }
+  nn::Sums evaluate(std::span<const float>, Samples& samples) override {
+    (void)samples.next();  // and no more: sums over a part of the piece are worth nothing
+    return {};
+  }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {10, 3, 1}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  std::optional<double> take_share() override { return 0.5; }
+
+  std::vector<std::uint32_t> sizes;
+
+ private:
+  const bool hasty_;
+};
+
+TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
+  for (const bool hasty : {false, true}) {
+    Mail mail;
+    Job job;
+    append(job.layout, "w", {7});
+    job.layout.slice_size = 3;
+    Workload workload{.layout = job.layout, .data = {std::make_shared<NumberedData>(60), nullptr, "numbers"}};
+    workload.layout.slice_size = 0;
+    PlainEngine* engine = nullptr;
+    workload.make_engine = [&] {
+      auto made = std::make_unique<PlainEngine>(hasty);
+      engine = made.get();
+      return made;
+    };
+    ComputeNode node(post_to(mail), workload, job);
+    auto parameters = std::make_shared<FloatBuffer>(7);
+    parameters->span()[0] = 0.5F;
+    node.give(Compute{.round = 1, .piece = 2, .positions = {0, 60}, .parameters = parameters});
+    float sum = 0;
+    for (const std::uint32_t slice : {2U, 1U, 0U}) {
+      const Final final = std::get<Final>(mail.pop().value());
+      EXPECT_EQ(final.slice, slice);
+      if (slice == 0) sum = final.values.floats()[0];
+    }
+    EXPECT_EQ(sum, 59 * 60 / 2 + 60 * 0.5F) << "every sample once, and nothing posted before the end";
+    const Report report = std::get<Computed>(mail.pop().value()).report;
+    EXPECT_EQ(report.correct, 60U);
+    EXPECT_LE(report.cpu, 0.5) << "it knows its share better than the machine";
+    EXPECT_EQ(engine->sizes, (std::vector<std::uint32_t>(6, 10)));
+    node.give(Compute{.round = 2, .piece = 3, .positions = {0, 13}, .parameters = parameters});
+    for (int slice = 0; slice < 3; ++slice) EXPECT_TRUE(std::holds_alternative<Final>(mail.pop().value()));
+    EXPECT_EQ(std::get<Computed>(mail.pop().value()).report.piece, 3U);
+    EXPECT_EQ(engine->sizes.back(), 3U) << "the smallest that holds the rest";
+  }
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 // A link belongs to one thread; only post() may be called from others.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "wire/machine.h"
 
@@ -26,5 +28,12 @@ class Link {
   // Puts an envelope into this node's own mail: compute nodes answer so, and signals arrive so. Any thread.
   virtual void post(Envelope envelope) = 0;
 };
+
+// How the compute node of this worker answers: by its mail. The link outlives the function.
+inline std::function<void(ToWorker)> posting_to(Link& link, NodeId worker) {
+  return [&link, worker](ToWorker message) {
+    link.post({compute_node, worker, Message(std::move(message))});
+  };
+}
 
 }  // namespace steelyard

@@ -7,18 +7,6 @@
 #include "worker/compute/data_sets.h"
 
 namespace steelyard {
-namespace {
-
-// The smallest size of micro-batch that holds so many samples; the largest if none does.
-std::uint32_t size_for(std::uint64_t samples) {
-  std::uint32_t best = nn::largest_micro_batch;
-  for (const std::uint32_t size : nn::micro_batch_sizes) {
-    if (size >= samples) best = size;
-  }
-  return best;
-}
-
-}  // namespace
 
 SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch)
     : data_(purpose == Purpose::train ? data.train : data.test),
@@ -40,8 +28,21 @@ std::string SampleOrder::place(Position position) const {
               : "");
 }
 
-BatchBuffer::BatchBuffer(nn::Shape shape)
-    : sample_size_(shape.size()), inputs_(shape.size() * nn::largest_micro_batch) {}
+BatchBuffer::BatchBuffer(nn::Shape shape, std::vector<std::uint32_t> sizes)
+    : sample_size_(shape.size()),
+      sizes_(std::move(sizes)),
+      inputs_(shape.size() * sizes_.at(0)),
+      labels_(sizes_.at(0)),
+      positions_(sizes_.at(0)) {}
+
+// The smallest size of micro-batch that holds so many samples; the largest if none does.
+std::uint32_t BatchBuffer::size_for(std::uint64_t samples) const {
+  std::uint32_t best = sizes_.front();
+  for (const std::uint32_t size : sizes_) {
+    if (size >= samples) best = size;
+  }
+  return best;
+}
 
 const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
   // Whoever takes positions from outside checks them before; here it is too late to refuse.

@@ -4,13 +4,13 @@
 //              hash(seed, e): the same on every machine, and another one each epoch
 //  evaluation  position p is sample p of the test set
 //
-// n positions make micro-batches of 32 and one of the smallest size that holds the rest. What of it is not
-// needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are real.
+// n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it is
+// not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are real.
 //
 // Belongs to one thread at a time; used again and again without allocating.
 #pragma once
 
-#include <array>
+#include <vector>
 
 #include "core/buffer.h"
 #include "core/permutation.h"
@@ -47,17 +47,21 @@ class SampleOrder {
 
 class BatchBuffer {
  public:
-  explicit BatchBuffer(nn::Shape shape);
+  // `sizes`: of micro-batches, largest first.
+  BatchBuffer(nn::Shape shape, std::vector<std::uint32_t> sizes);
 
   // The first micro-batch of `positions`, which are not empty and lie inside the data set.
   const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
   [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
 
  private:
-  std::uint64_t sample_size_;
+  [[nodiscard]] std::uint32_t size_for(std::uint64_t samples) const;
+
+  const std::uint64_t sample_size_;
+  const std::vector<std::uint32_t> sizes_;
   FloatBuffer inputs_;
-  std::array<std::uint32_t, nn::largest_micro_batch> labels_{};
-  std::array<std::uint64_t, nn::largest_micro_batch> positions_{};
+  std::vector<std::uint32_t> labels_;
+  std::vector<std::uint64_t> positions_;
   nn::MicroBatch batch_;
 };
 

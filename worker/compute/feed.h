@@ -43,7 +43,8 @@ class Feed {
   static constexpr std::size_t ahead = 4;             // micro-batches, the one being computed included
   static constexpr std::size_t most_requests = 1024;  // not yet begun; request() then waits
 
-  Feed(DataSets data, std::uint64_t seed);
+  // `sizes`: of micro-batches, as Engine::micro_batch_sizes().
+  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;

@@ -7,7 +7,6 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "nn/cpu/onednn.h"
 #include "nn/optimizer/vector.h"
 #include "wire/sync_mode.h"
 
@@ -20,35 +19,13 @@ constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration progress_every = milliseconds(200);
 const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
-
-// Data sets of different sizes would give the same position different samples.
-void require_samples(const char* which, std::uint64_t here, std::uint64_t in_job) {
-  if (in_job == 0 || here == in_job) return;  // 0: the job does not say
-  refuse(std::string("the ") + which + " set has " + std::to_string(here) + " samples here and " +
-         std::to_string(in_job) + " in the job: use the same data on all machines");
+std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
+  if (throttle.full_speed()) return engine;
+  return std::make_unique<ThrottledEngine>(std::move(engine), std::move(throttle));
 }
 
-// A worker may have been started with other data, another version of the program or other models than the
-// rest of the job. It must not join: its gradients would be sums of something else.
-//
-// The layout, once it is known that everything fits together.
-Layout checked_layout(const nn::Model& model, const DataSets& data, const Job& job) {
-  model.check();
-  if (data.train->shape() != model.input() || data.train->classes() != model.classes()) {
-    refuse("the model takes samples of " + to_string(model.input()) + " in " +
-           std::to_string(model.classes()) + " classes, data set '" + job.data + "' has " +
-           to_string(data.train->shape()) + " in " + std::to_string(data.train->classes()) +
-           ": make the model for this data set");
-  }
-  require_samples("training", data.train->size(), job.train_samples);
-  require_samples("test", data.test->size(), job.test_samples);
-  const Layout own = model.layout();
-  if (job.layout.tensors != own.tensors || job.layout.size() != own.size()) {
-    refuse("the job's layout is not that of model '" + job.model +
-           "' as it is known here: use the same version"
-           " of the program, and the same models of your own, on all machines");
-  }
+const Layout& checked_layout(const Job& job, const Workload& workload) {
+  require_same(job, workload);
   return job.layout;
 }
 
@@ -67,21 +44,19 @@ void shorten(std::span<float> gradient, std::uint64_t positions, double longest)
 
 }  // namespace
 
-ComputeNode::ComputeNode(Link& mail, NodeId worker, const nn::Model& model, DataSets data, const Job& job,
-                         Handicap handicap)
-    : mail_(mail),
-      worker_(worker),
+ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle)
+    : post_(std::move(post)),
       model_name_(job.model),
-      model_(model),
-      slices_(slices(checked_layout(model, data, job))),
-      train_samples_(data.train->size()),
-      test_samples_(data.test->size()),
+      slices_(slices(checked_layout(job, workload))),
+      parameters_(job.layout.size()),
+      train_samples_(workload.data.train->size()),
+      test_samples_(workload.data.test ? workload.data.test->size() : 0),
       local_(parse_sync(job.sync).is_local()),
       clip_norm_(parse_sync(job.sync).at_once ? job.clip_norm : 0),
-      gradients_(model.parameters()),
+      engine_(throttled(workload.make_engine(), std::move(throttle))),
+      gradients_(parameters_),
       stepper_(job),
-      pace_(std::move(handicap)),
-      feed_(std::move(data), job.seed),
+      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes()),
       inbox_(most_tasks) {
   thread_ = std::thread([this] { run(); });
 }
@@ -95,13 +70,8 @@ ComputeNode::~ComputeNode() {
 
 // ---- the worker's thread
 
-void ComputeNode::give(const Envelope& envelope) {
-  const auto* message = std::get_if<ToCompute>(&envelope.message);
-  if (!message) {
-    ++ignored_;
-    return;
-  }
-  std::visit([this](const auto& said) { take(said); }, *message);
+void ComputeNode::give(const ToCompute& message) {
+  std::visit([this](const auto& said) { take(said); }, message);
 }
 
 void ComputeNode::take(const Compute& compute) {
@@ -111,7 +81,7 @@ void ComputeNode::take(const Compute& compute) {
   } else if (!compute.parameters) {
     announce(compute);
   } else {
-    CHECK(compute.parameters->size() == model_.parameters(), "the parameters have not the size of the model");
+    CHECK(compute.parameters->size() == parameters_, "the parameters have not the size of the model");
     inbox_.push({compute, request_for(compute)});
   }
 }
@@ -182,12 +152,13 @@ void ComputeNode::run() {
   } catch (const Failure& failure) {
     give_up(failure);
   } catch (const std::bad_alloc&) {
-    const std::uint64_t floats = model_.parameters();
-    give_up(Failure(ExitCode::failed,
-                    "model '" + model_name_ + "': there is not enough memory to compute it: it has " +
-                        std::to_string(floats) + " parameters, and a worker needs some five times their " +
-                        std::to_string(floats * sizeof(float) / 1'000'000 + 1) +
-                        " MB: make the model smaller"));
+    // Two versions of the parameters, two gradients on their way, and what the engine takes.
+    const std::uint64_t bytes = 4 * parameters_ * sizeof(float) + engine_->bytes();
+    give_up(Failure(ExitCode::failed, "model '" + model_name_ +
+                                          "': there is not enough memory to compute it: it has " +
+                                          std::to_string(parameters_) + " parameters, and a worker needs some " +
+                                          std::to_string(bytes / 1'000'000 + 1) +
+                                          " MB: make the model smaller"));
   } catch (const std::exception& trouble) {
     give_up(Failure(ExitCode::failed,
                     "model '" + model_name_ + "': computing it threw an exception: " + trouble.what()));
@@ -198,112 +169,110 @@ void ComputeNode::run() {
 void ComputeNode::give_up(const Failure& failure) {
   failure_ = failure;
   inbox_.close();
-  post(Interrupt{failure.what()});
+  post_(Interrupt{failure.what()});
 }
 
-// The network is made on the thread that runs it: oneDNN plans its primitives for the threads it sees.
 void ComputeNode::work_on_tasks() {
-  nn::onednn::use_this_thread_only();
-  nn::Network network(model_);
   while (const std::optional<Task> task = inbox_.pop()) {
     if (task->compute.local.steps > 0) {
-      compute_locally(network, *task);
+      compute_locally(*task);
     } else {
-      compute(network, *task);
+      compute(*task);
     }
   }
 }
 
-// Time begins with the first micro-batch in hand: reading the first samples is not computing, and while the
-// parameters were on their way it was done already.
-void ComputeNode::compute(nn::Network& network, const Task& task) {
+// The samples of one piece, or of one local step of it after the other, from the feed. Time begins with the first
+// micro-batch in hand: reading the first samples is not computing, and while the parameters were on their way it
+// was done already.
+class ComputeNode::PieceSamples final : public Samples {
+ public:
+  PieceSamples(ComputeNode& node, const Task& task) : node_(node), task_(task) {}
+
+  void allow(std::uint64_t samples) { left_ = samples; }  // next() ends after so many
+
+  const nn::MicroBatch* next() override {
+    if (start_) node_.tell_progress(task_.compute);
+    if (left_ == 0 || abandoned_) return nullptr;
+    const nn::MicroBatch* batch = node_.feed_.next(task_.request);
+    abandoned_ = batch == nullptr;
+    if (abandoned_) return nullptr;
+    if (!start_) node_.begin_to_measure();
+    if (!start_) start_ = steady_now();
+    left_ -= batch->count;
+    return batch;
+  }
+  [[nodiscard]] bool at_end() const override { return left_ == 0; }
+
+  // Nobody wants the piece any more; or the engine has not asked for all of it, and there are no sums over it.
+  [[nodiscard]] bool abandoned() const { return abandoned_ || left_ > 0; }
+  [[nodiscard]] double seconds_worked() const { return seconds(steady_now() - *start_); }
+
+ private:
+  ComputeNode& node_;
+  const Task& task_;
+  std::uint64_t left_ = 0;
+  std::optional<Time> start_;
+  bool abandoned_ = false;
+};
+
+// A slice is final once the gradient is final from its first float on.
+void ComputeNode::compute(const Task& task) {
   const Compute& compute = task.compute;
-  const bool training = compute.purpose == Purpose::train;
-  const Gradient gradient = training ? gradients_.take() : nullptr;
-  nn::Sums sums;
-  Time start;
-  std::uint64_t left = compute.positions.size();
-  while (left > 0) {
-    const nn::MicroBatch* batch = feed_.next(task.request);
-    if (!batch) return;
-    const bool first = left == compute.positions.size(), last = left == batch->count;
-    if (first) start = begin_to_measure();
-    sums += work(network, compute, *batch, first, last, gradient);
-    left -= batch->count;
-    tell_progress(compute);
+  const std::span<const float> parameters = compute.parameters->span();
+  PieceSamples samples(*this, task);
+  samples.allow(compute.positions.size());
+  if (compute.purpose == Purpose::evaluate) {
+    const nn::Sums sums = engine_->evaluate(parameters, samples);
+    if (!samples.abandoned()) answer(compute, samples.seconds_worked(), sums);
+    return;
   }
-  if (training && clip_norm_ > 0) {
-    shorten(gradient->span(), compute.positions.size(), clip_norm_);
-    post_finals(compute, gradient, slices_.size(), 0);
-  }
-  answer(compute, seconds(steady_now() - start), sums);
+  const Gradient gradient = gradients_.take();
+  std::size_t open = slices_.size();  // slices [0, open) may still change
+  const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t) {
+    if (clip_norm_ == 0 && !samples.abandoned()) open = post_finals(compute, gradient, open, begin);
+  };
+  const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
+  if (samples.abandoned()) return;
+  if (clip_norm_ > 0) shorten(gradient->span(), compute.positions.size(), clip_norm_);
+  post_finals(compute, gradient, open, 0);
+  answer(compute, samples.seconds_worked(), sums);
 }
 
-// Time as above; stepping is computing. Sums are those of one pass, on average.
-void ComputeNode::compute_locally(nn::Network& network, const Task& task) {
+// Stepping is computing. Sums are those of one pass, on average.
+void ComputeNode::compute_locally(const Task& task) {
   const Compute& compute = task.compute;
   const Gradient moved = gradients_.take(), gradient = gradients_.take();
   stepper_.begin(compute, moved->span());
+  PieceSamples samples(*this, task);
   nn::Sums sums;
-  std::optional<Time> start;
   for (std::uint64_t at = 0; at < compute.local.passes * compute.local.steps; ++at) {
     const std::uint64_t pass = at / compute.local.steps, step = at % compute.local.steps;
     const std::uint64_t size = part_of(compute.positions, step, compute.local.steps).size();
-    for (std::uint64_t left = size; left > 0;) {
-      const nn::MicroBatch* batch = feed_.next(task.request);
-      if (!batch) return;
-      if (!start) start = begin_to_measure();
-      pace_.begin();
-      sums += network.train(stepper_.parameters(), *batch, gradient->span(), left != size, nullptr);
-      left -= batch->count;
-      if (left == 0) stepper_.step(gradient->span(), size, pass, step);
-      pace_.rest();
-      tell_progress(compute);
-    }
+    if (size == 0) continue;
+    samples.allow(size);
+    sums += engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
+    if (samples.abandoned()) return;
+    stepper_.step(gradient->span(), size, pass, step);
   }
   post_finals(compute, moved, slices_.size(), 0);
   sums.loss /= static_cast<double>(compute.local.passes);
   sums.correct /= compute.local.passes;
-  answer(compute, seconds(steady_now() - *start), sums);
+  answer(compute, samples.seconds_worked(), sums);
 }
 
-Time ComputeNode::begin_to_measure() {
-  (void)pace_.take_cpu();  // of what was given up
-  return progress_told_ = steady_now();
+void ComputeNode::begin_to_measure() {
+  (void)engine_->take_share();  // of what was given up
+  progress_told_ = steady_now();
 }
 
-// One micro-batch. The first of a piece overwrites what the recycled gradient held, the last one makes slices
-// final: the network finishes layers from the end of the flat buffer to its beginning, so a slice is final
-// once the gradient is final from its first float on.
-nn::Sums ComputeNode::work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch,
-                           bool first, bool last, const Gradient& gradient) {
-  const std::span<const float> parameters = compute.parameters->span();
-  pace_.begin();
-  nn::Sums sums;
-  if (compute.purpose == Purpose::evaluate) {
-    sums = network.evaluate(parameters, batch);
-  } else {
-    std::size_t open = slices_.size();  // slices [0, open) may still change
-    const nn::FinalRange on_final = [&](std::uint64_t begin, std::uint64_t) {
-      if (open == 0 || slices_[open - 1].begin < begin) return;
-      pace_.rest();  // a slow processor would have come here later
-      open = post_finals(compute, gradient, open, begin);
-    };
-    const bool tell = last && clip_norm_ == 0;
-    sums = network.train(parameters, batch, gradient->span(), !first, tell ? &on_final : nullptr);
-    CHECK(!tell || open == 0, "a slice of the gradient never became final");
-  }
-  pace_.rest();
-  return sums;
-}
-
-// Of slices [0, open) those that lie behind `begin`, from the last; which are still open then.
+// Posts the slices of [0, open) that start at or after `begin`, last first. Returns how many remain.
 std::size_t ComputeNode::post_finals(const Compute& compute, const Gradient& values, std::size_t open,
                                      std::uint64_t begin) {
   for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
     const Slice& slice = slices_[open - 1];
     const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
-    post(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
+    post_(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
                Blob::of_floats(values, its)});
   }
   return open;
@@ -313,7 +282,7 @@ void ComputeNode::tell_progress(const Compute& compute) {
   const Time now = steady_now();
   if (now - progress_told_ < progress_every) return;
   progress_told_ = now;
-  post(Advance{compute.piece});
+  post_(Advance{compute.piece});
 }
 
 void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums& sums) {
@@ -323,9 +292,8 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
     measured_ = now;
   }
   double cpu = reading_.cpu;
-  // Of the share that others really leave, if that is known.
-  if (const auto left = pace_.take_cpu()) cpu = *left * (cpu < 0 ? 1 : cpu);
-  post(Computed{Report{.term = 0,
+  if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
+  post_(Computed{Report{.term = 0,
                        .round = compute.round,
                        .purpose = compute.purpose,
                        .piece = compute.piece,
@@ -336,7 +304,5 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
                        .cpu = cpu,
                        .memory = reading_.memory}});
 }
-
-void ComputeNode::post(ToWorker message) { mail_.post({compute_node, worker_, Message(std::move(message))}); }
 
 }  // namespace steelyard

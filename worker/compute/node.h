@@ -18,6 +18,9 @@
 // Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
 // each piece's mean gradient is clipped here, and then all Finals come at the end too.
 //
+// What computes is an engine (worker/compute/engine.h); here is what all engines share: the order of work, its
+// samples, the slices, local steps, clipping, times.
+//
 // What goes wrong while samples are read or gradients computed (a user's code may throw) ends the computing:
 // it is kept as failure(), and the worker is told to leave.
 //
@@ -26,6 +29,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,27 +39,27 @@
 
 #include "core/buffer_pool.h"
 #include "core/error.h"
-#include "nn/network.h"
-#include "wire/transport/link.h"
+#include "wire/messages.h"
 #include "worker/compute/feed.h"
 #include "worker/compute/local_steps.h"
 #include "worker/compute/meter.h"
-#include "worker/compute/pace.h"
+#include "worker/compute/throttle.h"
+#include "worker/compute/workload.h"
 
 namespace steelyard {
 
 class ComputeNode {
  public:
-  // Answers are posted to `mail`, which outlives the node, for `worker`. The computing is held back by
-  // `handicap` (worker/compute/pace.h). Throws Failure (configuration) if model, data and job do not
-  // fit together.
-  ComputeNode(Link& mail, NodeId worker, const nn::Model& model, DataSets data, const Job& job,
-              Handicap handicap = {});
+  // What it has to say; called on the computing thread.
+  using Post = std::function<void(ToWorker)>;
+
+  // Throws Failure as require_same() does, and as making the engine does.
+  ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {});
   ~ComputeNode();  // gives up what is not done
   ComputeNode(const ComputeNode&) = delete;
   ComputeNode& operator=(const ComputeNode&) = delete;
 
-  void give(const Envelope& envelope);  // a ToCompute; anything else is ignored
+  void give(const ToCompute& message);
 
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // the worker's thread
   // Why it computes no more; the worker's thread, once it was told to leave.
@@ -82,23 +86,20 @@ class ComputeNode {
   void run();
   void work_on_tasks();
   void give_up(const Failure& failure);
-  void compute(nn::Network& network, const Task& task);
-  void compute_locally(nn::Network& network, const Task& task);
-  nn::Sums work(nn::Network& network, const Compute& compute, const nn::MicroBatch& batch, bool first,
-                bool last, const Gradient& gradient);
+  void compute(const Task& task);
+  void compute_locally(const Task& task);
   std::size_t post_finals(const Compute& compute, const Gradient& values, std::size_t open,
                           std::uint64_t begin);
-  Time begin_to_measure();
+  class PieceSamples;
+  void begin_to_measure();
   void tell_progress(const Compute& compute);
   void answer(const Compute& compute, double seconds, const nn::Sums& sums);
-  void post(ToWorker message);
 
   // Constant after construction.
-  Link& mail_;
-  const NodeId worker_;
+  const Post post_;
   const std::string model_name_;
-  const nn::Model model_;
   const std::vector<Slice> slices_;
+  const std::uint64_t parameters_;
   const std::uint64_t train_samples_, test_samples_;
   const bool local_;        // the job has local steps
   const double clip_norm_;  // of a piece's mean gradient; 0: never
@@ -109,9 +110,9 @@ class ComputeNode {
   std::uint64_t ignored_ = 0;
 
   // The computing thread.
+  std::unique_ptr<Engine> engine_;  // made on the worker's
   BufferPool gradients_;
   LocalStepper stepper_;
-  Pace pace_;
   Meter meter_;
   Reading reading_;
   Time measured_{}, progress_told_{};

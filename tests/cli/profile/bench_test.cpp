@@ -18,16 +18,16 @@ class ProfileBenchTest : public testing::Test {
     job_.data = "synthetic";
     job_.data_options = {{"train", "100"}, {"test", "10"}, {"height", "4"}, {"width", "4"}};
     job_.global_batch = 1;
-    prepared_ = std::make_unique<Prepared>(prepare(job_, {}));
-    complete(job_, *prepared_);
+    workload_ = workload_of(job_, {});
+    complete(job_, workload_);
   }
 
   Job job_;
-  std::unique_ptr<Prepared> prepared_;
+  Workload workload_;
 };
 
 TEST_F(ProfileBenchTest, EveryWorkerOfTheCrewIsMeasured) {
-  ProfileBench bench(job_, *prepared_, 3);
+  ProfileBench bench(job_, workload_, 3);
   for (unsigned crew = 1; crew <= 3; ++crew) {
     EXPECT_THAT(bench.measure(33, crew), AllOf(SizeIs(crew), Each(Gt(0))));
   }
@@ -35,7 +35,7 @@ TEST_F(ProfileBenchTest, EveryWorkerOfTheCrewIsMeasured) {
 
 // Pieces go through the training set and begin anew, whatever their size.
 TEST_F(ProfileBenchTest, TheTrainingSetHasNoEnd) {
-  ProfileBench bench(job_, *prepared_, 1);
+  ProfileBench bench(job_, workload_, 1);
   for (const std::uint64_t size : {60, 60, 100, 1, 99, 7, 100}) {
     EXPECT_THAT(bench.measure(size, 1), SizeIs(1)) << size;
   }

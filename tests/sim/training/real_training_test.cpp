@@ -18,11 +18,15 @@
 namespace steelyard::sim {
 namespace {
 
+nn::Model softmax(const DataSets& data) {
+  return nn::make_model("softmax", {data.train->shape(), data.train->classes(), {}});
+}
+
 std::shared_ptr<RealTraining> softmax_training() {
   DataSets data = open_data(
       "synthetic", {{"train", "640"}, {"test", "200"}, {"height", "6"}, {"width", "6"}, {"noise", "0.4"}});
-  const nn::ModelOptions options{data.train->shape(), data.train->classes(), {}};
-  auto training = std::make_shared<RealTraining>(nn::make_model("softmax", options), std::move(data));
+  const nn::Model model = softmax(data);
+  auto training = std::make_shared<RealTraining>(cpu_workload(model, std::move(data)));
   training->optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   training->schedule.base = 0.1;
   return training;
@@ -56,12 +60,13 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 // The whole training again, without any machine: batches one after the other, and the update of plain SGD.
 std::vector<float> by_hand(const Scenario& scenario, const RealTraining& training) {
-  nn::Network network(training.model);
-  BatchBuffer buffer(training.data.train->shape());
-  std::vector<float> parameters(training.model.parameters()), gradient(parameters.size());
-  training.model.initialize(parameters, scenario.seed);
+  const DataSets& data = training.workload.data;
+  nn::Network network(softmax(data));
+  BatchBuffer buffer(data.train->shape(), {32, 16, 8, 4, 2, 1});
+  std::vector<float> parameters(training.workload.layout.size()), gradient(parameters.size());
+  training.workload.initialize(parameters, scenario.seed);
   for (std::uint64_t epoch = 0; epoch < scenario.epochs; ++epoch) {
-    const SampleOrder order(training.data, Purpose::train, scenario.seed, epoch);
+    const SampleOrder order(data, Purpose::train, scenario.seed, epoch);
     for (Position begin = 0; begin < scenario.samples_per_epoch; begin += scenario.global_batch) {
       const Position end = begin + scenario.global_batch;
       for (Position at = begin; at < end;) {

@@ -1,4 +1,4 @@
-// Staircase: a level that changes with time, as a person writes it.
+// StepFunction: a level that changes with time, as a person writes it.
 //
 //   "4"                     always
 //   "2, 6@10, 2@20"         2 at first, from second 10 on 6, from second 20 on 2 again
@@ -11,12 +11,12 @@
 
 namespace steelyard {
 
-class Staircase {
+class StepFunction {
  public:
-  explicit Staircase(double level) : steps_{{0, level}} {}
+  explicit StepFunction(double level) : steps_{{0, level}} {}
   // Nothing if it is not of the form above, if a level is not from `least` to `most`, or if times do not
   // rise.
-  static std::optional<Staircase> read(std::string_view text, double least, double most);
+  static std::optional<StepFunction> read(std::string_view text, double least, double most);
 
   [[nodiscard]] double at(double time_s) const;  // 0 or later
   [[nodiscard]] bool is_always(double level) const;

@@ -1,23 +1,23 @@
-#include "worker/compute/staircase.h"
+#include "worker/compute/step_function.h"
 
 #include <gtest/gtest.h>
 
 namespace steelyard {
 namespace {
 
-Staircase stairs(std::string_view text) {
-  const auto read = Staircase::read(text, 1, 1000);
+StepFunction stairs(std::string_view text) {
+  const auto read = StepFunction::read(text, 1, 1000);
   EXPECT_TRUE(read) << text;
-  return read.value_or(Staircase(-1));
+  return read.value_or(StepFunction(-1));
 }
 
-TEST(Staircase, MayBeOneLevelForEver) {
+TEST(StepFunction, MayBeOneLevelForEver) {
   for (const double time : {0.0, 1.0, 1e9}) EXPECT_EQ(stairs("2.5").at(time), 2.5);
-  EXPECT_EQ(Staircase(7).at(3), 7);
+  EXPECT_EQ(StepFunction(7).at(3), 7);
 }
 
-TEST(Staircase, ChangesAtItsTimes) {
-  const Staircase it = stairs("2, 6@1.5,2@ 3");
+TEST(StepFunction, ChangesAtItsTimes) {
+  const StepFunction it = stairs("2, 6@1.5,2@ 3");
   EXPECT_EQ(it.at(0), 2);
   EXPECT_EQ(it.at(1.49), 2);
   EXPECT_EQ(it.at(1.5), 6);
@@ -26,8 +26,8 @@ TEST(Staircase, ChangesAtItsTimes) {
   EXPECT_EQ(it.at(1e9), 2);
 }
 
-TEST(Staircase, BeginsAnew) {
-  const Staircase it = stairs("1, 6@1, again@4");
+TEST(StepFunction, BeginsAnew) {
+  const StepFunction it = stairs("1, 6@1, again@4");
   for (const double begin : {0.0, 4.0, 400.0}) {
     EXPECT_EQ(it.at(begin), 1);
     EXPECT_EQ(it.at(begin + 0.9), 1);
@@ -36,14 +36,14 @@ TEST(Staircase, BeginsAnew) {
   }
 }
 
-TEST(Staircase, KnowsWhetherItEverLeavesALevel) {
+TEST(StepFunction, KnowsWhetherItEverLeavesALevel) {
   EXPECT_TRUE(stairs("1").is_always(1));
   EXPECT_TRUE(stairs("1, 1@5").is_always(1));
   EXPECT_FALSE(stairs("1, 2@5").is_always(1));
   EXPECT_FALSE(stairs("1").is_always(2));
 }
 
-TEST(Staircase, RefusesWhatItCannotRead) {
+TEST(StepFunction, RefusesWhatItCannotRead) {
   for (const char* bad : {"",
                           " ",
                           ",",
@@ -81,10 +81,10 @@ TEST(Staircase, RefusesWhatItCannotRead) {
                           "2, 3@2, again@2",
                           "2, again@3, 4@5",
                           "2, again@3, again@5"}) {
-    EXPECT_FALSE(Staircase::read(bad, 1, 1000)) << bad;
+    EXPECT_FALSE(StepFunction::read(bad, 1, 1000)) << bad;
   }
   for (const char* good : {"1", "1000", " 2 ", "2,3@1", "2, again@3", "2 , 3 @ 4 , again @ 5"}) {
-    EXPECT_TRUE(Staircase::read(good, 1, 1000)) << good;
+    EXPECT_TRUE(StepFunction::read(good, 1, 1000)) << good;
   }
 }
 

@@ -24,7 +24,7 @@ std::string refusal(const std::string& keys) {
   return "accepted";
 }
 
-TEST(JobHandicap, IsANumberOrSteps) {
+TEST(JobThrottle, IsANumberOrSteps) {
   EXPECT_EQ(worker_of("").slow, "1");
   EXPECT_EQ(worker_of("").cpu, "1");
   EXPECT_EQ(worker_of("slow = 2.50").slow, "2.5");
@@ -33,7 +33,7 @@ TEST(JobHandicap, IsANumberOrSteps) {
   EXPECT_EQ(worker_of("", {"worker.worker-0.cpu=1, 0.3@5"}).cpu, "1, 0.3@5");
 }
 
-TEST(JobHandicap, ReadsBackAsItIs) {
+TEST(JobThrottle, ReadsBackAsItIs) {
   for (const char* keys :
        {"slow = 2", "slow = 1e2", "slow = \" 3 \"", "cpu = \"1, 0.4@10, again@20\"", "cpu = 0.25"}) {
     const JobFile file = parse_job("[[worker]]\n" + std::string(keys) + "\n", "j.toml");
@@ -44,15 +44,15 @@ TEST(JobHandicap, ReadsBackAsItIs) {
   }
 }
 
-TEST(JobHandicap, GoldenRefusals) {
-  EXPECT_EQ(refusal("slow = 0.5"), "j.toml:2:8: slow = 0.5 in [[worker]]: give " + Handicap::slow_expected());
-  EXPECT_EQ(refusal("cpu = 1.5"), "j.toml:2:7: cpu = 1.5 in [[worker]]: give " + Handicap::cpu_expected());
+TEST(JobThrottle, GoldenRefusals) {
+  EXPECT_EQ(refusal("slow = 0.5"), "j.toml:2:8: slow = 0.5 in [[worker]]: give " + Throttle::slow_expected());
+  EXPECT_EQ(refusal("cpu = 1.5"), "j.toml:2:7: cpu = 1.5 in [[worker]]: give " + Throttle::cpu_expected());
   EXPECT_EQ(refusal("slow = \"2, 6@10, 3@10\""),
-            "j.toml:2:8: slow = \"2, 6@10, 3@10\" in [[worker]]: give " + Handicap::slow_expected());
+            "j.toml:2:8: slow = \"2, 6@10, 3@10\" in [[worker]]: give " + Throttle::slow_expected());
   EXPECT_THAT(refusal("slow = true"), HasSubstr("slow = "));
   EXPECT_THAT(refusal("slow = [1, 2]"), HasSubstr("slow = a list"));
-  EXPECT_THAT(Handicap::slow_expected(), HasSubstr("a number from 1 to 1000, or several"));
-  EXPECT_THAT(Handicap::cpu_expected(), HasSubstr("a share from 0.01 to 1, or several"));
+  EXPECT_THAT(Throttle::slow_expected(), HasSubstr("a number from 1 to 1000, or several"));
+  EXPECT_THAT(Throttle::cpu_expected(), HasSubstr("a share from 0.01 to 1, or several"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "worker/compute/staircase.h"
+#include "worker/compute/step_function.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ std::string_view before(char sign, std::string_view text, std::string_view& rest
 
 }  // namespace
 
-std::optional<Staircase> Staircase::read(std::string_view text, double least, double most) {
+std::optional<StepFunction> StepFunction::read(std::string_view text, double least, double most) {
   std::string_view rest;
   const auto level_of = [&](std::string_view item) {
     const std::optional<double> level = number_in<double>(trimmed(item));
@@ -25,7 +25,7 @@ std::optional<Staircase> Staircase::read(std::string_view text, double least, do
   };
   const std::optional<double> first = level_of(before(',', text, rest));
   if (!first || trimmed(text).ends_with(',')) return std::nullopt;
-  Staircase stairs(*first);
+  StepFunction stairs(*first);
   while (!rest.empty()) {
     std::string_view time;
     const std::string_view what = before('@', before(',', rest, rest), time);
@@ -42,13 +42,13 @@ std::optional<Staircase> Staircase::read(std::string_view text, double least, do
   return stairs;
 }
 
-double Staircase::at(double time_s) const {
+double StepFunction::at(double time_s) const {
   if (period_s_ > 0) time_s = std::fmod(time_s, period_s_);
   const auto later = std::ranges::upper_bound(steps_, time_s, {}, &Step::from_s);
   return later == steps_.begin() ? steps_.front().level : std::prev(later)->level;
 }
 
-bool Staircase::is_always(double level) const {
+bool StepFunction::is_always(double level) const {
   return std::ranges::all_of(steps_, [&](const Step& step) { return step.level == level; });
 }
 

@@ -1,0 +1,75 @@
+// An engine of your own, trained by a whole cluster: logistic regression, written by hand.
+//
+// An engine gets parameters and a stream of samples, and gives sums: of the gradient and of the loss. Everything
+// else - who computes which samples, servers, balancing, faults, checkpoints - is the same for all engines.
+//
+//   own_engine train examples/jobs/own_engine.toml
+//
+// ends after a second or two with
+//
+//   finished
+//     test accuracy       98.10 %   (best 98.15 %, round 160)
+//     ...
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/run.h"
+
+namespace {
+
+using steelyard::nn::MicroBatch;
+using steelyard::nn::Sums;
+
+// Two classes. The parameters are a weight for each feature and, last, a bias.
+class LogisticRegression final : public steelyard::Engine {
+ public:
+  // With z = w x + b and p = 1 / (1 + exp(-z)): the loss is -log p or -log(1 - p), its gradient (p - label) x.
+  Sums train(std::span<const float> parameters, steelyard::Samples& samples, std::span<float> gradient,
+             const steelyard::FinalRange&) override {
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    return walk(parameters, samples, [&](const float* x, double error) {
+      for (std::size_t i = 0; i + 1 < gradient.size(); ++i) gradient[i] += static_cast<float>(error * x[i]);
+      gradient.back() += static_cast<float>(error);
+    });
+  }
+  Sums evaluate(std::span<const float> parameters, steelyard::Samples& samples) override {
+    return walk(parameters, samples, [](const float*, double) {});
+  }
+  std::vector<std::uint32_t> micro_batch_sizes() const override { return {64, 1}; }
+  std::uint64_t bytes() const override { return 0; }
+
+ private:
+  template <class Each>
+  static Sums walk(std::span<const float> parameters, steelyard::Samples& samples, Each each) {
+    const std::size_t features = parameters.size() - 1;
+    Sums sums;
+    while (const MicroBatch* batch = samples.next()) {
+      for (std::uint32_t s = 0; s < batch->count; ++s) {
+        const float* x = batch->inputs + s * features;
+        const double label = batch->labels[s];
+        double z = parameters.back();
+        for (std::size_t i = 0; i < features; ++i) z += static_cast<double>(parameters[i]) * x[i];
+        sums.loss += std::log1p(std::exp(label > 0 ? -z : z));
+        sums.correct += (z > 0) == (label > 0) ? 1 : 0;
+        each(x, 1 / (1 + std::exp(-z)) - label);
+      }
+    }
+    return sums;
+  }
+};
+
+steelyard::Workload logistic(const steelyard::DataSets& data, const steelyard::Options&) {
+  steelyard::Workload workload;
+  append(workload.layout, "weight", {data.train->shape().size()});
+  append(workload.layout, "bias", {1});
+  workload.initialize = [](std::span<float> w, std::uint64_t) { std::fill(w.begin(), w.end(), 0.0F); };
+  workload.make_engine = [] { return std::make_unique<LogisticRegression>(); };
+  return workload;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return steelyard::run(argc, argv, {.engines = {{"logistic", logistic, "logistic regression by hand"}}});
+}

@@ -1,0 +1,124 @@
+#include "worker/compute/throttle.h"
+
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr double slowest = 1000, least_share = 0.01;
+
+std::optional<StepFunction> read_slow(std::string_view text) { return StepFunction::read(text, 1, slowest); }
+std::optional<StepFunction> read_cpu(std::string_view text) { return StepFunction::read(text, least_share, 1); }
+
+std::string expected(const std::string& level, const std::string& example) {
+  return level +
+         ", or several with the second from which each holds, counted from its first computation, as in \"" +
+         example + "\"; with \"again@30\" as the last they repeat";
+}
+
+StepFunction demand(const char* what, const std::string& text, const std::optional<StepFunction>& read,
+                 const std::string& expected) {
+  if (read) return *read;
+  throw Failure(ExitCode::configuration, std::string(what) + " = \"" + text + "\": give " + expected);
+}
+
+}  // namespace
+
+Throttle Throttle::parse(const std::string& slow, const std::string& cpu) {
+  return {demand("slow", slow, read_slow(slow), slow_expected()),
+          demand("cpu", cpu, read_cpu(cpu), cpu_expected())};
+}
+
+bool Throttle::is_slow(std::string_view text) { return read_slow(text).has_value(); }
+
+bool Throttle::is_cpu(std::string_view text) { return read_cpu(text).has_value(); }
+
+const std::string& Throttle::slow_expected() {
+  static const std::string text = expected("a number from 1 to 1000", "2, 6@10, 2@20");
+  return text;
+}
+
+const std::string& Throttle::cpu_expected() {
+  static const std::string text = expected("a share from 0.01 to 1", "1, 0.4@10, 1@20");
+  return text;
+}
+
+void ThrottleClock::begin() {
+  if (throttle_.full_speed()) return;
+  part_ = steady_now();
+  if (first_) return;  // what was done between two micro-batches is work too
+  first_ = part_;
+  worked_ = thread_cpu_time();
+}
+
+void ThrottleClock::rest() {
+  if (throttle_.full_speed() || !first_) return;
+  const double now = seconds(steady_now() - *first_), cpu = throttle_.cpu.at(now);
+  // Only what this thread itself has used; a sleep uses next to nothing, so it does not feed on itself.
+  debt_ += from_seconds((throttle_.slow.at(now) / cpu - 1) * seconds(thread_cpu_time() - worked_));
+  if (debt_ > Duration{0}) {
+    const Time asleep = steady_now();
+    std::this_thread::sleep_for(debt_);
+    debt_ -= steady_now() - asleep;
+  }
+  worked_ = thread_cpu_time();
+  const Time end = steady_now();
+  const double took = seconds(end - std::exchange(part_, end));
+  left_ += cpu * took;
+  time_ += took;
+}
+
+std::optional<double> ThrottleClock::take_share() {
+  const double left = std::exchange(left_, 0), time = std::exchange(time_, 0);
+  if (throttle_.cpu.is_always(1)) return std::nullopt;
+  return time > 0 ? left / time : 1;
+}
+
+namespace {
+
+// Asking for the next micro-batch says that the one before is done.
+class ThrottledSamples final : public Samples {
+ public:
+  ThrottledSamples(Samples& samples, ThrottleClock& clock) : samples_(samples), clock_(clock) {}
+
+  const nn::MicroBatch* next() override {
+    if (working_) clock_.rest();
+    const nn::MicroBatch* batch = samples_.next();
+    working_ = batch != nullptr;
+    if (working_) clock_.begin();
+    return batch;
+  }
+  [[nodiscard]] bool at_end() const override { return samples_.at_end(); }
+
+ private:
+  Samples& samples_;
+  ThrottleClock& clock_;
+  bool working_ = false;
+};
+
+}  // namespace
+
+nn::Sums ThrottledEngine::train(std::span<const float> parameters, Samples& samples,
+                                std::span<float> gradient, const FinalRange& on_final) {
+  ThrottledSamples throttled(samples, clock_);
+  return engine_->train(parameters, throttled, gradient, [&](std::uint64_t begin, std::uint64_t end) {
+    clock_.rest();
+    on_final(begin, end);
+  });
+}
+
+nn::Sums ThrottledEngine::evaluate(std::span<const float> parameters, Samples& samples) {
+  ThrottledSamples throttled(samples, clock_);
+  return engine_->evaluate(parameters, throttled);
+}
+
+// Of the share that others really leave, if that is known.
+std::optional<double> ThrottledEngine::take_share() {
+  const std::optional<double> real = engine_->take_share(), pretended = clock_.take_share();
+  return real && pretended ? *real * *pretended : real ? real : pretended;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,37 @@
+// Workload: what a job trains - parameters, the engine that computes with them, and the data.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "core/layout.h"
+#include "core/options.h"
+#include "nn/model.h"
+#include "wire/job.h"
+#include "worker/compute/data_set.h"
+#include "worker/compute/engine.h"
+
+namespace steelyard {
+
+struct Workload {
+  Layout layout{};  // slice_size is the job's and stays 0
+  // Writes the first parameters: a pure function of the seed.
+  std::function<void(std::span<float> parameters, std::uint64_t seed)> initialize{};
+  std::function<std::unique_ptr<Engine>()> make_engine{};
+  DataSets data{};
+};
+
+// A row makes the workload of a model that has an engine of its own, for this data. Whatever it throws is told
+// with the model's name.
+using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
+
+// A model of nn on the CPU. Throws Failure (configuration) if it is not made for this data.
+Workload cpu_workload(const nn::Model& model, DataSets data);
+
+// Whether the workload, as it is known here, is what the job's other members train. A worker may have been
+// started with other data, another release or other models of its own; its gradients would be sums of something
+// else. Throws Failure (protocol) that says what differs.
+void require_same(const Job& job, const Workload& workload);
+
+}  // namespace steelyard

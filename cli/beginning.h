@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "nn/model.h"
 #include "server/checkpoint.h"
 #include "server/manifest.h"
 #include "wire/job.h"
 #include "worker/compute/data_set.h"
+#include "worker/compute/workload.h"
 
 namespace steelyard {
 

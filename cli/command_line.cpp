@@ -13,7 +13,7 @@
 #include "core/near_match.h"
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
-#include "worker/compute/pace.h"
+#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {

@@ -25,7 +25,7 @@ namespace steelyard {
 // How one worker is started.
 struct WorkerSpec {
   std::string name;                   // default: worker-0, worker-1, ...
-  std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/pace.h)
+  std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/throttle.h)
   std::string device = "cpu";         // or "gpu"
   std::uint64_t most = 0;             // positions that fit its memory in one piece; 0: no limit
 };

@@ -6,7 +6,7 @@
 #include "cli/toml_text.h"
 #include "wire/name.h"
 #include "wire/sync_mode.h"
-#include "worker/compute/pace.h"
+#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {

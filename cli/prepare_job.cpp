@@ -10,7 +10,8 @@ namespace steelyard {
 Workload workload_of(const Job& job, const Extensions& extensions) {
   DataSets data = open_data(job.data, job.data_options, extensions.data_sets);
   if (find_choice(job.model, extensions.engines, {}) != nullptr) {
-    Workload workload = make_choice("model", job.model, nn::texts_of(job.model_options), extensions.engines, {}, data);
+    Workload workload =
+        make_choice("model", job.model, nn::texts_of(job.model_options), extensions.engines, {}, data);
     workload.data = std::move(data);
     return workload;
   }

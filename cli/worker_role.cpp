@@ -54,9 +54,8 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   options.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    compute = std::make_unique<ComputeNode>(posting_to(link, self),
-                                            workload_of(localised(job, command.data_options), extensions), job,
-                                            throttle);
+    compute = std::make_unique<ComputeNode>(
+        posting_to(link, self), workload_of(localised(job, command.data_options), extensions), job, throttle);
   };
   Worker worker(std::move(options));
   const SignalWatch signals(

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/near_match.h"
 #include "wire/transport/address.h"
-#include "worker/compute/pace.h"
+#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 #include "wire/sync_mode.h"
-#include "worker/compute/pace.h"
+#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {

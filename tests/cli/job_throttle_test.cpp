@@ -3,7 +3,7 @@
 
 #include "cli/job_file.h"
 #include "core/error.h"
-#include "worker/compute/pace.h"
+#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {

@@ -77,13 +77,13 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
   Worker::Options options{node, {}, patience, {}};
   options.hello.name = "worker-" + std::to_string(index);
   options.prepare = [&](const Welcome& welcome) {
-    compute =
-        std::make_unique<ComputeNode>(posting_to(*link, node), cpu_workload(model, data), welcome.job,
-                                      Throttle::parse(slow, "1"));
+    compute = std::make_unique<ComputeNode>(posting_to(*link, node), cpu_workload(model, data), welcome.job,
+                                            Throttle::parse(slow, "1"));
   };
   Worker worker(options);
   link->connect(scheduler_node, scheduler);
-  host(worker, node, *link, [&](const Envelope& envelope) { compute->give(std::get<ToCompute>(envelope.message)); });
+  host(worker, node, *link,
+       [&](const Envelope& envelope) { compute->give(std::get<ToCompute>(envelope.message)); });
 }
 
 void run_shard(Net& net, const std::string& scheduler, std::uint32_t index) {

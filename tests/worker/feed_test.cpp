@@ -129,8 +129,8 @@ TEST(Feed, CanBeDestroyedWhileItWorks) {
 std::string failure_of(Purpose purpose, bool throws) {
   const auto spoilt = std::make_shared<SpoiltData>(40, 33, throws),
              good = std::make_shared<SpoiltData>(40, 99, false);
-  Feed feed({purpose == Purpose::train ? spoilt : good, purpose == Purpose::train ? good : spoilt, "ours"},
-            7, cpu_sizes);
+  Feed feed({purpose == Purpose::train ? spoilt : good, purpose == Purpose::train ? good : spoilt, "ours"}, 7,
+            cpu_sizes);
   try {
     drained(feed, feed.request(purpose, 4, {0, 40}));
     return "no failure";

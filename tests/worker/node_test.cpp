@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "nn/network.h"
 #include "tests/worker/made_data.h"
 #include "worker/compute/synthetic.h"
 
@@ -60,9 +61,7 @@ class ComputeNodeTest : public testing::Test {
                                          Throttle::parse(slow, cpu));
   }
 
-  static void give(ComputeNode& node, ToCompute message) {
-    node.give(message);
-  }
+  static void give(ComputeNode& node, ToCompute message) { node.give(message); }
   [[nodiscard]] Compute compute(Round round, PieceId piece, Interval positions,
                                 Purpose purpose = Purpose::train) const {
     return {.round = round,
@@ -350,7 +349,8 @@ TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
   EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("the test set of data set '' has 130 samples"));
   job = job_;
   job.layout.tensors[0].shape[0] = 4;
-  EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("parameters in other places than the scheduler's"));
+  EXPECT_THAT(refusal(mail_, model_, data_, job),
+              HasSubstr("parameters in other places than the scheduler's"));
 
   const auto numbered = std::make_shared<NumberedData>(500);
   EXPECT_THAT(refusal(mail_, model_, {numbered, numbered}, job_),

@@ -154,11 +154,10 @@ void ComputeNode::run() {
   } catch (const std::bad_alloc&) {
     // Two versions of the parameters, two gradients on their way, and what the engine takes.
     const std::uint64_t bytes = 4 * parameters_ * sizeof(float) + engine_->bytes();
-    give_up(Failure(ExitCode::failed, "model '" + model_name_ +
-                                          "': there is not enough memory to compute it: it has " +
-                                          std::to_string(parameters_) + " parameters, and a worker needs some " +
-                                          std::to_string(bytes / 1'000'000 + 1) +
-                                          " MB: make the model smaller"));
+    give_up(Failure(ExitCode::failed,
+                    "model '" + model_name_ + "': there is not enough memory to compute it: it has " +
+                        std::to_string(parameters_) + " parameters, and a worker needs some " +
+                        std::to_string(bytes / 1'000'000 + 1) + " MB: make the model smaller"));
   } catch (const std::exception& trouble) {
     give_up(Failure(ExitCode::failed,
                     "model '" + model_name_ + "': computing it threw an exception: " + trouble.what()));
@@ -251,7 +250,8 @@ void ComputeNode::compute_locally(const Task& task) {
     const std::uint64_t size = part_of(compute.positions, step, compute.local.steps).size();
     if (size == 0) continue;
     samples.allow(size);
-    sums += engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
+    sums +=
+        engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
     if (samples.abandoned()) return;
     stepper_.step(gradient->span(), size, pass, step);
   }
@@ -273,7 +273,7 @@ std::size_t ComputeNode::post_finals(const Compute& compute, const Gradient& val
     const Slice& slice = slices_[open - 1];
     const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
     post_(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
-               Blob::of_floats(values, its)});
+                Blob::of_floats(values, its)});
   }
   return open;
 }
@@ -294,15 +294,15 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
   double cpu = reading_.cpu;
   if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
   post_(Computed{Report{.term = 0,
-                       .round = compute.round,
-                       .purpose = compute.purpose,
-                       .piece = compute.piece,
-                       .positions = compute.positions,
-                       .seconds = seconds,
-                       .loss = sums.loss,
-                       .correct = sums.correct,
-                       .cpu = cpu,
-                       .memory = reading_.memory}});
+                        .round = compute.round,
+                        .purpose = compute.purpose,
+                        .piece = compute.piece,
+                        .positions = compute.positions,
+                        .seconds = seconds,
+                        .loss = sums.loss,
+                        .correct = sums.correct,
+                        .cpu = cpu,
+                        .memory = reading_.memory}});
 }
 
 }  // namespace steelyard

@@ -11,7 +11,9 @@ namespace {
 constexpr double slowest = 1000, least_share = 0.01;
 
 std::optional<StepFunction> read_slow(std::string_view text) { return StepFunction::read(text, 1, slowest); }
-std::optional<StepFunction> read_cpu(std::string_view text) { return StepFunction::read(text, least_share, 1); }
+std::optional<StepFunction> read_cpu(std::string_view text) {
+  return StepFunction::read(text, least_share, 1);
+}
 
 std::string expected(const std::string& level, const std::string& example) {
   return level +
@@ -20,7 +22,7 @@ std::string expected(const std::string& level, const std::string& example) {
 }
 
 StepFunction demand(const char* what, const std::string& text, const std::optional<StepFunction>& read,
-                 const std::string& expected) {
+                    const std::string& expected) {
   if (read) return *read;
   throw Failure(ExitCode::configuration, std::string(what) + " = \"" + text + "\": give " + expected);
 }

@@ -36,7 +36,8 @@ struct Throttle {
 // The sleeping. Belongs to one thread.
 class ThrottleClock {
  public:
-  explicit ThrottleClock(Throttle throttle) : throttle_(std::move(throttle)) {}  // time counts from the first begin()
+  explicit ThrottleClock(Throttle throttle)
+      : throttle_(std::move(throttle)) {}  // time counts from the first begin()
 
   void begin();  // a micro-batch begins here
   void rest();   // and has ended: what the thread has worked since the last call is made good for

@@ -23,11 +23,11 @@ void require_samples(const char* which, const std::string& data, std::uint64_t h
 Workload cpu_workload(const nn::Model& model, DataSets data) {
   model.check();
   if (data.train->shape() != model.input() || data.train->classes() != model.classes()) {
-    throw Failure(ExitCode::configuration,
-                  "the model takes samples of " + to_string(model.input()) + " in " +
-                      std::to_string(model.classes()) + " classes, data set '" + data.name + "' has " +
-                      to_string(data.train->shape()) + " in " + std::to_string(data.train->classes()) +
-                      ": make the model for this data set");
+    throw Failure(ExitCode::configuration, "the model takes samples of " + to_string(model.input()) + " in " +
+                                               std::to_string(model.classes()) + " classes, data set '" +
+                                               data.name + "' has " + to_string(data.train->shape()) +
+                                               " in " + std::to_string(data.train->classes()) +
+                                               ": make the model for this data set");
   }
   return {.layout = model.layout(),
           .initialize = [model](std::span<float> parameters,

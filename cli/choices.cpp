@@ -32,10 +32,9 @@ std::string complaint(const std::string& policy, const OptionTexts& options, con
 std::optional<OptionTrouble> model_trouble(const std::string& name,
                                            const std::map<std::string, double>& options,
                                            const Extensions& extensions) {
-  if (const auto* row = find_choice(name, extensions.engines, {}))
-    return trouble_in("model '" + name + "'", row->options, nn::texts_of(options));
-  nn::ModelTable own = extensions.models;
-  for (const auto& row : extensions.engines) own.emplace_back(row.name, nullptr);
+  nn::ModelTable own;
+  for (const auto& row : extensions.engines) own.emplace_back(row.name, nullptr, row.help, row.options);
+  own.insert(own.end(), extensions.models.begin(), extensions.models.end());
   return trouble("model", name, nn::texts_of(options), own, nn::built_in_models());
 }
 

@@ -289,13 +289,15 @@ void JobReader::finish() {
   demand(job.dead_after > 2 * job.heartbeat, "cluster", "dead_after",
          "dead_after = " + number_text(job.dead_after) +
              " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
-  const SyncMode mode = parse_sync(job.sync);
+  job.sync = parse_sync(draft_.sync);
+  job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
+  const SyncMode& mode = job.sync;
   demand(mode.span != SyncMode::Span::job || job.epochs > 0, "cluster", "sync",
-         "sync = \"" + job.sync +
+         "sync = \"" + draft_.sync +
              "\" in [cluster]: one round for the whole job needs its length: give "
              "[train] epochs");
-  demand(!mode.at_once || job.sums != "ordered", "cluster", "sums",
-         "sums = \"ordered\" in [cluster]: under sync = \"" + job.sync +
+  demand(!mode.at_once || job.sums != SumOrder::positions, "cluster", "sums",
+         "sums = \"ordered\" in [cluster]: under sync = \"" + draft_.sync +
              "\" pushes are applied as they come and there is no order to keep: leave it out, or choose bsp, "
              "local or oneshot");
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
@@ -342,12 +344,12 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
                   "batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
                       "\" has only " + std::to_string(train) + " training samples: give no more than that");
   }
-  const SyncMode mode = parse_sync(job.sync);
+  const SyncMode& mode = job.sync;
   const std::uint64_t steps = steps_of_longest_round(mode, train, job.global_batch, job.epochs);
   if (steps > most_steps_in_round) {
     throw Failure(ExitCode::configuration,
-                  "sync = \"" + job.sync + "\" in [cluster]: one round would take " + std::to_string(steps) +
-                      " local steps, and " + std::to_string(most_steps_in_round) +
+                  "sync = \"" + sync_text(mode) + "\" in [cluster]: one round would take " +
+                      std::to_string(steps) + " local steps, and " + std::to_string(most_steps_in_round) +
                       " is the most: give [train] a larger batch" +
                       (mode.span == SyncMode::Span::job ? " or fewer epochs, or choose oneshot:epoch" : ""));
   }

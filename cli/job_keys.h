@@ -19,6 +19,8 @@ struct JobDraft {
   WorkerSpec worker;  // the [[worker]] at hand
   std::string optimizer = "momentum";
   std::string schedule = "constant";
+  std::string sync = "bsp";
+  std::string sums = "arrival";
   std::uint32_t shards_per_server = 1;
 };
 

@@ -1,7 +1,8 @@
 // An engine of your own, trained by a whole cluster: logistic regression, written by hand.
 //
-// An engine gets parameters and a stream of samples, and gives sums: of the gradient and of the loss. Everything
-// else - who computes which samples, servers, balancing, faults, checkpoints - is the same for all engines.
+// An engine gets parameters and a stream of samples, and gives sums: of the gradient and of the loss.
+// Everything else - who computes which samples, servers, balancing, faults, checkpoints - is the same for
+// all engines.
 //
 //   own_engine train examples/jobs/own_engine.toml
 //
@@ -24,7 +25,8 @@ using steelyard::nn::Sums;
 // Two classes. The parameters are a weight for each feature and, last, a bias.
 class LogisticRegression final : public steelyard::Engine {
  public:
-  // With z = w x + b and p = 1 / (1 + exp(-z)): the loss is -log p or -log(1 - p), its gradient (p - label) x.
+  // With z = w x + b and p = 1 / (1 + exp(-z)): the loss is -log p or -log(1 - p), its gradient (p - label)
+  // x.
   Sums train(std::span<const float> parameters, steelyard::Samples& samples, std::span<float> gradient,
              const steelyard::FinalRange&) override {
     std::fill(gradient.begin(), gradient.end(), 0.0F);

@@ -7,7 +7,7 @@
 namespace steelyard {
 
 Course::Course(const Job& job, const Progress& from)
-    : mode_(parse_sync(job.sync)),
+    : mode_(job.sync),
       samples_(job.train_samples),
       batch_(job.global_batch),
       epochs_(job.epochs),

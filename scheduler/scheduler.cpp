@@ -17,7 +17,7 @@ constexpr std::size_t longest_failure = 2000;           // letters of what a wor
 
 Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy)
     : job_(std::move(job)),
-      mode_(parse_sync(job_.sync)),
+      mode_(job_.sync),
       fingerprint_(fingerprint(job_)),
       slice_count_(static_cast<std::uint32_t>(slices(job_.layout).size())),
       term_(from.term),

@@ -73,9 +73,7 @@ void Shard::beat(Outbox& out) {
 void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   if (lifeline_.joined()) return ignore();
   job_ = welcome.job;
-  mode_ = parse_sync(job_.sync);
-  // Local steps have the momentum and the decay in them.
-  rule_ = mode_.is_local() ? nn::Optimizer{nn::Optimizer::Kind::sgd, 0, 0} : job_.optimizer;
+  rule_ = close_rule(job_.sync, job_.optimizer);
   term_ = welcome.term;
   const std::vector<Slice> all = steelyard::slices(job_.layout);
   const auto borders = shard_borders(static_cast<std::uint32_t>(all.size()), job_.shards);
@@ -83,7 +81,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   first_ = borders[welcome.slot];
   for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
-                         job_.sums == "ordered");
+                         job_.sums == SumOrder::positions);
   }
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
   lifeline_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
@@ -176,13 +174,6 @@ void Shard::handle(Time, NodeId from, const PullAck& ack, Outbox& out) {
   if (loaded()) answer(from, waiting, out);
 }
 
-bool Shard::has_what(const Pull& pull, const SliceMemory& slice) const {
-  if (!mode_.at_once) return slice.version() == pull.version;
-  return slice.version() >= pull.version && std::ranges::all_of(pull.own, [&](const Contribution& it) {
-           return slice.covers(it.round, it.positions);
-         });
-}
-
 // Whoever waited for what this slice has now.
 void Shard::answer_waiting(const SliceMemory& slice, Outbox& out) {
   const std::uint32_t its = number(slice);
@@ -201,8 +192,8 @@ void Shard::answer(NodeId worker, WaitingPull& waiting, Outbox& out) {
 bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const {
   const Pull& pull = waiting.pull;
   Parameters answer{term_, slice.version(), number(slice), slice.current(), pull.ticket, slice.steps()};
-  if (!has_what(pull, slice)) {
-    if (mode_.at_once || slice.version() < pull.version) return false;
+  if (!rule_->has(pull, slice)) {
+    if (rule_->will_have(pull, slice)) return false;
     if (slice.version() > pull.version + 1 || !slice.previous()) {
       out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
       return true;
@@ -242,24 +233,28 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   }
   const auto open = open_.find(push.round);
   if (open == open_.end()) return hold(from, push);
-  if ((push.round != slice->version() && !mode_.at_once) ||
-      !open->second.positions.contains(push.positions)) {
+  if (!rule_->takes(push, *slice) || !open->second.positions.contains(push.positions)) {
     ++counts_.malformed;
     return;
   }
   if (refuse_non_finite(from, push, out)) return;
-  if (mode_.at_once) return apply_at_once(push, *slice, open->second, out);
-  if (!slice->add(push.positions, push.weight, push.values)) {
+  if (!rule_->add(push, open->second, rate(open->second), *slice)) {
     ++counts_.repeated;
     return;
   }
   ++counts_.added;
-  slice->release_previous();  // whoever computed this has seen every slice closed
-  if (slice->coverage().count() < open->second.need) return;
-  if (open->second.gate) {
-    covered(open->second, out);
-  } else {
-    close(*slice, open->second, 1.0, out);
+  close_covered(*slice, out);
+  if (rule_->answers_each_push()) answer_waiting(*slice, out);
+}
+
+// Every round of which the slice has all.
+void Shard::close_covered(SliceMemory& slice, Outbox& out) {
+  for (;;) {
+    const auto oldest = open_.find(slice.version());
+    if (oldest == open_.end() || slice.coverage().count() < oldest->second.need) return;
+    const Open open = oldest->second;  // closed() erases it when the last slice is done
+    if (open.gate) return covered(open, out);
+    close(slice, open, 1.0, out);
   }
 }
 
@@ -270,7 +265,7 @@ void Shard::hold(NodeId from, const Push& push) {
   std::uint64_t mine = 0;
   for (const SliceMemory& slice : slices_) mine += slice.place().size() * sizeof(float);
   std::uint64_t& bytes = held_bytes_[from];
-  const bool near = push.round >= opened_ && push.round - opened_ <= mode_.slack;
+  const bool near = push.round >= opened_ && push.round - opened_ <= job_.sync.slack;
   const bool room = bytes + push.values.size() <= 2 * mine &&
                     held_in_all_ + push.values.size() <= std::max(4 * mine, little);
   if (!near || !room) {
@@ -316,7 +311,7 @@ std::uint32_t Shard::number(const SliceMemory& slice) const {
 }
 
 void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& out) {
-  slice.apply(rule_, rate(open), scale);
+  rule_->close(slice, rate(open), scale);
   answer_waiting(slice, out);
   closed(slice, open, out);
 }
@@ -329,7 +324,7 @@ void Shard::closed(SliceMemory& slice, const Open& open, Outbox& out) {
   if (fetch_ == slice.version()) send_awaited(its, out);
   if (version() > round) {
     open_.erase(round);
-    out.send<ToScheduler>(scheduler_node, Closed{term_, version(), staleness_});
+    out.send<ToScheduler>(scheduler_node, Closed{term_, version(), rule_->staleness()});
   }
 }
 

@@ -5,22 +5,22 @@
 // is held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for
 // the rules in context.
 //
-// Where the sync mode has pushes applied at once (at_once.cpp), a slice steps with each push that is new to
-// the ledger of its round, and its version is the first round of which something is missing.
+// How pushes become the next version is the sync mode's rule (server/close_rule.h).
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "server/close_rule.h"
 #include "server/slice_memory.h"
 #include "server/transfer.h"
 #include "wire/ending.h"
 #include "wire/lifeline.h"
 #include "wire/machine.h"
-#include "wire/sync_mode.h"
 
 namespace steelyard {
 
@@ -89,9 +89,9 @@ class Shard {
   void close_empty(const Open& open, Outbox& out);
   void covered(const Open& open, Outbox& out);
   void report_covered(const Open& open, Outbox& out);
+  void close_covered(SliceMemory& slice, Outbox& out);
   void close(SliceMemory& slice, const Open& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const Open& open, Outbox& out);
-  [[nodiscard]] bool has_what(const Pull& pull, const SliceMemory& slice) const;
   void answer_waiting(const SliceMemory& slice, Outbox& out);
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
@@ -100,9 +100,6 @@ class Shard {
   [[nodiscard]] double rate(const Open& open) const;
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
-  // at_once.cpp
-  void apply_at_once(const Push& push, SliceMemory& slice, const Open& open, Outbox& out);
-  void count_staleness(const SliceMemory& slice, const Push& push);
   // shard_saving.cpp
   bool send_state(StatePart part, Version version, Outbox& out);  // false: it is still to come
   void keep(const SliceMemory& slice);
@@ -117,8 +114,7 @@ class Shard {
   Counts counts_;
 
   Job job_;
-  SyncMode mode_;
-  nn::Optimizer rule_;  // what a slice steps by
+  std::unique_ptr<CloseRule> rule_;
   Term term_ = 0;
   std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
   std::vector<SliceMemory> slices_;
@@ -130,8 +126,6 @@ class Shard {
   std::map<NodeId, std::uint64_t> held_bytes_;
   std::uint64_t held_in_all_ = 0;        // bytes
   std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
-
-  Staleness staleness_;  // of the pushes applied at once
 
   // Versions kept for the keeper: by version, the slots of each slice as they were when it closed.
   std::map<Version, std::map<std::uint32_t, std::vector<State>>> snapshots_;

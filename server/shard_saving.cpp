@@ -36,7 +36,7 @@ bool Shard::send_state(StatePart part, Version version, Outbox& out) {
     out.send<ToKeeper>(*keeper_, snapshot->second.at(number).at(slot));
   } else if (slice.loaded() && slice.version() == version) {
     out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps(), slice.copy_of(slot)});
-  } else if (nn::state_slots(rule_) == 0 && slice.version() == version + 1 && slice.previous()) {
+  } else if (!rule_->changes_state() && slice.version() == version + 1 && slice.previous()) {
     // A job that was told to end in the middle of a round saves what was there before, and this slice has
     // closed all the same. Its parameters are kept; the state of a rule that has one is written over.
     const Blob values = slot == 0 ? *slice.previous() : slice.copy_of(slot);

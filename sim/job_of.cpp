@@ -45,7 +45,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   // One round for the whole job needs its length.
   if (job.rounds == 0 && job.epochs == 0) job.epochs = 1;
   job.shards = shards_of(scenario);
-  job.sync = scenario.sync;
+  job.sync = parse_sync(scenario.sync);
   job.policy = scenario.policy;
   job.evaluate_every = 0;
   if (scenario.training) scenario.training->describe(job);

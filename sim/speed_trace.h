@@ -1,8 +1,8 @@
 // A trace: how fast a device is at what time, from a file of somebody's measurements.
 //
 // The level of a line holds from its time to that of the next line; the first one also before, and the last
-// one for ever. There is nothing between two levels: a trace is a step function, and a batch that meets a step is
-// done at both speeds, each for its part.
+// one for ever. There is nothing between two levels: a trace is a step function, and a batch that meets a
+// step is done at both speeds, each for its part.
 #pragma once
 
 #include <vector>

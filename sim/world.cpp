@@ -57,7 +57,7 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
       job_(job_of(scenario, options.alone.has_value(), options.trains && scenario.training)),
       network_(scenario.network, first_shard + job_.shards, slices(job_.layout).size()),
       node_of_(scenario.workers.size(), 0),
-      mode_(parse_sync(job_.sync)),
+      mode_(job_.sync),
       witness_(mode_) {
   const std::uint64_t rounds = count_rounds(scenario_);
   begins_.resize(rounds);

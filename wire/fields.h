@@ -33,11 +33,14 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.wa
                  it.step_epochs, it.step_factor, it.final)
 }  // namespace nn
 
+STEELYARD_FIELDS(SyncMode, it.slack, it.local, upto(it.span, SyncMode::Span::job), it.at_once,
+                 it.divide_by_push, it.on_demand, it.equal_weights)
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
                  it.train_samples, it.test_samples, it.layout, it.global_batch, it.optimizer, it.schedule,
                  it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
                  it.checkpoint_every, it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards,
-                 it.sync, it.sums, it.policy, it.policy_options, it.heartbeat, it.dead_after)
+                 it.sync, upto(it.sums, SumOrder::positions), it.policy, it.policy_options, it.heartbeat,
+                 it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)

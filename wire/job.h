@@ -12,8 +12,13 @@
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
 #include "nn/optimizer/schedule.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard {
+
+// In which order the pushes of a round are added. By position, the same pieces have the same sum, bit for
+// bit; that costs the memory of the pushes that wait. Where pushes are applied on arrival, no order is kept.
+enum class SumOrder : std::uint8_t { arrival, positions };
 
 struct Job {
   std::string name = "job";
@@ -50,11 +55,8 @@ struct Job {
   // By whom.
   std::uint32_t workers = 1;  // training begins when so many have come; later ones join as they come
   std::uint32_t shards = 1;
-  std::string sync = "bsp";  // wire/sync_mode.h
-  // "arrival": pushes are added as they come. "ordered": in the order of their positions, so that the same
-  // pieces have the same sum, bit for bit; costs the memory of those that wait. Where pushes are applied at
-  // once, no order is kept.
-  std::string sums = "arrival";
+  SyncMode sync;
+  SumOrder sums = SumOrder::arrival;
   std::string policy = "steelyard";
   std::map<std::string, std::string> policy_options;
 

@@ -57,6 +57,15 @@ SyncMode parse_sync(std::string_view text) {
                 "sync mode '" + std::string(text) + "' does not exist; choose one of " + sync_choices());
 }
 
+std::string sync_text(const SyncMode& mode) {
+  const std::string weights = mode.equal_weights ? ":equal" : "";
+  if (mode.span == SyncMode::Span::epoch) return "oneshot:epoch" + weights;
+  if (mode.span == SyncMode::Span::job) return "oneshot:end" + weights;
+  if (mode.is_local()) return "local:" + std::to_string(mode.local) + weights;
+  if (mode.on_demand) return "asp";
+  return mode.slack == 0 ? "bsp" : "ssp:" + std::to_string(mode.slack);
+}
+
 bool is_sync(std::string_view text) { return parsed(text).has_value(); }
 
 const std::vector<SyncForm>& sync_forms() {

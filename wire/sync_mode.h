@@ -51,6 +51,8 @@ struct SyncMode {
 
 // Throws Failure (configuration) that says what may stand there.
 SyncMode parse_sync(std::string_view text);
+// As parse_sync() reads it.
+std::string sync_text(const SyncMode& mode);
 // Whether parse_sync takes it.
 bool is_sync(std::string_view text);
 // The modes as people write them; local and oneshot also with :equal behind.

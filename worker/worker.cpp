@@ -51,14 +51,14 @@ void Worker::wake(Time now, Outbox& out) {
 
 void Worker::beat(Outbox& out) {
   WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_};
-  for (const Piece& piece : pieces_) {
+  for (const HeldPiece& piece : pieces_) {
     if (piece.stage != Stage::done) beat.held.push_back(piece.id());
   }
   out.send<ToScheduler>(scheduler_node, std::move(beat));
 }
 
-Worker::Piece* Worker::find(PieceId id) {
-  const auto place = std::ranges::lower_bound(pieces_, id, {}, &Piece::id);
+HeldPiece* Worker::find(PieceId id) {
+  const auto place = std::ranges::lower_bound(pieces_, id, {}, &HeldPiece::id);
   return place != pieces_.end() && place->id() == id ? &*place : nullptr;
 }
 
@@ -75,7 +75,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   if (lifeline_.joined()) return ignore();
   options_.prepare(welcome);
   job_ = welcome.job;
-  mode_ = parse_sync(job_.sync);
+  rule_ = pull_rule(job_.sync);
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
@@ -122,102 +122,34 @@ void Worker::answered(NodeId shard, Outbox& out) {
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   if (start.term != term_ || shards_.empty() || !start.positions.valid() || start.positions.empty())
     return ignore();
-  const auto place = std::ranges::lower_bound(pieces_, start.piece, {}, &Piece::id);
+  const auto place = std::ranges::lower_bound(pieces_, start.piece, {}, &HeldPiece::id);
   if (place != pieces_.end() && place->id() == start.piece) {
     if (!place->report) return ignore();
     return out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
   }
   if ((current_.values && start.round < current_.version) || pieces_.size() >= pieces_at_most)
     return ignore();  // past
-  pieces_.insert(place, Piece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
+  pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
   compute_next(out);
   choose_next(now, out);
   if (find(start.piece)->stage != Stage::waiting) return;
-  if (next_.values && wanted_by(start) <= next_.version) patience_.can_come(now);
-  const bool again = mode_.at_once && std::ranges::any_of(pieces_, [&](const Piece& piece) {
-                       return !piece.pushes.empty() && piece.start.round == start.round &&
-                              piece.start.positions.overlaps(start.positions);
-                     });
-  if (again && next_.values) pull(std::nullopt, out);  // the pull under way waits for all that was pushed
+  if (next_.values && rule_->version_for(start) <= next_.version) patience_.can_come(now);
+  if (next_.values && rule_->repeats_for(start, view())) pull(std::nullopt, out);
   out.send<ToCompute>(compute_node, compute_of(start, nullptr));
 }
 
 void Worker::choose_next(Time now, Outbox& out) {
-  const std::optional<Version> wanted = mode_.at_once ? next_at_least() : next_exactly();
-  if (!wanted || serves(*wanted)) return;
+  const std::optional<Version> wanted = rule_->next(view());
+  if (!wanted || rule_->serves(*wanted, view())) return;
   next_.begin(*wanted, pool_->take(), slices_.size());
   next_.ticket = ++last_ticket_;
   patience_.asked(now);
   pull(std::nullopt, out);
 }
 
-// Where pushes are applied at once, more than is wanted does as well, unless it could have to wait for
-// others: they may wait for the piece that wants it. What all slices have had waits for nobody.
-bool Worker::serves(Version wanted) const {
-  if (!next_.values) return false;
-  if (next_.version == wanted) return true;
-  return mode_.at_once && current_.values && wanted < next_.version && next_.version <= current_.version;
-}
-
-Version Worker::wanted_by(const Start& start) const { return mode_.at_once ? start.least : start.round; }
-
-// The version to have next: the oldest that a waiting piece needs, for others wait for that one; with no
-// piece waiting, the one that the training just done is sure to make.
-std::optional<Version> Worker::next_exactly() const {
-  std::optional<Version> wanted;
-  bool trained = false;
-  for (const Piece& piece : pieces_) {
-    const bool ahead = !current_.values || piece.start.round > current_.version;
-    if (ahead) wanted = std::min(wanted.value_or(piece.start.round), piece.start.round);
-    trained |= !ahead && piece.start.purpose == Purpose::train;
-  }
-  if (!wanted && trained && !computing_) wanted = current_.version + 1;
-  return wanted;
-}
-
-// Nothing is pulled while a piece is being computed, for it has to be in. With no piece waiting, parameters
-// come ahead of the next one: those that a piece of the next round needs, which is all that its Start will
-// ask for. Should it need more, they are pulled again. And should it need less, too: a piece that was issued
-// again is perhaps the very one that a pull for more waits for.
-std::optional<Version> Worker::next_at_least() const {
-  if (computing_) return std::nullopt;
-  const Start* first = nullptr;
-  Version ahead = current_.version;
-  for (const Piece& piece : pieces_) {
-    const Round round = piece.start.round;
-    if (round + 1 > mode_.slack) ahead = std::max(ahead, round + 1 - mode_.slack);
-    if (piece.stage != Stage::waiting) continue;
-    if (first == nullptr || round < first->round) first = &piece.start;
-  }
-  if (first != nullptr) return suits(*first) ? std::nullopt : std::optional(first->least);
-  return current_.spent ? std::optional(ahead) : std::nullopt;
-}
-
-bool Worker::suits(const Start& start) const {
-  if (!current_.values) return false;
-  return mode_.at_once ? !current_.spent && start.least <= current_.version : start.round == current_.version;
-}
-
-// What we pushed of a piece and do not owe once more. If the push was dropped, because others had pushed a
-// part of the piece, nobody but us will do what was given to us again: we would wait for ourselves.
-std::vector<Interval> Worker::not_owed_again(const Piece& pushed) const {
-  IntervalSet again;
-  for (const Piece& piece : pieces_) {
-    if (piece.stage == Stage::waiting && piece.start.round == pushed.start.round)
-      again.add(piece.start.positions);
-  }
-  return again.gaps(pushed.start.positions);
-}
-
 // From all shards that owe some of it, or from this one alone.
 void Worker::pull(std::optional<NodeId> from, Outbox& out) {
-  Pull message{term_, next_.version, next_.ticket, {}};
-  if (mode_.at_once) {
-    for (const Piece& piece : pieces_) {
-      if (piece.pushes.empty()) continue;
-      for (const Interval& part : not_owed_again(piece)) message.own.push_back({piece.start.round, part});
-    }
-  }
+  const Pull message{term_, next_.version, next_.ticket, rule_->own(view())};
   for (const ShardPlace& shard : shards_) {
     if (from && shard.node != *from) continue;
     if (next_.whole(shard)) continue;
@@ -238,11 +170,7 @@ void Worker::acknowledge(NodeId shard, Outbox& out) {
 void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox& out) {
   if (parameters.term != term_) return ignore();
   answered(from, out);
-  if (!next_.values) return ignore();
-  if (mode_.at_once ? parameters.ticket != next_.ticket || parameters.version < next_.version
-                    : parameters.version != next_.version) {
-    return ignore();  // the answer to another question
-  }
+  if (!next_.values || !rule_->answers(parameters, next_)) return ignore();  // the answer to another question
   const bool is_new = next_.take(parameters, slices_);
   acknowledge(from, out);
   if (!is_new) return ignore();
@@ -258,7 +186,7 @@ void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox&
 // The memory of what one of them had pushed serves the next piece.
 template <class Past>
 void Worker::forget(Past past) {
-  for (Piece& piece : pieces_) {
+  for (HeldPiece& piece : pieces_) {
     if (!past(piece) || piece.pushes.capacity() <= spare_.capacity()) continue;
     spare_ = std::move(piece.pushes);
     spare_.clear();
@@ -270,10 +198,7 @@ void Worker::turn_over(Outbox& out) {
   std::swap(current_, next_);
   next_.values.reset();
   current_.version = current_.lowest;
-  forget([&](const Piece& piece) {
-    const bool acknowledged = mode_.at_once && piece.stage == Stage::done;
-    return acknowledged || piece.start.round < current_.version;
-  });
+  forget([&](const HeldPiece& piece) { return rule_->acknowledges(piece, current_); });
   if (computing_ && find(*computing_) == nullptr) {
     out.send<ToCompute>(compute_node, Abandon{current_.version});
     computing_.reset();
@@ -283,16 +208,16 @@ void Worker::turn_over(Outbox& out) {
 // The version is past: nothing can be computed from it, and nobody needs it to be.
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
   if (!next_.values || gone.wanted != next_.version) return ignore();
-  forget([&](const Piece& piece) { return piece.start.round <= gone.wanted; });
+  forget([&](const HeldPiece& piece) { return piece.start.round <= gone.wanted; });
   next_.values.reset();
   choose_next(now, out);  // a piece of a later round may be waiting
 }
 
 void Worker::compute_next(Outbox& out) {
   if (computing_ || !current_.values) return;
-  Piece* next = nullptr;
-  for (Piece& piece : pieces_) {
-    if (piece.stage != Stage::waiting || !suits(piece.start)) continue;
+  HeldPiece* next = nullptr;
+  for (HeldPiece& piece : pieces_) {
+    if (piece.stage != Stage::waiting || !rule_->suits(piece.start, current_)) continue;
     if (next == nullptr || piece.start.round < next->start.round) next = &piece;
   }
   if (next == nullptr) return;
@@ -300,27 +225,27 @@ void Worker::compute_next(Outbox& out) {
   next->stage = Stage::computing;
   computing_ = next->id();
   current_.spent = current_.spent || start.purpose == Purpose::train;
-  if (mode_.at_once && current_.spent) next_.values.reset();  // this piece would not be in it
+  if (current_.spent && rule_->outdated_by_training()) next_.values.reset();
   out.send<ToCompute>(compute_node, compute_of(start, current_.values));
 }
 
 void Worker::handle(Time, NodeId, const Advance&, Outbox&) { ++progress_; }
 
 void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
-  Piece* piece = find(final.piece);
+  HeldPiece* piece = find(final.piece);
   if (piece == nullptr || final.slice >= slices_.size()) return ignore();
   ++progress_;
   const Start& start = piece->start;
-  const double weight = mode_.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
+  const double weight = job_.sync.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
   piece->pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
-                           final.values, mode_.at_once ? current_.steps[final.slice] : 0});
+                           final.values, rule_->steps(current_, final.slice)});
   out.send<ToShard>(shard_of(final.slice), piece->pushes.back());
 }
 
 void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
   ++progress_;
   if (computing_ == computed.report.piece) computing_.reset();
-  if (Piece* piece = find(computed.report.piece)) {
+  if (HeldPiece* piece = find(computed.report.piece)) {
     piece->stage = Stage::done;
     piece->report = computed.report;
     piece->report->term = term_;
@@ -337,7 +262,7 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
 void Worker::handle(Time, NodeId, const Again& again, Outbox& out) {
   if (again.term != term_) return ignore();
   bool meant = false;
-  for (const Piece& piece : pieces_) {
+  for (const HeldPiece& piece : pieces_) {
     if (piece.start.round == again.round && piece.start.positions == again.positions) {
       meant = true;
       push_again(piece, std::nullopt, out);
@@ -346,7 +271,7 @@ void Worker::handle(Time, NodeId, const Again& again, Outbox& out) {
   if (!meant) ignore();
 }
 
-void Worker::push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out) {
+void Worker::push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out) {
   for (const Push& push : piece.pushes) {
     const NodeId place = shard_of(push.slice);
     if (!shard || place == *shard) out.send<ToShard>(place, push);
@@ -365,13 +290,13 @@ void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
 // and the scheduler what it knows. It has given us up, and a word from us mends that.
 void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
   if (lost.node == scheduler_node && lifeline_.joined()) {
-    for (const Piece& piece : pieces_) {
+    for (const HeldPiece& piece : pieces_) {
       if (piece.report) out.send<ToScheduler>(scheduler_node, *piece.report);
     }
     return beat(out);
   }
   if (lost.node.role != Role::shard) return;
-  for (const Piece& piece : pieces_) push_again(piece, lost.node, out);
+  for (const HeldPiece& piece : pieces_) push_again(piece, lost.node, out);
   if (!next_.values) return;
   patience_.can_come(now);
   pull(lost.node, out);

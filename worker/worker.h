@@ -5,13 +5,12 @@
 // closed, and until then a push may have to be said again. The computing itself is a pseudo-node's business;
 // meanwhile the worker goes on answering.
 //
-// Where shards apply each push at once there are no exact versions. Then every piece is computed from
-// parameters that were pulled after the piece before it was pushed, with that piece and all earlier ones of
-// its own in them; their arrival is the acknowledgement of what was pushed.
+// Which versions those are is the sync mode's rule (worker/pull_rule.h).
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +20,8 @@
 #include "wire/ending.h"
 #include "wire/lifeline.h"
 #include "wire/machine.h"
-#include "wire/sync_mode.h"
 #include "worker/pull_patience.h"
+#include "worker/pull_rule.h"
 #include "worker/reach.h"
 #include "worker/version_buffer.h"
 
@@ -56,15 +55,7 @@ class Worker {
   [[nodiscard]] const std::shared_ptr<FloatBuffer>& parameters() const { return current_.values; }
 
  private:
-  enum class Stage { waiting, computing, done };
-  struct Piece {
-    Start start;
-    Stage stage = Stage::waiting;
-    std::vector<Push> pushes;      // said, and to be said again if need be
-    std::optional<Report> report;  // once done
-
-    [[nodiscard]] PieceId id() const { return start.piece; }
-  };
+  using Stage = HeldPiece::Stage;
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
   void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
@@ -88,20 +79,15 @@ class Worker {
   void ping(Outbox& out);  // whoever is to answer
   void answered(NodeId shard, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
-  [[nodiscard]] std::optional<Version> next_exactly() const;
-  [[nodiscard]] std::optional<Version> next_at_least() const;
-  [[nodiscard]] bool suits(const Start& start) const;  // the present parameters are those to compute it from
-  [[nodiscard]] Version wanted_by(const Start& start) const;
-  [[nodiscard]] std::vector<Interval> not_owed_again(const Piece& pushed) const;
-  [[nodiscard]] bool serves(Version wanted) const;  // what is being pulled will do
+  [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
   void pull(std::optional<NodeId> from, Outbox& out);
   void acknowledge(NodeId shard, Outbox& out);
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
-  void push_again(const Piece& piece, std::optional<NodeId> shard, Outbox& out);
+  void push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out);
   template <class Past>
   void forget(Past past);  // the pieces of which it is true
-  [[nodiscard]] Piece* find(PieceId id);
+  [[nodiscard]] HeldPiece* find(PieceId id);
   [[nodiscard]] NodeId shard_of(std::uint32_t slice) const;
   void ignore() { ++ignored_; }
 
@@ -110,7 +96,7 @@ class Worker {
   Ending ending_;
 
   Job job_;
-  SyncMode mode_;
+  std::unique_ptr<const PullRule> rule_;
   Term term_ = 0;
   std::vector<Slice> slices_;
   std::optional<BufferPool> pool_;
@@ -122,8 +108,8 @@ class Worker {
   std::uint64_t last_ticket_ = 0;
   std::map<NodeId, std::uint32_t> arrived_;  // slices, since each shard was last asked
   PullPatience patience_;
-  std::vector<Piece> pieces_;  // by id
-  std::vector<Push> spare_;    // empty, with memory for the next piece's
+  std::vector<HeldPiece> pieces_;  // by id
+  std::vector<Push> spare_;        // empty, with memory for the next piece's
   std::optional<PieceId> computing_;
   std::uint64_t ignored_ = 0;
 };

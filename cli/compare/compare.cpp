@@ -83,7 +83,8 @@ Prepared prepare_job(const CompareCommand& command, const std::string& path, con
   it.comparison.target = job.target_accuracy;
   const auto known =
       command.policies.empty() ? sensible_policies(extensions) : balancing::policy_names(extensions.policies);
-  const std::vector<Entrant> entrants = read_entrants(command.policies, command.sync, known, job.sync);
+  const std::vector<Entrant> entrants =
+      read_entrants(command.policies, command.sync, known, sync_text(job.sync));
   enter(it.comparison, entrants);
   for (const std::string& reason : refusals(*it.job, entrants, extensions)) {
     std::fprintf(stderr, "steelyard: will not run: %s\n", reason.c_str());

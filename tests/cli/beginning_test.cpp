@@ -94,7 +94,7 @@ TEST_F(BeginningTest, InTheMiddleOfAnEpochSeedAndSamplesStay) {
 TEST_F(BeginningTest, WhatTheOrderDoesNotDependOnMayChange) {
   Job other = job_;
   other.global_batch = 20;
-  other.sync = "local:4";
+  other.sync = parse_sync("local:4");
   other.schedule.base = 0.5;
   other.epochs = 100;
   other.shards = 3;

@@ -220,7 +220,7 @@ TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
 
 // Where nobody waits for others there is no ideal, as docs/benchmarks.md says.
 TEST_F(RecorderTest, WherePushesAreAppliedAtOnceThereIsNoPercentage) {
-  file_.job.sync = "asp";
+  file_.job.sync = parse_sync("asp");
   Recorder recorder(file_, run(), bar_);
   for (Round k = 0; k < 20; ++k) recorder.handle(a_round(k), at(static_cast<double>(k)));
   EXPECT_EQ(recorder.verdict().percent_of_ideal, -1);

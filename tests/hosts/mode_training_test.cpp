@@ -22,7 +22,7 @@ Job job_for(const std::string& sync, const char* model = "mlp") {
   Job job;
   job.seed = 5;
   job.model = model;
-  job.sync = sync;
+  job.sync = parse_sync(sync);
   job.policy = "equal";
   job.global_batch = 90;
   job.epochs = 8;
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModeTraining,
 
 std::vector<float> end_of(const std::string& sync, double warmup, std::uint64_t policy_seed) {
   Job job = job_for(sync);
-  job.sums = "ordered";
+  job.sums = SumOrder::positions;
   job.schedule.kind = nn::Schedule::Kind::cosine;
   job.schedule.warmup = warmup;
   const Trained trained = train(job, policy_seed);

@@ -18,12 +18,12 @@ Job job_for(const std::string& sync, std::uint64_t samples = 120, std::uint64_t 
             std::uint64_t epochs = 2) {
   if (parse_sync(sync).at_once) return footprint_job(sync, samples, batch, epochs, 3, 2);
   Job job = toy_job(samples, batch, epochs, 3, 2);
-  job.sync = sync;
+  job.sync = parse_sync(sync);
   return job;
 }
 
 void expect_whole(World& world, const Job& job, const std::string& what) {
-  const SyncMode mode = parse_sync(job.sync);
+  const SyncMode mode = job.sync;
   std::vector<std::string> violations = world.violations();
   // Where every piece weighs the same, what comes out follows from how the work was divided.
   if (mode.equal_weights) {

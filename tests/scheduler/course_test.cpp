@@ -114,7 +114,7 @@ TEST(Course, EvaluationsAndCheckpointsFallOnEpochEnds) {
 
 TEST(Course, LocalStepsMakeLongerRounds) {
   Job it = job(100, 16, 2);
-  it.sync = "local:3";
+  it.sync = parse_sync("local:3");
   Course course(it, {});
   std::vector<std::uint64_t> sizes, steps;
   for (; !course.over(0); course.advance()) {
@@ -127,10 +127,10 @@ TEST(Course, LocalStepsMakeLongerRounds) {
 
 TEST(Course, OneRoundForAnEpochOrForAllThatAreLeft) {
   Job it = job(100, 16, 5);
-  it.sync = "oneshot:epoch";
+  it.sync = parse_sync("oneshot:epoch");
   EXPECT_EQ(Course(it, {}).positions(), (Interval{0, 100}));
   EXPECT_EQ(Course(it, {}).local(), (LocalSteps{7, 1}));
-  it.sync = "oneshot:end";
+  it.sync = parse_sync("oneshot:end");
   // Goes on in the middle of epoch 2: first what is left of it, then the rest at once.
   Course course(it, Progress{1, 9, 2, 40, 0, {}});
   EXPECT_EQ(course.positions(), (Interval{40, 100}));

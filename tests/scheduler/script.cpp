@@ -108,7 +108,7 @@ void Script::begin(Words words) {
   job_.checkpoint_rounds = words.count("save_rounds", 0);
   job_.checkpoint_minutes = words.real("save_minutes", 0);
   job_.policy = words.values.contains("policy") ? words.values.at("policy") : "equal";
-  if (words.values.contains("sync")) job_.sync = words.values.at("sync");
+  if (words.values.contains("sync")) job_.sync = parse_sync(words.values.at("sync"));
   append(job_.layout, "w", {12});
   job_.layout.slice_size = 4;
   Progress from;

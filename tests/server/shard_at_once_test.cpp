@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 Job at_once_job(const std::string& sync, std::uint64_t parameters = 10, std::uint64_t slice_size = 4) {
   Job job = shard_job(parameters, slice_size);
-  job.sync = sync;
+  job.sync = parse_sync(sync);
   return job;
 }
 
@@ -212,7 +212,7 @@ TEST(ShardAtOnce, EveryPositionOnceWhateverArrives) {
 TEST(ShardLocal, TheStepIsPlainSgdWithoutDecayAndMomentum) {
   Job job = shard_job(4, 4, nn::Optimizer::Kind::momentum);
   job.optimizer.weight_decay = 0.5;
-  job.sync = "local:2";
+  job.sync = parse_sync("local:2");
   ShardCase it(job);
   it.load();
   for (Round round = 0; round < 2; ++round) {
@@ -224,7 +224,7 @@ TEST(ShardLocal, TheStepIsPlainSgdWithoutDecayAndMomentum) {
 
 TEST(ShardLocal, TheVersionBeforeALongRoundCanBeSavedAlthoughItsLastPiecesCame) {
   Job job = shard_job(4, 4, nn::Optimizer::Kind::momentum);
-  job.sync = "oneshot:epoch";
+  job.sync = parse_sync("oneshot:epoch");
   ShardCase it(job);
   it.load();
   it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, {2, 1}});
@@ -256,7 +256,7 @@ TEST(OrderedSums, AreAddedByPositionWhateverTheOrderOfArrival) {
   do {
     for (const bool ordered : {true, false}) {
       Job job = shard_job(1, 1);
-      job.sums = ordered ? "ordered" : "arrival";
+      job.sums = ordered ? SumOrder::positions : SumOrder::arrival;
       ShardCase it(job);
       it.load();
       it.open(0, {0, 32});

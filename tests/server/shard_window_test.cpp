@@ -16,7 +16,7 @@ using ::testing::SizeIs;
 // Forty slices of one float and windows of eight.
 Job job_of_forty(const std::string& sync) {
   Job job = shard_job(40, 1);
-  job.sync = sync;
+  job.sync = parse_sync(sync);
   job.workers = 16;
   EXPECT_EQ(pull_window(job), 8U);
   return job;

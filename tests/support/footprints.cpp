@@ -13,7 +13,7 @@ constexpr double slip = 1e-4;  // of a share; one position is far more
 }  // namespace
 
 Footprints::Footprints(const Job& job)
-    : mode_(parse_sync(job.sync)), slices_(slices(job.layout)), rate_(job.schedule.base) {}
+    : mode_(job.sync), slices_(slices(job.layout)), rate_(job.schedule.base) {}
 
 void Footprints::started(NodeId worker, const Start& start) { owed_[worker][start.piece] = start; }
 

@@ -67,7 +67,7 @@ Job footprint_job(const std::string& sync, std::uint64_t samples, std::uint64_t 
                   std::uint32_t workers, std::uint32_t shards, std::uint64_t slices) {
   const std::uint64_t rounds = epochs * ((samples + batch - 1) / batch);
   Job job = toy_job(samples, batch, epochs, workers, shards, slices * rounds, rounds);
-  job.sync = sync;
+  job.sync = parse_sync(sync);
   job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   return job;
 }
@@ -78,7 +78,7 @@ float toy_gradient(Position position, std::uint64_t epoch, std::uint64_t element
 
 World::World(Job job, Options options)
     : job_(std::move(job)),
-      mode_(parse_sync(job_.sync)),
+      mode_(job_.sync),
       footprints_(job_),
       options_(std::move(options)),
       random_(options_.seed) {

@@ -68,10 +68,10 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"scheduler/stalls.cpp",
      "tests/scheduler/scheduler_test.cpp: a part of the scheduler; also in the transcripts"},
     {"sim/job_of.cpp", "tests/sim/world_test.cpp: what the machines of a world are told"},
-    {"server/at_once.cpp", "tests/server/shard_at_once_test.cpp: a part of the shard"},
     {"wire/protocol_version.cpp", "tests/cli/process_version_test.cpp: two releases meet"},
     {"wire/transport/local.cpp", "tests/wire/transport/link_test.cpp: one body for every kind of link"},
     {"wire/transport/zmq_socket.cpp", "tests/wire/transport/zmq_test.cpp: frames of strangers"},
+    {"worker/compute/cpu_engine.cpp", "tests/worker/node_test.cpp: compared with the network alone"},
 };
 
 // "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by

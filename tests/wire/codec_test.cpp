@@ -70,7 +70,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   job.seconds = 0.15, job.target_accuracy = 0.16;
   job.evaluate_every = 17, job.checkpoint_every = 18;
   job.workers = 19, job.shards = 20;
-  job.sync = "sync", job.sums = "sums", job.policy = "equal";
+  job.sync = parse_sync("local:3:equal"), job.sums = SumOrder::positions, job.policy = "equal";
   job.policy_options = {{"a", "b"}, {"c", "d"}};
   job.heartbeat = 0.21, job.dead_after = 0.22;
 
@@ -115,8 +115,8 @@ TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
   differs([](Job& it) { it.schedule.warmup = 0.51; });
   differs([](Job& it) { it.epochs = 11; });
   differs([](Job& it) { it.shards = 2; });
-  differs([](Job& it) { it.sync = "asp"; });
-  differs([](Job& it) { it.sums = "ordered"; });
+  differs([](Job& it) { it.sync = parse_sync("asp"); });
+  differs([](Job& it) { it.sums = SumOrder::positions; });
   differs([](Job& it) { it.dead_after = 11; });
   EXPECT_EQ(fingerprint(job), fingerprint(Job{}));
 }

@@ -24,6 +24,12 @@ TEST(SyncMode, EachNameIsItsNumbers) {
             (SyncMode{.local = 1, .span = SyncMode::Span::job, .equal_weights = true}));
 }
 
+TEST(SyncMode, IsWrittenAsItIsRead) {
+  for (const char* text : {"bsp", "ssp:1", "ssp:1000", "asp", "local:1", "local:8:equal", "oneshot:epoch",
+                           "oneshot:epoch:equal", "oneshot:end", "oneshot:end:equal"})
+    EXPECT_EQ(sync_text(parse_sync(text)), text);
+}
+
 TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
   for (const char* text :
        {"", "BSP", "ssp", "ssp:", "ssp:-1", "ssp:2x", "ssp:1001", "ssp: 2", "asp:1", "local", "local:0",

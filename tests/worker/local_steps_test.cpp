@@ -18,7 +18,7 @@ Job job_with(nn::Optimizer optimizer, const std::string& sync) {
   append(job.layout, "w", {size - 5});
   append(job.layout, "b", {5}, Rule::step, false);
   job.train_samples = samples;
-  job.sync = sync;
+  job.sync = parse_sync(sync);
   job.optimizer = optimizer;
   job.schedule.kind = nn::Schedule::Kind::cosine;
   job.schedule.base = 0.1;
@@ -123,7 +123,7 @@ TEST(LocalStepper, TensorsThatAreNotSteppedAreRefused) {
   Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:2");
   append(job.layout, "statistics", {3}, Rule::ema, false);
   EXPECT_THROW(LocalStepper{job}, Failure);
-  job.sync = "bsp";
+  job.sync = parse_sync("bsp");
   EXPECT_NO_THROW(LocalStepper{job});
 }
 

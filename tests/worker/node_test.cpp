@@ -342,11 +342,13 @@ std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, co
 TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
   Job job = job_;
   job.train_samples = 7;
-  EXPECT_THAT(refusal(mail_, model_, data_, job),
-              HasSubstr("the training set of data set '' has 500 samples here and 7 in the job"));
+  EXPECT_THAT(
+      refusal(mail_, model_, data_, job),
+      HasSubstr("the training set of data set 'fashion-mnist' has 500 samples here and 7 in the job"));
   job = job_;
   job.test_samples = 7;
-  EXPECT_THAT(refusal(mail_, model_, data_, job), HasSubstr("the test set of data set '' has 130 samples"));
+  EXPECT_THAT(refusal(mail_, model_, data_, job),
+              HasSubstr("the test set of data set 'fashion-mnist' has 130 samples"));
   job = job_;
   job.layout.tensors[0].shape[0] = 4;
   EXPECT_THAT(refusal(mail_, model_, data_, job),

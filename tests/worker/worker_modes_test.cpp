@@ -12,7 +12,7 @@ class AtOnceTest : public WorkerTest {
   void join_at_once() {
     wake(0);
     Job job = make_job();
-    job.sync = "ssp:2";
+    job.sync = parse_sync("ssp:2");
     tell(scheduler_node, Welcome{term, 0, job});
     reach_shards();
   }
@@ -168,7 +168,7 @@ TEST_F(AtOnceTest, AnEvaluationSpendsNothing) {
 TEST_F(WorkerTest, LocalStepsAreForTheComputeNodeToTake) {
   wake(0);
   Job job = make_job();
-  job.sync = "local:4:equal";
+  job.sync = parse_sync("local:4:equal");
   tell(scheduler_node, Welcome{term, 0, job});
   reach_shards();
   Start local = start(0, 1, {0, 8});

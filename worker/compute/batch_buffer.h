@@ -4,8 +4,9 @@
 //              hash(seed, e): the same on every machine, and another one each epoch
 //  evaluation  position p is sample p of the test set
 //
-// n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it is
-// not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are real.
+// n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
+// is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are
+// real.
 //
 // Belongs to one thread at a time; used again and again without allocating.
 #pragma once

@@ -1,9 +1,9 @@
-// Engine: computes gradients and evaluations for a worker. The CPU network is one (worker/compute/cpu_engine.h);
-// a GPU, or a framework of your own, is another.
+// Engine: computes gradients and evaluations for a worker. The CPU network is one
+// (worker/compute/cpu_engine.h); a GPU, or a framework of your own, is another.
 //
-// An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to its
-// end and sums over the samples it gets. How many samples it computes at once, in which order it keeps them,
-// and on which device, is its own affair.
+// An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to
+// its end and sums over the samples it gets. How many samples it computes at once, in which order it keeps
+// them, and on which device, is its own affair.
 //
 // Threads: it is made on the worker's thread; all calls of train() and evaluate() come from one computing
 // thread and block until they are done. An engine that computes elsewhere waits there, and calls `on_final`
@@ -26,23 +26,25 @@ namespace steelyard {
 class Samples {
  public:
   virtual ~Samples() = default;
-  // The next micro-batch, which stays as it is until the next call. Null at the end of the piece, and sooner if
-  // nobody wants the rest: what is returned then is thrown away.
+  // The next micro-batch, which stays as it is until the next call. Null at the end of the piece, and sooner
+  // if nobody wants the rest: what is returned then is thrown away.
   virtual const nn::MicroBatch* next() = 0;
   // Whether the micro-batch given last is the last one.
   [[nodiscard]] virtual bool at_end() const = 0;
 };
 
-// The gradient of floats [begin, end) will not change any more. Ranges come from the end of the flat buffer to
-// its beginning, each ending where the one before began; what is never told is final when train() returns.
+// The gradient of floats [begin, end) will not change any more. Ranges come from the end of the flat buffer
+// to its beginning, each ending where the one before began; what is never told is final when train()
+// returns.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Writes the gradient (a flat buffer like `parameters`): the sum over all samples, not the mean. Returns sums
-  // over the samples too. Equal pieces must give equal bits: one that is lost is computed again by another worker.
+  // Writes the gradient (a flat buffer like `parameters`): the sum over all samples, not the mean. Returns
+  // sums over the samples too. Equal pieces must give equal bits: one that is lost is computed again by
+  // another worker.
   virtual nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                          const FinalRange& on_final) = 0;
   virtual nn::Sums evaluate(std::span<const float> parameters, Samples& samples) = 0;
@@ -54,8 +56,8 @@ class Engine {
   // Memory of its device that it needs beside parameters and gradient.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
-  // The share of its device that it had since the last call, 0..1, if it knows that; otherwise the worker asks
-  // the machine (worker/compute/meter.h).
+  // The share of its device that it had since the last call, 0..1, if it knows that; otherwise the worker
+  // asks the machine (worker/compute/meter.h).
   virtual std::optional<double> take_share() { return std::nullopt; }
 };
 

@@ -30,7 +30,7 @@ void sweep(const Factors& f, std::span<const float> gradient, std::span<float> l
   }
 }
 
-std::size_t size_for(const Job& job) { return parse_sync(job.sync).is_local() ? job.layout.size() : 0; }
+std::size_t size_for(const Job& job) { return job.sync.is_local() ? job.layout.size() : 0; }
 
 }  // namespace
 
@@ -40,7 +40,7 @@ LocalStepper::LocalStepper(const Job& job)
       schedule_(job.schedule),
       samples_(job.train_samples),
       clip_norm_(job.clip_norm),
-      equal_weights_(parse_sync(job.sync).equal_weights),
+      equal_weights_(job.sync.equal_weights),
       local_(size_for(job)),
       momentum_(size_for(job)) {
   const auto stepped = [](const Range& range) { return range.rule == Rule::step; };

@@ -51,8 +51,8 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       parameters_(job.layout.size()),
       train_samples_(workload.data.train->size()),
       test_samples_(workload.data.test ? workload.data.test->size() : 0),
-      local_(parse_sync(job.sync).is_local()),
-      clip_norm_(parse_sync(job.sync).at_once ? job.clip_norm : 0),
+      local_(job.sync.is_local()),
+      clip_norm_(job.sync.at_once ? job.clip_norm : 0),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       gradients_(parameters_),
       stepper_(job),
@@ -181,9 +181,9 @@ void ComputeNode::work_on_tasks() {
   }
 }
 
-// The samples of one piece, or of one local step of it after the other, from the feed. Time begins with the first
-// micro-batch in hand: reading the first samples is not computing, and while the parameters were on their way it
-// was done already.
+// The samples of one piece, or of one local step of it after the other, from the feed. Time begins with the
+// first micro-batch in hand: reading the first samples is not computing, and while the parameters were on
+// their way it was done already.
 class ComputeNode::PieceSamples final : public Samples {
  public:
   PieceSamples(ComputeNode& node, const Task& task) : node_(node), task_(task) {}
@@ -203,7 +203,8 @@ class ComputeNode::PieceSamples final : public Samples {
   }
   [[nodiscard]] bool at_end() const override { return left_ == 0; }
 
-  // Nobody wants the piece any more; or the engine has not asked for all of it, and there are no sums over it.
+  // Nobody wants the piece any more; or the engine has not asked for all of it, and there are no sums over
+  // it.
   [[nodiscard]] bool abandoned() const { return abandoned_ || left_ > 0; }
   [[nodiscard]] double seconds_worked() const { return seconds(steady_now() - *start_); }
 

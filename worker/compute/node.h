@@ -12,14 +12,14 @@
 //                        micro-batches if it has begun, and never answered
 //
 // Pieces are computed in the order in which they are given. A gradient is the sum over the positions of its
-// piece and a function of (job, parameters, piece) alone. Pieces that this data set does not have are ignored
-// and counted.
+// piece and a function of (job, parameters, piece) alone. Pieces that this data set does not have are
+// ignored and counted.
 //
 // Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
 // each piece's mean gradient is clipped here, and then all Finals come at the end too.
 //
-// What computes is an engine (worker/compute/engine.h); here is what all engines share: the order of work, its
-// samples, the slices, local steps, clipping, times.
+// What computes is an engine (worker/compute/engine.h); here is what all engines share: the order of work,
+// its samples, the slices, local steps, clipping, times.
 //
 // What goes wrong while samples are read or gradients computed (a user's code may throw) ends the computing:
 // it is kept as failure(), and the worker is told to leave.

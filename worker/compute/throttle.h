@@ -1,9 +1,9 @@
 // Throttle: makes an engine work as if its machine were slower than it is, or used by others at times, for
 // experiments on equal machines.
 //
-// After a micro-batch that took c seconds of processor time, the thread sleeps for (slow / cpu - 1) c, with the
-// levels that hold then. It is the processor time that counts: what a real co-tenant costs is not multiplied.
-// Sleeps end late by what the kernel likes; the surplus is taken off the next ones.
+// After a micro-batch that took c seconds of processor time, the thread sleeps for (slow / cpu - 1) c, with
+// the levels that hold then. It is the processor time that counts: what a real co-tenant costs is not
+// multiplied. Sleeps end late by what the kernel likes; the surplus is taken off the next ones.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@
 
 namespace steelyard {
 
-// The difference is what a worker tells of it: of a slower machine nothing, of the share of its processor what a
-// machine's own counters would say.
+// The difference is what a worker tells of it: of a slower machine nothing, of the share of its processor
+// what a machine's own counters would say.
 struct Throttle {
   StepFunction slow{1};  // computing takes so many times as long: 1 to 1000
   StepFunction cpu{1};   // share of the processor that others leave: 0.01 to 1

@@ -22,16 +22,16 @@ struct Workload {
   DataSets data{};
 };
 
-// A row makes the workload of a model that has an engine of its own, for this data. Whatever it throws is told
-// with the model's name.
+// A row makes the workload of a model that has an engine of its own, for this data. Whatever it throws is
+// told with the model's name.
 using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
 
 // A model of nn on the CPU. Throws Failure (configuration) if it is not made for this data.
 Workload cpu_workload(const nn::Model& model, DataSets data);
 
 // Whether the workload, as it is known here, is what the job's other members train. A worker may have been
-// started with other data, another release or other models of its own; its gradients would be sums of something
-// else. Throws Failure (protocol) that says what differs.
+// started with other data, another release or other models of its own; its gradients would be sums of
+// something else. Throws Failure (protocol) that says what differs.
 void require_same(const Job& job, const Workload& workload);
 
 }  // namespace steelyard

@@ -1,0 +1,143 @@
+// Which version a worker computes from and pulls next, under both rules.
+#include "worker/pull_rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Stage = HeldPiece::Stage;
+
+class PullRuleTest : public ::testing::Test {
+ protected:
+  void have(Version version, bool spent = false) {
+    current_.version = current_.lowest = version;
+    current_.values = std::make_shared<FloatBuffer>(4);
+    current_.steps = {11, 12};
+    current_.spent = spent;
+  }
+  void pulling(Version version, std::uint64_t ticket = 1) {
+    next_.version = version;
+    next_.values = std::make_shared<FloatBuffer>(4);
+    next_.ticket = ticket;
+  }
+  // Pushed, if it is done.
+  void hold(Round round, Interval positions, Stage stage, Version least = 0,
+            Purpose purpose = Purpose::train) {
+    HeldPiece piece;
+    piece.start = {.round = round, .purpose = purpose, .piece = pieces_.size() + 1, .positions = positions};
+    piece.start.least = least;
+    piece.stage = stage;
+    if (stage == Stage::done) piece.pushes.emplace_back();
+    pieces_.push_back(piece);
+  }
+  [[nodiscard]] PullRule::View view(bool computing = false) const {
+    return {pieces_, current_, next_, computing};
+  }
+  static Start start(Round round, Interval positions = {0, 8}, Version least = 0) {
+    Start start{.round = round, .positions = positions};
+    start.least = least;
+    return start;
+  }
+
+  const std::unique_ptr<const PullRule> exact_ = pull_rule(parse_sync("bsp"));
+  const std::unique_ptr<const PullRule> arrival_ = pull_rule(parse_sync("ssp:2"));
+  std::vector<HeldPiece> pieces_;
+  VersionBuffer current_, next_;
+};
+
+TEST_F(PullRuleTest, ExactlyTheVersionOfTheRound) {
+  EXPECT_EQ(exact_->version_for(start(4)), 4U);
+  EXPECT_FALSE(exact_->suits(start(4), current_)) << "nothing is here";
+  have(4);
+  EXPECT_TRUE(exact_->suits(start(4), current_));
+  EXPECT_FALSE(exact_->suits(start(3), current_));
+  EXPECT_FALSE(exact_->suits(start(5), current_));
+  have(4, true);
+  EXPECT_TRUE(exact_->suits(start(4), current_)) << "for a second piece of that round";
+}
+
+TEST_F(PullRuleTest, ExactlyTheOldestThatIsWaitedForThenTheNext) {
+  EXPECT_EQ(exact_->next(view()), std::nullopt) << "nothing is owed";
+  hold(6, {0, 8}, Stage::waiting);
+  hold(5, {0, 8}, Stage::waiting);
+  EXPECT_EQ(exact_->next(view()), 5U);
+  pieces_.clear();
+  have(5);
+  hold(5, {0, 8}, Stage::done);
+  EXPECT_EQ(exact_->next(view(true)), std::nullopt) << "while it computes";
+  EXPECT_EQ(exact_->next(view()), 6U) << "its own training is sure to make it";
+  pieces_.clear();
+  hold(5, {0, 8}, Stage::done, 0, Purpose::evaluate);
+  EXPECT_EQ(exact_->next(view()), std::nullopt) << "an evaluation makes none";
+}
+
+TEST_F(PullRuleTest, ExactAnswersAreOfThatVersionAndAcknowledgeTheRoundsBefore) {
+  pulling(5, 9);
+  EXPECT_TRUE(exact_->serves(5, view()));
+  EXPECT_FALSE(exact_->serves(4, view()));
+  EXPECT_TRUE(exact_->answers({.version = 5, .ticket = 8}, next_)) << "whichever question brought it";
+  EXPECT_FALSE(exact_->answers({.version = 6, .ticket = 9}, next_));
+  have(5);
+  hold(4, {0, 8}, Stage::done);
+  hold(5, {0, 8}, Stage::done);
+  EXPECT_TRUE(exact_->acknowledges(pieces_[0], current_));
+  EXPECT_FALSE(exact_->acknowledges(pieces_[1], current_));
+  EXPECT_THAT(exact_->own(view()), IsEmpty());
+  EXPECT_FALSE(exact_->repeats_for(start(5), view()));
+  EXPECT_EQ(exact_->steps(current_, 1), 0U);
+}
+
+TEST_F(PullRuleTest, OnArrivalParametersServeOneTraining) {
+  EXPECT_EQ(arrival_->version_for(start(7, {0, 8}, 5)), 5U);
+  have(5);
+  EXPECT_TRUE(arrival_->suits(start(7, {0, 8}, 5), current_));
+  EXPECT_FALSE(arrival_->suits(start(9, {0, 8}, 6), current_)) << "too old";
+  have(5, true);
+  EXPECT_FALSE(arrival_->suits(start(7, {0, 8}, 5), current_)) << "the piece before has to be in";
+  EXPECT_TRUE(arrival_->outdated_by_training());
+  EXPECT_EQ(arrival_->steps(current_, 1), 12U);
+}
+
+TEST_F(PullRuleTest, OnArrivalNothingIsPulledWhileAPieceIsComputed) {
+  have(5, true);
+  hold(7, {0, 8}, Stage::computing, 5);
+  EXPECT_EQ(arrival_->next(view(true)), std::nullopt);
+  pieces_[0].stage = Stage::done;
+  EXPECT_EQ(arrival_->next(view()), 6U) << "what a piece of round 8 will ask for, with a slack of 2";
+  hold(8, {0, 8}, Stage::waiting, 4);
+  EXPECT_EQ(arrival_->next(view()), 4U) << "it asks for less";
+}
+
+TEST_F(PullRuleTest, OnArrivalMoreServesIfItWaitsForNobody) {
+  have(5, true);
+  pulling(5);
+  EXPECT_TRUE(arrival_->serves(5, view()));
+  EXPECT_TRUE(arrival_->serves(4, view())) << "every slice has had version 5";
+  pulling(6);
+  EXPECT_FALSE(arrival_->serves(4, view())) << "version 6 may wait for the piece that wants 4";
+  pulling(5, 3);
+  EXPECT_TRUE(arrival_->answers({.version = 6, .ticket = 3}, next_));
+  EXPECT_FALSE(arrival_->answers({.version = 6, .ticket = 2}, next_)) << "its own pushes may not be in";
+  EXPECT_FALSE(arrival_->answers({.version = 4, .ticket = 3}, next_));
+}
+
+TEST_F(PullRuleTest, OnArrivalOwnPushesMustBeInButForWhatIsOwedAgain) {
+  have(5, true);
+  hold(7, {0, 32}, Stage::done);
+  EXPECT_TRUE(arrival_->repeats_for(start(7, {8, 16}), view()));
+  EXPECT_FALSE(arrival_->repeats_for(start(8, {8, 16}), view())) << "of another round";
+  hold(7, {8, 16}, Stage::waiting);
+  const std::vector<Contribution> own = arrival_->own(view());
+  ASSERT_THAT(own, SizeIs(2));
+  EXPECT_EQ(own[0].positions, (Interval{0, 8}));
+  EXPECT_EQ(own[1].positions, (Interval{16, 32}));
+  EXPECT_TRUE(arrival_->acknowledges(pieces_[0], current_));
+  EXPECT_FALSE(arrival_->acknowledges(pieces_[1], current_));
+}
+
+}  // namespace
+}  // namespace steelyard

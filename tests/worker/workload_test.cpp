@@ -1,0 +1,75 @@
+// What a job trains, as this machine knows it.
+#include "worker/compute/workload.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/worker/made_data.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::HasSubstr;
+
+DataSets numbers() {
+  return {std::make_shared<NumberedData>(60), std::make_shared<NumberedData>(9), "numbers"};
+}
+nn::Model model() { return nn::Model({1, 1, 2}, 3).linear("out", 3); }
+
+TEST(Workload, OfAModelOnTheCpu) {
+  const Workload workload = cpu_workload(model(), numbers());
+  EXPECT_EQ(workload.layout.size(), 9U);
+  EXPECT_EQ(workload.layout.slice_size, 0U) << "the grid is the job's";
+  std::vector<float> parameters(9), again(9);
+  workload.initialize(parameters, 4);
+  workload.initialize(again, 4);
+  EXPECT_EQ(parameters, again);
+  workload.initialize(again, 5);
+  EXPECT_NE(parameters, again);
+  const auto engine = workload.make_engine();
+  EXPECT_EQ(engine->micro_batch_sizes(), cpu_sizes);
+  EXPECT_GE(engine->bytes(), 32 * (2 + 3) * sizeof(float)) << "what goes in and what comes out";
+}
+
+std::string trouble(const std::function<void()>& work, ExitCode code) {
+  try {
+    work();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), code);
+    return failure.what();
+  }
+  return "no trouble";
+}
+
+TEST(Workload, AModelMustBeMadeForTheData) {
+  const auto making = [](const nn::Model& model) { return [=] { (void)cpu_workload(model, numbers()); }; };
+  EXPECT_THAT(trouble(making(nn::Model({1, 1, 3}, 3).linear("out", 3)), ExitCode::configuration),
+              HasSubstr("takes samples of 1 x 1 x 3 in 3 classes, data set 'numbers' has 1 x 1 x 2 in 3"));
+  EXPECT_THAT(trouble(making(nn::Model({1, 1, 2}, 3).relu()), ExitCode::configuration), HasSubstr("linear"));
+}
+
+TEST(Workload, MustBeWhatTheOthersTrain) {
+  const Workload workload = cpu_workload(model(), numbers());
+  Job job;
+  job.model = "mine", job.data = "numbers";
+  job.layout = workload.layout;
+  job.layout.slice_size = 4;
+  job.train_samples = 60, job.test_samples = 9;
+  const auto trouble_with = [&](const Job& it) {
+    return trouble([&] { require_same(it, workload); }, ExitCode::protocol);
+  };
+  EXPECT_EQ(trouble_with(job), "no trouble");
+  Job other = job;
+  other.train_samples = 61;
+  EXPECT_THAT(trouble_with(other),
+              HasSubstr("the training set of data set 'numbers' has 60 samples here and 61"));
+  other = job;
+  other.test_samples = 8;
+  EXPECT_THAT(trouble_with(other), HasSubstr("the test set"));
+  other = job;
+  other.layout.tensors[0].name = "in.weight";
+  EXPECT_THAT(trouble_with(other), HasSubstr("the model 'mine' of this program"));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,22 @@
+// HeldPiece: a piece that a worker owes, or has pushed and may have to push again.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace steelyard {
+
+struct HeldPiece {
+  enum class Stage { waiting, computing, done };
+
+  Start start;
+  Stage stage = Stage::waiting;
+  std::vector<Push> pushes{};      // said, and to be said again if need be
+  std::optional<Report> report{};  // once done
+
+  [[nodiscard]] PieceId id() const { return start.piece; }
+};
+
+}  // namespace steelyard

@@ -1,0 +1,129 @@
+#include "worker/pull_rule.h"
+
+#include <algorithm>
+
+namespace steelyard {
+namespace {
+
+class ExactVersions final : public PullRule {
+ public:
+  [[nodiscard]] Version version_for(const Start& start) const override { return start.round; }
+
+  [[nodiscard]] bool suits(const Start& start, const VersionBuffer& current) const override {
+    return current.values && start.round == current.version;
+  }
+
+  // The oldest version that a waiting piece needs, for other workers wait for that piece. With no piece
+  // waiting, the version that the training just done is sure to make.
+  [[nodiscard]] std::optional<Version> next(const View& view) const override {
+    std::optional<Version> wanted;
+    bool trained = false;
+    for (const HeldPiece& piece : view.pieces) {
+      const Round round = piece.start.round;
+      const bool ahead = !view.current.values || round > view.current.version;
+      if (ahead) wanted = std::min(wanted.value_or(round), round);
+      trained |= !ahead && piece.start.purpose == Purpose::train;
+    }
+    if (!wanted && trained && !view.computing) wanted = view.current.version + 1;
+    return wanted;
+  }
+
+  [[nodiscard]] bool serves(Version wanted, const View& view) const override {
+    return view.next.values && view.next.version == wanted;
+  }
+  [[nodiscard]] bool repeats_for(const Start&, const View&) const override { return false; }
+  [[nodiscard]] std::vector<Contribution> own(const View&) const override { return {}; }
+  [[nodiscard]] bool answers(const Parameters& parameters, const VersionBuffer& next) const override {
+    return parameters.version == next.version;
+  }
+  [[nodiscard]] bool acknowledges(const HeldPiece& piece, const VersionBuffer& current) const override {
+    return piece.start.round < current.version;
+  }
+  [[nodiscard]] bool outdated_by_training() const override { return false; }
+  [[nodiscard]] std::uint64_t steps(const VersionBuffer&, std::uint32_t) const override { return 0; }
+};
+
+class OnArrival final : public PullRule {
+ public:
+  explicit OnArrival(std::uint64_t slack) : slack_(slack) {}
+
+  [[nodiscard]] Version version_for(const Start& start) const override { return start.least; }
+
+  [[nodiscard]] bool suits(const Start& start, const VersionBuffer& current) const override {
+    return current.values && !current.spent && start.least <= current.version;
+  }
+
+  // Nothing is pulled while a piece is being computed, for that piece has to be in it. With no piece
+  // waiting, the parameters that a piece of the next round needs: its Start will ask for no more. If it asks
+  // for more, they are pulled again; and if it asks for less, too: a piece that was issued again may be the
+  // very one that a pull for more waits for.
+  [[nodiscard]] std::optional<Version> next(const View& view) const override {
+    if (view.computing) return std::nullopt;
+    const Start* first = nullptr;
+    Version ahead = view.current.version;
+    for (const HeldPiece& piece : view.pieces) {
+      const Round round = piece.start.round;
+      if (round + 1 > slack_) ahead = std::max(ahead, round + 1 - slack_);
+      if (piece.stage != HeldPiece::Stage::waiting) continue;
+      if (first == nullptr || round < first->round) first = &piece.start;
+    }
+    if (first != nullptr) return suits(*first, view.current) ? std::nullopt : std::optional(first->least);
+    return view.current.spent ? std::optional(ahead) : std::nullopt;
+  }
+
+  // More than is wanted does as well, unless it could have to wait for other workers: they may wait for the
+  // piece that wants it. A version that all slices have had waits for nobody.
+  [[nodiscard]] bool serves(Version wanted, const View& view) const override {
+    if (!view.next.values) return false;
+    if (view.next.version == wanted) return true;
+    return view.current.values && wanted < view.next.version && view.next.version <= view.current.version;
+  }
+
+  [[nodiscard]] bool repeats_for(const Start& start, const View& view) const override {
+    return std::ranges::any_of(view.pieces, [&](const HeldPiece& piece) {
+      return !piece.pushes.empty() && piece.start.round == start.round &&
+             piece.start.positions.overlaps(start.positions);
+    });
+  }
+
+  // What was pushed and is not owed once more. A push is dropped where other workers have pushed a part of
+  // its piece; what is then owed again by this worker is pushed by nobody else, and it would wait for
+  // itself.
+  [[nodiscard]] std::vector<Contribution> own(const View& view) const override {
+    std::vector<Contribution> own;
+    for (const HeldPiece& pushed : view.pieces) {
+      if (pushed.pushes.empty()) continue;
+      IntervalSet again;
+      for (const HeldPiece& piece : view.pieces) {
+        if (piece.stage == HeldPiece::Stage::waiting && piece.start.round == pushed.start.round)
+          again.add(piece.start.positions);
+      }
+      for (const Interval& part : again.gaps(pushed.start.positions))
+        own.push_back({pushed.start.round, part});
+    }
+    return own;
+  }
+
+  [[nodiscard]] bool answers(const Parameters& parameters, const VersionBuffer& next) const override {
+    return parameters.ticket == next.ticket && parameters.version >= next.version;
+  }
+  [[nodiscard]] bool acknowledges(const HeldPiece& piece, const VersionBuffer& current) const override {
+    return piece.stage == HeldPiece::Stage::done || piece.start.round < current.version;
+  }
+  [[nodiscard]] bool outdated_by_training() const override { return true; }
+  [[nodiscard]] std::uint64_t steps(const VersionBuffer& current, std::uint32_t slice) const override {
+    return current.steps[slice];
+  }
+
+ private:
+  const std::uint64_t slack_;
+};
+
+}  // namespace
+
+std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode) {
+  if (mode.at_once) return std::make_unique<OnArrival>(mode.slack);
+  return std::make_unique<ExactVersions>();
+}
+
+}  // namespace steelyard

@@ -100,8 +100,8 @@ void Children::signal_all(int signal) {
   }
 }
 
-bool Children::wait_all(Duration patience) {
-  const Time end = steady_now() + patience;
+bool Children::wait_all(Duration timeout) {
+  const Time end = steady_now() + timeout;
   while (running() > 0 && steady_now() < end) {
     if (ended().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

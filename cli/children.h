@@ -44,8 +44,8 @@ class Children {
   std::vector<Child> ended();
   void signal(const std::string& name, int signal);  // a child that runs
   void signal_all(int signal);
-  // Until all have ended, or the patience is over; whether they have.
-  bool wait_all(Duration patience);
+  // Until all have ended, or the timeout is over; whether they have.
+  bool wait_all(Duration timeout);
   [[nodiscard]] std::size_t running() const;
 
  private:

@@ -296,7 +296,7 @@ void JobReader::finish() {
          "sync = \"" + draft_.sync +
              "\" in [cluster]: one round for the whole job needs its length: give "
              "[train] epochs");
-  demand(!mode.at_once || job.sums != SumOrder::positions, "cluster", "sums",
+  demand(!mode.on_arrival || job.sums != SumOrder::positions, "cluster", "sums",
          "sums = \"ordered\" in [cluster]: under sync = \"" + draft_.sync +
              "\" pushes are applied as they come and there is no order to keep: leave it out, or choose bsp, "
              "local or oneshot");

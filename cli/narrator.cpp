@@ -69,7 +69,7 @@ void Narrator::joined(const Welcome& welcome, const std::string& what, std::uint
   if (!job_.empty()) return;
   const Job& job = welcome.job;
   job_ = job.name;
-  patience_ = from_seconds(job.dead_after);
+  timeout_ = from_seconds(job.dead_after);
   std::string text = "joined job '" + job.name + "' as '" + who_ + "', " + what + " " +
                      std::to_string(welcome.slot + 1) + " of " + std::to_string(places);
   if (!device_.empty())
@@ -78,7 +78,7 @@ void Narrator::joined(const Welcome& welcome, const std::string& what, std::uint
 }
 
 void Narrator::look_for_silence(Time now) {
-  if (silent_ || now - heard_ <= patience_) return;
+  if (silent_ || now - heard_ <= timeout_) return;
   silent_ = true;
   say_("no word from the scheduler for " + rounded(seconds(now - heard_)) + " s: going on trying");
 }
@@ -89,7 +89,7 @@ std::string Narrator::done() const {
          rounded(seconds_) + " s of computing";
 }
 
-void Narrator::over(const Ending& ending) {
+void Narrator::over(const ExitReason& ending) {
   if (job_.empty() || ending.refusal() || ending.unreachable()) return;
   say_("the end of job '" + job_ + "' (" + name(ending.stop().outcome) + "): " + done());
 }

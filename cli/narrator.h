@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "wire/ending.h"
+#include "wire/exit_reason.h"
 #include "wire/transport/link.h"
 
 namespace steelyard {
@@ -24,7 +24,7 @@ class Narrator : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(Envelope envelope) override { link_.post(std::move(envelope)); }
 
-  void over(const Ending& ending);  // its last word
+  void over(const ExitReason& ending);  // its last word
 
  private:
   void heard(const Envelope& in, Time now);
@@ -36,7 +36,7 @@ class Narrator : public Link {
   const std::string who_, device_;
   const std::function<void(const std::string&)> say_;
   std::string job_;  // once joined
-  Duration patience_{};
+  Duration timeout_{};
   Time heard_{}, told_{};
   bool silent_ = false, ready_ = false;
   std::uint64_t pieces_ = 0, samples_ = 0, pushes_ = 0;

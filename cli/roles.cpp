@@ -29,7 +29,7 @@ std::string default_name(const char* role) {
          behind;
 }
 
-int verdict(const char* role, const Ending& ending, const std::string& scheduler) {
+int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
   if (ending.refusal()) {
     std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
     const Refusal reason = ending.refusal()->reason;

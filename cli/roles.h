@@ -1,7 +1,7 @@
 // The three roles as processes: each wires one machine (a server: one per shard) to a ZeroMQ link and hosts
 // it.
 //
-// Threads: scheduler - scheduler, keeper, recorder, terminal, signals; server - one a shard, signals;
+// Threads: scheduler - scheduler, checkpointer, recorder, terminal, signals; server - one a shard, signals;
 // worker - worker, computing, feeding, signals; and libzmq's own two in each.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/run.h"
 #include "cli/run_directory.h"
-#include "wire/ending.h"
+#include "wire/exit_reason.h"
 
 namespace steelyard {
 
@@ -28,7 +28,7 @@ void raise_descriptor_limit();
 // connections and peers take; `what` says what they are for.
 void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers);
 // Says on standard error why a server or worker ended, unless all went well; its exit code.
-int verdict(const char* role, const Ending& ending, const std::string& scheduler);
+int verdict(const char* role, const ExitReason& ending, const std::string& scheduler);
 // Prints lines on standard error, with role and name before them; none if it is quiet.
 std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet);
 void require_device(const std::string& worker,

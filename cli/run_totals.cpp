@@ -43,7 +43,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   return parts;
 }
 
-RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.at_once) {
+RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival) {
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.most > 0) most_[worker.name] = worker.most;
   }

@@ -18,7 +18,7 @@
 #include "cli/terminal_writer.h"
 #include "core/error.h"
 #include "scheduler/scheduler.h"
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 
@@ -83,11 +83,11 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, co
   return policy;
 }
 
-// What the keeper has no memory for it does again when asked once more; the training goes on meanwhile.
-void keep(Keeper& keeper, NodeId node, Link& link) {
-  while (!keeper.finished()) {
+// What the checkpointer has no memory for it does again when asked once more; the training goes on meanwhile.
+void keep(Checkpointer& checkpointer, NodeId node, Link& link) {
+  while (!checkpointer.finished()) {
     try {
-      host(keeper, node, link);
+      host(checkpointer, node, link);
     } catch (const std::bad_alloc&) {
       std::fprintf(stderr, "steelyard: no memory is left to load or save the model; trying again\n");
       std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -153,11 +153,11 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   Recorder recorder(file, run, bar);
   RecorderThread recording(recorder);
 
-  const NodeId keeper_node = new_node(Role::keeper);
-  Keeper keeper(keeper_node, std::move(initial), nn::state_slots(file.job.optimizer),
-                [&](const Snapshot& about, std::size_t slots) {
-                  return open_checkpoint(run.checkpoints(), about, slots);
-                });
+  const NodeId checkpointer_node = new_node(Role::checkpointer);
+  Checkpointer checkpointer(checkpointer_node, std::move(initial), nn::state_slots(file.job.optimizer),
+                            [&](const Snapshot& about, std::size_t slots) {
+                              return open_checkpoint(run.checkpoints(), about, slots);
+                            });
   const SignalWatch signals(
       [&](int) {
         link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
@@ -166,13 +166,13 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
       [&] {
         link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})});
       });
-  ZmqLink keeper_link(context, keeper_node);
-  keeper_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
-  const Alongside keeping(
-      [&] { keep(keeper, keeper_node, keeper_link); },
-      [&] {
-        keeper_link.post({link_node, keeper_node, Message(std::in_place_type<ToKeeper>, Stop{})});
-      });
+  ZmqLink checkpointer_link(context, checkpointer_node);
+  checkpointer_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
+  const Alongside keeping([&] { keep(checkpointer, checkpointer_node, checkpointer_link); },
+                          [&] {
+                            checkpointer_link.post({link_node, checkpointer_node,
+                                                    Message(std::in_place_type<ToCheckpointer>, Stop{})});
+                          });
   host(scheduler, scheduler_node, link, [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
   });

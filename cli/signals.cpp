@@ -57,8 +57,8 @@ void SignalWatch::watch() {
   std::optional<Time> asked;
   int first = 0;
   while (!done_) {
-    const timespec patience{0, 100'000'000};
-    const int signal = sigtimedwait(&set, nullptr, &patience);
+    const timespec timeout{0, 100'000'000};
+    const int signal = sigtimedwait(&set, nullptr, &timeout);
     if (signal < 0) continue;
     if (signal == somebody_is_gone) {
       if (on_somebody_gone_) on_somebody_gone_();

@@ -61,6 +61,7 @@ Steps Supervision::ended(Time now, const std::string& name, int status, const st
     steps.code = static_cast<int>(ExitCode::unreachable);
     return steps;
   }
+  finished_ |= exited_with(status, ExitCode::ok);
   process.stage = Stage::doubtful;
   process.status = status;
   process.since = now;
@@ -86,7 +87,7 @@ Steps Supervision::wake(Time now) {
     if (process.stage == Stage::doubtful && now - process.since > doubt) steps.add(failed(now, process));
     if (process.stage == Stage::waiting && now >= process.next) steps.add(start(now, process));
   }
-  if (ending_ || !nobody_left()) {
+  if (ending_ || finished_ || !nobody_left()) {
     told_.reset();
   } else if (!told_ || now - *told_ > between_words) {
     if (!told_) steps.says.emplace_back("ending the job: no worker runs, and none is left to count on");

@@ -82,6 +82,7 @@ class Supervision {
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
   bool ending_ = false;       // we have asked for it
+  bool finished_ = false;     // somebody was told that the job is done
   std::optional<Time> told_;  // that no worker is left
 };
 

@@ -80,8 +80,8 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
     throw;
   }
   if (compute && compute->failure()) throw Failure(*compute->failure());  // which the worker has told
-  narrator.over(worker.ending());
-  return verdict("worker", worker.ending(), command.scheduler);
+  narrator.over(worker.exit_reason());
+  return verdict("worker", worker.exit_reason(), command.scheduler);
 }
 
 }  // namespace steelyard

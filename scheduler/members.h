@@ -61,7 +61,7 @@ class Members {
   // which keep the books.
   std::map<std::uint32_t, WorkerMember> workers;
   std::map<std::uint32_t, ShardMember> shards;
-  std::optional<NodeId> keeper;
+  std::optional<NodeId> checkpointer;
 
   // In the place of whoever had its slot. No other slot has a worker of its name or node.
   void add(WorkerMember worker);

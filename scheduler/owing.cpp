@@ -188,9 +188,9 @@ void Scheduler::adopt_orphans(Time now, Outbox& out) {
 // (a faulty sender's doing) is cut at the edge of the gap, for a push counts as a whole or not at all.
 void Scheduler::mend(Time now, Work& work, const Interval& gap, const ShardMember& shard, Outbox& out) {
   const auto late = work.select([&](const Piece& piece) {
-    const Duration patience = piece.asked_again ? 4 * push_patience() : push_patience();
+    const Duration timeout = piece.asked_again ? 4 * push_timeout() : push_timeout();
     return piece.reported && piece.positions.overlaps(gap) &&
-           now - std::max(piece.since, shard.fed) > patience;
+           now - std::max(piece.since, shard.fed) > timeout;
   });
   for (const PieceId id : late) {
     Piece& piece = *work.find(id);
@@ -201,7 +201,7 @@ void Scheduler::mend(Time now, Work& work, const Interval& gap, const ShardMembe
     if (missing == piece.positions && owner_there && !piece.asked_again) {
       piece.asked_again = true;
       piece.since = now;
-      out.send<ToWorker>(owner->second.node, Again{term_, work.round(), piece.positions});
+      out.send<ToWorker>(owner->second.node, Resend{term_, work.round(), piece.positions});
       continue;
     }
     const Piece whole = piece;

@@ -43,7 +43,7 @@ void Scheduler::advance(Time now, Outbox& out) {
       if (worker.present) awaited_.insert(worker.node);
     }
     for (const auto& [slot, shard] : members_.shards) awaited_.insert(shard.node);
-    if (members_.keeper) out.send<ToKeeper>(*members_.keeper, stop_);
+    if (members_.checkpointer) out.send<ToCheckpointer>(*members_.checkpointer, stop_);
     out.send<ToRecorder>(recorder_node, Ended{ending_, stop_.text,
                                               course_.progress(term_, trained_seconds(now)), staleness()});
     say_stop(now, out);
@@ -66,7 +66,7 @@ bool Scheduler::left_alone(Time now) {
   } else if (!alone_since_) {
     alone_since_ = now;
   }
-  return alone_since_ && now - *alone_since_ > patience();
+  return alone_since_ && now - *alone_since_ > timeout();
 }
 
 bool Scheduler::go_on(Time now, Outbox& out) {
@@ -137,7 +137,7 @@ bool Scheduler::may_run_ahead(Time now) {
 void Scheduler::begin_round(Time now, Outbox& out) {
   if (std::exchange(pause_, false)) barrier_ = ahead_.round();
   const Interval positions = ahead_.positions();
-  const bool gate = job_.clip_norm > 0 && !mode_.at_once && !mode_.is_local();
+  const bool gate = job_.clip_norm > 0 && !mode_.on_arrival && !mode_.is_local();
   const bool save = saves_next(now, out);
   const Open open{term_, ahead_.round(), ahead_.epoch(), positions, positions.size(),
                   gate,  save,           ahead_.local()};
@@ -299,7 +299,7 @@ void Scheduler::confirm(Time now) {
       longest_push_ = std::max(longest_push_ * 3 / 4, work->longest_since_report(now));
     }
     if (work->least() <= version && !work->possible) work->possible = now;
-    if (closed && !work->done && (nobody || now - *work->closed > patience())) work->close_unreported();
+    if (closed && !work->done && (nobody || now - *work->closed > timeout())) work->close_unreported();
     ++work;
   }
 }
@@ -315,7 +315,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   confirm(now);
   for (Work& work : works_) {
     if (work.purpose() != Purpose::train) continue;
-    if (work.round() >= beat.opened && now - shard->opens_sent > patience()) {
+    if (work.round() >= beat.opened && now - shard->opens_sent > timeout()) {
       out.send<ToShard>(from, work.open());  // it did not get this one
     }
     if (work.round() == beat.version && beat.opened > work.round()) {
@@ -355,7 +355,7 @@ Progress Scheduler::present(Time now) const {
 
 void Scheduler::save(const Progress& progress, Outbox& out) {
   saves_[progress.version] = progress;
-  if (members_.keeper) out.send<ToKeeper>(*members_.keeper, Save{progress});
+  if (members_.checkpointer) out.send<ToCheckpointer>(*members_.checkpointer, Save{progress});
 }
 
 void Scheduler::handle(Time now, NodeId, const Saved& saved, Outbox& out) {
@@ -388,7 +388,7 @@ void Scheduler::end(Outcome outcome, std::string text, Outbox& out) {
   phase_ = Phase::saving;
   if (!whole) {
     saves_.clear();
-  } else if (mode_.at_once && std::ranges::find(works_, false, &Work::done) != works_.end()) {
+  } else if (mode_.on_arrival && std::ranges::find(works_, false, &Work::done) != works_.end()) {
     note(out, "the rounds that are under way cannot be finished, and no checkpoint is written of them");
   } else if (trained && last_saved_ != course_.round() && !saves_.contains(course_.round())) {
     save(present(now_), out);

@@ -94,8 +94,8 @@ void Scheduler::beat(Time now, Outbox& out) {
     give_up_saving("no worker is left to finish the round");
   }
   const bool complete = members_.shards.size() == job_.shards;
-  if (members_.keeper && complete && !members_.all_shards_loaded(job_.shards)) {
-    out.send<ToKeeper>(*members_.keeper, roster());
+  if (members_.checkpointer && complete && !members_.all_shards_loaded(job_.shards)) {
+    out.send<ToCheckpointer>(*members_.checkpointer, roster());
   }
   for (const auto& [version, progress] : std::map(saves_)) save(progress, out);
   watch_state(now, out);
@@ -168,7 +168,7 @@ bool Scheduler::name_is_free(Time now, NodeId from, const Hello& hello, Outbox& 
   const auto bearer = members_.workers.find(members_.worker_slot(hello.name));
   if (bearer == members_.workers.end() || !bearer->second.present) return true;
   WorkerMember& former = bearer->second;
-  if (!former.contest || now - former.contest->last > patience()) former.contest = {now, now};
+  if (!former.contest || now - former.contest->last > timeout()) former.contest = {now, now};
   former.contest->last = now;
   if (former.last_heard > former.contest->since) {
     former.contest.reset();
@@ -240,7 +240,7 @@ Roster Scheduler::roster() const {
 void Scheduler::send_roster(Outbox& out) {
   if (members_.shards.size() != job_.shards) return;
   for (const auto& [slot, worker] : members_.workers) out.send<ToWorker>(worker.node, roster());
-  if (members_.keeper) out.send<ToKeeper>(*members_.keeper, roster());
+  if (members_.checkpointer) out.send<ToCheckpointer>(*members_.checkpointer, roster());
 }
 
 void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
@@ -270,7 +270,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   for (Work& work : works_) {
     for (const PieceId id : work.owed_by(worker->slot)) {
       const bool held = std::ranges::find(beat.held, id) != beat.held.end();
-      if (held || now - work.find(id)->since <= patience()) continue;
+      if (held || now - work.find(id)->since <= timeout()) continue;
       work.find(id)->since = now;
       send_start(work, id, out);
     }
@@ -278,10 +278,10 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   adopt_orphans(now, out);
 }
 
-void Scheduler::handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& out) {
+void Scheduler::handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out) {
   state_watch_.heard(now, beat);
-  if (members_.keeper == from) return;
-  members_.keeper = from;
+  if (members_.checkpointer == from) return;
+  members_.checkpointer = from;
   send_roster(out);
 }
 
@@ -302,7 +302,7 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
   }
 }
 
-void Scheduler::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
+void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   forget(lost.node);
   if (phase_ == Phase::stopping) return;
   if (WorkerMember* worker = members_.worker(lost.node))
@@ -339,7 +339,7 @@ void Scheduler::end_if_alone(const std::string& why, Outbox& out) {
   end(Outcome::worker_failed, why, out);
 }
 
-// Before the training begins a server holds nothing that the keeper could not give to another.
+// Before the training begins a server holds nothing that the checkpointer could not give to another.
 void Scheduler::lose_shard(std::uint32_t slot, Outbox& out) {
   const std::string name = members_.shards.at(slot).name;
   if (phase_ == Phase::gathering) {
@@ -353,9 +353,9 @@ void Scheduler::lose_shard(std::uint32_t slot, Outbox& out) {
 
 void Scheduler::forget(NodeId node) { awaited_.erase(node); }
 
-void Scheduler::handle(Time, NodeId from, const Alien& alien, Outbox& out) {
+void Scheduler::handle(Time, NodeId from, const VersionMismatch& version_mismatch, Outbox& out) {
   refuse(from, Refusal::other_protocol,
-         "it speaks protocol " + std::to_string(alien.protocol) +
+         "it speaks protocol " + std::to_string(version_mismatch.protocol) +
              ", this job another: use the same release everywhere",
          out);
 }
@@ -368,7 +368,7 @@ void Scheduler::handle(Time, NodeId, const Interrupt&, Outbox& out) {
   if (phase_ == Phase::gathering) end(Outcome::interrupted, "ended before the training began", out);
 }
 
-// Said again at every beat until all have left, or patience ends.
+// Said again at every beat until all have left, or the timeout is over.
 void Scheduler::say_stop(Time now, Outbox& out) {
   if (awaited_.empty() || now - stop_said_ > farewell) {
     phase_ = Phase::finished;

@@ -51,10 +51,10 @@ class Scheduler {
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
-  void handle(Time now, NodeId from, const KeeperBeat& beat, Outbox& out);
+  void handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Leave& leave, Outbox& out);
-  void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
-  void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
+  void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
+  void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
   void welcome_worker(Time now, NodeId from, const Hello& hello, Outbox& out);
   void forget_the_long_gone();
@@ -135,11 +135,11 @@ class Scheduler {
   PieceId take_back(Time now, const WorkerMember& worker, const Report& report);
   void mend(Time now, Work& work, const Interval& gap, const ShardMember& shard, Outbox& out);
   [[nodiscard]] balancing::Request request(Interval positions, const Work& work) const;
-  [[nodiscard]] Duration patience() const { return from_seconds(2 * job_.heartbeat); }
+  [[nodiscard]] Duration timeout() const { return from_seconds(2 * job_.heartbeat); }
   // The same for a push that was reported, which on a slow line is on its way for long.
-  [[nodiscard]] Duration push_patience() const {
+  [[nodiscard]] Duration push_timeout() const {
     const Duration longest = std::max(longest_wait_, longest_push_);
-    return std::max(patience(), std::min<Duration>(2 * longest, std::chrono::minutes(10)));
+    return std::max(timeout(), std::min<Duration>(2 * longest, std::chrono::minutes(10)));
   }
 
   void ignore() { ++ignored_; }
@@ -182,7 +182,7 @@ class Scheduler {
 
   Time save_begun_;  // when a checkpoint was last due
   std::optional<Version> last_saved_;
-  std::map<Version, Progress> saves_;  // asked of the keeper, not answered
+  std::map<Version, Progress> saves_;  // asked of the checkpointer, not answered
   Version last_answered_ = 0;
   std::string storage_trouble_;  // of the latest checkpoint, if it failed
 

@@ -35,7 +35,7 @@ bool Scheduler::is_cut_off(Time now, const WorkerMember& worker) const {
 // While a server is silent itself, nobody gets on.
 bool Scheduler::shards_answer(Time now) const {
   return std::ranges::all_of(members_.shards, [&](const auto& it) {
-    return !it.second.broken && now - it.second.last_heard <= patience();
+    return !it.second.broken && now - it.second.last_heard <= timeout();
   });
 }
 

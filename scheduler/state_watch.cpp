@@ -18,8 +18,8 @@ std::string remedy(const std::string& name) {
 
 }  // namespace
 
-void StateWatch::heard(Time now, const KeeperBeat& beat) {
-  keeper_heard_ = now;
+void StateWatch::heard(Time now, const CheckpointerBeat& beat) {
+  checkpointer_heard_ = now;
   beat_ = beat;
 }
 
@@ -49,7 +49,7 @@ std::vector<std::string> StateWatch::unreached(Time now, const Members& members)
   for (const SilentShard& silent : beat_.silent) {
     const auto member =
         std::ranges::find_if(members.shards, [&](const auto& it) { return it.second.node == silent.node; });
-    // The keeper has waited for some seconds before it said so.
+    // The checkpointer has waited for some seconds before it said so.
     if (member == members.shards.end() || !unreached_[silent.node].due(now, first_word / 2)) continue;
     const ShardMember& shard = member->second;
     due.push_back("server '" + shard.name + "' does not answer the scheduler's machine at " + shard.endpoint +
@@ -60,14 +60,14 @@ std::vector<std::string> StateWatch::unreached(Time now, const Members& members)
 }
 
 std::vector<std::string> StateWatch::storage(Time now, bool saving) {
-  if (!saving || !keeper_heard_ || now - *keeper_heard_ < first_word) {
+  if (!saving || !checkpointer_heard_ || now - *checkpointer_heard_ < first_word) {
     storage_ = {};
     return {};
   }
   if (!storage_.due(now, Duration{})) return {};
-  storage_.not_before(now - *keeper_heard_);
+  storage_.not_before(now - *checkpointer_heard_);
   return {"the storage of the run directory has not answered for " +
-          minutes_or_seconds(now - *keeper_heard_) + ": no checkpoint is written until it does"};
+          minutes_or_seconds(now - *checkpointer_heard_) + ": no checkpoint is written until it does"};
 }
 
 std::optional<std::string> StateWatch::cannot_load(Time now, const Members& members) const {
@@ -81,8 +81,9 @@ std::optional<std::string> StateWatch::cannot_load(Time now, const Members& memb
 }
 
 std::optional<std::string> StateWatch::cannot_save(Time now) const {
-  if (!keeper_heard_ || now - *keeper_heard_ < given_up) return std::nullopt;
-  return "the storage of the run directory has not answered for " + minutes_or_seconds(now - *keeper_heard_);
+  if (!checkpointer_heard_ || now - *checkpointer_heard_ < given_up) return std::nullopt;
+  return "the storage of the run directory has not answered for " +
+         minutes_or_seconds(now - *checkpointer_heard_);
 }
 
 }  // namespace steelyard

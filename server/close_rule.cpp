@@ -74,7 +74,7 @@ class OnArrival final : public CloseRule {
 
 // Local steps have the momentum and the decay in what is pushed.
 std::unique_ptr<CloseRule> close_rule(const SyncMode& mode, const nn::Optimizer& optimizer) {
-  if (mode.at_once) return std::make_unique<OnArrival>(optimizer, mode.divide_by_push);
+  if (mode.on_arrival) return std::make_unique<OnArrival>(optimizer, mode.divide_by_push);
   const nn::Optimizer plain{nn::Optimizer::Kind::sgd, 0, 0};
   return std::make_unique<ExactVersions>(mode.is_local() ? plain : optimizer);
 }

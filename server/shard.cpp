@@ -19,21 +19,21 @@ constexpr std::uint64_t little = 64 << 20;  // bytes: so much may be held, howev
 void Shard::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
   if (message == nullptr || finished()) return ignore();
-  if (in.from == scheduler_node) lifeline_.heard(now);
+  if (in.from == scheduler_node) session_.heard(now);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
 }
 
 void Shard::wake(Time now, Outbox& out) {
   if (finished()) return;
-  if (lifeline_.due(now)) {
-    if (lifeline_.joined()) {
+  if (session_.due(now)) {
+    if (session_.joined()) {
       beat(out);
     } else {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
-  if (loading_ && keeper_) want(now, false, out);
-  if (lifeline_.given_up(now)) ending_.out_of_reach();
+  if (loading_ && checkpointer_) want(now, false, out);
+  if (session_.given_up(now)) exit_reason_.out_of_reach();
 }
 
 Version Shard::version() const {
@@ -43,7 +43,7 @@ Version Shard::version() const {
 }
 
 bool Shard::loaded() const {
-  return lifeline_.joined() && std::ranges::all_of(slices_, [](const SliceMemory& s) { return s.loaded(); });
+  return session_.joined() && std::ranges::all_of(slices_, [](const SliceMemory& s) { return s.loaded(); });
 }
 
 SliceMemory* Shard::find(std::uint32_t slice) {
@@ -71,7 +71,7 @@ void Shard::beat(Outbox& out) {
 // ---- joining
 
 void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
-  if (lifeline_.joined()) return ignore();
+  if (session_.joined()) return ignore();
   job_ = welcome.job;
   rule_ = close_rule(job_.sync, job_.optimizer);
   term_ = welcome.term;
@@ -84,20 +84,20 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
                          job_.sums == SumOrder::positions);
   }
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
-  lifeline_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
+  session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
   beat(out);
 }
 
 void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
-  if (lifeline_.joined()) return ignore();
-  ending_.refused(refuse);
+  if (session_.joined()) return ignore();
+  exit_reason_.refused(refuse);
 }
 
 std::uint32_t Shard::slots() const { return 1 + nn::state_slots(job_.optimizer); }
 
 void Shard::handle(Time now, NodeId from, const Offer& offer, Outbox& out) {
-  if (!lifeline_.joined() || offer.term != term_) return ignore();
-  keeper_ = from;
+  if (!session_.joined() || offer.term != term_) return ignore();
+  checkpointer_ = from;
   want(now, true, out);
 }
 
@@ -110,13 +110,13 @@ void Shard::want(Time now, bool answer, Outbox& out) {
           {first_ + static_cast<std::uint32_t>(part / slots()), static_cast<std::uint32_t>(part % slots())});
     }
   }
-  if (answer || !want.parts.empty()) out.send<ToKeeper>(*keeper_, std::move(want));
+  if (answer || !want.parts.empty()) out.send<ToCheckpointer>(*checkpointer_, std::move(want));
 }
 
 void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
   SliceMemory* slice = find(load.slice);
   if (load.term != term_ || slice == nullptr || !loading_) return ignore();
-  keeper_ = from;
+  checkpointer_ = from;
   if (!slice->load(load.slot, load.version, load.steps, load.values)) {
     ++counts_.malformed;
     return;
@@ -338,27 +338,27 @@ void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
 }
 
 void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
-  ending_.stopped(stop);
+  exit_reason_.stopped(stop);
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 
-void Shard::handle(Time, NodeId, const Lost& lost, Outbox&) {
+void Shard::handle(Time, NodeId, const Disconnected& lost, Outbox&) {
   pulls_.erase(lost.node);
-  if (lost.node == keeper_ && loading_) loading_->restart();
+  if (lost.node == checkpointer_ && loading_) loading_->restart();
 }
 
-void Shard::handle(Time, NodeId from, const Alien& alien, Outbox&) {
+void Shard::handle(Time, NodeId from, const VersionMismatch& version_mismatch, Outbox&) {
   if (from != scheduler_node) return ignore();  // a worker of another version: the scheduler tells it so
-  ending_.refused(
-      Refuse{Refusal::other_protocol, "the scheduler speaks protocol " + std::to_string(alien.protocol) +
-                                          ", this server another: use the same release everywhere"});
+  exit_reason_.refused(Refuse{Refusal::other_protocol,
+                              "the scheduler speaks protocol " + std::to_string(version_mismatch.protocol) +
+                                  ", this server another: use the same release everywhere"});
 }
 
 void Shard::handle(Time, NodeId, const Interrupt&, Outbox& out) {
-  if (lifeline_.joined()) {
+  if (session_.joined()) {
     out.send<ToScheduler>(scheduler_node, Leave{});  // the scheduler saves what there is and ends the job
   } else {
-    ending_.stopped({Outcome::interrupted, {}});
+    exit_reason_.stopped({Outcome::interrupted, {}});
   }
 }
 

@@ -18,9 +18,9 @@
 #include "server/close_rule.h"
 #include "server/slice_memory.h"
 #include "server/transfer.h"
-#include "wire/ending.h"
-#include "wire/lifeline.h"
+#include "wire/exit_reason.h"
 #include "wire/machine.h"
+#include "wire/session.h"
 
 namespace steelyard {
 
@@ -29,7 +29,7 @@ class Shard {
   struct Options {
     NodeId self;
     Hello hello;
-    Lifeline::Patience patience;
+    Session::Timeouts timeout;
   };
   // What was done with the pushes, since the start; and what else came late, repeated or unknown.
   struct Counts {
@@ -41,14 +41,14 @@ class Shard {
     std::uint64_t ignored = 0;  // other than pushes
   };
 
-  explicit Shard(Options options) : options_(std::move(options)), lifeline_(options_.patience) {}
+  explicit Shard(Options options) : options_(std::move(options)), session_(options_.timeout) {}
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : lifeline_.deadline(); }
-  [[nodiscard]] bool finished() const { return ending_.reached(); }
+  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : session_.deadline(); }
+  [[nodiscard]] bool finished() const { return exit_reason_.reached(); }
 
-  [[nodiscard]] const Ending& ending() const { return ending_; }
+  [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] const std::vector<SliceMemory>& slices() const { return slices_; }
   [[nodiscard]] Version version() const;  // the lowest of its slices
@@ -79,8 +79,8 @@ class Shard {
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
-  void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
-  void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
+  void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
+  void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
   SliceMemory* find(std::uint32_t slice);
@@ -109,8 +109,8 @@ class Shard {
   void beat(Outbox& out);
 
   const Options options_;
-  Lifeline lifeline_;
-  Ending ending_;
+  Session session_;
+  ExitReason exit_reason_;
   Counts counts_;
 
   Job job_;
@@ -127,11 +127,11 @@ class Shard {
   std::uint64_t held_in_all_ = 0;        // bytes
   std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
 
-  // Versions kept for the keeper: by version, the slots of each slice as they were when it closed.
+  // Versions kept for the checkpointer: by version, the slots of each slice as they were when it closed.
   std::map<Version, std::map<std::uint32_t, std::vector<State>>> snapshots_;
-  std::optional<NodeId> keeper_;
+  std::optional<NodeId> checkpointer_;
   std::optional<Transfer> loading_;  // until all of the first state is here
-  std::optional<Version> fetch_;     // the keeper gathers it
+  std::optional<Version> fetch_;     // the checkpointer gathers it
   std::set<StatePart> awaited_;      // of it: what it asked for and was not there yet
 };
 

@@ -1,4 +1,4 @@
-// How a shard gives the keeper a version, part by part, for a checkpoint.
+// How a shard gives the checkpointer a version, part by part, for a checkpoint.
 #include "server/shard.h"
 
 namespace steelyard {
@@ -13,7 +13,7 @@ void Shard::keep(const SliceMemory& slice) {
 }
 
 void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
-  keeper_ = from;
+  checkpointer_ = from;
   if (fetch_ != fetch.version) awaited_.clear();
   fetch_ = fetch.version;
   bool later = false;
@@ -25,7 +25,7 @@ void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
       later = true;
     }
   }
-  if (later) out.send<ToKeeper>(*keeper_, Later{fetch.version});
+  if (later) out.send<ToCheckpointer>(*checkpointer_, Later{fetch.version});
 }
 
 bool Shard::send_state(StatePart part, Version version, Outbox& out) {
@@ -33,23 +33,24 @@ bool Shard::send_state(StatePart part, Version version, Outbox& out) {
   const SliceMemory& slice = *find(number);
   const auto snapshot = snapshots_.find(version);
   if (snapshot != snapshots_.end() && snapshot->second.contains(number)) {
-    out.send<ToKeeper>(*keeper_, snapshot->second.at(number).at(slot));
+    out.send<ToCheckpointer>(*checkpointer_, snapshot->second.at(number).at(slot));
   } else if (slice.loaded() && slice.version() == version) {
-    out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps(), slice.copy_of(slot)});
+    out.send<ToCheckpointer>(*checkpointer_,
+                             State{version, number, slot, slice.steps(), slice.copy_of(slot)});
   } else if (!rule_->changes_state() && slice.version() == version + 1 && slice.previous()) {
     // A job that was told to end in the middle of a round saves what was there before, and this slice has
     // closed all the same. Its parameters are kept; the state of a rule that has one is written over.
     const Blob values = slot == 0 ? *slice.previous() : slice.copy_of(slot);
-    out.send<ToKeeper>(*keeper_, State{version, number, slot, slice.steps() - 1, values});
+    out.send<ToCheckpointer>(*checkpointer_, State{version, number, slot, slice.steps() - 1, values});
   } else if (slice.version() > version) {
-    out.send<ToKeeper>(*keeper_, Gone{version, slice.version()});
+    out.send<ToCheckpointer>(*checkpointer_, Gone{version, slice.version()});
   } else {
     return false;
   }
   return true;
 }
 
-// The slice has closed, and has what the keeper asked for before.
+// The slice has closed, and has what the checkpointer asked for before.
 void Shard::send_awaited(std::uint32_t slice, Outbox& out) {
   for (std::uint32_t slot = 0; slot < slots(); ++slot) {
     if (awaited_.erase({slice, slot}) > 0) send_state({slice, slot}, *fetch_, out);

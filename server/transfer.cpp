@@ -14,9 +14,9 @@ void Transfer::restart() {
 }
 
 std::vector<std::size_t> Transfer::ask(Time now) {
-  if (in_flight_ > 0 && now - heard_ > patience_) {
+  if (in_flight_ > 0 && now - heard_ > timeout_) {
     ask_anew();
-    patience_ = std::min(2 * patience_, longest);
+    timeout_ = std::min(2 * timeout_, longest);
   }
   if (in_flight_ == 0) heard_ = now;
   std::vector<std::size_t> wanted;
@@ -40,7 +40,7 @@ bool Transfer::came(Time now, std::size_t part) {
   allowed_ = std::min(allowed_ + 1, window_);
   const Duration took = asked_[part] == Time{} ? Duration{} : now - asked_[part];
   // What was learnt fades: a disturbance is not remembered for ever.
-  patience_ = std::clamp(std::max(2 * took, patience_ * 3 / 4), shortest, longest);
+  timeout_ = std::clamp(std::max(2 * took, timeout_ * 3 / 4), shortest, longest);
   return true;
 }
 

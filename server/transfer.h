@@ -6,7 +6,7 @@
 // is one again. The time-out is twice the longest that a part took to come lately, 2 s at least, and doubles
 // with each repetition: on a line that is merely slow, or that others fill too, little is sent twice.
 //
-// Pure; part of the shard (which loads) and of the keeper (which gathers).
+// Pure; part of the shard (which loads) and of the checkpointer (which gathers).
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class Transfer {
   std::size_t next_ = 0;     // no part below is missing
   std::size_t arrived_ = 0, in_flight_ = 0, allowed_ = 1;
   Time heard_;  // when a part last came, or was asked for with none in flight
-  Duration patience_ = shortest;
+  Duration timeout_ = shortest;
 };
 
 }  // namespace steelyard

@@ -54,7 +54,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   if (trains) {
     job.target_accuracy = scenario.target_accuracy;
   } else {
-    // One number for each shard, as the witness wants it. Where the yardstick of a training is simulated, it
+    // One number for each shard, as the probe wants it. Where the yardstick of a training is simulated, it
     // is evaluated as often, so that the times are of the same job.
     job.model = job.data = "simulated";
     job.layout = {};

@@ -33,8 +33,8 @@ struct NetworkOptions {
 
 class Network {
  public:
-  // Nodes with numbers below `centre` (scheduler, keeper, servers) talk to all; others to them only. A model
-  // has `slices` slices of one size.
+  // Nodes with numbers below `centre` (scheduler, checkpointer, servers) talk to all; others to them only. A
+  // model has `slices` slices of one size.
   Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices);
 
   // When a message that is sent now arrives. `slowdown` is that of the worker at one end.

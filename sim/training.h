@@ -12,7 +12,7 @@ namespace steelyard::sim {
 
 // What a worker's computing gives: what it pushes, and what it reports beside the time.
 struct Computation {
-  std::vector<Final> finals;
+  std::vector<GradientReady> finals;
   double loss = 0;
   std::uint64_t correct = 0;
 };

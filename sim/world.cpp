@@ -9,7 +9,7 @@
 namespace steelyard::sim {
 namespace {
 
-constexpr NodeId keeper_node{Role::keeper, 1};
+constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 constexpr std::uint64_t first_shard = 2;
 
 }  // namespace
@@ -45,7 +45,7 @@ struct Hosted final : Base {
 
 template <class Receiver>
 Envelope loss(NodeId from, NodeId to) {
-  return {from, to, Message(std::in_place_type<Receiver>, Lost{from})};
+  return {from, to, Message(std::in_place_type<Receiver>, Disconnected{from})};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
       network_(scenario.network, first_shard + job_.shards, slices(job_.layout).size()),
       node_of_(scenario.workers.size(), 0),
       mode_(job_.sync),
-      witness_(mode_) {
+      probe_(mode_) {
   const std::uint64_t rounds = count_rounds(scenario_);
   begins_.resize(rounds);
   comes_.resize(rounds);
@@ -79,14 +79,14 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
     trainer_ = scenario_.training->trainer(job_);
     scenario_.training->initialize(initial.parameters, job_.seed);
   }
-  auto keeper = std::make_unique<Hosted<Node, Keeper>>(keeper_node, keeper_node, std::move(initial),
-                                                       nn::state_slots(job_.optimizer),
-                                                       in_memory([this](const Snapshot& snapshot) {
-                                                         parameters_ = snapshot.parameters;
-                                                         return std::string("memory");
-                                                       }));
+  auto checkpointer = std::make_unique<Hosted<Node, Checkpointer>>(
+      checkpointer_node, checkpointer_node, std::move(initial), nn::state_slots(job_.optimizer),
+      in_memory([this](const Snapshot& snapshot) {
+        parameters_ = snapshot.parameters;
+        return std::string("memory");
+      }));
   nodes_.push_back(std::move(scheduler));
-  nodes_.push_back(std::move(keeper));
+  nodes_.push_back(std::move(checkpointer));
   for (std::uint32_t i = 0; i < job_.shards; ++i) {
     const NodeId id{Role::shard, nodes_.size()};
     Shard::Options shard{id, {0, "server-" + std::to_string(i), "simulated", "cpu", 0}, {}};
@@ -138,7 +138,7 @@ void World::cut(std::size_t worker) {
   if (node_of_[worker] == 0) return;
   const NodeId id = nodes_[node_of_[worker]]->id;
   for (std::uint64_t i = 0; i < first_shard + job_.shards; ++i) {
-    if (i == keeper_node.number) continue;
+    if (i == checkpointer_node.number) continue;
     const NodeId other = nodes_[i]->id;
     network_.cut(id, other);
     post(other == scheduler_node ? loss<ToScheduler>(id, other) : loss<ToShard>(id, other));
@@ -220,11 +220,10 @@ void World::deliver(const Envelope& envelope) {
   arm(*node);
   if (envelope.to == scheduler_node) {
     const auto& message = std::get<ToScheduler>(envelope.message);
-    after_scheduler(std::holds_alternative<Lost>(message) || std::holds_alternative<Ready>(message));
+    after_scheduler(std::holds_alternative<Disconnected>(message) || std::holds_alternative<Ready>(message));
   }
   if (node->shard != nullptr && !trainer_) {
-    if (const std::string trouble = witness_.look(node->id, *node->shard); !trouble.empty())
-      break_off(trouble);
+    if (const std::string trouble = probe_.look(node->id, *node->shard); !trouble.empty()) break_off(trouble);
   }
 }
 
@@ -275,11 +274,11 @@ void World::finish(const Computing& done) {
   Computation made;
   if (trainer_) {
     made = trainer_->compute(done.order);
-    for (Final& final : made.finals) say(std::move(final));
+    for (GradientReady& final : made.finals) say(std::move(final));
   } else if (done.order.purpose == Purpose::train) {
-    const Blob sum = witness_.pushed(done.order);
+    const Blob sum = probe_.pushed(done.order);
     for (std::uint32_t slice = 0; slice < job_.shards; ++slice)
-      say(Final{done.order.round, done.order.piece, slice, sum});
+      say(GradientReady{done.order.round, done.order.piece, slice, sum});
   }
   Report report;
   report.round = done.order.round;
@@ -315,7 +314,7 @@ void World::record(const ToRecorder& message) {
   round.shares.resize(scenario_.workers.size());
   round.compute_ms.resize(scenario_.workers.size());
   tally_.batches += done->passes * batches_in(done->positions.size());
-  tally_.updates += mode_.at_once ? done->parts.size() : 1;
+  tally_.updates += mode_.on_arrival ? done->parts.size() : 1;
   std::vector<double> times;
   times.reserve(done->parts.size());
   for (const RoundRecord::Part& part : done->parts) {
@@ -351,7 +350,7 @@ double World::since_begin() const { return next_round_ == 0 ? 0 : seconds(now_ -
 
 void World::begin_round(const Open& open) {
   if (open.round == 0) begun_ = now_;
-  witness_.open(open.positions);
+  probe_.open(open.positions);
   const Round first = batch_of(open.epoch, open.positions);
   const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
   for (; next_batch_ < std::min<Round>(end, begins_.size()); ++next_batch_) {

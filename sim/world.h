@@ -1,9 +1,9 @@
 // The world: a host for the machines of a job under virtual time.
 //
-// Scheduler, keeper, shards and workers are the product's own; links come from sim/network.h, and in the
-// place of each worker's compute node stands a device model. Gradients are one small whole number per slice,
-// a function of the positions, so that each version of a shard proves that every position was counted exactly
-// once; or, where the scenario trains, those of its model.
+// Scheduler, checkpointer, shards and workers are the product's own; links come from sim/network.h, and in
+// the place of each worker's compute node stands a device model. Gradients are one small whole number per
+// slice, a function of the positions, so that each version of a shard proves that every position was counted
+// exactly once; or, where the scenario trains, those of its model.
 //
 // Deterministic: what happens follows from scenario, seed and policy. A plain object, of one thread.
 #pragma once
@@ -15,14 +15,14 @@
 
 #include "balancing/policy/oracle.h"
 #include "scheduler/invariants.h"
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 #include "server/shard.h"
+#include "sim/coverage_probe.h"
 #include "sim/device.h"
 #include "sim/event_queue.h"
 #include "sim/network.h"
 #include "sim/result.h"
 #include "sim/scenario.h"
-#include "sim/witness.h"
 #include "worker/worker.h"
 
 namespace steelyard::sim {
@@ -131,7 +131,7 @@ class World {
   std::vector<std::vector<const Event*>> begins_;  // by round: kills and cuts
   std::vector<std::vector<std::size_t>> comes_;    // by round: workers that start in it
   const SyncMode mode_;
-  Witness witness_;
+  CoverageProbe probe_;
   Invariants invariants_;
 
   std::vector<RoundResult> rounds_;
@@ -144,7 +144,7 @@ class World {
   std::optional<Ended> ended_;
 };
 
-// The job that the machines are told. `trains`: the scenario's training, and not the witness's numbers.
+// The job that the machines are told. `trains`: the scenario's training, and not the probe's numbers.
 Job job_of(const Scenario& scenario, bool alone, bool trains);
 
 }  // namespace steelyard::sim

@@ -30,11 +30,11 @@ struct Speakers {
   bool operator()(const Later&) const { return it == Role::shard; }
   bool operator()(const Want&) const { return it == Role::shard; }
 
-  bool operator()(const KeeperBeat&) const { return it == Role::keeper; }
-  bool operator()(const Saved&) const { return it == Role::keeper; }
-  bool operator()(const Offer&) const { return it == Role::keeper; }
-  bool operator()(const Load&) const { return it == Role::keeper; }
-  bool operator()(const Fetch&) const { return it == Role::keeper; }
+  bool operator()(const CheckpointerBeat&) const { return it == Role::checkpointer; }
+  bool operator()(const Saved&) const { return it == Role::checkpointer; }
+  bool operator()(const Offer&) const { return it == Role::checkpointer; }
+  bool operator()(const Load&) const { return it == Role::checkpointer; }
+  bool operator()(const Fetch&) const { return it == Role::checkpointer; }
 
   bool operator()(const Welcome&) const { return it == Role::scheduler; }
   bool operator()(const Refuse&) const { return it == Role::scheduler; }
@@ -42,17 +42,17 @@ struct Speakers {
   bool operator()(const Open&) const { return it == Role::scheduler; }
   bool operator()(const Start&) const { return it == Role::scheduler; }
   bool operator()(const Commit&) const { return it == Role::scheduler; }
-  bool operator()(const Again&) const { return it == Role::scheduler; }
+  bool operator()(const Resend&) const { return it == Role::scheduler; }
   bool operator()(const SchedulerBeat&) const { return it == Role::scheduler; }
   bool operator()(const Save&) const { return it == Role::scheduler; }
   bool operator()(const Stop&) const { return it == Role::scheduler; }
 
-  bool operator()(const Lost&) const { return false; }
-  bool operator()(const Alien&) const { return false; }
+  bool operator()(const Disconnected&) const { return false; }
+  bool operator()(const VersionMismatch&) const { return false; }
   bool operator()(const Unreachable&) const { return false; }
   bool operator()(const Interrupt&) const { return false; }
-  bool operator()(const Final&) const { return false; }
-  bool operator()(const Advance&) const { return false; }
+  bool operator()(const GradientReady&) const { return false; }
+  bool operator()(const ComputeProgress&) const { return false; }
   bool operator()(const Computed&) const { return false; }
 };
 
@@ -64,7 +64,7 @@ bool may_say(Role speaker, const Message& message) {
                         [&](const ToScheduler& it) { return ask(it); },
                         [&](const ToShard& it) { return ask(it); },
                         [&](const ToWorker& it) { return ask(it); },
-                        [&](const ToKeeper& it) { return ask(it); },
+                        [&](const ToCheckpointer& it) { return ask(it); },
                         [](const ToCompute&) { return false; },
                         [](const ToRecorder&) { return false; },
                         [](const ToLink&) { return false; },

@@ -10,12 +10,12 @@
 namespace steelyard {
 namespace {
 
-// Lost, Alien and the like are said by the link of the same machine; nobody may send them.
+// Disconnected, VersionMismatch and the like are said by the link of the same machine; nobody may send them.
 template <class T>
 constexpr bool travels =
-    !std::is_same_v<T, Lost> && !std::is_same_v<T, Alien> && !std::is_same_v<T, Unreachable> &&
-    !std::is_same_v<T, Interrupt> && !std::is_same_v<T, Final> && !std::is_same_v<T, Advance> &&
-    !std::is_same_v<T, Computed>;
+    !std::is_same_v<T, Disconnected> && !std::is_same_v<T, VersionMismatch> &&
+    !std::is_same_v<T, Unreachable> && !std::is_same_v<T, Interrupt> && !std::is_same_v<T, GradientReady> &&
+    !std::is_same_v<T, ComputeProgress> && !std::is_same_v<T, Computed>;
 
 void put_start(Writer& writer, std::uint8_t receiver, std::size_t kind) {
   writer.put("SY", 2);
@@ -59,8 +59,8 @@ Message get_message_for(Role receiver, Reader& reader, std::uint8_t kind) {
       return get_message<ToShard>(reader, kind);
     case Role::worker:
       return get_message<ToWorker>(reader, kind);
-    case Role::keeper:
-      return get_message<ToKeeper>(reader, kind);
+    case Role::checkpointer:
+      return get_message<ToCheckpointer>(reader, kind);
     default:
       throw Malformed("is for a role that has no connection");
   }
@@ -74,7 +74,7 @@ Frames encode(const Message& message) {
                  [&](const ToScheduler& m) { put_message(writer, Role::scheduler, m); },
                  [&](const ToShard& m) { put_message(writer, Role::shard, m); },
                  [&](const ToWorker& m) { put_message(writer, Role::worker, m); },
-                 [&](const ToKeeper& m) { put_message(writer, Role::keeper, m); },
+                 [&](const ToCheckpointer& m) { put_message(writer, Role::checkpointer, m); },
                  [](const ToCompute&) { CHECK(false, "a pseudo-node is reached without a wire"); },
                  [](const ToRecorder&) { CHECK(false, "a pseudo-node is reached without a wire"); },
                  [](const ToLink&) { CHECK(false, "a pseudo-node is reached without a wire"); },
@@ -85,14 +85,15 @@ Frames encode(const Message& message) {
   return frames;
 }
 
-std::variant<Message, Alien, Damage> decode(Role receiver, std::span<const std::byte> header, Blob payload) {
+std::variant<Message, VersionMismatch, Damage> decode(Role receiver, std::span<const std::byte> header,
+                                                      Blob payload) {
   try {
     Reader reader(header, std::move(payload));
     std::uint8_t first = 0, second = 0, role = 0, kind = 0;
     std::uint16_t protocol = 0;
     reader(first, second, protocol);
     if (first != 'S' || second != 'Y') return Damage{"is not ours"};
-    if (protocol != protocol_version) return Alien{protocol};
+    if (protocol != protocol_version) return VersionMismatch{protocol};
     reader(role, kind);
     if (role != static_cast<std::uint8_t>(receiver)) return Damage{"is for another role"};
     Message message = get_message_for(receiver, reader, kind);

@@ -33,6 +33,7 @@ struct Damage {
   std::string why;
 };
 // What arrived at a node of role `receiver`.
-std::variant<Message, Alien, Damage> decode(Role receiver, std::span<const std::byte> header, Blob payload);
+std::variant<Message, VersionMismatch, Damage> decode(Role receiver, std::span<const std::byte> header,
+                                                      Blob payload);
 
 }  // namespace steelyard

@@ -33,7 +33,7 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.wa
                  it.step_epochs, it.step_factor, it.final)
 }  // namespace nn
 
-STEELYARD_FIELDS(SyncMode, it.slack, it.local, upto(it.span, SyncMode::Span::job), it.at_once,
+STEELYARD_FIELDS(SyncMode, it.slack, it.local, upto(it.span, SyncMode::Span::job), it.on_arrival,
                  it.divide_by_push, it.on_demand, it.equal_weights)
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
                  it.train_samples, it.test_samples, it.layout, it.global_batch, it.optimizer, it.schedule,
@@ -70,13 +70,13 @@ STEELYARD_FIELDS(NonFinite, it.term, it.round, it.piece, it.positions, it.slice,
 STEELYARD_FIELDS(Covered, it.term, it.round, it.first, it.squares)
 STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
 STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)
-STEELYARD_FIELDS(Again, it.term, it.round, it.positions)
+STEELYARD_FIELDS(Resend, it.term, it.round, it.positions)
 
 STEELYARD_FIELDS(WorkerBeat, it.term, it.held, it.roster, it.unreached, it.progress)
 STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
                  it.parts, it.parts_in_all)
 STEELYARD_FIELDS(SilentShard, it.node, it.why)
-STEELYARD_FIELDS(KeeperBeat, it.silent)
+STEELYARD_FIELDS(CheckpointerBeat, it.silent)
 STEELYARD_FIELDS(SchedulerBeat, it.term)
 
 STEELYARD_FIELDS(Progress, it.term, it.version, it.epoch, it.offset, it.seconds, it.policy_state, it.workers)

@@ -60,7 +60,7 @@ struct Job {
   std::string policy = "steelyard";
   std::map<std::string, std::string> policy_options;
 
-  // Patience, in seconds.
+  // Timeouts, in seconds.
   double heartbeat = 0.5;
   double dead_after = 10;  // a node silent for so long is lost
 };

@@ -1,9 +1,9 @@
 // The machine contract: decide here, do there.
 //
-// Scheduler, shard, worker and keeper are plain objects: an envelope in, envelopes out. They own no socket,
-// thread, clock, file or log. A host moves the envelopes: ZeroMQ between processes, queues inside one, a
-// simulator's event list, a test's script. Given the same envelopes at the same times a machine says the same
-// things.
+// Scheduler, shard, worker and checkpointer are plain objects: an envelope in, envelopes out. They own no
+// socket, thread, clock, file or log. A host moves the envelopes: ZeroMQ between processes, queues inside
+// one, a simulator's event list, a test's script. Given the same envelopes at the same times a machine says
+// the same things.
 #pragma once
 
 #include <concepts>

@@ -49,7 +49,7 @@ struct Welcome {
   Shared<Job> job{};       // a Job would make every message as large as this rare one
 };
 
-// Where the shards are; to workers and the keeper, again whenever it changes.
+// Where the shards are; to workers and the checkpointer, again whenever it changes.
 struct ShardPlace {
   NodeId node;
   std::string endpoint;
@@ -74,16 +74,16 @@ struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optim
   std::uint32_t slot = 0;
   friend auto operator<=>(const StatePart&, const StatePart&) = default;
 };
-struct Offer {  // keeper -> shard: the state to begin with can be had; with every roster
+struct Offer {  // checkpointer -> shard: the state to begin with can be had; with every roster
   Term term = 0;
 };
-// Shard -> keeper: send these parts, a few at a time. Answers every Offer.
+// Shard -> checkpointer: send these parts, a few at a time. Answers every Offer.
 struct Want {
   Term term = 0;
   std::vector<StatePart> parts;
   bool loaded = false;  // I have them all
 };
-struct Load {  // keeper -> shard: a part of the state to begin with
+struct Load {  // checkpointer -> shard: a part of the state to begin with
   Term term = 0;
   Version version = 0;
   std::uint32_t slice = 0;
@@ -105,7 +105,7 @@ struct Open {
   Interval positions;
   std::uint64_t need = 0;  // positions that close a slice
   bool gate = false;       // a covered slice waits for Commit
-  bool save = false;       // keep the version that this round makes until the keeper has it
+  bool save = false;       // keep the version that this round makes until the checkpointer has it
   LocalSteps local{};      // what is pushed is how far local steps came, not gradients
 };
 
@@ -218,7 +218,7 @@ struct Closed {
 };
 
 // Scheduler -> worker: shards still miss this piece that you reported; push it again.
-struct Again {
+struct Resend {
   Term term = 0;
   Round round = 0;
   Interval positions;
@@ -248,11 +248,11 @@ struct ShardBeat {
   std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
   std::uint64_t parts_in_all = 0;
 };
-struct SilentShard {  // has not answered the keeper for some seconds
+struct SilentShard {  // has not answered the checkpointer for some seconds
   NodeId node;
   std::string why{};  // as far as that is known
 };
-struct KeeperBeat {
+struct CheckpointerBeat {
   std::vector<SilentShard> silent{};
 };
 struct SchedulerBeat {
@@ -260,11 +260,11 @@ struct SchedulerBeat {
 };
 
 // Link -> machine: the connection to this node is gone, and with it whatever was on its way.
-struct Lost {
+struct Disconnected {
   NodeId node;
 };
 // Link -> machine: somebody speaks another version of the protocol.
-struct Alien {
+struct VersionMismatch {
   std::uint32_t protocol = 0;
 };
 struct Unreachable {  // link -> machine: it cannot even try to connect to this endpoint
@@ -275,24 +275,25 @@ struct Unreachable {  // link -> machine: it cannot even try to connect to this 
 
 // ---- saving
 
-struct Save {  // scheduler -> keeper
+struct Save {  // scheduler -> checkpointer
   Progress progress;
 };
-struct Fetch {  // keeper -> shard: these parts of this version, a few at a time
+struct Fetch {  // checkpointer -> shard: these parts of this version, a few at a time
   Version version = 0;
   std::vector<StatePart> parts{};
 };
-struct Later {  // shard -> keeper: some of what was fetched is still to come: I have not closed that round
+struct
+    Later {  // shard -> checkpointer: some of what was fetched is still to come: I have not closed that round
   Version version = 0;
 };
-struct State {  // shard -> keeper
+struct State {  // shard -> checkpointer
   Version version = 0;
   std::uint32_t slice = 0;
   std::uint32_t slot = 0;
   std::uint64_t steps = 0;
   Blob values;
 };
-struct Saved {  // keeper -> scheduler and shards: it is safe, or why it is not
+struct Saved {  // checkpointer -> scheduler and shards: it is safe, or why it is not
   Version version = 0;
   bool ok = false;
   std::string text;  // path, or reason
@@ -338,13 +339,14 @@ struct Compute {
 struct Abandon {  // worker -> compute: give up whatever round is older than this
   Round before = 0;
 };
-struct Final {  // compute -> worker: the gradient of this slice will not change any more
+struct GradientReady {  // compute -> worker: the gradient of this slice will not change any more
   Round round = 0;
   PieceId piece = 0;
   std::uint32_t slice = 0;
   Blob values;
 };
-struct Advance {  // compute -> worker, now and then: a piece is being computed, and some of it is done
+struct
+    ComputeProgress {  // compute -> worker, now and then: a piece is being computed, and some of it is done
   PieceId piece = 0;
 };
 struct Computed {  // compute -> worker
@@ -354,17 +356,18 @@ struct Computed {  // compute -> worker
 // ---- one variant per receiver
 
 using ToScheduler = std::variant<Hello, Ready, Report, NonFinite, Covered, Closed, WorkerBeat, ShardBeat,
-                                 KeeperBeat, Saved, Leave, Lost, Alien, Interrupt>;
+                                 CheckpointerBeat, Saved, Leave, Disconnected, VersionMismatch, Interrupt>;
 using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
-                             Saved, SchedulerBeat, Stop, Lost, Alien, Interrupt>;
-using ToWorker = std::variant<Welcome, Refuse, Roster, Pong, Start, Parameters, Gone, Again, SchedulerBeat,
-                              Stop, Final, Advance, Computed, Lost, Alien, Unreachable, Interrupt>;
-using ToKeeper =
-    std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Lost, Alien, Unreachable>;
+                             Saved, SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
+using ToWorker = std::variant<Welcome, Refuse, Roster, Pong, Start, Parameters, Gone, Resend, SchedulerBeat,
+                              Stop, GradientReady, ComputeProgress, Computed, Disconnected, VersionMismatch,
+                              Unreachable, Interrupt>;
+using ToCheckpointer = std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Disconnected,
+                                    VersionMismatch, Unreachable>;
 using ToCompute = std::variant<Compute, Abandon>;
 using ToRecorder = std::variant<RoundRecord, Note, Ended>;
 using ToLink = std::variant<Connect, Disconnect>;
 
-using Message = std::variant<ToScheduler, ToShard, ToWorker, ToKeeper, ToCompute, ToRecorder, ToLink>;
+using Message = std::variant<ToScheduler, ToShard, ToWorker, ToCheckpointer, ToCompute, ToRecorder, ToLink>;
 
 }  // namespace steelyard

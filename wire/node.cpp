@@ -13,8 +13,8 @@ const char* name(Role role) {
       return "shard";
     case Role::worker:
       return "worker";
-    case Role::keeper:
-      return "keeper";
+    case Role::checkpointer:
+      return "checkpointer";
     case Role::compute:
       return "compute";
     case Role::recorder:

@@ -15,10 +15,10 @@ enum class Role : std::uint8_t {
   scheduler,
   shard,
   worker,
-  keeper,    // holds checkpoints; lives beside the scheduler
-  compute,   // pseudo-node: forward and backward
-  recorder,  // pseudo-node: what people see of a run
-  link,      // pseudo-node: the transport itself
+  checkpointer,  // holds checkpoints; lives beside the scheduler
+  compute,       // pseudo-node: forward and backward
+  recorder,      // pseudo-node: what people see of a run
+  link,          // pseudo-node: the transport itself
 };
 
 struct NodeId {

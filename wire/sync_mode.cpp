@@ -40,11 +40,11 @@ std::optional<SyncMode> parsed(std::string_view text) {
   if (const auto rounds = after("ssp:", text)) {
     const auto slack = number(*rounds, 0, most_slack);
     if (!slack) return std::nullopt;
-    return SyncMode{.slack = *slack, .at_once = *slack > 0};
+    return SyncMode{.slack = *slack, .on_arrival = *slack > 0};
   }
   if (text == "asp") {
     return SyncMode{
-        .slack = most_open_rounds - 1, .at_once = true, .divide_by_push = true, .on_demand = true};
+        .slack = most_open_rounds - 1, .on_arrival = true, .divide_by_push = true, .on_demand = true};
   }
   return local_mode(text);
 }

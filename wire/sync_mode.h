@@ -3,7 +3,7 @@
 // A mode is data. Its text ("ssp:2") is parsed once; scheduler, shards and workers read the numbers, and
 // nobody asks for the name:
 //
-//                   slack   local   span    at_once   divide_by_push   on_demand
+//                   slack   local   span    on_arrival   divide_by_push   on_demand
 //   bsp             0       0       batch   no        -                no
 //   ssp:S           S       0       batch   yes       no               no          ssp:0 is bsp
 //   asp             most    0       batch   yes       yes              yes
@@ -36,7 +36,7 @@ struct SyncMode {
   // of the job.
   Span span = Span::batch;
   // Each push is a step of its own as it arrives; otherwise a slice steps once, when it is covered.
-  bool at_once = false;
+  bool on_arrival = false;
   // At once: the push is divided by its own weight, a whole update; otherwise by the round's positions, a
   // part of one.
   bool divide_by_push = false;

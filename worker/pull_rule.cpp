@@ -122,7 +122,7 @@ class OnArrival final : public PullRule {
 }  // namespace
 
 std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode) {
-  if (mode.at_once) return std::make_unique<OnArrival>(mode.slack);
+  if (mode.on_arrival) return std::make_unique<OnArrival>(mode.slack);
   return std::make_unique<ExactVersions>();
 }
 

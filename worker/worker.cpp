@@ -24,29 +24,29 @@ Compute compute_of(const Start& start, std::shared_ptr<const FloatBuffer> parame
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToWorker>(&in.message);
   if (message == nullptr || finished()) return ignore();
-  if (in.from == scheduler_node) lifeline_.heard(now);
+  if (in.from == scheduler_node) session_.heard(now);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
 }
 
 void Worker::wake(Time now, Outbox& out) {
   if (finished()) return;
-  if (lifeline_.due(now)) {
-    if (lifeline_.joined()) {
-      const bool late = next_.values && patience_.over(now);
+  if (session_.due(now)) {
+    if (session_.joined()) {
+      const bool late = next_.values && timeout_.over(now);
       for (const ShardPlace& shard : shards_) {
         if (late && !next_.whole(shard)) reach_.doubt(shard.node);
       }
       ping(out);
       beat(out);
       if (late) {
-        patience_.asked_again(now);
+        timeout_.asked_again(now);
         pull(std::nullopt, out);
       }
     } else {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
-  if (lifeline_.given_up(now)) ending_.out_of_reach();
+  if (session_.given_up(now)) exit_reason_.out_of_reach();
 }
 
 void Worker::beat(Outbox& out) {
@@ -72,23 +72,23 @@ NodeId Worker::shard_of(std::uint32_t slice) const {
 // ---- joining
 
 void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
-  if (lifeline_.joined()) return ignore();
+  if (session_.joined()) return ignore();
   options_.prepare(welcome);
   job_ = welcome.job;
   rule_ = pull_rule(job_.sync);
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
-  lifeline_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
+  session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
 }
 
 void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
-  if (lifeline_.joined()) return ignore();
-  ending_.refused(refuse);
+  if (session_.joined()) return ignore();
+  exit_reason_.refused(refuse);
 }
 
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
-  if (!lifeline_.joined() || roster.number < reach_.roster()) return ignore();
+  if (!session_.joined() || roster.number < reach_.roster()) return ignore();
   if (roster.shards.empty()) return;  // not all of them are there yet
   std::uint32_t next = 0;             // the shards' slices follow one another
   for (const ShardPlace& shard : roster.shards) {
@@ -133,7 +133,7 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   compute_next(out);
   choose_next(now, out);
   if (find(start.piece)->stage != Stage::waiting) return;
-  if (next_.values && rule_->version_for(start) <= next_.version) patience_.can_come(now);
+  if (next_.values && rule_->version_for(start) <= next_.version) timeout_.can_come(now);
   if (next_.values && rule_->repeats_for(start, view())) pull(std::nullopt, out);
   out.send<ToCompute>(compute_node, compute_of(start, nullptr));
 }
@@ -143,7 +143,7 @@ void Worker::choose_next(Time now, Outbox& out) {
   if (!wanted || rule_->serves(*wanted, view())) return;
   next_.begin(*wanted, pool_->take(), slices_.size());
   next_.ticket = ++last_ticket_;
-  patience_.asked(now);
+  timeout_.asked(now);
   pull(std::nullopt, out);
 }
 
@@ -175,9 +175,9 @@ void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox&
   acknowledge(from, out);
   if (!is_new) return ignore();
   ++progress_;
-  patience_.came(now);
+  timeout_.came(now);
   if (next_.missing > 0) return;
-  patience_.whole(now);
+  timeout_.whole(now);
   turn_over(out);
   compute_next(out);
   choose_next(now, out);
@@ -229,9 +229,9 @@ void Worker::compute_next(Outbox& out) {
   out.send<ToCompute>(compute_node, compute_of(start, current_.values));
 }
 
-void Worker::handle(Time, NodeId, const Advance&, Outbox&) { ++progress_; }
+void Worker::handle(Time, NodeId, const ComputeProgress&, Outbox&) { ++progress_; }
 
-void Worker::handle(Time, NodeId, const Final& final, Outbox& out) {
+void Worker::handle(Time, NodeId, const GradientReady& final, Outbox& out) {
   HeldPiece* piece = find(final.piece);
   if (piece == nullptr || final.slice >= slices_.size()) return ignore();
   ++progress_;
@@ -259,7 +259,7 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
   choose_next(now, out);
 }
 
-void Worker::handle(Time, NodeId, const Again& again, Outbox& out) {
+void Worker::handle(Time, NodeId, const Resend& again, Outbox& out) {
   if (again.term != term_) return ignore();
   bool meant = false;
   for (const HeldPiece& piece : pieces_) {
@@ -281,15 +281,15 @@ void Worker::push_again(const HeldPiece& piece, std::optional<NodeId> shard, Out
 // ---- at all times
 
 void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
-  ending_.stopped(stop);
+  exit_reason_.stopped(stop);
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 
 // Whatever was on its way to that node may be gone: say all of it again. The ledger drops what had arrived,
 // and the scheduler what it knows. It has given us up, and a word from us mends that.
-void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
-  if (lost.node == scheduler_node && lifeline_.joined()) {
+void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
+  if (lost.node == scheduler_node && session_.joined()) {
     for (const HeldPiece& piece : pieces_) {
       if (piece.report) out.send<ToScheduler>(scheduler_node, *piece.report);
     }
@@ -298,25 +298,25 @@ void Worker::handle(Time now, NodeId, const Lost& lost, Outbox& out) {
   if (lost.node.role != Role::shard) return;
   for (const HeldPiece& piece : pieces_) push_again(piece, lost.node, out);
   if (!next_.values) return;
-  patience_.can_come(now);
+  timeout_.can_come(now);
   pull(lost.node, out);
 }
 
-void Worker::handle(Time, NodeId, const Alien& alien, Outbox&) {
-  ending_.refused(
-      Refuse{Refusal::other_protocol, "the other side speaks protocol " + std::to_string(alien.protocol) +
-                                          ", this worker another: use the same release everywhere"});
+void Worker::handle(Time, NodeId, const VersionMismatch& version_mismatch, Outbox&) {
+  exit_reason_.refused(Refuse{Refusal::other_protocol,
+                              "the other side speaks protocol " + std::to_string(version_mismatch.protocol) +
+                                  ", this worker another: use the same release everywhere"});
 }
 
 void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, Leave{});
-  ending_.refused(Refuse{Refusal::endpoint, it.why});
+  exit_reason_.refused(Refuse{Refusal::endpoint, it.why});
 }
 
 void Worker::handle(Time, NodeId, const Interrupt& interrupt, Outbox& out) {
-  if (lifeline_.joined()) out.send<ToScheduler>(scheduler_node, Leave{interrupt.failure});
+  if (session_.joined()) out.send<ToScheduler>(scheduler_node, Leave{interrupt.failure});
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
-  ending_.stopped({Outcome::interrupted, "told to leave"});
+  exit_reason_.stopped({Outcome::interrupted, "told to leave"});
 }
 
 static_assert(Machine<Worker>);

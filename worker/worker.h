@@ -17,11 +17,11 @@
 
 #include "core/buffer_pool.h"
 #include "core/layout.h"
-#include "wire/ending.h"
-#include "wire/lifeline.h"
+#include "wire/exit_reason.h"
 #include "wire/machine.h"
-#include "worker/pull_patience.h"
+#include "wire/session.h"
 #include "worker/pull_rule.h"
+#include "worker/pull_timeout.h"
 #include "worker/reach.h"
 #include "worker/version_buffer.h"
 
@@ -32,20 +32,20 @@ class Worker {
   struct Options {
     NodeId self;
     Hello hello;
-    Lifeline::Patience patience;
+    Session::Timeouts timeout;
     // Called once, with the job: prepares model and data, or throws Failure. Whatever takes long happens
     // here.
     std::function<void(const Welcome&)> prepare;
   };
 
-  explicit Worker(Options options) : options_(std::move(options)), lifeline_(options_.patience) {}
+  explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : lifeline_.deadline(); }
-  [[nodiscard]] bool finished() const { return ending_.reached(); }
+  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : session_.deadline(); }
+  [[nodiscard]] bool finished() const { return exit_reason_.reached(); }
 
-  [[nodiscard]] const Ending& ending() const { return ending_; }
+  [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
   // For the checker: the version computed from.
@@ -64,14 +64,14 @@ class Worker {
   void handle(Time now, NodeId from, const Start& start, Outbox& out);
   void handle(Time now, NodeId from, const Parameters& parameters, Outbox& out);
   void handle(Time now, NodeId from, const Gone& gone, Outbox& out);
-  void handle(Time now, NodeId from, const Again& again, Outbox& out);
+  void handle(Time now, NodeId from, const Resend& again, Outbox& out);
   void handle(Time, NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
-  void handle(Time now, NodeId from, const Final& final, Outbox& out);
-  void handle(Time now, NodeId from, const Advance& advance, Outbox& out);
+  void handle(Time now, NodeId from, const GradientReady& final, Outbox& out);
+  void handle(Time now, NodeId from, const ComputeProgress& advance, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
-  void handle(Time now, NodeId from, const Lost& lost, Outbox& out);
-  void handle(Time now, NodeId from, const Alien& alien, Outbox& out);
+  void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
+  void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
 
@@ -92,8 +92,8 @@ class Worker {
   void ignore() { ++ignored_; }
 
   const Options options_;
-  Lifeline lifeline_;
-  Ending ending_;
+  Session session_;
+  ExitReason exit_reason_;
 
   Job job_;
   std::unique_ptr<const PullRule> rule_;
@@ -107,7 +107,7 @@ class Worker {
   VersionBuffer current_, next_;  // next_.values is null while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
   std::map<NodeId, std::uint32_t> arrived_;  // slices, since each shard was last asked
-  PullPatience patience_;
+  PullTimeout timeout_;
   std::vector<HeldPiece> pieces_;  // by id
   std::vector<Push> spare_;        // empty, with memory for the next piece's
   std::optional<PieceId> computing_;

@@ -1,10 +1,10 @@
 // The product: a Shard machine hosted on a ZmqLink over tcp, and workers that speak to it as
-// worker/worker.cpp does. What a scheduler and a keeper would say to the shard is said by a Steward on the
-// first worker's thread, over a connection of its own as in a real job.
+// worker/worker.cpp does. What a scheduler and a checkpointer would say to the shard is said by a Steward on
+// the first worker's thread, over a connection of its own as in a real job.
 //
-// A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that version.
-// It keeps what it got as it came; copying it into the model's flat buffer is left out, as it is at the
-// limits. The rule is plain SGD: finite check, sum, one sweep over the parameters.
+// A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that
+// version. It keeps what it got as it came; copying it into the model's flat buffer is left out, as it is at
+// the limits. The rule is plain SGD: finite check, sum, one sweep over the parameters.
 #include <cmath>
 #include <future>
 
@@ -19,9 +19,9 @@ namespace steelyard::bench {
 namespace {
 
 constexpr NodeId shard_node{Role::shard, 1};
-constexpr NodeId keeper_node{Role::keeper, 1};
+constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 constexpr Term term = 1;
-constexpr Duration patience = std::chrono::seconds(10);
+constexpr Duration timeout = std::chrono::seconds(10);
 constexpr std::uint64_t share = 8;  // positions of one worker; a power of two, so that means are exact
 constexpr Round opened_ahead = 4;   // far below most_open_rounds, which is all that a shard takes
 
@@ -43,7 +43,7 @@ void say(Link& link, NodeId from, NodeId to, Said said) {
 // The next message of this kind; others are passed over.
 template <class Wanted, class Receiver>
 Wanted await(Link& link, const char* what) {
-  const Time deadline = steady_now() + patience;
+  const Time deadline = steady_now() + timeout;
   while (auto in = link.receive(deadline)) {
     if (const auto* message = std::get_if<Receiver>(&in->message)) {
       if (const auto* wanted = std::get_if<Wanted>(message)) return *wanted;
@@ -56,21 +56,21 @@ void serve(const std::string& scheduler) {
   pin(0);
   ZmqContext context;
   ZmqLink link(context, shard_node);
-  Shard::Options options{shard_node, {}, {patience, from_seconds(0.5)}};
+  Shard::Options options{shard_node, {}, {timeout, from_seconds(0.5)}};
   options.hello.endpoint = link.listen("tcp://127.0.0.1:*");
   link.connect(scheduler_node, scheduler);
   Shard shard(std::move(options));
   host(shard, shard_node, link);
 }
 
-// Stands for scheduler and keeper, and owns the server's thread.
+// Stands for scheduler and checkpointer, and owns the server's thread.
 class Steward {
  public:
   Steward(ZmqContext& context, const Exchange& exchange)
       : exchange_(exchange),
         job_(job_of(exchange)),
         link_(context, scheduler_node),
-        keeper_(context, keeper_node) {
+        checkpointer_(context, checkpointer_node) {
     const std::string endpoint = link_.listen("tcp://127.0.0.1:*");
     server_ = std::async(std::launch::async, serve, endpoint);
   }
@@ -82,11 +82,12 @@ class Steward {
   std::string prepare() {
     std::string server = await<Hello, ToScheduler>(link_, "the server's Hello").endpoint;
     say<ToShard>(link_, scheduler_node, shard_node, Welcome{term, 0, job_});
-    keeper_.connect(shard_node, server);
+    checkpointer_.connect(shard_node, server);
     const std::vector<Slice> all = slices(job_.layout);
     for (std::uint32_t slice = 0; slice < all.size(); ++slice) {
       const std::vector<float> zeros(all[slice].size());
-      say<ToShard>(keeper_, keeper_node, shard_node, Load{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
+      say<ToShard>(checkpointer_, checkpointer_node, shard_node,
+                   Load{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
     }
     while (!await<ShardBeat, ToScheduler>(link_, "the server's word that it is loaded").loaded) {
     }
@@ -108,7 +109,7 @@ class Steward {
  private:
   const Exchange exchange_;
   const Job job_;
-  ZmqLink link_, keeper_;
+  ZmqLink link_, checkpointer_;
   std::future<void> server_;
   Round opened_ = 0;
 };

@@ -72,7 +72,7 @@ class Reader {
 
 }  // namespace
 
-bool has_barrier(const std::string& sync) { return !is_sync(sync) || !parse_sync(sync).at_once; }
+bool has_barrier(const std::string& sync) { return !is_sync(sync) || !parse_sync(sync).on_arrival; }
 
 Trial trial_of(std::string_view rounds, const std::string& result, const std::string& sync) {
   Reader reader(has_barrier(sync));

@@ -54,8 +54,8 @@ class Attendant {
   Time heard_;
   std::vector<std::unique_ptr<Process>> processes_;
   bool ending_ = false, asked_ = false;
-  Time patience_ = Time::max();  // when whoever is left is asked, then killed
-  Children children_;            // first to go
+  Time timeout_ = Time::max();  // when whoever is left is asked, then killed
+  Children children_;           // first to go
 };
 
 int Attendant::run(const std::atomic<bool>& told_to_end) {
@@ -70,11 +70,11 @@ int Attendant::run(const std::atomic<bool>& told_to_end) {
     const bool alone = in_.ended() || out_.broken() || now - heard_ > silence_;
     if (!ending_ && (told_to_end || alone)) end(now);
     if (ending_ && children_.running() == 0) return 0;
-    if (now > patience_) {
+    if (now > timeout_) {
       if (asked_) return 0;  // and who is left is killed
       children_.signal_all(SIGTERM);
       asked_ = true;
-      patience_ = now + farewell;
+      timeout_ = now + farewell;
     }
     wait();
   }
@@ -120,7 +120,7 @@ void Attendant::bury() {
 
 void Attendant::end(Time now) {
   ending_ = true;
-  patience_ = now + grace;
+  timeout_ = now + grace;
   children_.signal("scheduler", SIGTERM);
 }
 

@@ -2,7 +2,7 @@
 // passes on what they say, and ends them when that input ends: nothing outlives the launcher, whether it goes
 // in good order, is killed, or its connection breaks.
 //
-// Ending: the scheduler, if it is here, is asked to end, and the others wait for it to tell them; who is
+// ExitReason: the scheduler, if it is here, is asked to end, and the others wait for it to tell them; who is
 // still there after ten seconds is asked as well, and five seconds later killed. People need not know this
 // command; the words are in cli/launch/lines.h.
 #pragma once

@@ -83,7 +83,7 @@ class Launch {
   void send(const std::string& process, const ToHost& message);
   LineFile& log(const std::string& name);
   void wait() const;
-  bool others_ended(Duration patience);
+  bool others_ended(Duration timeout);
   void leave_hosts();
 
   const LaunchCommand& command_;
@@ -259,11 +259,11 @@ void Launch::wait() const {
   wait_readable(all, tick);
 }
 
-bool Launch::others_ended(Duration patience) {
+bool Launch::others_ended(Duration timeout) {
   const auto is_over = [&] {
     return std::ranges::none_of(running_, [](const auto& it) { return it.second; });
   };
-  for (const Time end = steady_now() + patience; !is_over() && steady_now() < end; wait()) look_after();
+  for (const Time end = steady_now() + timeout; !is_over() && steady_now() < end; wait()) look_after();
   return is_over();
 }
 

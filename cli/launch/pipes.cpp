@@ -98,12 +98,12 @@ void LineWriter::flush() {
   }
 }
 
-void wait_readable(std::span<const int> descriptors, Duration patience) {
+void wait_readable(std::span<const int> descriptors, Duration timeout) {
   std::vector<pollfd> all;
   for (const int descriptor : descriptors) {
     if (descriptor >= 0) all.push_back({descriptor, POLLIN, 0});
   }
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
   poll(all.data(), all.size(), static_cast<int>(limit.count()));
 }
 

@@ -72,7 +72,7 @@ class LineWriter {
   bool broken_ = false;
 };
 
-// Until one of them has something to read, or the patience is over. Negative numbers are passed over.
-void wait_readable(std::span<const int> descriptors, Duration patience);
+// Until one of them has something to read, or the timeout is over. Negative numbers are passed over.
+void wait_readable(std::span<const int> descriptors, Duration timeout);
 
 }  // namespace steelyard

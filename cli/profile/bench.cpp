@@ -6,7 +6,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration patience = std::chrono::minutes(10);  // for one piece
+constexpr Duration timeout = std::chrono::minutes(10);  // for one piece
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::vector<double> ProfileBench::measure(std::uint64_t samples, unsigned crew) 
   }
   std::vector<double> seconds;
   for (unsigned i = 0; i < crew; ++i) {
-    const Time limit = steady_now() + patience;
+    const Time limit = steady_now() + timeout;
     while (const std::optional<Envelope> heard = workers_[i].mail->receive(limit)) {
       const auto* message = std::get_if<ToWorker>(&heard->message);
       const auto* computed = message != nullptr ? std::get_if<Computed>(message) : nullptr;

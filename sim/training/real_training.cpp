@@ -23,7 +23,7 @@ class ComputeNodeTrainer final : public Trainer {
     for (;;) {
       const std::optional<ToWorker> answer = answers_.pop();
       CHECK(answer.has_value(), "the compute node answers every order");
-      if (const auto* final = std::get_if<Final>(&*answer)) done.finals.push_back(*final);
+      if (const auto* final = std::get_if<GradientReady>(&*answer)) done.finals.push_back(*final);
       if (std::holds_alternative<Interrupt>(*answer)) throw Failure(node_.failure().value());
       const auto* computed = std::get_if<Computed>(&*answer);
       if (computed == nullptr) continue;

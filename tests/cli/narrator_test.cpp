@@ -52,7 +52,7 @@ TEST_F(NarratorTest, AWorkerTellsWhatItJoinedWhatItDoesAndHowItEnded) {
   report.positions = {100, 400};
   narrator.send({worker, scheduler_node, Message(std::in_place_type<ToScheduler>, report)});
   EXPECT_TRUE(scheduler_->receive(Time{})) << "everything is passed on";
-  Ending ending;
+  ExitReason ending;
   ending.stopped({Outcome::finished, ""});
   narrator.over(ending);
   EXPECT_THAT(said_.back(), AllOf(HasSubstr("finished"), HasSubstr("300 samples")));
@@ -94,7 +94,7 @@ TEST_F(NarratorTest, WhoNeverJoinedHasNothingToTell) {
   const auto link = network_.join(worker);
   Narrator narrator(*link, "ada", "cpu", sayer());
   EXPECT_FALSE(narrator.receive(Time{}));
-  Ending ending;
+  ExitReason ending;
   ending.out_of_reach();
   narrator.over(ending);
   EXPECT_THAT(said_, IsEmpty()) << "why is said by the role";

@@ -16,10 +16,10 @@
 
 namespace steelyard {
 
-inline constexpr std::chrono::seconds patience{30};  // far more than anything here takes
+inline constexpr std::chrono::seconds timeout{30};  // far more than anything here takes
 
-// Asks until it is so, or the patience is over; whether it is.
-bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds limit = patience);
+// Asks until it is so, or the timeout is over; whether it is.
+bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds limit = timeout);
 
 std::string text_of(const std::filesystem::path& file);  // empty if there is none
 

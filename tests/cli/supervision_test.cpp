@@ -54,6 +54,15 @@ TEST_F(SupervisionTest, TheSchedulersCodeIsTheJobs) {
   EXPECT_EQ(ended(101, "scheduler", exited(74)).code, 74);
 }
 
+// A terminal that takes no letters keeps the scheduler's process, and nothing else.
+TEST_F(SupervisionTest, WhereAllHaveFinishedNobodyIsMissed) {
+  for (const char* name : {"ada", "bob", "server-0"}) EXPECT_THAT(ended(100, name, exited(0)).says, IsEmpty());
+  const Steps steps = until(200);
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+  EXPECT_EQ(ended(200, "scheduler", exited(0)).code, 0);
+}
+
 TEST_F(SupervisionTest, AKilledSchedulerIsAPeerThatIsGone) {
   const Steps steps = ended(100, "scheduler", SIGKILL);
   EXPECT_EQ(steps.code, 69);

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 Job job_for(const std::string& sync, std::uint64_t samples = 120, std::uint64_t batch = 24,
             std::uint64_t epochs = 2) {
-  if (parse_sync(sync).at_once) return footprint_job(sync, samples, batch, epochs, 3, 2);
+  if (parse_sync(sync).on_arrival) return footprint_job(sync, samples, batch, epochs, 3, 2);
   Job job = toy_job(samples, batch, epochs, 3, 2);
   job.sync = parse_sync(sync);
   return job;
@@ -38,7 +38,7 @@ void expect_whole(World& world, const Job& job, const std::string& what) {
       << what << ": " << world.scheduler().outcome().text;
   EXPECT_EQ(world.scheduler().course().epoch(), job.epochs) << what;
   if (mode.equal_weights) return;
-  if (!mode.at_once) {
+  if (!mode.on_arrival) {
     EXPECT_EQ(world.parameters(), world.expected(world.scheduler().course().round())) << what;
     return;
   }
@@ -114,9 +114,10 @@ void misfortune(const std::string& sync, std::uint64_t seed, const std::string& 
     }
     if (random.uniform() < 0.002) world.break_connection(world.shards()[random.below(2)], scheduler_node);
     const bool travels = envelope.from.role != Role::compute && envelope.from.role != Role::link &&
-                         !std::holds_alternative<ToKeeper>(envelope.message) && envelope.from != envelope.to;
+                         !std::holds_alternative<ToCheckpointer>(envelope.message) &&
+                         envelope.from != envelope.to;
     const auto* heard = std::get_if<ToScheduler>(&envelope.message);
-    const bool lost = heard != nullptr && std::holds_alternative<Lost>(*heard);
+    const bool lost = heard != nullptr && std::holds_alternative<Disconnected>(*heard);
     if (travels && !lost && !again && random.uniform() < 0.01) {
       again = true;
       world.say_again(envelope);

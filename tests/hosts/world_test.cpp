@@ -216,7 +216,7 @@ TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {
     World world(toy_job(96, 32, 1, 3, 2), {});
     world.populate(3, 2);
     int spoiled = 0;
-    world.on_gradient = [&](Final& final) {
+    world.on_gradient = [&](GradientReady& final) {
       if (final.round == 1 && final.slice == 2 && (forever || spoiled == 0)) {
         ++spoiled;
         std::vector<float> values(final.values.floats().begin(), final.values.floats().end());
@@ -315,7 +315,7 @@ std::vector<std::string> notes(const World& world) {
 TEST(World, AServerThatCannotBeLoadedIsNamedAndEndsTheJob) {
   World world(toy_job(96, 32, 1, 2, 2), {});
   world.populate(2, 2);
-  world.on_delivery = [&](const Envelope& it) { return !between(it, Role::keeper, world.shards()[1]); };
+  world.on_delivery = [&](const Envelope& it) { return !between(it, Role::checkpointer, world.shards()[1]); };
   ASSERT_TRUE(world.run()) << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
   EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("reached server 'server-1'"));
@@ -330,7 +330,7 @@ TEST(World, AServerThatCannotBeSavedCostsTheCheckpointAndNotTheEnd) {
   World world(toy_job(96, 32, 2, 2, 2), {});
   world.populate(2, 2);
   world.on_delivery = [&](const Envelope& it) {
-    return world.scheduler().course().round() == 0 || !between(it, Role::keeper, world.shards()[1]);
+    return world.scheduler().course().round() == 0 || !between(it, Role::checkpointer, world.shards()[1]);
   };
   ASSERT_TRUE(world.run()) << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::storage);

@@ -41,7 +41,7 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
   const auto make = [&](NodeId from, auto said) -> Envelope {
     return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))};
   };
-  const NodeId w{Role::worker, worker}, s{Role::shard, shard}, k{Role::keeper, 1};
+  const NodeId w{Role::worker, worker}, s{Role::shard, shard}, k{Role::checkpointer, 1};
   const bool rarely = random.below(100) == 0;
   const std::string name(1, static_cast<char>('a' + (rarely ? random.below(4) : worker)));
   const Interval gap{random.below(40), 40 + random.below(40)};
@@ -65,12 +65,12 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
     case 7:
       return make(s, Covered{1, round, 0, {1.0}});
     case 8:
-      return make(k, KeeperBeat{});
+      return make(k, CheckpointerBeat{});
     case 9:
       return make(k, Saved{round, !rarely, "p"});
     case 10:
       if (random.below(4) != 0) return make(w, Ready{});
-      return make(link_node, Lost{rarely ? s : w});
+      return make(link_node, Disconnected{rarely ? s : w});
     case 11:
       if (random.below(4) != 0) return make(w, Ready{});
       return make(w, Leave{});
@@ -135,7 +135,7 @@ TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
   EXPECT_THAT(out.take(), IsEmpty());
 }
 
-// Workers and the keeper would try to connect there for ever.
+// Workers and the checkpointer would try to connect there for ever.
 TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
   Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
   const NodeId shard{Role::shard, 3};

@@ -75,9 +75,9 @@ std::vector<std::string> Script::say(const std::string& line) {
   if (first == "job") {
     begin(words);
   } else if (first == "lost") {
-    tell(link_node, Lost{node_of_word(words.plain.at(0))});
-  } else if (first == "alien") {
-    tell(node_of_word(words.plain.at(0)), Alien{static_cast<std::uint32_t>(words.number(1))});
+    tell(link_node, Disconnected{node_of_word(words.plain.at(0))});
+  } else if (first == "version_mismatch") {
+    tell(node_of_word(words.plain.at(0)), VersionMismatch{static_cast<std::uint32_t>(words.number(1))});
   } else if (first == "interrupt") {
     tell(link_node, Interrupt{});
   } else if (first == "wait") {
@@ -157,7 +157,7 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
     }
     tell(from, beat);
   } else if (what == "Beat") {
-    tell(from, KeeperBeat{});
+    tell(from, CheckpointerBeat{});
   } else {
     throw std::runtime_error("nobody says " + what);
   }

@@ -2,7 +2,7 @@
 //
 // A transcript is a text file. Lines that begin in the first column are said to the scheduler (or are
 // remarks, with '#'); indented lines are what it answers. Nodes are w1, w2, ... (workers), s1, s2, ...
-// (shards) and k (the keeper).
+// (shards) and k (the checkpointer).
 //
 //   job samples=64 batch=32 epochs=1 workers=2 shards=1
 //       A job; policy `equal` and sync `bsp` unless told otherwise. Also save= save_rounds= save_minutes=
@@ -14,7 +14,7 @@
 //   s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered added=3
 //   s1: NonFinite 2 w1                      piece 2, computed by w1
 //   k: Beat / Saved 2 path / Failed 2 reason
-//   lost w1 / alien w1 7 / interrupt / wait 0.5 (seconds)
+//   lost w1 / version_mismatch w1 7 / interrupt / wait 0.5 (seconds)
 #pragma once
 
 #include <map>

@@ -44,7 +44,7 @@ std::string words(const Start& it) {
          text(it.round) + " epoch " + text(it.epoch) + " piece " + text(it.piece) + ' ' + text(it.positions) +
          (it.least == it.round ? "" : " least " + text(it.least)) + text(it.local);
 }
-std::string words(const Again& it) { return "Again round " + text(it.round) + ' ' + text(it.positions); }
+std::string words(const Resend& it) { return "Resend round " + text(it.round) + ' ' + text(it.positions); }
 std::string words(const SchedulerBeat&) { return "Beat"; }
 std::string words(const Stop& it) { return "Stop " + text(it.outcome) + quoted(it.text); }
 std::string words(const Open& it) {
@@ -84,7 +84,7 @@ std::string node_word(NodeId node) {
       return 'w' + std::to_string(node.number);
     case Role::shard:
       return 's' + std::to_string(node.number);
-    case Role::keeper:
+    case Role::checkpointer:
       return "k";
     case Role::recorder:
       return "*";
@@ -94,7 +94,7 @@ std::string node_word(NodeId node) {
 }
 
 NodeId node_of_word(const std::string& word) {
-  if (word == "k") return {Role::keeper, 1};
+  if (word == "k") return {Role::checkpointer, 1};
   if (word.size() < 2 || (word[0] != 'w' && word[0] != 's')) throw std::runtime_error("no node: " + word);
   return {word[0] == 'w' ? Role::worker : Role::shard, std::stoull(word.substr(1))};
 }

@@ -62,7 +62,7 @@ TEST_F(StateWatchTest, AServerWhereNothingArrivesForTenMinutesIsGivenUp) {
   EXPECT_FALSE(watch.cannot_load(after(712), members));
 }
 
-TEST_F(StateWatchTest, NamesServersThatTheKeeperDoesNotReach) {
+TEST_F(StateWatchTest, NamesServersThatTheCheckpointerDoesNotReach) {
   watch.heard(after(0), {{{members.shards[1].node, ""}}});
   EXPECT_THAT(watch.unreached(after(0), members), IsEmpty());
   EXPECT_THAT(watch.unreached(after(5), members),
@@ -78,7 +78,7 @@ TEST_F(StateWatchTest, NamesServersThatTheKeeperDoesNotReach) {
 }
 
 TEST_F(StateWatchTest, AStorageThatHangsIsSaidWhileACheckpointWaitsForIt) {
-  EXPECT_THAT(watch.storage(after(100), true), IsEmpty()) << "there is no keeper yet";
+  EXPECT_THAT(watch.storage(after(100), true), IsEmpty()) << "there is no checkpointer yet";
   watch.heard(after(100), {});
   EXPECT_THAT(watch.storage(after(109), true), IsEmpty());
   EXPECT_THAT(watch.storage(after(111), false), IsEmpty()) << "nothing waits for it";

@@ -1,5 +1,5 @@
 // How pushes become versions, under both rules. What a whole shard makes of it: shard_test,
-// shard_at_once_test.
+// shard_on_arrival_test.
 #include "server/close_rule.h"
 
 #include <gmock/gmock.h>

@@ -1,17 +1,18 @@
-// The state to begin with on its way from a keeper to two shards, over one slow line that loses nothing.
+// The state to begin with on its way from a checkpointer to two shards, over one slow line that loses
+// nothing.
 #include <gmock/gmock.h>
 
 #include <deque>
 #include <map>
 
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 #include "server/memory_sink.h"
 #include "server/shard.h"
 
 namespace steelyard {
 namespace {
 
-constexpr NodeId keeper_node{Role::keeper, 1};
+constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 
 // Parameters and momentum in 40 slices of 1 KB. Every Load takes its time on the line; all else is small.
 class SlowLine {
@@ -25,8 +26,8 @@ class SlowLine {
     initial.layout = job_.layout;
     initial.parameters.assign(job_.layout.size(), 3);
     initial.progress.term = 1;
-    keeper_ = std::make_unique<Keeper>(keeper_node, initial, 1,
-                                       in_memory([](const Snapshot&) { return std::string(); }));
+    checkpointer_ = std::make_unique<Checkpointer>(checkpointer_node, initial, 1,
+                                                   in_memory([](const Snapshot&) { return std::string(); }));
     for (std::uint32_t slot = 0; slot < 2; ++slot) {
       const NodeId node{Role::shard, slot + 10};
       auto& shard = shards_[node] = std::make_unique<Shard>(Shard::Options{node, {}, {}});
@@ -47,9 +48,10 @@ class SlowLine {
         give(*shards_.at(next.to), next);
       }
       now_ = until;
-      give(*keeper_, {scheduler_node, keeper_node, Message(std::in_place_type<ToKeeper>, roster_)});
-      Outbox out(keeper_node);
-      keeper_->wake(now_, out);
+      give(*checkpointer_,
+           {scheduler_node, checkpointer_node, Message(std::in_place_type<ToCheckpointer>, roster_)});
+      Outbox out(checkpointer_node);
+      checkpointer_->wake(now_, out);
       carry(out.take());
       for (auto& [node, shard] : shards_) {
         give(*shard, {scheduler_node, node, Message(std::in_place_type<ToShard>, SchedulerBeat{1})});
@@ -74,8 +76,8 @@ class SlowLine {
   }
   void carry(std::vector<Envelope> said) {
     for (Envelope& it : said) {
-      if (it.to == keeper_node) {
-        give(*keeper_, it);
+      if (it.to == checkpointer_node) {
+        give(*checkpointer_, it);
       } else if (const auto* message = std::get_if<ToShard>(&it.message)) {
         if (!std::holds_alternative<Load>(*message)) {
           give(*shards_.at(it.to), it);
@@ -92,7 +94,7 @@ class SlowLine {
   const Duration each_;
   Job job_;
   Roster roster_;
-  std::unique_ptr<Keeper> keeper_;
+  std::unique_ptr<Checkpointer> checkpointer_;
   std::map<NodeId, std::unique_ptr<Shard>> shards_;
   std::deque<Envelope> line_;
   Time now_{std::chrono::seconds(1)}, free_{};

@@ -16,7 +16,7 @@
 namespace steelyard::test {
 
 inline constexpr NodeId shard_node{Role::shard, 5};
-inline constexpr NodeId keeper_node{Role::keeper, 6};
+inline constexpr NodeId checkpointer_node{Role::checkpointer, 6};
 inline NodeId worker_node(std::uint64_t number) { return {Role::worker, number}; }
 
 // One shard with all of a small model: `parameters` floats in slices of `slice_size`.
@@ -65,7 +65,8 @@ class ShardCase {
   void load(Version version = 0) {
     for (std::uint32_t number = 0; number < slices.size(); ++number) {
       for (std::uint32_t slot = 0; slot <= nn::state_slots(job.optimizer); ++slot) {
-        tell(keeper_node, Load{term, version, number, slot, version, constant(slices[number].size(), 0)});
+        tell(checkpointer_node,
+             Load{term, version, number, slot, version, constant(slices[number].size(), 0)});
       }
     }
   }

@@ -37,14 +37,14 @@ TEST(Shard, OwnsTheSlicesOfItsSlot) {
 
 TEST(Shard, ALoadThatDoesNotFitIsCounted) {
   ShardCase it(shard_job());
-  it.tell(test::keeper_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(3, 0)});
-  it.tell(test::keeper_node, Load{it.term, 0, 0, 1, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(3, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 1, 0, ShardCase::constant(4, 0)});
   EXPECT_EQ(it.shard.counts().malformed, 2U);
-  it.tell(test::keeper_node, Load{it.term, 0, 99, 0, 0, ShardCase::constant(4, 0)});
-  it.tell(test::keeper_node, Load{it.term + 1, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 99, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term + 1, 0, 0, 0, 0, ShardCase::constant(4, 0)});
   it.load();
   EXPECT_TRUE(it.shard.loaded());
-  it.tell(test::keeper_node, Load{it.term, 5, 0, 0, 5, ShardCase::constant(4, 9)});
+  it.tell(test::checkpointer_node, Load{it.term, 5, 0, 0, 5, ShardCase::constant(4, 9)});
   EXPECT_EQ(it.parameters()[0], 0.0F) << "loaded once and for all";
 }
 
@@ -89,8 +89,8 @@ TEST(Shard, BeatsTellTheFirstGapsOfTheOldestRound) {
 
 TEST(Shard, BeatsTellHowMuchHasComeIn) {
   ShardCase it(shard_job(10, 4, nn::Optimizer::Kind::momentum));
-  it.tell(test::keeper_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
-  it.tell(test::keeper_node, Load{it.term, 0, 1, 1, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 1, 1, 0, ShardCase::constant(4, 0)});
   it.wake(1);
   EXPECT_EQ(it.heard<ShardBeat>()[0].parts, 2U);
   it.load();
@@ -106,35 +106,35 @@ TEST(Shard, BeatsTellHowMuchHasComeIn) {
 
 TEST(Shard, AsksForItsStateAWindowAtATime) {
   ShardCase it(shard_job(40, 2));  // 20 slices
-  it.tell(test::keeper_node, Offer{it.term + 1});
+  it.tell(test::checkpointer_node, Offer{it.term + 1});
   EXPECT_THAT(it.said, IsEmpty()) << "of another term";
-  it.tell(test::keeper_node, Offer{it.term});
+  it.tell(test::checkpointer_node, Offer{it.term});
   ASSERT_EQ(it.heard<Want>().size(), 1U);
   EXPECT_EQ(it.heard<Want>()[0].parts.size(), 1U);
-  it.tell(test::keeper_node, Offer{it.term});
+  it.tell(test::checkpointer_node, Offer{it.term});
   ASSERT_EQ(it.heard<Want>().size(), 1U) << "it is there";
   EXPECT_THAT(it.heard<Want>()[0].parts, IsEmpty()) << "and waits for what it asked for";
   EXPECT_FALSE(it.heard<Want>()[0].loaded);
   std::size_t asked = 1;
   for (std::uint32_t slice = 0; slice < 20; ++slice) {
-    it.tell(test::keeper_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(2, 0)});
+    it.tell(test::checkpointer_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(2, 0)});
     for (const Want& want : it.heard<Want>()) asked += want.parts.size();
     EXPECT_LE(asked - slice - 1, transfer_window) << "in flight";
   }
   EXPECT_EQ(asked, 20U);
   ASSERT_EQ(it.heard<Want>().size(), 1U);
   EXPECT_TRUE(it.heard<Want>()[0].loaded);
-  it.tell(test::keeper_node, Offer{it.term});
+  it.tell(test::checkpointer_node, Offer{it.term});
   EXPECT_TRUE(it.heard<Want>().at(0).loaded);
 }
 
 TEST(Shard, WhatALostConnectionHadUnderWayIsAskedForAgain) {
   ShardCase it(shard_job());
-  it.tell(test::keeper_node, Offer{it.term});
+  it.tell(test::checkpointer_node, Offer{it.term});
   it.wake(1);
   EXPECT_THAT(it.heard<Want>(), IsEmpty());
-  it.tell(link_node, Lost{test::keeper_node});
-  it.tell(test::keeper_node, Offer{it.term});
+  it.tell(link_node, Disconnected{test::checkpointer_node});
+  it.tell(test::checkpointer_node, Offer{it.term});
   EXPECT_EQ(it.heard<Want>().at(0).parts.size(), 1U);
   it.wake(1);
   EXPECT_THAT(it.heard<Want>(), IsEmpty());
@@ -198,7 +198,7 @@ TEST(Shard, WhatIsIgnoredIsCounted) {
   it.load();
   it.tell(scheduler_node, Welcome{it.term, 0, it.job});
   it.tell(scheduler_node, Refuse{});
-  it.tell(test::keeper_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
   EXPECT_EQ(it.shard.counts().ignored, 4U) << "it belongs, and has what it needs";
   it.open(0, {0, 8});
   EXPECT_EQ(it.shard.counts().ignored, 4U);
@@ -206,10 +206,10 @@ TEST(Shard, WhatIsIgnoredIsCounted) {
   it.open(2, {16, 24});
   it.tell(test::worker_node(1), Pull{it.term + 1, 0});
   it.tell(scheduler_node, Commit{it.term, 0, 1});
-  it.tell(test::worker_node(1), Alien{7});
+  it.tell(test::worker_node(1), VersionMismatch{7});
   EXPECT_EQ(it.shard.counts().ignored, 9U) << "repeated, early, another term, no gate, a stranger";
   Outbox out(test::shard_node);
-  it.shard.step(it.now, {scheduler_node, test::shard_node, Message(std::in_place_type<ToWorker>, Again{})},
+  it.shard.step(it.now, {scheduler_node, test::shard_node, Message(std::in_place_type<ToWorker>, Resend{})},
                 out);
   EXPECT_EQ(it.shard.counts().ignored, 10U) << "not for it";
   EXPECT_EQ(it.shard.counts().malformed, 0U) << "pushes are counted apart";
@@ -267,7 +267,7 @@ TEST(Shard, ALostWorkersPullIsForgotten) {
   it.load();
   it.open(0, {0, 8});
   it.tell(worker_node(1), Pull{it.term, 1});
-  it.tell(link_node, Lost{worker_node(1)});
+  it.tell(link_node, Disconnected{worker_node(1)});
   it.finish(0, {0, 8});
   EXPECT_THAT(it.heard<Parameters>(), IsEmpty());
 }
@@ -334,7 +334,7 @@ TEST(Shard, AShardWithoutSlicesIsDoneAtOnce) {
   it.open(1, {8, 16});
   EXPECT_EQ(it.heard<Closed>()[0].version, 2U);
   it.tell(worker_node(1), Pull{it.term, 1});
-  it.tell(test::keeper_node, it.fetch(2));
+  it.tell(test::checkpointer_node, it.fetch(2));
   EXPECT_THAT(it.said, IsEmpty());
 }
 
@@ -343,7 +343,7 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
   stopped.tell(scheduler_node, Stop{Outcome::storage, "full"});
   EXPECT_EQ(stopped.heard<Leave>().size(), 1U);
   EXPECT_TRUE(stopped.shard.finished());
-  EXPECT_EQ(stopped.shard.ending().stop().text, "full");
+  EXPECT_EQ(stopped.shard.exit_reason().stop().text, "full");
   EXPECT_EQ(stopped.shard.deadline(), Time::max());
 
   Shard refused({test::shard_node, {}, {}});
@@ -353,25 +353,25 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
       {scheduler_node, test::shard_node, Message(std::in_place_type<ToShard>, Refuse{Refusal::full, "no"})},
       out);
   EXPECT_TRUE(refused.finished());
-  EXPECT_EQ(refused.ending().refusal()->text, "no");
+  EXPECT_EQ(refused.exit_reason().refusal()->text, "no");
 
   ShardCase silent(shard_job());
   silent.wake(59.9);
   EXPECT_FALSE(silent.shard.finished());
   silent.wake(0.2);
-  EXPECT_TRUE(silent.shard.ending().unreachable());
+  EXPECT_TRUE(silent.shard.exit_reason().unreachable());
 
   ShardCase interrupted(shard_job());
   interrupted.tell(link_node, Interrupt{});
   EXPECT_EQ(interrupted.heard<Leave>().size(), 1U);
   EXPECT_FALSE(interrupted.shard.finished()) << "the scheduler saves first";
 
-  ShardCase alien(shard_job());
-  alien.tell(worker_node(1), Alien{9});
-  EXPECT_FALSE(alien.shard.finished());
-  alien.tell(scheduler_node, Alien{9});
-  EXPECT_TRUE(alien.shard.finished());
-  EXPECT_THAT(alien.shard.ending().refusal()->text, HasSubstr("protocol 9"));
+  ShardCase version_mismatch(shard_job());
+  version_mismatch.tell(worker_node(1), VersionMismatch{9});
+  EXPECT_FALSE(version_mismatch.shard.finished());
+  version_mismatch.tell(scheduler_node, VersionMismatch{9});
+  EXPECT_TRUE(version_mismatch.shard.finished());
+  EXPECT_THAT(version_mismatch.shard.exit_reason().refusal()->text, HasSubstr("protocol 9"));
 }
 
 }  // namespace

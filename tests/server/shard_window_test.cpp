@@ -67,7 +67,7 @@ TEST(ShardWindow, AskingAgainBeginsAnew) {
   it.tell(worker_node(1), Pull{it.term, 0, 7});
   it.tell(worker_node(1), Pull{it.term, 0, 7});
   EXPECT_THAT(it.heard<Parameters>(), SizeIs(8)) << "what was sent is gone with its connection";
-  it.tell(link_node, Lost{worker_node(1)});
+  it.tell(link_node, Disconnected{worker_node(1)});
   it.tell(worker_node(1), PullAck{it.term, 7, 8});
   EXPECT_THAT(it.said, IsEmpty()) << "it has to ask again";
 }

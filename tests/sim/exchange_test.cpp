@@ -60,7 +60,7 @@ TEST(Exchange, WhoPushesLastHasNoSlowerLink) {
   EXPECT_GT(simulate(scenario).percent_of_ideal(), 98);
 }
 
-// Both ends are told of it: nobody waits for a patience, which is a second or more. Another does the piece,
+// Both ends are told of it: nobody waits for a timeout, which is a second or more. Another does the piece,
 // at the worst all of it, of 0.4 s.
 TEST(Exchange, ABrokenConnectionCostsNoPatience) {
   for (const char* sync : {"bsp", "ssp:1", "ssp:4", "asp", "local:3", "oneshot:epoch", "oneshot:end"}) {

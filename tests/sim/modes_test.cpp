@@ -1,4 +1,4 @@
-// The sync modes under virtual time: the same samples before each of them, every position once (the witness
+// The sync modes under virtual time: the same samples before each of them, every position once (the probe
 // looks), and times that can be told by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ std::uint64_t quiet_samples(const std::string& sync, Scenario scenario) {
   return samples(under(sync, scenario));
 }
 
-// With everything that can happen, twice: the same text. The witness breaks off where a position is not
+// With everything that can happen, twice: the same text. The probe breaks off where a position is not
 // counted exactly once, but for pieces of equal weights. Records may say less: of what somebody pushed and
 // did not live to report, they know nothing.
 TEST(SimulatedModes, TheSameSeedGivesTheSameText) {

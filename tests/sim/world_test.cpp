@@ -101,7 +101,7 @@ TEST(World, AKilledWorkerMayComeBackAndOthersMayJoin) {
   EXPECT_THAT(rounds[7].shares, ElementsAre(30, 30, 30));
 }
 
-// Whatever breaks, every round is whole, and the witness of the shards is content.
+// Whatever breaks, every round is whole, and the probe of the shards is content.
 TEST(World, BrokenConnectionsAndKillsLoseNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);

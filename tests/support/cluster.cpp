@@ -8,7 +8,7 @@
 #include "nn/network.h"
 #include "scheduler/course.h"
 #include "scheduler/scheduler.h"
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 #include "server/memory_sink.h"
 #include "server/shard.h"
 #include "tests/support/temporary_folder.h"
@@ -67,14 +67,14 @@ class Net {
   std::unique_ptr<ZmqContext> context_;
 };
 
-constexpr Lifeline::Patience patience{from_seconds(30), from_seconds(0.05)};
+constexpr Session::Timeouts timeout{from_seconds(30), from_seconds(0.05)};
 
 void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, const std::string& slow,
                 const nn::Model& model, const DataSets& data) {
   const NodeId node{Role::worker, index + 1};
   const std::unique_ptr<Link> link = net.join(node, nullptr);
   std::unique_ptr<ComputeNode> compute;
-  Worker::Options options{node, {}, patience, {}};
+  Worker::Options options{node, {}, timeout, {}};
   options.hello.name = "worker-" + std::to_string(index);
   options.prepare = [&](const Welcome& welcome) {
     compute = std::make_unique<ComputeNode>(posting_to(*link, node), cpu_workload(model, data), welcome.job,
@@ -88,7 +88,7 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
 
 void run_shard(Net& net, const std::string& scheduler, std::uint32_t index) {
   const NodeId node{Role::shard, index + 1};
-  Shard::Options options{node, {}, patience};
+  Shard::Options options{node, {}, timeout};
   options.hello.name = "server-" + std::to_string(index);
   const std::unique_ptr<Link> link = net.join(node, &options.hello.endpoint);
   Shard shard(options);
@@ -140,20 +140,21 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
   Net net(options.transport);
   std::string endpoint;
   const std::unique_ptr<Link> link = net.join(scheduler_node, &endpoint);
-  const NodeId keeper_node{Role::keeper, 1};
+  const NodeId checkpointer_node{Role::checkpointer, 1};
   const auto store = [&](const Snapshot& snapshot) {
     result.stored.push_back(snapshot);
     return std::string("memory");
   };
-  Keeper keeper(keeper_node, options.initial, nn::state_slots(job.optimizer), in_memory(store));
+  Checkpointer checkpointer(checkpointer_node, options.initial, nn::state_slots(job.optimizer),
+                            in_memory(store));
   Scheduler scheduler(job, options.initial.progress,
                       options.policy_seed != 0 ? random_policy(options.policy_seed)
                                                : balancing::make_policy(job.policy, job.policy_options));
   std::vector<std::thread> threads;
   threads.emplace_back([&] {
-    const std::unique_ptr<Link> own = net.join(keeper_node, nullptr);
+    const std::unique_ptr<Link> own = net.join(checkpointer_node, nullptr);
     own->connect(scheduler_node, endpoint);
-    host(keeper, keeper_node, *own);
+    host(checkpointer, checkpointer_node, *own);
   });
   for (std::uint32_t i = 0; i < job.shards; ++i)
     threads.emplace_back([&, i] { run_shard(net, endpoint, i); });

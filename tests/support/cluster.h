@@ -22,7 +22,7 @@ std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed);
 
 struct ClusterResult {
   Stop stop;
-  std::vector<Snapshot> stored;  // what the keeper was given, oldest first; the last is the end
+  std::vector<Snapshot> stored;  // what the checkpointer was given, oldest first; the last is the end
   double accuracy = -1;          // of the last evaluation
   std::vector<std::string> notes;
 };

@@ -32,7 +32,7 @@ struct Hosted : Base {
   M machine;
 };
 
-constexpr NodeId keeper_node{Role::keeper, 1};
+constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 
 }  // namespace
 
@@ -97,8 +97,8 @@ World::World(Job job, Options options)
       std::make_unique<Hosted<Node, Scheduler>>(job_, options_.from, balancing::make_policy(options_.policy));
   scheduler_ = &scheduler->machine;
   nodes_[scheduler_node] = std::move(scheduler);
-  nodes_[keeper_node] = std::make_unique<Hosted<Node, Keeper>>(
-      keeper_node, initial, nn::state_slots(job_.optimizer), in_memory(store));
+  nodes_[checkpointer_node] = std::make_unique<Hosted<Node, Checkpointer>>(
+      checkpointer_node, initial, nn::state_slots(job_.optimizer), in_memory(store));
 }
 
 World::~World() = default;
@@ -157,7 +157,7 @@ void World::kill(NodeId node) {
   events_ = std::move(kept);
   std::make_heap(events_.begin(), events_.end());
   for (const auto& [other, machine] : nodes_) {
-    if (auto notice = notice_for(other, Lost{node})) {
+    if (auto notice = notice_for(other, Disconnected{node})) {
       notice->from = node;  // behind what still arrives from it
       post(std::move(*notice));
     }
@@ -170,8 +170,8 @@ void World::break_connection(NodeId a, NodeId b) {
     return (from == a && to == b) || (from == b && to == a);
   });
   std::make_heap(events_.begin(), events_.end());
-  if (auto notice = notice_for(a, Lost{b})) post(std::move(*notice));
-  if (auto notice = notice_for(b, Lost{a})) post(std::move(*notice));
+  if (auto notice = notice_for(a, Disconnected{b})) post(std::move(*notice));
+  if (auto notice = notice_for(b, Disconnected{a})) post(std::move(*notice));
 }
 
 void World::interrupt(NodeId node) {
@@ -217,7 +217,7 @@ void World::deliver(const Envelope& envelope) {
   if (const auto* answer = std::get_if<ToWorker>(&envelope.message)) {
     // The compute node gave up what was abandoned.
     const auto before = abandoned_.find(envelope.to);
-    const auto* final = std::get_if<Final>(answer);
+    const auto* final = std::get_if<GradientReady>(answer);
     const auto* computed = std::get_if<Computed>(answer);
     const Round round = final != nullptr      ? final->round
                         : computed != nullptr ? computed->report.round
@@ -258,7 +258,7 @@ void World::take(NodeId node, Outbox& out) {
 // A compute node without arithmetic worth the name: adds toy gradients, slice by slice, from the last to the
 // first.
 void World::compute(NodeId worker, const Compute& order) {
-  if (mode_.at_once) {
+  if (mode_.on_arrival) {
     const std::string trouble = footprints_.look(worker, order);
     if (!trouble.empty()) violations_.push_back("parameters of " + to_string(worker) + ": " + trouble);
   } else if (!std::ranges::equal(order.parameters->span(), expected(order.round))) {
@@ -279,8 +279,8 @@ void World::compute(NodeId worker, const Compute& order) {
         for (std::uint64_t e = 0; e < sum.size(); ++e)
           sum[e] += toy_gradient(p, order.epoch, all[i].begin + e);
       }
-      if (mode_.at_once) sum = footprints_.gradient(order, all[i]);
-      Final final{order.round, order.piece, static_cast<std::uint32_t>(i), Blob::copy_of(sum)};
+      if (mode_.on_arrival) sum = footprints_.gradient(order, all[i]);
+      GradientReady final{order.round, order.piece, static_cast<std::uint32_t>(i), Blob::copy_of(sum)};
       if (on_gradient) on_gradient(final);
       say(std::move(final));
     }
@@ -336,7 +336,7 @@ void World::check(NodeId node) {
 }
 
 void World::check_stored(const Snapshot& snapshot) {
-  if (!mode_.at_once) return;
+  if (!mode_.on_arrival) return;
   const Version version = snapshot.progress.version;
   for (const Slice& slice : slices(job_.layout)) {
     const std::span stored(snapshot.parameters.data() + slice.begin, slice.size());
@@ -348,7 +348,7 @@ void World::check_stored(const Snapshot& snapshot) {
 void World::check_shard(const Shard& shard) {
   for (const SliceMemory& slice : shard.slices()) {
     if (!slice.loaded()) continue;
-    if (mode_.at_once) {
+    if (mode_.on_arrival) {
       const std::string trouble = footprints_.look(slice.current().floats(), slice.version());
       if (!trouble.empty()) violations_.push_back("a shard: " + trouble);
       continue;

@@ -17,7 +17,7 @@
 #include "core/random.h"
 #include "scheduler/invariants.h"
 #include "scheduler/scheduler.h"
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 #include "server/shard.h"
 #include "tests/support/footprints.h"
 #include "worker/worker.h"
@@ -78,7 +78,7 @@ class World {
   [[nodiscard]] std::vector<std::string>& transcript() { return transcript_; }
   [[nodiscard]] std::string describe() const;        // where everybody stands, for a failure's message
   std::function<bool(const Envelope&)> on_delivery;  // may misbehave here; false: the envelope is lost
-  std::function<void(Final&)> on_gradient;           // may spoil a gradient
+  std::function<void(GradientReady&)> on_gradient;   // may spoil a gradient
 
  private:
   struct Node;

@@ -10,7 +10,7 @@
 namespace steelyard::test {
 namespace {
 
-constexpr Role roles[] = {Role::scheduler, Role::shard,    Role::worker, Role::keeper,
+constexpr Role roles[] = {Role::scheduler, Role::shard,    Role::worker, Role::checkpointer,
                           Role::compute,   Role::recorder, Role::link};
 
 // What travels is some role's business, and never its receiver's own.
@@ -35,7 +35,7 @@ Message message(Said said) {
 }
 
 TEST(Authority, OnlyTheSchedulerDecides) {
-  for (const Role role : {Role::shard, Role::worker, Role::keeper}) {
+  for (const Role role : {Role::shard, Role::worker, Role::checkpointer}) {
     EXPECT_FALSE(may_say(role, message<ToShard>(Welcome{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(Open{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(Stop{})));
@@ -44,12 +44,12 @@ TEST(Authority, OnlyTheSchedulerDecides) {
   EXPECT_TRUE(may_say(Role::scheduler, message<ToShard>(Open{})));
 }
 
-TEST(Authority, StateComesFromTheKeeperAndSumsFromShards) {
-  EXPECT_TRUE(may_say(Role::keeper, message<ToShard>(Load{})));
+TEST(Authority, StateComesFromTheCheckpointerAndSumsFromShards) {
+  EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(Load{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToShard>(Load{})));
-  EXPECT_TRUE(may_say(Role::keeper, message<ToShard>(Offer{})));
-  EXPECT_FALSE(may_say(Role::worker, message<ToKeeper>(Want{})));
-  EXPECT_TRUE(may_say(Role::shard, message<ToKeeper>(Later{})));
+  EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(Offer{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToCheckpointer>(Want{})));
+  EXPECT_TRUE(may_say(Role::shard, message<ToCheckpointer>(Later{})));
   EXPECT_TRUE(may_say(Role::shard, message<ToScheduler>(Closed{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Closed{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Saved{})));
@@ -58,7 +58,7 @@ TEST(Authority, StateComesFromTheKeeperAndSumsFromShards) {
 TEST(Authority, WhatIsSaidOnOneMachineIsNeverBelievedFromAWire) {
   for (const Role role : roles) {
     EXPECT_FALSE(may_say(role, message<ToWorker>(Computed{})));
-    EXPECT_FALSE(may_say(role, message<ToScheduler>(Lost{})));
+    EXPECT_FALSE(may_say(role, message<ToScheduler>(Disconnected{})));
     EXPECT_FALSE(may_say(role, message<ToScheduler>(Interrupt{})));
     EXPECT_FALSE(may_say(role, message<ToCompute>(Abandon{})));
   }

@@ -13,7 +13,7 @@ namespace {
 using test::MadeMessage;
 using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
-using Decoded = std::variant<Message, Alien, Damage>;
+using Decoded = std::variant<Message, VersionMismatch, Damage>;
 
 std::string damage_of(const Decoded& decoded) {
   const auto* damage = std::get_if<Damage>(&decoded);
@@ -80,7 +80,7 @@ TEST(CodecDamage, MessagesForOthersAreRefused) {
   for (const MadeMessage& made : test::messages_of_every_kind(4)) {
     const Bytes header = header_of(made.message);
     for (const Role role :
-         {Role::scheduler, Role::shard, Role::worker, Role::keeper, Role::compute, Role::link}) {
+         {Role::scheduler, Role::shard, Role::worker, Role::checkpointer, Role::compute, Role::link}) {
       if (role == made.receiver) continue;
       EXPECT_THAT(damage_of(decode(role, header, {})), HasSubstr("another role")) << made.name();
     }
@@ -97,7 +97,7 @@ TEST(CodecDamage, RolesWithoutAConnectionReceiveNothing) {
 
 TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
   std::size_t home = 0, unknown = 0;
-  for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::keeper}) {
+  for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::checkpointer}) {
     for (unsigned kind = 0; kind < 256; ++kind) {
       Bytes header{std::byte{'S'},
                    std::byte{'Y'},
@@ -112,8 +112,9 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(home, 3U + 3U + 7U + 3U) << "Lost, Alien, Interrupt; to workers also Final, Advance, Computed; "
-                                        "to them and the keeper Unreachable";
+  EXPECT_EQ(home, 3U + 3U + 7U + 3U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
+                                        "GradientReady, ComputeProgress, Computed; "
+                                        "to them and the checkpointer Unreachable";
   EXPECT_EQ(unknown, 4U * 256U - 14U - 17U - 17U - 11U);
 }
 
@@ -123,8 +124,8 @@ TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {
   header[3] = std::byte{0x12};
   for (const std::size_t length : {4U, 5U, 6U}) {
     const auto decoded = decode(Role::scheduler, std::span(header).first(length), {});
-    ASSERT_TRUE(std::holds_alternative<Alien>(decoded));
-    EXPECT_EQ(std::get<Alien>(decoded).protocol, 0x1234U);
+    ASSERT_TRUE(std::holds_alternative<VersionMismatch>(decoded));
+    EXPECT_EQ(std::get<VersionMismatch>(decoded).protocol, 0x1234U);
   }
   header[0] = std::byte{'s'};
   EXPECT_EQ(damage_of(decode(Role::scheduler, header, {})), "is not ours");

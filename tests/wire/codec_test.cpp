@@ -46,7 +46,7 @@ TEST(Codec, TheGeneratorReachesEveryMessage) {
     EXPECT_EQ(frames.header.at(5), static_cast<std::byte>(made.kind));
   }
   EXPECT_EQ(kinds.size(), 11U + 14U + 10U + 8U)
-      << "11 to the scheduler, 14 to a shard, 10 to a worker, 8 to the keeper";
+      << "11 to the scheduler, 14 to a shard, 10 to a worker, 8 to the checkpointer";
 }
 
 // The generator and the codec share their list of fields, so a field that the list forgot shows only by name.
@@ -169,7 +169,8 @@ TEST(Codec, APushHasAHeaderOfAHundredBytesAtTheMost) {
 }
 
 TEST(CodecDeathTest, WhatStaysAtHomeCannotBeEncoded) {
-  EXPECT_DEATH((void)encode(Message(std::in_place_type<ToWorker>, Final{})), "never leaves its machine");
+  EXPECT_DEATH((void)encode(Message(std::in_place_type<ToWorker>, GradientReady{})),
+               "never leaves its machine");
   EXPECT_DEATH((void)encode(Message(std::in_place_type<ToCompute>, Abandon{})), "without a wire");
   EXPECT_DEATH((void)encode(Message(std::in_place_type<ToRecorder>, Note{})), "without a wire");
   EXPECT_DEATH((void)encode(Message(std::in_place_type<ToLink>, Disconnect{})), "without a wire");

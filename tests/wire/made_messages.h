@@ -68,8 +68,8 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Blob& blob) {
 // What is said on one machine only.
 template <class T>
 inline constexpr bool stays_home =
-    std::is_same_v<T, Lost> || std::is_same_v<T, Alien> || std::is_same_v<T, Unreachable> ||
-    std::is_same_v<T, Interrupt> || std::is_same_v<T, Final> || std::is_same_v<T, Advance> ||
+    std::is_same_v<T, Disconnected> || std::is_same_v<T, VersionMismatch> || std::is_same_v<T, Unreachable> ||
+    std::is_same_v<T, Interrupt> || std::is_same_v<T, GradientReady> || std::is_same_v<T, ComputeProgress> ||
     std::is_same_v<T, Computed>;
 
 struct MadeMessage {
@@ -101,7 +101,7 @@ inline std::vector<MadeMessage> messages_of_every_kind(std::uint64_t seed, std::
   make_messages<ToScheduler>(Role::scheduler, maker, made);
   make_messages<ToShard>(Role::shard, maker, made);
   make_messages<ToWorker>(Role::worker, maker, made);
-  make_messages<ToKeeper>(Role::keeper, maker, made);
+  make_messages<ToCheckpointer>(Role::checkpointer, maker, made);
   return made;
 }
 

@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 TEST(SyncMode, EachNameIsItsNumbers) {
   EXPECT_EQ(parse_sync("bsp"), SyncMode());
   EXPECT_EQ(parse_sync("ssp:0"), SyncMode()) << "no slack is bsp";
-  EXPECT_EQ(parse_sync("ssp:3"), (SyncMode{.slack = 3, .at_once = true}));
+  EXPECT_EQ(parse_sync("ssp:3"), (SyncMode{.slack = 3, .on_arrival = true}));
   const SyncMode asp = parse_sync("asp");
-  EXPECT_TRUE(asp.at_once && asp.divide_by_push && asp.on_demand);
+  EXPECT_TRUE(asp.on_arrival && asp.divide_by_push && asp.on_demand);
   EXPECT_EQ(asp.slack, most_open_rounds - 1);
   EXPECT_EQ(parse_sync("local:8"), (SyncMode{.local = 8}));
   EXPECT_EQ(parse_sync("local:8:equal"), (SyncMode{.local = 8, .equal_weights = true}));

@@ -29,7 +29,7 @@ ComputeNode::Post post_to(Mail& mail) {
 
 // What came of one Compute.
 struct Answer {
-  std::vector<Final> finals;
+  std::vector<GradientReady> finals;
   Report report;
 };
 
@@ -84,8 +84,8 @@ class ComputeNodeTest : public testing::Test {
         answer.report = computed->report;
         return answer;
       }
-      if (std::holds_alternative<Advance>(message)) continue;  // it took longer than a moment
-      answer.finals.push_back(std::get<Final>(message));
+      if (std::holds_alternative<ComputeProgress>(message)) continue;  // it took longer than a moment
+      answer.finals.push_back(std::get<GradientReady>(message));
     }
   }
   bool silent() { return !mail_.pop(Time{}).has_value(); }
@@ -93,7 +93,7 @@ class ComputeNodeTest : public testing::Test {
   // The whole gradient, put together from its slices.
   [[nodiscard]] std::vector<float> gradient(const Answer& answer) const {
     std::vector<float> whole(model_.parameters());
-    for (const Final& final : answer.finals) {
+    for (const GradientReady& final : answer.finals) {
       const auto values = final.values.floats();
       std::copy(values.begin(), values.end(), whole.begin() + static_cast<long>(slices_[final.slice].begin));
     }
@@ -169,7 +169,7 @@ TEST_F(ComputeNodeTest, SlicesComeOnceFromTheLastToTheFirst) {
   ASSERT_GT(slices_.size(), 3u);
   ASSERT_EQ(answer.finals.size(), slices_.size());
   for (std::size_t i = 0; i < slices_.size(); ++i) {
-    const Final& final = answer.finals[i];
+    const GradientReady& final = answer.finals[i];
     EXPECT_EQ(final.slice, slices_.size() - 1 - i);
     EXPECT_EQ(final.round, 6u);
     EXPECT_EQ(final.piece, 42u);
@@ -231,7 +231,7 @@ TEST_F(ComputeNodeTest, AbandonsWhatHasBegun) {
   train_->release();
   const Answer answer = this->answer();
   EXPECT_EQ(answer.report.piece, 3u);
-  EXPECT_THAT(answer.finals, testing::Each(testing::Field(&Final::piece, 3u)));
+  EXPECT_THAT(answer.finals, testing::Each(testing::Field(&GradientReady::piece, 3u)));
   std::vector<float> expected;
   direct({100, 200}, Purpose::train, expected);
   EXPECT_EQ(gradient(answer), expected);
@@ -432,7 +432,7 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
     node.give(Compute{.round = 1, .piece = 2, .positions = {0, 60}, .parameters = parameters});
     float sum = 0;
     for (const std::uint32_t slice : {2U, 1U, 0U}) {
-      const Final final = std::get<Final>(mail.pop().value());
+      const GradientReady final = std::get<GradientReady>(mail.pop().value());
       EXPECT_EQ(final.slice, slice);
       if (slice == 0) sum = final.values.floats()[0];
     }
@@ -442,7 +442,8 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
     EXPECT_LE(report.cpu, 0.5) << "it knows its share better than the machine";
     EXPECT_EQ(engine->sizes, (std::vector<std::uint32_t>(6, 10)));
     node.give(Compute{.round = 2, .piece = 3, .positions = {0, 13}, .parameters = parameters});
-    for (int slice = 0; slice < 3; ++slice) EXPECT_TRUE(std::holds_alternative<Final>(mail.pop().value()));
+    for (int slice = 0; slice < 3; ++slice)
+      EXPECT_TRUE(std::holds_alternative<GradientReady>(mail.pop().value()));
     EXPECT_EQ(std::get<Computed>(mail.pop().value()).report.piece, 3U);
     EXPECT_EQ(engine->sizes.back(), 3U) << "the smallest that holds the rest";
   }

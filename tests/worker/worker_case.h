@@ -72,7 +72,7 @@ class WorkerTest : public ::testing::Test {
   }
   void final(Round round, PieceId piece, std::uint32_t slice) {
     tell(compute_node,
-         Final{round, piece, slice, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, 1.0F))});
+         GradientReady{round, piece, slice, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, 1.0F))});
   }
 
   static constexpr Term term = 3;

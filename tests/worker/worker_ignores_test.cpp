@@ -42,10 +42,10 @@ TEST_F(WorkerTest, WhatIsIgnoredInARoundIsCounted) {
   final(4, 1, 0);
   computed(4, 1, {0, 8});
   tell(scheduler_node, start(4, 1, {0, 8}));
-  tell(scheduler_node, Again{term, 4, {0, 8}});
+  tell(scheduler_node, Resend{term, 4, {0, 8}});
   EXPECT_EQ(worker.ignored(), 10U) << "the report and the push are said again";
-  tell(scheduler_node, Again{term, 4, {0, 4}});
-  tell(scheduler_node, Again{term + 1, 4, {0, 8}});
+  tell(scheduler_node, Resend{term, 4, {0, 4}});
+  tell(scheduler_node, Resend{term + 1, 4, {0, 8}});
   EXPECT_EQ(worker.ignored(), 12U);
   arrive_all(5);
   tell(scheduler_node, start(4, 2, {0, 8}));

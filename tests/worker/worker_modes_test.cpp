@@ -72,12 +72,12 @@ TEST_F(AtOnceTest, PullsAnewAfterEachPieceAndNamesWhatItPushed) {
   EXPECT_EQ(std::tie(pull.own[0].round, pull.own[0].positions), std::make_tuple(0U, Interval{0, 8}));
   answer(first, 0);
   EXPECT_THAT(heard<Compute>(), IsEmpty()) << "answers that came twice";
-  tell(link_node, Lost{left});
+  tell(link_node, Disconnected{left});
   EXPECT_EQ(heard<Push>().size(), 1U) << "not acknowledged yet";
   answer(pull.ticket, 0);
   ASSERT_EQ(heard<Compute>().size(), 1U);
   EXPECT_EQ(heard<Compute>()[0].piece, 2U);
-  tell(link_node, Lost{left});
+  tell(link_node, Disconnected{left});
   EXPECT_THAT(heard<Push>(), IsEmpty()) << "the answer was the acknowledgement";
 }
 

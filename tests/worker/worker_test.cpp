@@ -65,7 +65,7 @@ TEST_F(WorkerTest, WhatTheComputeNodeTellsOfIsProgress) {
   join();
   wake(1);
   const std::uint64_t before = heard<WorkerBeat>()[0].progress;
-  tell(compute_node, Advance{1});
+  tell(compute_node, ComputeProgress{1});
   wake(1);
   EXPECT_EQ(heard<WorkerBeat>()[0].progress, before + 1);
 }
@@ -219,14 +219,14 @@ TEST_F(WorkerTest, AgainPushesThatPieceAgain) {
   arrive_all(0);
   for (const std::uint32_t slice : {0U, 1U, 2U}) final(0, 1, slice);
   computed(0, 1, {0, 8});
-  tell(scheduler_node, Again{term, 0, {0, 8}});
+  tell(scheduler_node, Resend{term, 0, {0, 8}});
   EXPECT_EQ(heard<Push>().size(), 3U);
-  tell(scheduler_node, Again{term, 0, {0, 4}});
-  tell(scheduler_node, Again{term, 1, {0, 8}});
-  tell(scheduler_node, Again{term + 1, 0, {0, 8}});
+  tell(scheduler_node, Resend{term, 0, {0, 4}});
+  tell(scheduler_node, Resend{term, 1, {0, 8}});
+  tell(scheduler_node, Resend{term + 1, 0, {0, 8}});
   EXPECT_THAT(said, IsEmpty());
   arrive_all(1);
-  tell(scheduler_node, Again{term, 0, {0, 8}});
+  tell(scheduler_node, Resend{term, 0, {0, 8}});
   EXPECT_THAT(said, IsEmpty()) << "version 1 is here, so every slice had it";
 }
 
@@ -237,21 +237,21 @@ TEST_F(WorkerTest, ABrokenConnectionIsMadeGoodForThatShardAlone) {
   for (const std::uint32_t slice : {0U, 1U, 2U}) final(0, 1, slice);
   computed(0, 1, {0, 8});
   arrive(1, 0, 1);
-  tell(link_node, Lost{right});
+  tell(link_node, Disconnected{right});
   EXPECT_EQ(heard<Push>().size(), 2U);
   EXPECT_THAT(receivers(), UnorderedElementsAre(right, right, right)) << "two pushes and the pull";
   EXPECT_EQ(heard<Pull>().size(), 1U);
 }
 
 TEST_F(WorkerTest, WhoLosesTheSchedulerSaysAtOnceWhatItHasDoneAndHolds) {
-  tell(link_node, Lost{scheduler_node});
+  tell(link_node, Disconnected{scheduler_node});
   EXPECT_THAT(said, IsEmpty()) << "it has not joined yet";
   join();
   tell(scheduler_node, start(0, 1, {0, 8}));
   tell(scheduler_node, start(0, 2, {8, 16}));
   arrive_all(0);
   computed(0, 1, {0, 8});
-  tell(link_node, Lost{scheduler_node});
+  tell(link_node, Disconnected{scheduler_node});
   ASSERT_EQ(heard<Report>().size(), 1U);
   EXPECT_EQ(heard<Report>()[0].piece, 1U);
   ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
@@ -262,7 +262,7 @@ TEST_F(WorkerTest, WhoLosesTheSchedulerSaysAtOnceWhatItHasDoneAndHolds) {
 TEST_F(WorkerTest, ABrokenConnectionIsNoReasonToAskOthers) {
   join();
   tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(link_node, Lost{left});
+  tell(link_node, Disconnected{left});
   EXPECT_EQ(heard<Pull>().size(), 1U);
   EXPECT_THAT(receivers(), ElementsAre(left));
 }
@@ -355,7 +355,7 @@ TEST_F(WorkerTest, EndsOnStopAndInterrupt) {
   EXPECT_EQ(heard<Leave>().size(), 1U);
   EXPECT_EQ(heard<Abandon>().size(), 1U);
   EXPECT_TRUE(worker.finished());
-  EXPECT_EQ(worker.ending().stop().text, "done");
+  EXPECT_EQ(worker.exit_reason().stop().text, "done");
   EXPECT_EQ(worker.deadline(), Time::max());
   tell(scheduler_node, start(0, 1, {0, 8}));
   EXPECT_THAT(said, IsEmpty()) << "it has said its last word";
@@ -366,14 +366,14 @@ TEST_F(WorkerTest, AnInterruptLeavesInOrder) {
   tell(link_node, Interrupt{});
   EXPECT_EQ(heard<Leave>().size(), 1U) << "what it owes is others' now";
   EXPECT_TRUE(worker.finished());
-  EXPECT_EQ(worker.ending().stop().outcome, Outcome::interrupted);
+  EXPECT_EQ(worker.exit_reason().stop().outcome, Outcome::interrupted);
 }
 
 TEST_F(WorkerTest, ARefusalIsKeptForPeople) {
   wake(0);
   tell(scheduler_node, Refuse{Refusal::other_job, "another job"});
   EXPECT_TRUE(worker.finished());
-  EXPECT_EQ(worker.ending().refusal()->text, "another job");
+  EXPECT_EQ(worker.exit_reason().refusal()->text, "another job");
 }
 
 TEST_F(WorkerTest, ASchedulerThatIsSilentIsGivenUp) {
@@ -384,14 +384,14 @@ TEST_F(WorkerTest, ASchedulerThatIsSilentIsGivenUp) {
   EXPECT_FALSE(worker.finished()) << "longer than dead_after, which is when the scheduler calls it lost";
   EXPECT_FALSE(heard<WorkerBeat>().empty()) << "the word that brings it back";
   wake(2);
-  EXPECT_TRUE(worker.ending().unreachable());
+  EXPECT_TRUE(worker.exit_reason().unreachable());
 }
 
 TEST_F(WorkerTest, AnotherProtocolEndsItWithARemedy) {
   wake(0);
-  tell(scheduler_node, Alien{2});
+  tell(scheduler_node, VersionMismatch{2});
   EXPECT_TRUE(worker.finished());
-  EXPECT_THAT(worker.ending().refusal()->text, HasSubstr("same release everywhere"));
+  EXPECT_THAT(worker.exit_reason().refusal()->text, HasSubstr("same release everywhere"));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST_F(WorkerWindowTest, WhatComesTwiceHasLeftTheWindowToo) {
 
 TEST_F(WorkerWindowTest, ANewQuestionBeginsANewCount) {
   for (std::uint32_t slice = 0; slice < 3; ++slice) comes(slice);
-  tell(link_node, Lost{left});
+  tell(link_node, Disconnected{left});
   ASSERT_EQ(heard<Pull>().size(), 1U);
   EXPECT_THAT(comes(3), IsEmpty());
 }

@@ -1,7 +1,7 @@
 // Link: how one node's envelopes travel. The promises (and no more than these):
 //  - between two nodes, in order and at most once, as long as their connection lives;
 //  - anything may vanish with its node, or with its connection while both ends live; the loss of a connection
-//    is told as Lost{node}, everything else has to be noticed by the machines themselves;
+//    is told as Disconnected{node}, everything else has to be noticed by the machines themselves;
 //  - send() never blocks: what a stalled peer does not take is dropped.
 // A link belongs to one thread; only post() may be called from others.
 #pragma once

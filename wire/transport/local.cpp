@@ -51,7 +51,7 @@ void LocalNetwork::leave(NodeId node) {
   const std::lock_guard lock(mutex_);
   mail_.erase(node);
   for (const auto& [other, mail] : mail_) {
-    if (auto notice = notice_for(other, Lost{node})) mail->try_push(std::move(*notice));
+    if (auto notice = notice_for(other, Disconnected{node})) mail->try_push(std::move(*notice));
   }
 }
 

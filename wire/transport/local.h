@@ -16,7 +16,7 @@ namespace steelyard {
 
 class LocalNetwork {
  public:
-  // A new node. When its link is destroyed, every other node hears Lost{node}.
+  // A new node. When its link is destroyed, every other node hears Disconnected{node}.
   std::unique_ptr<Link> join(NodeId node);
 
  private:

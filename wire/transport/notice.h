@@ -23,8 +23,8 @@ std::optional<Envelope> notice_for(NodeId to, Said said) {
       return build(std::in_place_type<ToShard>);
     case Role::worker:
       return build(std::in_place_type<ToWorker>);
-    case Role::keeper:
-      return build(std::in_place_type<ToKeeper>);
+    case Role::checkpointer:
+      return build(std::in_place_type<ToCheckpointer>);
     default:
       return std::nullopt;
   }

@@ -23,7 +23,7 @@ constexpr int drained_at_once = 64;  // messages taken from one socket before th
 constexpr std::size_t mailbox_capacity = 1 << 16;
 
 // Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
-int patience(Time deadline) {
+int timeout(Time deadline) {
   if (deadline == Time::max()) return -1;
   const Duration left = std::max(deadline - steady_now(), Duration::zero());
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
@@ -191,7 +191,7 @@ void ZmqLink::State::wait(Time deadline) {
     watch(*dealer.socket);
   }
   if (router_) watch(*router_);
-  if (poll(watched.data(), watched.size(), quiet ? patience(deadline) : 0) <= 0) return;
+  if (poll(watched.data(), watched.size(), quiet ? timeout(deadline) : 0) <= 0) return;
 
   if (watched[0].revents != 0) drain_posted();
   for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -249,7 +249,7 @@ void ZmqLink::State::watch_dealer(NodeId peer) {
   do drain_dealer(peer);  // what had arrived before the end still counts
   while (!dealer.socket->quiet);
   dealer.socket = dial(peer, dealer.endpoint);
-  if (auto notice = notice_for(self_, Lost{peer})) inbox_.push_back(std::move(*notice));
+  if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
 }
 
 // Words come before the news that their speaker is gone, however many there are.
@@ -273,7 +273,7 @@ void ZmqLink::State::remember(NodeId peer, const RoutingId& id, int descriptor) 
   const NodeId former = std::exchange(entry->second, peer);
   ++stale_disconnects_[descriptor];
   peers_.erase(former);
-  if (auto notice = notice_for(self_, Lost{former})) inbox_.push_back(std::move(*notice));
+  if (auto notice = notice_for(self_, Disconnected{former})) inbox_.push_back(std::move(*notice));
 }
 
 void ZmqLink::State::forget(int descriptor) {
@@ -290,7 +290,7 @@ void ZmqLink::State::forget(int descriptor) {
     if (node == peer) return;  // it has come back through another connection already
   }
   peers_.erase(peer);
-  if (auto notice = notice_for(self_, Lost{peer})) inbox_.push_back(std::move(*notice));
+  if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
 }
 
 void ZmqLink::State::accept(NodeId from, Received received) {
@@ -305,8 +305,8 @@ void ZmqLink::State::accept(NodeId from, Received received) {
                      ++dropped;
                    }
                  },
-                 [&](Alien& alien) {
-                   if (auto notice = notice_for(self_, alien)) {
+                 [&](VersionMismatch& version_mismatch) {
+                   if (auto notice = notice_for(self_, version_mismatch)) {
                      notice->from = from;
                      inbox_.push_back(std::move(*notice));
                    }

@@ -7,8 +7,8 @@
 //
 // libzmq's own reconnecting is not trusted to preserve anything: each socket has a monitor, and when a
 // connection breaks the socket is closed and made anew under a new routing identity, and the machine hears
-// Lost{peer}. On the listening side the same is known from the descriptor through which a peer's last message
-// came.
+// Disconnected{peer}. On the listening side the same is known from the descriptor through which a peer's
+// last message came.
 #pragma once
 
 #include <map>

@@ -50,7 +50,8 @@ std::optional<NodeId> node_of(const void* routing_id, std::size_t size) {
   if (size != sizeof(RoutingId)) return std::nullopt;
   const auto* bytes = static_cast<const std::uint8_t*>(routing_id);
   const int role = bytes[0] - 'A';
-  if (role <= static_cast<int>(Role::scheduler) || role > static_cast<int>(Role::keeper)) return std::nullopt;
+  if (role <= static_cast<int>(Role::scheduler) || role > static_cast<int>(Role::checkpointer))
+    return std::nullopt;
   NodeId node{static_cast<Role>(role), 0};
   std::memcpy(&node.number, bytes + 1, 8);
   return node;

@@ -52,7 +52,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       train_samples_(workload.data.train->size()),
       test_samples_(workload.data.test ? workload.data.test->size() : 0),
       local_(job.sync.is_local()),
-      clip_norm_(job.sync.at_once ? job.clip_norm : 0),
+      clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       gradients_(parameters_),
       stepper_(job),
@@ -273,8 +273,8 @@ std::size_t ComputeNode::post_finals(const Compute& compute, const Gradient& val
   for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
     const Slice& slice = slices_[open - 1];
     const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
-    post_(Final{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
-                Blob::of_floats(values, its)});
+    post_(GradientReady{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
+                        Blob::of_floats(values, its)});
   }
   return open;
 }
@@ -283,7 +283,7 @@ void ComputeNode::tell_progress(const Compute& compute) {
   const Time now = steady_now();
   if (now - progress_told_ < progress_every) return;
   progress_told_ = now;
-  post_(Advance{compute.piece});
+  post_(ComputeProgress{compute.piece});
 }
 
 void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums& sums) {

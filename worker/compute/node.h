@@ -1,22 +1,22 @@
 // ComputeNode: the pseudo-node that computes for one worker of the same process. Forward and backward are
 // slow, so they are asked for by message and answered by message, and the worker goes on speaking meanwhile.
 //
-//  Compute, to train     one Final for each slice, the last slices first, as soon as its gradient will change
-//                        no more; then Computed. With local steps, the Finals come at the end and hold how
-//                        far the steps went (worker/compute/local_steps.h)
-//  Compute, to evaluate  Computed
+//  Compute, to train     one GradientReady for each slice, the last slices first, as soon as its gradient is
+//                        final; then Computed. With local steps, GradientReady comes at the end and holds how
+//                        far the steps went (worker/compute/local_steps.h).
+//  Compute, to evaluate  Computed.
 //  Compute without parameters
-//                        an announcement: its first micro-batches are prepared while the parameters are on
+//                        An announcement: the first micro-batches are prepared while the parameters are on
 //                        their way. The Compute proper follows, or does not.
-//  Abandon               whatever was given before it and belongs to an older round is given up, between two
-//                        micro-batches if it has begun, and never answered
+//  Abandon               All work given before it for older rounds is given up, between two micro-batches if
+//                        it has begun, and never answered.
 //
 // Pieces are computed in the order in which they are given. A gradient is the sum over the positions of its
 // piece and a function of (job, parameters, piece) alone. Pieces that this data set does not have are
 // ignored and counted.
 //
 // Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
-// each piece's mean gradient is clipped here, and then all Finals come at the end too.
+// each piece's mean gradient is clipped here, and then every GradientReady comes at the end too.
 //
 // What computes is an engine (worker/compute/engine.h); here is what all engines share: the order of work,
 // its samples, the slices, local steps, clipping, times.

@@ -141,7 +141,7 @@ TEST_P(AnyLink, ALostCallerIsTold) {
   ASSERT_TRUE(next<Push>(*hub));
   ASSERT_TRUE(next<Push>(*hub));
   one.reset();
-  const auto lost = next<Lost>(*hub);
+  const auto lost = next<Disconnected>(*hub);
   ASSERT_TRUE(lost);
   EXPECT_EQ(lost->node, caller);
   other->send(push(other_node, 3, 4));
@@ -157,7 +157,7 @@ TEST_P(AnyLink, ALostListenerIsToldAndReachedAgainWhenItIsBack) {
   ASSERT_TRUE(next<Push>(*hub));
   for (int time = 0; time < 2; ++time) {
     hub.reset();
-    const auto lost = next<Lost>(*link);
+    const auto lost = next<Disconnected>(*link);
     ASSERT_TRUE(lost);
     EXPECT_EQ(lost->node, server);
     link->send(push(caller, 0, 4));  // into the void: it may arrive later, or never

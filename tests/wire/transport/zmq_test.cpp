@@ -129,8 +129,8 @@ TEST_F(Strangers, AnotherProtocolIsToldToTheMachine) {
   ASSERT_TRUE(heard);
   EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
   const auto* message = std::get_if<ToScheduler>(&heard->message);
-  ASSERT_TRUE(message != nullptr && std::holds_alternative<Alien>(*message));
-  EXPECT_EQ(std::get<Alien>(*message).protocol, 77U);
+  ASSERT_TRUE(message != nullptr && std::holds_alternative<VersionMismatch>(*message));
+  EXPECT_EQ(std::get<VersionMismatch>(*message).protocol, 77U);
 }
 
 TEST_F(Strangers, WhatIsTooLongIsNotTaken) {
@@ -158,7 +158,7 @@ TEST_F(Strangers, AListenerThatSaysTooMuchIsNotBelieved) {
     fake.send(zmq::buffer(id.data(), id.size()), zmq::send_flags::sndmore);
     say(fake, frames);
   };
-  const auto gone = encode(Message(std::in_place_type<ToWorker>, Again{1, 2, {0, 1}})).header;
+  const auto gone = encode(Message(std::in_place_type<ToWorker>, Resend{1, 2, {0, 1}})).header;
   const Frame good(reinterpret_cast<const char*>(gone.data()), gone.size());
   answer({"nonsense"});
   answer({good, "", "a third frame"});
@@ -202,9 +202,9 @@ TEST_F(Strangers, AWorkerMayBeConnectedWithManyShards) {
 }
 
 TEST_F(Strangers, RoutingIdsNameTheirNode) {
-  const RoutingId id = routing_id({Role::keeper, 0x0123456789abcdefULL}, 42);
-  EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::keeper, 0x0123456789abcdefULL}));
-  EXPECT_NE(id, routing_id({Role::keeper, 0x0123456789abcdefULL}, 43)) << "each socket has its own";
+  const RoutingId id = routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 42);
+  EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::checkpointer, 0x0123456789abcdefULL}));
+  EXPECT_NE(id, routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 43)) << "each socket has its own";
   EXPECT_FALSE(node_of(id.data(), id.size() - 1));
 }
 

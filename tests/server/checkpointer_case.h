@@ -1,4 +1,4 @@
-// A keeper in a test's hands: speaks to it as its shards and the scheduler, collects what it answers.
+// A checkpointer in a test's hands: speaks to it as its shards and the scheduler, collects what it answers.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "core/error.h"
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 #include "server/memory_sink.h"
 
 namespace steelyard::test {
 
-inline constexpr NodeId keeper_self{Role::keeper, 1}, left{Role::shard, 10}, right{Role::shard, 11};
+inline constexpr NodeId checkpointer_self{Role::checkpointer, 1}, left{Role::shard, 10},
+    right{Role::shard, 11};
 
 // Ten floats in three slices (4, 4, 2), a slot of state; `left` has the first slice, `right` the others.
-class KeeperCase : public ::testing::Test {
+class CheckpointerCase : public ::testing::Test {
  protected:
   static Snapshot initial() {
     Snapshot snapshot;
@@ -41,14 +42,15 @@ class KeeperCase : public ::testing::Test {
   }
   template <class Said>
   std::vector<Envelope>& tell(NodeId from, Said message) {
-    Outbox out(keeper_self);
-    keeper.step(now, {from, keeper_self, Message(std::in_place_type<ToKeeper>, std::move(message))}, out);
+    Outbox out(checkpointer_self);
+    checkpointer.step(
+        now, {from, checkpointer_self, Message(std::in_place_type<ToCheckpointer>, std::move(message))}, out);
     return said = out.take();
   }
   std::vector<Envelope>& wake(double later) {
     now = now + from_seconds(later);
-    Outbox out(keeper_self);
-    keeper.wake(now, out);
+    Outbox out(checkpointer_self);
+    checkpointer.wake(now, out);
     return said = out.take();
   }
   template <class Receiver, class Said>
@@ -95,8 +97,8 @@ class KeeperCase : public ::testing::Test {
   std::function<void()> while_storing;
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> said;
-  Keeper keeper{keeper_self, initial(), 1,
-                in_memory([this](const Snapshot& snapshot) { return store(snapshot); })};
+  Checkpointer checkpointer{checkpointer_self, initial(), 1,
+                            in_memory([this](const Snapshot& snapshot) { return store(snapshot); })};
 };
 
 }  // namespace steelyard::test

@@ -1,12 +1,13 @@
-// Keeper: gives the shards the state to begin with, and gathers a version of it from them for a checkpoint.
+// Checkpointer: gives the shards the state to begin with, and gathers a version of it from them for a
+// checkpoint.
 //
-// Lives beside the scheduler, where the run directory is, and speaks to the shards' bulk ports. Both ways the
-// state travels a few parts at a time, each asked for by whoever wants it (server/transfer.h): what is under
-// way at any moment is a window, and not the model.
+// Lives beside the scheduler, where the run directory is, and speaks to the shards' bulk ports. Both ways
+// the state travels a few parts at a time, each asked for by whoever wants it (server/transfer.h): what is
+// under way at any moment is a window, and not the model.
 //
 // What it gathers is one cut: the same version of every slice, with optimizer state and step counts. It goes
 // to the checkpoint as it comes. Writing takes long and may fail; the host gives what does it, and runs the
-// keeper on a thread of its own.
+// checkpointer on a thread of its own.
 //
 // A shard that does not answer is named in every heartbeat; a checkpoint that it holds up for a minute is
 // answered as failed.
@@ -24,11 +25,11 @@
 
 namespace steelyard {
 
-class Keeper {
+class Checkpointer {
  public:
   // `initial` has the layout, parameters, optimizer state (empty: zeros), version and term to begin with. Its
   // values are let go of when the first checkpoint is asked for, for then the training is under way.
-  Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
+  Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
@@ -60,8 +61,8 @@ class Keeper {
   void handle(NodeId from, const Gone& gone, Outbox& out);
   void handle(NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(NodeId, const Stop&, Outbox&) { finished_ = true; }
-  void handle(NodeId from, const Lost& lost, Outbox& out);
-  void handle(NodeId, const Alien&, Outbox&) { ignore(); }
+  void handle(NodeId from, const Disconnected& lost, Outbox& out);
+  void handle(NodeId, const VersionMismatch&, Outbox&) { ignore(); }
   void handle(NodeId from, const Unreachable& it, Outbox& out);
 
   [[nodiscard]] Load load(StatePart part) const;

@@ -1,11 +1,10 @@
-// How long a worker waits for the version that it pulls before it asks for it again.
+// Retry timeout of a pull.
 //
-// Nothing is lost without a word but what a full socket drops, while an answer may take minutes on a slow
-// line, and each further question has all of it sent once more. So the patience follows what was seen: it is
-// twice what the longest of recent pulls took, pushes before it and waits between two slices included, from
-// when its version could come: it was asked for, or a piece that needs it was given out. It is a second at
-// least. Whatever comes begins it anew, and each question that is said again doubles it. What was seen fades
-// with every version, so that a disturbance is not remembered for ever.
+// Links report lost connections, so only a full socket loses a request silently. An answer may take minutes on
+// a slow link, and every retry sends it again. Hence: twice the longest recent pull, at least 1 s. A pull
+// begins when its version can exist: when it is asked for, or when a piece that needs it is given out. Every
+// slice that arrives restarts the timeout, every retry doubles it, and what was learnt fades with every
+// version.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace steelyard {
 
-class PullPatience {
+class PullTimeout {
  public:
   static constexpr Duration least = std::chrono::seconds(1);
   static constexpr Duration most_doubled = std::chrono::seconds(64), most_learnt = std::chrono::minutes(10);
@@ -37,20 +36,20 @@ class PullPatience {
   // All of it is.
   void whole(Time now) { longest_ = std::max(now - begun_, longest_ * 3 / 4); }
 
-  [[nodiscard]] bool over(Time now) const { return now - asked_ > patience_; }
+  [[nodiscard]] bool over(Time now) const { return now - asked_ > timeout_; }
   void asked_again(Time now) {
     asked_ = now;
-    patience_ = std::min(2 * patience_, std::max(patience_, most_doubled));
+    timeout_ = std::min(2 * timeout_, std::max(timeout_, most_doubled));
   }
 
  private:
   void go_on(Time now) {
     came_ = asked_ = now;
-    patience_ = std::clamp(2 * std::max(longest_, pause_), least, most_learnt);
+    timeout_ = std::clamp(2 * std::max(longest_, pause_), least, most_learnt);
   }
 
   Time begun_{}, came_{}, asked_{};
-  Duration patience_ = least;
+  Duration timeout_ = least;
   Duration pause_{};    // the longest between two parts of this pull
   Duration longest_{};  // of recent ones
 };

@@ -1,4 +1,4 @@
-// Ending: whether a shard or worker has said its last word, and why.
+// ExitReason: whether a shard or worker has said its last word, and why.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-class Ending {
+class ExitReason {
  public:
   void stopped(Stop stop) { end().stop_ = std::move(stop); }  // told to, by the scheduler or by its own host
   void refused(Refuse refusal) { end().refusal_ = std::move(refusal); }
@@ -21,7 +21,7 @@ class Ending {
   [[nodiscard]] bool unreachable() const { return unreachable_; }
 
  private:
-  Ending& end() {
+  ExitReason& end() {
     reached_ = true;
     return *this;
   }

@@ -1,4 +1,4 @@
-#include "server/keeper.h"
+#include "server/checkpointer.h"
 
 #include <algorithm>
 #include <new>
@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t answers_kept = 4;
 constexpr std::size_t parts_at_once = 16;  // of a version that is gathered, from all shards together
-constexpr Duration patience = std::chrono::milliseconds(500);  // between signs of life
-constexpr Duration silence = std::chrono::seconds(5);          // of a shard, before it is named
-constexpr Duration too_long = std::chrono::seconds(60);        // of a shard, before a checkpoint is given up
-constexpr Duration standstill = std::chrono::minutes(30);      // of a checkpoint whose shards all answer
+constexpr Duration timeout = std::chrono::milliseconds(500);  // between signs of life
+constexpr Duration silence = std::chrono::seconds(5);         // of a shard, before it is named
+constexpr Duration too_long = std::chrono::seconds(60);       // of a shard, before a checkpoint is given up
+constexpr Duration standstill = std::chrono::minutes(30);     // of a checkpoint whose shards all answer
 
 Snapshot without_values(const Snapshot& s) {
   return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source};
@@ -27,7 +27,7 @@ std::string in_seconds(Duration duration) {
 
 }  // namespace
 
-Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open)
+Checkpointer::Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open)
     : self_(self),
       initial_(std::make_shared<const Snapshot>(std::move(initial))),
       about_(without_values(*initial_)),
@@ -35,21 +35,21 @@ Keeper::Keeper(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenChe
       slots_(1 + state_slots),
       open_(std::move(open)) {}
 
-void Keeper::step(Time now, const Envelope& in, Outbox& out) {
+void Checkpointer::step(Time now, const Envelope& in, Outbox& out) {
   now_ = now;
-  const auto* message = std::get_if<ToKeeper>(&in.message);
+  const auto* message = std::get_if<ToCheckpointer>(&in.message);
   if (message == nullptr || finished_) return ignore();
   if (const auto contact = contacts_.find(in.from); contact != contacts_.end()) contact->second.asked.reset();
   std::visit([&](const auto& it) { handle(in.from, it, out); }, *message);
 }
 
-void Keeper::wake(Time now, Outbox& out) {
+void Checkpointer::wake(Time now, Outbox& out) {
   if (finished_ || now < next_) return;
-  next_ = now + patience;
+  next_ = now + timeout;
   now_ = now;
   begin(out);
   ask(out);
-  KeeperBeat beat;
+  CheckpointerBeat beat;
   for (const ShardPlace& shard : shards_) {
     const Contact& contact = contacts_.at(shard.node);
     const bool silent = awaited(shard) && contact.asked && now - *contact.asked > silence;
@@ -59,13 +59,13 @@ void Keeper::wake(Time now, Outbox& out) {
   give_up_waiting(out);
 }
 
-const ShardPlace* Keeper::place(NodeId shard) const {
+const ShardPlace* Checkpointer::place(NodeId shard) const {
   const auto found = std::ranges::find(shards_, shard, &ShardPlace::node);
   return found == shards_.end() ? nullptr : &*found;
 }
 
 // The scheduler repeats the roster until every shard says that it is loaded.
-bool Keeper::awaited(const ShardPlace& shard) const {
+bool Checkpointer::awaited(const ShardPlace& shard) const {
   const Contact& contact = contacts_.at(shard.node);
   if (initial_ && !contact.loaded && now_ - contact.offered <= silence) return true;
   if (!gathering_) return false;
@@ -75,7 +75,7 @@ bool Keeper::awaited(const ShardPlace& shard) const {
 
 // ---- the state to begin with
 
-void Keeper::handle(NodeId, const Roster& roster, Outbox& out) {
+void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
   adopt(roster, shards_, out);
   std::erase_if(contacts_, [&](const auto& it) { return place(it.first) == nullptr; });
   for (const ShardPlace& shard : shards_) {
@@ -88,7 +88,7 @@ void Keeper::handle(NodeId, const Roster& roster, Outbox& out) {
   }
 }
 
-void Keeper::handle(NodeId from, const Want& want, Outbox& out) {
+void Checkpointer::handle(NodeId from, const Want& want, Outbox& out) {
   const ShardPlace* shard = place(from);
   if (shard == nullptr || !initial_ || want.term != about_.progress.term) return ignore();
   contacts_.at(from).loaded = want.loaded;
@@ -101,7 +101,7 @@ void Keeper::handle(NodeId from, const Want& want, Outbox& out) {
 }
 
 // Its values are those of the snapshot, and keep it.
-Load Keeper::load(StatePart part) const {
+Load Checkpointer::load(StatePart part) const {
   const Slice& slice = slices_[part.slice];
   const auto view = [&](const std::vector<float>& whole) {
     return Blob::of_floats(initial_, std::span(whole).subspan(slice.begin, slice.size()));
@@ -119,7 +119,7 @@ Load Keeper::load(StatePart part) const {
 
 // ---- checkpoints
 
-void Keeper::handle(NodeId, const Save& save, Outbox& out) {
+void Checkpointer::handle(NodeId, const Save& save, Outbox& out) {
   initial_.reset();
   if (const auto known = answered_.find(save.progress.version); known != answered_.end()) {
     return answer(Saved(known->second), out);
@@ -129,7 +129,7 @@ void Keeper::handle(NodeId, const Save& save, Outbox& out) {
   ask(out);
 }
 
-void Keeper::begin(Outbox& out) {
+void Checkpointer::begin(Outbox& out) {
   if (gathering_ || asked_.empty()) return;
   Gathering gathering;
   gathering.missing = slices_.size() * slots_;
@@ -145,7 +145,7 @@ void Keeper::begin(Outbox& out) {
   }
 }
 
-void Keeper::ask(Outbox& out) {
+void Checkpointer::ask(Outbox& out) {
   if (!gathering_) return;
   const std::size_t window =
       std::max<std::size_t>(1, parts_at_once / std::max<std::size_t>(1, shards_.size()));
@@ -163,7 +163,7 @@ void Keeper::ask(Outbox& out) {
   }
 }
 
-void Keeper::handle(NodeId from, const State& state, Outbox& out) {
+void Checkpointer::handle(NodeId from, const State& state, Outbox& out) {
   const ShardPlace* shard = place(from);
   if (!gathering_ || state.version != version() || shard == nullptr || state.slice < shard->first ||
       state.slice >= std::min<std::size_t>(shard->last, slices_.size()) || state.slot >= slots_ ||
@@ -180,7 +180,7 @@ void Keeper::handle(NodeId from, const State& state, Outbox& out) {
 
 // To the checkpoint; and if it was the last part, that is whole. Afterwards much time may have passed: what
 // comes next waits until that is told.
-void Keeper::put(const State& state, Outbox& out) {
+void Checkpointer::put(const State& state, Outbox& out) {
   Saved saved{state.version, false, {}};
   try {
     // The checkpoint before it is worth more.
@@ -200,13 +200,13 @@ void Keeper::put(const State& state, Outbox& out) {
   answer(saved, out);
 }
 
-void Keeper::handle(NodeId, const Gone& gone, Outbox& out) {
+void Checkpointer::handle(NodeId, const Gone& gone, Outbox& out) {
   if (!asked_.contains(gone.wanted)) return ignore();
   answer({gone.wanted, false, "version " + std::to_string(gone.wanted) + " was replaced before it was saved"},
          out);
 }
 
-void Keeper::give_up_waiting(Outbox& out) {
+void Checkpointer::give_up_waiting(Outbox& out) {
   if (!gathering_) return;
   for (const ShardPlace& shard : shards_) {
     const Duration silent = now_ - contacts_.at(shard.node).asked.value_or(now_);
@@ -222,7 +222,7 @@ void Keeper::give_up_waiting(Outbox& out) {
   }
 }
 
-void Keeper::answer(const Saved& saved, Outbox& out) {
+void Checkpointer::answer(const Saved& saved, Outbox& out) {
   if (gathering_ && version() == saved.version) gathering_.reset();
   asked_.erase(saved.version);
   answered_[saved.version] = saved;
@@ -235,17 +235,17 @@ void Keeper::answer(const Saved& saved, Outbox& out) {
 // ---- connections
 
 // Whoever is gone comes back or is replaced: the scheduler's affair. What was asked for is asked for again.
-void Keeper::handle(NodeId, const Lost& lost, Outbox&) {
+void Checkpointer::handle(NodeId, const Disconnected& lost, Outbox&) {
   if (!gathering_) return;
   if (const auto it = gathering_->transfers.find(lost.node); it != gathering_->transfers.end())
     it->second.restart();
 }
 
-void Keeper::handle(NodeId, const Unreachable& it, Outbox&) {
+void Checkpointer::handle(NodeId, const Unreachable& it, Outbox&) {
   if (const auto contact = contacts_.find(it.node); contact != contacts_.end())
     contact->second.trouble = it.why;
 }
 
-static_assert(Machine<Keeper>);
+static_assert(Machine<Checkpointer>);
 
 }  // namespace steelyard

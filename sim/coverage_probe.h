@@ -1,4 +1,4 @@
-// The witness: gradients that prove that every position of every round was counted exactly once.
+// The probe: gradients that prove that every position of every round was counted exactly once.
 //
 // The gradient of a position is a small whole number, different from position to position, so the sum over an
 // interval is exact in a float and known without adding. With a learning rate of 1 each version of a shard is
@@ -20,9 +20,9 @@
 
 namespace steelyard::sim {
 
-class Witness {
+class CoverageProbe {
  public:
-  explicit Witness(const SyncMode& mode = {});
+  explicit CoverageProbe(const SyncMode& mode = {});
 
   [[nodiscard]] double gradient(Interval positions) const;  // summed
   Blob pushed(const Compute& order);                        // the same, as a worker pushes it

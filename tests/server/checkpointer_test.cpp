@@ -1,15 +1,16 @@
-// The keeper: hands out the state to begin with, gathers one cut through the model, tells how storing went.
-#include "server/keeper.h"
+// The checkpointer: hands out the state to begin with, gathers one cut through the model, tells how storing
+// went.
+#include "server/checkpointer.h"
 
 #include <limits>
 #include <new>
 
-#include "tests/server/keeper_case.h"
+#include "tests/server/checkpointer_case.h"
 
 namespace steelyard {
 namespace {
 
-using test::keeper_self;
+using test::checkpointer_self;
 using test::left;
 using test::right;
 using ::testing::AllOf;
@@ -18,11 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class KeeperTest : public test::KeeperCase {};
+class CheckpointerTest : public test::CheckpointerCase {};
 
 // ---- the state to begin with
 
-TEST_F(KeeperTest, GivesEachShardWhatItAsksForOfTheBeginning) {
+TEST_F(CheckpointerTest, GivesEachShardWhatItAsksForOfTheBeginning) {
   tell(scheduler_node, roster());
   EXPECT_EQ((heard<ToLink, Connect>().size()), 2U);
   const auto offers = heard<ToShard, Offer>();
@@ -49,7 +50,7 @@ TEST_F(KeeperTest, GivesEachShardWhatItAsksForOfTheBeginning) {
   EXPECT_EQ(parameters, initial().parameters);
 }
 
-TEST_F(KeeperTest, NeverSendsMoreThanTheWindowNorWhatIsOthers) {
+TEST_F(CheckpointerTest, NeverSendsMoreThanTheWindowNorWhatIsOthers) {
   tell(scheduler_node, roster());
   tell(right, Want{2, std::vector<StatePart>(20, {1, 0}), false});
   EXPECT_EQ((heard<ToShard, Load>().size()), transfer_window);
@@ -65,7 +66,7 @@ TEST_F(KeeperTest, NeverSendsMoreThanTheWindowNorWhatIsOthers) {
   EXPECT_THAT(said, IsEmpty()) << "nobody knows it";
 }
 
-TEST_F(KeeperTest, HoldsTheBeginningUntilTheTrainingIsUnderWay) {
+TEST_F(CheckpointerTest, HoldsTheBeginningUntilTheTrainingIsUnderWay) {
   tell(scheduler_node, roster());
   tell(left, Want{2, {{0, 0}}, false});
   const Blob values = heard<ToShard, Load>().at(0).second.values;
@@ -79,7 +80,7 @@ TEST_F(KeeperTest, HoldsTheBeginningUntilTheTrainingIsUnderWay) {
 
 // ---- checkpoints
 
-TEST_F(KeeperTest, GathersOneCutAndStoresIt) {
+TEST_F(CheckpointerTest, GathersOneCutAndStoresIt) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   const auto fetches = heard<ToShard, Fetch>();
@@ -101,7 +102,7 @@ TEST_F(KeeperTest, GathersOneCutAndStoresIt) {
   EXPECT_EQ((heard<ToShard, Saved>().size()), 2U) << "the shards need not keep it any longer";
 }
 
-TEST_F(KeeperTest, WhatDoesNotFitIsNotTaken) {
+TEST_F(CheckpointerTest, WhatDoesNotFitIsNotTaken) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   const auto fetched = said;
@@ -112,10 +113,10 @@ TEST_F(KeeperTest, WhatDoesNotFitIsNotTaken) {
   tell(right, state(8, 1, 2, 1));  // no such slot
   tell(right, state(8, 0, 0, 1));  // another's slice
   tell(right, state(7, 1, 0, 1));  // a version that nobody asked for
-  EXPECT_EQ(keeper.ignored(), 5U);
+  EXPECT_EQ(checkpointer.ignored(), 5U);
   tell(left, state(8, 0, 0, 5));
   tell(left, state(8, 0, 0, 77));  // said twice: the first one counts, and counts once
-  EXPECT_EQ(keeper.ignored(), 6U);
+  EXPECT_EQ(checkpointer.ignored(), 6U);
   for (std::uint32_t slot = 0; slot < 2; ++slot) {
     tell(right, state(8, 1, slot, 5));
     tell(right, state(8, 2, slot, 5));
@@ -126,7 +127,7 @@ TEST_F(KeeperTest, WhatDoesNotFitIsNotTaken) {
   EXPECT_EQ(stored[0].parameters, std::vector<float>(10, 5.0F));
 }
 
-TEST_F(KeeperTest, AFailureToStoreIsToldAndTheNextMayWork) {
+TEST_F(CheckpointerTest, AFailureToStoreIsToldAndTheNextMayWork) {
   const std::string full = "cannot write model.safetensors: no space left; free some and resume";
   tell(scheduler_node, roster());
   for (const bool no_memory : {false, true}) {
@@ -146,7 +147,7 @@ TEST_F(KeeperTest, AFailureToStoreIsToldAndTheNextMayWork) {
   EXPECT_EQ(stored.size(), 1U);
 }
 
-TEST_F(KeeperTest, ParametersThatAreNoNumbersReplaceNoCheckpoint) {
+TEST_F(CheckpointerTest, ParametersThatAreNoNumbersReplaceNoCheckpoint) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   serve(std::numeric_limits<float>::quiet_NaN());
@@ -157,7 +158,7 @@ TEST_F(KeeperTest, ParametersThatAreNoNumbersReplaceNoCheckpoint) {
   EXPECT_THAT(told()[0].text, HasSubstr("not finite"));
 }
 
-TEST_F(KeeperTest, AVersionThatIsGoneIsToldAsFailed) {
+TEST_F(CheckpointerTest, AVersionThatIsGoneIsToldAsFailed) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   tell(left, Gone{7, 9});
@@ -170,7 +171,7 @@ TEST_F(KeeperTest, AVersionThatIsGoneIsToldAsFailed) {
   EXPECT_THAT(said, IsEmpty()) << "told once";
 }
 
-TEST_F(KeeperTest, GathersTheOldestFirstAndEachForItself) {
+TEST_F(CheckpointerTest, GathersTheOldestFirstAndEachForItself) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   const auto first = said;
@@ -179,10 +180,10 @@ TEST_F(KeeperTest, GathersTheOldestFirstAndEachForItself) {
   tell(scheduler_node, save(9));
   EXPECT_THAT(said, IsEmpty()) << "one after the other";
   tell(left, state(9, 0, 0, 9));
-  EXPECT_EQ(keeper.ignored(), 2U) << "too soon";
+  EXPECT_EQ(checkpointer.ignored(), 2U) << "too soon";
   said = first;
   serve(8);
-  EXPECT_LE(keeper.deadline(), now) << "the next one at once";
+  EXPECT_LE(checkpointer.deadline(), now) << "the next one at once";
   wake(0);
   const auto next = heard<ToShard, Fetch>();
   ASSERT_EQ(next.size(), 2U);
@@ -197,33 +198,33 @@ TEST_F(KeeperTest, GathersTheOldestFirstAndEachForItself) {
 
 // ---- silence
 
-TEST_F(KeeperTest, AsksAgainAfterATimeOutAndAtOnceWhenAConnectionBreaks) {
+TEST_F(CheckpointerTest, AsksAgainAfterATimeOutAndAtOnceWhenAConnectionBreaks) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   wake(1.9);
-  EXPECT_EQ((heard<ToScheduler, KeeperBeat>().size()), 1U);
+  EXPECT_EQ((heard<ToScheduler, CheckpointerBeat>().size()), 1U);
   EXPECT_THAT((heard<ToShard, Fetch>()), IsEmpty()) << "the answers may be on their way";
   wake(0.6);
   EXPECT_EQ((heard<ToShard, Fetch>().size()), 2U);
   wake(0.6);
   EXPECT_THAT((heard<ToShard, Fetch>()), IsEmpty()) << "the time-out has doubled";
-  tell(link_node, Lost{left});
+  tell(link_node, Disconnected{left});
   wake(0.6);
   ASSERT_EQ((heard<ToShard, Fetch>().size()), 1U);
   EXPECT_EQ((heard<ToShard, Fetch>()[0].first), left);
 }
 
-TEST_F(KeeperTest, AShardThatDoesNotAnswerIsNamedAndCostsTheCheckpointOnly) {
+TEST_F(CheckpointerTest, AShardThatDoesNotAnswerIsNamedAndCostsTheCheckpointOnly) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   serve(5, right);
   double waited = 0;
   for (; waited < 5; waited += 0.5) {
     wake(0.5);
-    EXPECT_THAT((heard<ToScheduler, KeeperBeat>().at(0).second.silent), IsEmpty()) << waited;
+    EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty()) << waited;
   }
   wake(0.5);
-  const auto silent = heard<ToScheduler, KeeperBeat>().at(0).second.silent;
+  const auto silent = heard<ToScheduler, CheckpointerBeat>().at(0).second.silent;
   ASSERT_EQ(silent.size(), 1U) << "left has sent all that it had";
   EXPECT_EQ(silent[0].node, right);
   for (; waited < 59; waited += 0.5) {
@@ -240,14 +241,14 @@ TEST_F(KeeperTest, AShardThatDoesNotAnswerIsNamedAndCostsTheCheckpointOnly) {
 }
 
 // It answers, but has not closed the round: that may take its time, and not for ever.
-TEST_F(KeeperTest, AShardThatIsNotThereYetIsNotSilent) {
+TEST_F(CheckpointerTest, AShardThatIsNotThereYetIsNotSilent) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   for (int s = 0; s < 1800; s += 5) {
     tell(left, Later{8});
     tell(right, Later{8});
     wake(5);
-    EXPECT_THAT((heard<ToScheduler, KeeperBeat>().at(0).second.silent), IsEmpty());
+    EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty());
     EXPECT_THAT(told(), IsEmpty());
   }
   tell(left, Later{8});
@@ -257,13 +258,13 @@ TEST_F(KeeperTest, AShardThatIsNotThereYetIsNotSilent) {
   EXPECT_THAT(told()[0].text, HasSubstr("nothing of it has come for 180"));
 }
 
-TEST_F(KeeperTest, AShardThatCannotBeLoadedIsNamed) {
+TEST_F(CheckpointerTest, AShardThatCannotBeLoadedIsNamed) {
   for (int i = 0; i < 12; ++i) {
     tell(scheduler_node, roster());
     tell(left, Want{2, {}, false});
     wake(0.5);
   }
-  const auto silent = heard<ToScheduler, KeeperBeat>().at(0).second.silent;
+  const auto silent = heard<ToScheduler, CheckpointerBeat>().at(0).second.silent;
   ASSERT_EQ(silent.size(), 1U);
   EXPECT_EQ(silent[0].node, right);
   tell(right, Want{2, {}, true});
@@ -272,21 +273,21 @@ TEST_F(KeeperTest, AShardThatCannotBeLoadedIsNamed) {
     tell(left, Want{2, {}, false});
     wake(0.5);
   }
-  EXPECT_THAT((heard<ToScheduler, KeeperBeat>().at(0).second.silent), IsEmpty()) << "it has all";
+  EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty()) << "it has all";
 }
 
-TEST_F(KeeperTest, AnEndpointThatMakesNoSenseIsTold) {
+TEST_F(CheckpointerTest, AnEndpointThatMakesNoSenseIsTold) {
   tell(scheduler_node, roster());
   tell(link_node, Unreachable{right, "tcp://b:2", "cannot connect to tcp://b:2"});
   wake(0.5);
-  const auto silent = heard<ToScheduler, KeeperBeat>().at(0).second.silent;
+  const auto silent = heard<ToScheduler, CheckpointerBeat>().at(0).second.silent;
   ASSERT_EQ(silent.size(), 1U);
   EXPECT_EQ(silent[0].node, right);
   EXPECT_EQ(silent[0].why, "cannot connect to tcp://b:2");
 }
 
 // While it writes it hears nobody.
-TEST_F(KeeperTest, ALongWriteIsNobodysSilence) {
+TEST_F(CheckpointerTest, ALongWriteIsNobodysSilence) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   const auto first = said;
@@ -296,43 +297,44 @@ TEST_F(KeeperTest, ALongWriteIsNobodysSilence) {
   serve(8);
   wake(0);
   EXPECT_THAT(told(), IsEmpty());
-  EXPECT_THAT((heard<ToScheduler, KeeperBeat>().at(0).second.silent), IsEmpty());
+  EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty());
   serve(9);
   EXPECT_EQ(stored.size(), 2U);
 }
 
-TEST_F(KeeperTest, WhatIsIgnoredIsCounted) {
+TEST_F(CheckpointerTest, WhatIsIgnoredIsCounted) {
   tell(scheduler_node, roster());
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
-  EXPECT_EQ(keeper.ignored(), 0U);
+  EXPECT_EQ(checkpointer.ignored(), 0U);
   const auto first = said;
   tell(scheduler_node, save(8));
-  EXPECT_EQ(keeper.ignored(), 1U) << "it is being gathered";
+  EXPECT_EQ(checkpointer.ignored(), 1U) << "it is being gathered";
   tell(left, Gone{7, 9});
-  EXPECT_EQ(keeper.ignored(), 2U) << "nobody asked for it";
-  tell(left, Alien{7});
-  EXPECT_EQ(keeper.ignored(), 3U);
+  EXPECT_EQ(checkpointer.ignored(), 2U) << "nobody asked for it";
+  tell(left, VersionMismatch{7});
+  EXPECT_EQ(checkpointer.ignored(), 3U);
   said = first;
   serve(5);
   tell(scheduler_node, save(8));
-  EXPECT_EQ(keeper.ignored(), 3U) << "answered again";
-  Outbox out(keeper_self);
-  keeper.step(now, {scheduler_node, keeper_self, Message(std::in_place_type<ToShard>, Open{})}, out);
-  EXPECT_EQ(keeper.ignored(), 4U) << "not for it";
+  EXPECT_EQ(checkpointer.ignored(), 3U) << "answered again";
+  Outbox out(checkpointer_self);
+  checkpointer.step(now, {scheduler_node, checkpointer_self, Message(std::in_place_type<ToShard>, Open{})},
+                    out);
+  EXPECT_EQ(checkpointer.ignored(), 4U) << "not for it";
   tell(scheduler_node, Stop{});
   tell(scheduler_node, save(9));
-  EXPECT_EQ(keeper.ignored(), 5U) << "it has ended";
+  EXPECT_EQ(checkpointer.ignored(), 5U) << "it has ended";
 }
 
-TEST_F(KeeperTest, EndsWithTheJob) {
-  EXPECT_EQ(keeper.deadline(), Time{}) << "says at once that it is there";
-  tell(left, Lost{left});
-  tell(scheduler_node, Lost{scheduler_node});
-  EXPECT_FALSE(keeper.finished()) << "connections come back";
+TEST_F(CheckpointerTest, EndsWithTheJob) {
+  EXPECT_EQ(checkpointer.deadline(), Time{}) << "says at once that it is there";
+  tell(left, Disconnected{left});
+  tell(scheduler_node, Disconnected{scheduler_node});
+  EXPECT_FALSE(checkpointer.finished()) << "connections come back";
   tell(scheduler_node, Stop{});
-  EXPECT_TRUE(keeper.finished());
-  EXPECT_EQ(keeper.deadline(), Time::max());
+  EXPECT_TRUE(checkpointer.finished());
+  EXPECT_EQ(checkpointer.deadline(), Time::max());
 }
 
 }  // namespace

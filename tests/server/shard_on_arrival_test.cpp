@@ -16,7 +16,7 @@ using test::worker_node;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Job at_once_job(const std::string& sync, std::uint64_t parameters = 10, std::uint64_t slice_size = 4) {
+Job on_arrival_job(const std::string& sync, std::uint64_t parameters = 10, std::uint64_t slice_size = 4) {
   Job job = shard_job(parameters, slice_size);
   job.sync = parse_sync(sync);
   return job;
@@ -36,8 +36,8 @@ Push ones(const ShardCase& it, Round round, Interval positions, std::uint32_t sl
   return push;
 }
 
-TEST(ShardAtOnce, APartOfARoundMovesAsMuch) {
-  ShardCase it(at_once_job("ssp:2", 4));
+TEST(ShardOnArrival, APartOfARoundMovesAsMuch) {
+  ShardCase it(on_arrival_job("ssp:2", 4));
   opened(it, 2);
   it.tell(worker_node(1), ones(it, 0, {0, 8}, 0));
   EXPECT_EQ(it.parameters()[0], -0.5F * 8 / 32);
@@ -49,8 +49,8 @@ TEST(ShardAtOnce, APartOfARoundMovesAsMuch) {
   EXPECT_EQ(it.parameters()[0], -0.5F * 24 / 32);
 }
 
-TEST(ShardAtOnce, AnUpdateOfItsOwnIsDividedByItsWeight) {
-  ShardCase it(at_once_job("asp", 4));
+TEST(ShardOnArrival, AnUpdateOfItsOwnIsDividedByItsWeight) {
+  ShardCase it(on_arrival_job("asp", 4));
   opened(it, 1);
   it.tell(worker_node(1), ones(it, 0, {0, 8}, 0));
   EXPECT_EQ(it.parameters()[0], -0.5F);
@@ -59,13 +59,13 @@ TEST(ShardAtOnce, AnUpdateOfItsOwnIsDividedByItsWeight) {
   EXPECT_EQ(it.shard.version(), 1U);
 }
 
-TEST(ShardAtOnce, DecayBelongsToAWholeUpdate) {
+TEST(ShardOnArrival, DecayBelongsToAWholeUpdate) {
   for (const char* sync : {"ssp:1", "asp"}) {
-    Job job = at_once_job(sync, 4);
+    Job job = on_arrival_job(sync, 4);
     job.optimizer.weight_decay = 0.5;
     ShardCase it(job);
     for (std::uint32_t slice = 0; slice < it.slices.size(); ++slice)
-      it.tell(test::keeper_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(4, 1)});
+      it.tell(test::checkpointer_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(4, 1)});
     it.open(0, {0, 32});
     Push nothing = it.push(0, {0, 8}, 0);
     nothing.values = ShardCase::constant(4, 0);
@@ -75,8 +75,8 @@ TEST(ShardAtOnce, DecayBelongsToAWholeUpdate) {
   }
 }
 
-TEST(ShardAtOnce, RoundsThatAreDoneOutOfOrderCloseInOrder) {
-  ShardCase it(at_once_job("ssp:2", 4));
+TEST(ShardOnArrival, RoundsThatAreDoneOutOfOrderCloseInOrder) {
+  ShardCase it(on_arrival_job("ssp:2", 4));
   opened(it, 3);
   it.tell(worker_node(1), ones(it, 1, {32, 64}, 0));
   it.tell(worker_node(1), ones(it, 2, {64, 96}, 0));
@@ -88,8 +88,8 @@ TEST(ShardAtOnce, RoundsThatAreDoneOutOfOrderCloseInOrder) {
   EXPECT_EQ(it.heard<Closed>().back().version, 3U);
 }
 
-TEST(ShardAtOnce, APullWaitsForItsVersionAndForItsOwnPushes) {
-  ShardCase it(at_once_job("ssp:1", 4));
+TEST(ShardOnArrival, APullWaitsForItsVersionAndForItsOwnPushes) {
+  ShardCase it(on_arrival_job("ssp:1", 4));
   opened(it, 2);
   it.tell(worker_node(1), Pull{it.term, 1, 7, {{1, {32, 40}}}});
   EXPECT_THAT(it.heard<Parameters>(), IsEmpty());
@@ -109,8 +109,8 @@ TEST(ShardAtOnce, APullWaitsForItsVersionAndForItsOwnPushes) {
 
 // A worker that asks anew takes no answer to its older question: one that comes is a waste, and one that is
 // waited for in its place never comes.
-TEST(ShardAtOnce, ANewerPullReplacesTheOneThatWaits) {
-  ShardCase it(at_once_job("ssp:2", 4));
+TEST(ShardOnArrival, ANewerPullReplacesTheOneThatWaits) {
+  ShardCase it(on_arrival_job("ssp:2", 4));
   opened(it, 2);
   it.tell(worker_node(1), Pull{it.term, 1, 7, {}});
   it.tell(worker_node(1), Pull{it.term, 0, 8, {{1, {32, 36}}}});
@@ -121,8 +121,8 @@ TEST(ShardAtOnce, ANewerPullReplacesTheOneThatWaits) {
   EXPECT_THAT(it.heard<Parameters>(), IsEmpty()) << "once, and nothing to the older one";
 }
 
-TEST(ShardAtOnce, CountsHowLateEachPushCame) {
-  ShardCase it(at_once_job("asp", 4));
+TEST(ShardOnArrival, CountsHowLateEachPushCame) {
+  ShardCase it(on_arrival_job("asp", 4));
   opened(it, 1);
   it.tell(worker_node(1), ones(it, 0, {0, 8}, 0, 0));
   it.tell(worker_node(2), ones(it, 0, {8, 16}, 0, 0));    // one step after its parameters
@@ -136,20 +136,20 @@ TEST(ShardAtOnce, CountsHowLateEachPushCame) {
   EXPECT_THAT(counts, ElementsAre(3, 1, 0));
 }
 
-TEST(ShardAtOnce, AVersionThatIsSavedIsKeptAsItWas) {
-  ShardCase it(at_once_job("asp", 4));
+TEST(ShardOnArrival, AVersionThatIsSavedIsKeptAsItWas) {
+  ShardCase it(on_arrival_job("asp", 4));
   it.load();
   it.open(0, {0, 32}, false, true);
   it.open(1, {32, 64});
   it.tell(worker_node(1), ones(it, 0, {0, 32}, 0));
   it.tell(worker_node(1), ones(it, 1, {32, 40}, 0));
-  it.tell(test::keeper_node, it.fetch(1));
+  it.tell(test::checkpointer_node, it.fetch(1));
   ASSERT_EQ(it.heard<State>().size(), 1U);
   EXPECT_EQ(it.heard<State>()[0].values.floats()[0], -0.5F);
 }
 
-TEST(ShardAtOnce, WhatComesBeforeItsOpenIsHeldWithinTheSlack) {
-  ShardCase it(at_once_job("ssp:2", 4));
+TEST(ShardOnArrival, WhatComesBeforeItsOpenIsHeldWithinTheSlack) {
+  ShardCase it(on_arrival_job("ssp:2", 4));
   opened(it, 1);
   it.tell(worker_node(1), ones(it, 2, {64, 72}, 0));
   it.tell(worker_node(1), ones(it, 4, {128, 136}, 0));
@@ -163,12 +163,12 @@ TEST(ShardAtOnce, WhatComesBeforeItsOpenIsHeldWithinTheSlack) {
 
 // Pushes of four rounds in any order, twice, overlapping, cut anew and too early: what is in is what a model
 // of one bit a position says, and in the end every position is in once.
-TEST(ShardAtOnce, EveryPositionOnceWhateverArrives) {
+TEST(ShardOnArrival, EveryPositionOnceWhateverArrives) {
   constexpr std::uint64_t batch = 32, rounds = 4;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    ShardCase it(at_once_job("ssp:3", 3 + seed % 9, 1 + seed % 4));
+    ShardCase it(on_arrival_job("ssp:3", 3 + seed % 9, 1 + seed % 4));
     opened(it, rounds);
     std::vector<std::bitset<batch * rounds>> in(it.slices.size());
     std::vector<Push> history;
@@ -230,7 +230,7 @@ TEST(ShardLocal, TheVersionBeforeALongRoundCanBeSavedAlthoughItsLastPiecesCame) 
   it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, {2, 1}});
   it.tell(worker_node(1), ones(it, 0, {0, 64}, 0));
   ASSERT_EQ(it.shard.version(), 1U);
-  it.tell(test::keeper_node, it.fetch(0));
+  it.tell(test::checkpointer_node, it.fetch(0));
   ASSERT_EQ(it.heard<State>().size(), 2U) << "parameters and the optimizer's state";
   EXPECT_EQ(it.heard<State>()[0].values.floats()[0], 0);
   EXPECT_EQ(it.heard<State>()[0].steps, 0U);
@@ -238,7 +238,7 @@ TEST(ShardLocal, TheVersionBeforeALongRoundCanBeSavedAlthoughItsLastPiecesCame) 
 }
 
 TEST(ShardLocal, StepsBeyondReasonAreNotOpened) {
-  ShardCase it(at_once_job("local:2", 4));
+  ShardCase it(on_arrival_job("local:2", 4));
   it.load();
   for (const LocalSteps local : {LocalSteps{UINT64_MAX, 2}, LocalSteps{1, 0}, LocalSteps{1, UINT64_MAX}}) {
     it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, local});

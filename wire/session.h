@@ -1,8 +1,8 @@
-// A node's relation to the scheduler, as seen from the node: says Hello until it is welcomed, then gives
-// signs of life, and knows when to give up. Pure; part of the shard and worker machines.
+// A node's session with the scheduler: it sends Hello until it is welcomed, then heartbeats, and gives up after
+// a timeout. Pure; part of the shard and worker machines.
 //
-// Who hears nothing for longer than the scheduler waits before it calls somebody lost goes on giving signs of
-// life all the same: when the line is back, the first of them brings it back in.
+// A node that hears nothing goes on sending heartbeats, also when the scheduler has given it up: the first one
+// that gets through brings it back in.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace steelyard {
 
-class Lifeline {
+class Session {
  public:
-  struct Patience {
+  struct Timeouts {
     Duration wait = from_seconds(60);  // silence after which the scheduler is given up, joined or not
     Duration beat = from_seconds(0.5);
   };
-  explicit Lifeline(Patience patience) : patience_(patience) {}
+  explicit Session(Timeouts timeout) : timeout_(timeout) {}
 
   // By a job with this heartbeat, whose scheduler calls others lost after `dead_after`: its own silence is
   // borne for as long at least.
@@ -32,7 +32,7 @@ class Lifeline {
   [[nodiscard]] Time deadline() const { return next_; }
 
  private:
-  Patience patience_;
+  Timeouts timeout_;
   bool joined_ = false;
   bool started_ = false;
   Time last_heard_;

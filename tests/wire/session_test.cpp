@@ -1,15 +1,15 @@
-#include "wire/lifeline.h"
+#include "wire/session.h"
 
 #include <gtest/gtest.h>
 
 namespace steelyard {
 namespace {
 
-constexpr Lifeline::Patience patient{from_seconds(60), from_seconds(0.5)};
+constexpr Session::Timeouts patient{from_seconds(60), from_seconds(0.5)};
 Time at(double s) { return Time{from_seconds(s)}; }
 
-TEST(Lifeline, SaysHelloAtOnceAndAgainAtEveryBeat) {
-  Lifeline line(patient);
+TEST(Session, SaysHelloAtOnceAndAgainAtEveryBeat) {
+  Session line(patient);
   EXPECT_TRUE(line.due(at(100)));
   EXPECT_FALSE(line.due(at(100))) << "asking makes it done";
   EXPECT_EQ(line.deadline(), at(100.5));
@@ -18,8 +18,8 @@ TEST(Lifeline, SaysHelloAtOnceAndAgainAtEveryBeat) {
   EXPECT_FALSE(line.joined());
 }
 
-TEST(Lifeline, GivesUpOnASchedulerThatNeverAnswers) {
-  Lifeline line(patient);
+TEST(Session, GivesUpOnASchedulerThatNeverAnswers) {
+  Session line(patient);
   EXPECT_FALSE(line.given_up(at(1000))) << "it has not begun";
   (void)line.due(at(1000));
   EXPECT_FALSE(line.given_up(at(1060)));
@@ -28,8 +28,8 @@ TEST(Lifeline, GivesUpOnASchedulerThatNeverAnswers) {
   EXPECT_FALSE(line.given_up(at(1060.1)));
 }
 
-TEST(Lifeline, WelcomeBringsTheJobsHeartbeat) {
-  Lifeline line(patient);
+TEST(Session, WelcomeBringsTheJobsHeartbeat) {
+  Session line(patient);
   (void)line.due(at(5));
   line.welcomed(at(6), from_seconds(2), from_seconds(3));
   EXPECT_TRUE(line.joined());
@@ -37,8 +37,8 @@ TEST(Lifeline, WelcomeBringsTheJobsHeartbeat) {
   EXPECT_EQ(line.deadline(), at(8));
 }
 
-TEST(Lifeline, ASilenceThatMakesOthersCallItLostIsBorne) {
-  Lifeline line(patient);
+TEST(Session, ASilenceThatMakesOthersCallItLostIsBorne) {
+  Session line(patient);
   (void)line.due(at(5));
   line.welcomed(at(6), from_seconds(2), from_seconds(3));
   EXPECT_FALSE(line.given_up(at(66)));
@@ -48,8 +48,8 @@ TEST(Lifeline, ASilenceThatMakesOthersCallItLostIsBorne) {
   EXPECT_FALSE(line.given_up(at(126)));
 }
 
-TEST(Lifeline, IsAsPatientAsTheScheduler) {
-  Lifeline line({from_seconds(1), from_seconds(0.5)});
+TEST(Session, IsAsPatientAsTheScheduler) {
+  Session line({from_seconds(1), from_seconds(0.5)});
   (void)line.due(at(5));
   line.welcomed(at(6), from_seconds(2), from_seconds(30));
   EXPECT_FALSE(line.given_up(at(36)));

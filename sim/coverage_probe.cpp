@@ -1,4 +1,4 @@
-#include "sim/witness.h"
+#include "sim/coverage_probe.h"
 
 #include <cmath>
 
@@ -12,19 +12,19 @@ constexpr std::uint64_t period = 1009;  // of the gradients; a prime, so that no
 
 }  // namespace
 
-Witness::Witness(const SyncMode& mode) : mode_(mode) {
+CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode) {
   before_.push_back(0);
   for (std::uint64_t p = 0; p < period; ++p) {
     before_.push_back(before_.back() + static_cast<double>(hash(p) % 17) - 8);
   }
 }
 
-void Witness::open(Interval positions) {
+void CoverageProbe::open(Interval positions) {
   positions_.push_back(positions);
   all_ += gradient(positions) / static_cast<double>(positions.size());
 }
 
-double Witness::gradient(Interval positions) const {
+double CoverageProbe::gradient(Interval positions) const {
   const auto before = [&](Position p) {
     const std::uint64_t periods = p / period;
     return static_cast<double>(periods) * before_[period] + before_[p % period];
@@ -33,7 +33,7 @@ double Witness::gradient(Interval positions) const {
 }
 
 // Ten thousand workers push one number each: as many small allocations took longer than all else about them.
-Blob Witness::pushed(const Compute& order) {
+Blob CoverageProbe::pushed(const Compute& order) {
   if (!numbers_ || used_ == numbers_->size()) {
     numbers_ = std::make_shared<std::vector<float>>(numbers_at_once);
     used_ = 0;
@@ -44,7 +44,7 @@ Blob Witness::pushed(const Compute& order) {
   return Blob::of_floats(numbers_, std::span(&number, 1));
 }
 
-std::string Witness::look_at_all(const SliceMemory& slice, const std::string& where) const {
+std::string CoverageProbe::look_at_all(const SliceMemory& slice, const std::string& where) const {
   if (slice.version() != positions_.size()) return {};
   const double value = slice.current().floats()[0], shortest = static_cast<double>(positions_.back().size());
   if (std::abs(value + all_) > 0.25 / shortest + 1e-4 * std::sqrt(static_cast<double>(positions_.size()))) {
@@ -53,7 +53,7 @@ std::string Witness::look_at_all(const SliceMemory& slice, const std::string& wh
   return {};
 }
 
-std::string Witness::look(NodeId node, const Shard& shard) {
+std::string CoverageProbe::look(NodeId node, const Shard& shard) {
   if (mode_.equal_weights) return {};
   std::vector<Seen>& seen = seen_[node];
   const std::vector<SliceMemory>& slices = shard.slices();
@@ -63,7 +63,7 @@ std::string Witness::look(NodeId node, const Shard& shard) {
     auto& [version, value] = seen[i];
     if (!slice.loaded() || slice.version() == version) continue;
     const std::string where = "round " + std::to_string(version) + " on " + to_string(node);
-    if (mode_.at_once) {
+    if (mode_.on_arrival) {
       version = slice.version();
       if (std::string trouble = look_at_all(slice, where); !trouble.empty()) return trouble;
       continue;

@@ -1,4 +1,4 @@
-#include "sim/witness.h"
+#include "sim/coverage_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 namespace steelyard::sim {
 namespace {
 
-constexpr NodeId self{Role::shard, 2}, keeper{Role::keeper, 1}, worker{Role::worker, 3};
+constexpr NodeId self{Role::shard, 2}, checkpointer{Role::checkpointer, 1}, worker{Role::worker, 3};
 
-// A shard with one slice of one float, and a witness that looks at it.
+// A shard with one slice of one float, and a probe that looks at it.
 class WitnessOfAShard : public testing::Test {
  protected:
   WitnessOfAShard() : shard_(Shard::Options{self, {}, {}}) {
@@ -24,10 +24,10 @@ class WitnessOfAShard : public testing::Test {
     job.schedule.base = 1;
     const float zero = 0;
     tell(scheduler_node, Welcome{1, 0, job});
-    tell(keeper, Load{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
+    tell(checkpointer, Load{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
     EXPECT_TRUE(shard_.loaded());
     tell(scheduler_node, Open{1, 0, 0, positions_, positions_.size(), false, false});
-    witness_.open(positions_);
+    probe_.open(positions_);
   }
 
   template <class Said>
@@ -44,37 +44,37 @@ class WitnessOfAShard : public testing::Test {
 
   const Interval positions_{512, 1024};
   Shard shard_;
-  Witness witness_;
+  CoverageProbe probe_;
 };
 
 TEST_F(WitnessOfAShard, IsContentWithPiecesThatMakeTheRoundWhole) {
-  push({700, 1024}, witness_.gradient({700, 1024}));
-  EXPECT_EQ(witness_.look(self, shard_), "") << "nothing is closed yet";
-  push({512, 700}, witness_.gradient({512, 700}));
+  push({700, 1024}, probe_.gradient({700, 1024}));
+  EXPECT_EQ(probe_.look(self, shard_), "") << "nothing is closed yet";
+  push({512, 700}, probe_.gradient({512, 700}));
   ASSERT_EQ(shard_.version(), 1U);
-  EXPECT_EQ(witness_.look(self, shard_), "");
-  EXPECT_EQ(witness_.look(self, shard_), "") << "looking twice changes nothing";
+  EXPECT_EQ(probe_.look(self, shard_), "");
+  EXPECT_EQ(probe_.look(self, shard_), "") << "looking twice changes nothing";
 }
 
 TEST_F(WitnessOfAShard, SeesAPieceOfOtherPositions) {
-  push({700, 1024}, witness_.gradient({700, 1024}));
-  push({512, 700}, witness_.gradient({513, 701}));
+  push({700, 1024}, probe_.gradient({700, 1024}));
+  push({512, 700}, probe_.gradient({513, 701}));
   ASSERT_EQ(shard_.version(), 1U);
-  ASSERT_NE(witness_.gradient({512, 700}), witness_.gradient({513, 701})) << "or the test shows nothing";
-  EXPECT_THAT(witness_.look(self, shard_), testing::HasSubstr("exactly once"));
+  ASSERT_NE(probe_.gradient({512, 700}), probe_.gradient({513, 701})) << "or the test shows nothing";
+  EXPECT_THAT(probe_.look(self, shard_), testing::HasSubstr("exactly once"));
 }
 
-TEST(Witness, GradientsAddUpAndAreWholeNumbers) {
-  const Witness witness;
+TEST(CoverageProbe, GradientsAddUpAndAreWholeNumbers) {
+  const CoverageProbe probe;
   Random random(3);
   for (int i = 0; i < 1000; ++i) {
     const Position begin = random.below(100'000), middle = begin + random.below(5000),
                    end = middle + random.below(5000);
-    const double whole = witness.gradient({begin, end});
-    EXPECT_EQ(whole, witness.gradient({begin, middle}) + witness.gradient({middle, end}));
+    const double whole = probe.gradient({begin, end});
+    EXPECT_EQ(whole, probe.gradient({begin, middle}) + probe.gradient({middle, end}));
     EXPECT_EQ(whole, std::floor(whole));
   }
-  EXPECT_EQ(witness.gradient({7, 7}), 0);
+  EXPECT_EQ(probe.gradient({7, 7}), 0);
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 
 #include "cli/help.h"
 #include "cli/manual.h"
-#include "cli/toml_text.h"
-#include "cli/version_text.h"
+#include "config/toml_text.h"
 #include "core/error.h"
 #include "core/near_match.h"
+#include "report/version_text.h"
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
 #include "worker/compute/throttle.h"

@@ -1,8 +1,8 @@
 #include "cli/help.h"
 
-#include "cli/job_file.h"
-#include "cli/launch/hosts_file.h"
-#include "cli/scenario_file.h"
+#include "config/hosts_file.h"
+#include "config/job_file.h"
+#include "config/scenario_file.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/extensions.h"
+#include "config/extensions.h"
 
 namespace steelyard {
 

@@ -12,14 +12,14 @@
 
 #include "cli/command_line.h"
 #include "cli/compare/compare.h"
-#include "cli/launch/attend.h"
-#include "cli/launch/launch.h"
 #include "cli/profile/profile.h"
-#include "cli/roles.h"
 #include "cli/simulate.h"
-#include "cli/terminal_text.h"
-#include "cli/train.h"
 #include "core/error.h"
+#include "launch/attend.h"
+#include "launch/launch.h"
+#include "launch/train.h"
+#include "report/terminal_text.h"
+#include "roles/roles.h"
 #include "wire/machine.h"
 
 namespace steelyard {

@@ -10,7 +10,7 @@
 // every host of a launch too; servers may be any.
 #pragma once
 
-#include "cli/extensions.h"
+#include "config/extensions.h"
 
 namespace steelyard {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/output_file.h"
-#include "cli/scenario_file.h"
-#include "cli/staleness_text.h"
-#include "cli/terminal_text.h"
+#include "config/scenario_file.h"
 #include "core/error.h"
 #include "core/near_match.h"
+#include "report/output_file.h"
+#include "report/staleness_text.h"
+#include "report/terminal_text.h"
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
 

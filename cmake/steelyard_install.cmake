@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 get_property(installed GLOBAL PROPERTY STEELYARD_INSTALLED)
 install(TARGETS ${installed} EXPORT steelyardTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS steelyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(folder core nn balancing wire server scheduler worker sim cli)
+foreach(folder core nn balancing wire server scheduler worker sim config report roles launch cli)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/steelyard FILES_MATCHING PATTERN "*.h")
 endforeach()
 

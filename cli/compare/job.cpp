@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "balancing/policies.h"
-#include "cli/children.h"
-#include "cli/compare/record.h"
-#include "cli/job_source.h"
-#include "cli/prepare_job.h"
-#include "cli/run_directory.h"
+#include "config/job_source.h"
+#include "config/prepare_job.h"
 #include "core/error.h"
+#include "launch/children.h"
+#include "report/compare/record.h"
+#include "report/run_directory.h"
 
 namespace steelyard {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/compare/entrants.h"
-#include "cli/job_file.h"
 #include "cli/run.h"
+#include "config/job_file.h"
+#include "report/compare/entrants.h"
 
 namespace steelyard {
 

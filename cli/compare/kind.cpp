@@ -1,6 +1,6 @@
 #include "cli/compare/compare.h"
-#include "cli/job_source.h"
-#include "cli/scenario_sign.h"
+#include "config/job_source.h"
+#include "config/scenario_sign.h"
 #include "core/error.h"
 
 namespace steelyard {

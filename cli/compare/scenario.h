@@ -1,7 +1,7 @@
 // A scenario under many policies and sync modes, in virtual time.
 #pragma once
 
-#include "cli/compare/entrants.h"
+#include "report/compare/entrants.h"
 #include "sim/scenario.h"
 
 namespace steelyard {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/prepare_job.h"
+#include "config/prepare_job.h"
 #include "core/buffer.h"
 #include "wire/transport/local.h"
 #include "worker/compute/node.h"

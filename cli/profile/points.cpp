@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal_text.h"
 #include "core/check.h"
 #include "core/stats.h"
+#include "report/terminal_text.h"
 
 namespace steelyard {
 namespace {

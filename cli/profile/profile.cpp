@@ -9,14 +9,14 @@
 #include <map>
 #include <thread>
 
-#include "cli/job_file.h"
-#include "cli/output_file.h"
-#include "cli/prepare_job.h"
 #include "cli/profile/bench.h"
 #include "cli/profile/points.h"
-#include "cli/roles.h"
+#include "config/job_file.h"
+#include "config/prepare_job.h"
 #include "core/error.h"
 #include "core/stats.h"
+#include "report/output_file.h"
+#include "roles/roles.h"
 #include "wire/name.h"
 
 namespace steelyard {

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tests/cli/process_run.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <memory>
 
-#include "tests/cli/namespaces.h"
-#include "tests/cli/process_run.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

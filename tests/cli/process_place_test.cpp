@@ -7,7 +7,7 @@
 #include <array>
 #include <csignal>
 
-#include "tests/cli/process_run.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {
@@ -74,7 +74,7 @@ TEST_F(ProcessPlace, NobodyResumesARunThatLives) {
   EXPECT_THAT(first.output(), testing::Not(HasSubstr("lost")));
 }
 
-// So it is held as long as either lives (tests/cli/run_lock_test.cpp): also by a scheduler that saves after
+// So it is held as long as either lives (tests/roles/run_lock_test.cpp): also by a scheduler that saves after
 // who started it was killed.
 TEST_F(ProcessPlace, TrainAndItsSchedulerHoldTheLockAndNobodyElse) {
   Process first(path("first.log"), endless("run"));

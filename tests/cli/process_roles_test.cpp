@@ -7,7 +7,7 @@
 #include <csignal>
 #include <memory>
 
-#include "tests/cli/process_run.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tests/cli/namespaces.h"
-#include "tests/cli/process_run.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <new>
 
-#include "cli/prepare_job.h"
+#include "config/prepare_job.h"
 #include "core/error.h"
-#include "tests/cli/process_run.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <memory>
 
-#include "tests/cli/process_run.h"
+#include "tests/support/process_run.h"
 #include "wire/codec.h"
 
 namespace steelyard {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/cli/process_run.h"
 #include "tests/cli/two_to_one.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -33,9 +33,17 @@ const std::vector<Part> house{
     {"worker", {"core", "wire"}},
     {"sim/training", {"core", "wire", "sim", "worker/compute"}},
     {"sim", {"core", "wire", "balancing", "scheduler", "server", "worker"}},
+    {"config",
+     {"core", "nn", "balancing", "wire", "wire/transport/address.h", "wire/transport/zmq.h", "worker/compute",
+      "sim", "sim/training"}},
+    {"report", {"core", "nn", "balancing", "wire", "server", "config"}},
+    {"roles",
+     {"core", "balancing", "wire", "wire/transport", "server", "scheduler", "worker", "worker/compute",
+      "config", "report"}},
+    {"launch", {"core", "wire", "wire/transport", "config", "report", "roles"}},
     {"cli",
-     {"core", "nn", "nn/optimizer", "balancing", "wire", "wire/transport", "server", "scheduler", "worker",
-      "worker/compute", "sim", "sim/training"}},
+     {"core", "balancing", "wire", "wire/transport", "worker/compute", "sim", "config", "report", "roles",
+      "launch"}},
 };
 
 // Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where
@@ -50,15 +58,15 @@ const std::vector<Library> libraries{
     {"^zmq.*", {"wire/transport"}, true, {"wire/transport/zmq_socket.h"}},
     {"^CLI/.*", {"cli/command_line.cpp"}, true, {}},
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},
-    {"^toml\\+\\+/.*", {"cli"}, true, {"cli/job_source.h"}},
-    {"^nlohmann/.*", {"cli", "server"}, true, {}},
+    {"^toml\\+\\+/.*", {"config"}, true, {"config/job_source.h"}},
+    {"^nlohmann/.*", {"config", "report", "launch", "cli", "server"}, true, {}},
     {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn.h"}},
     {"^(tbb|oneapi/tbb)/.*", {"core/parallel.cpp"}, true, {}},
     {"^cereal/.*", {"wire"}, false, {}},
     {"^(zlib|zconf)\\.h$", {"worker/compute"}, true, {}},
     {"^omp\\.h$", {"nn/cpu"}, true, {}},
     {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},
-    {"^(sys/socket|netdb|arpa/inet)\\.h$", {"cli", "wire/transport"}, true, {}},
+    {"^(sys/socket|netdb|arpa/inet)\\.h$", {"roles", "wire/transport"}, true, {}},
 };
 
 struct Include {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/process_run.h"
 #include "tests/cli/two_to_one.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

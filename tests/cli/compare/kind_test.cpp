@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/cli/compare/made.h"
+#include "tests/report/compare/made.h"
 
 namespace steelyard {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/device_files.h"
-#include "tests/cli/process_run.h"
+#include "config/device_files.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard {
 namespace {

@@ -1,0 +1,52 @@
+// The hosts file: on which machines a job runs, how each is reached, and what each of them does. `steelyard
+// launch` reads it beside the job file, whose servers and workers it replaces. TOML in, plain data out.
+//
+// `steelyard help hosts` lists all keys (describe_hosts).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/job_file.h"
+
+namespace steelyard {
+
+struct HostWorker {
+  WorkerSpec spec;
+  std::vector<std::string> data_options;  // key=value, as `worker --data` takes them
+};
+
+struct HostSpec {
+  std::string name;
+  // How it is reached: by one of these, or it is this machine.
+  std::string ssh;    // as in `ssh USER@HOST`
+  std::string netns;  // a network namespace of this machine
+
+  std::string address;    // under which the other hosts reach it
+  std::string listen;     // what its own ports are bound to
+  std::string steelyard;  // the program there; empty: the very program that launches
+  std::string directory;  // where it runs; empty: here, or where ssh leads to
+
+  bool scheduler = false;
+  std::uint32_t port = 7070;  // the scheduler's
+  std::uint32_t servers = 0;  // processes
+  std::uint32_t shards = 1;   // parts of the model in each of them
+  std::vector<HostWorker> workers;
+};
+
+struct HostsFile {
+  std::vector<HostSpec> hosts;  // one of them with the scheduler; at least one server and one worker in all
+
+  [[nodiscard]] const HostSpec& scheduler() const;
+  [[nodiscard]] std::uint32_t shards() const;  // of all hosts
+};
+
+// Throws Failure (configuration) that names file, line and column, what is there and what may be there.
+HostsFile read_hosts_file(const std::string& path);
+HostsFile parse_hosts(std::string_view text, const std::string& name);
+
+std::string describe_hosts();  // all keys with their defaults and meaning, for people
+
+}  // namespace steelyard

@@ -1,0 +1,26 @@
+// From the names in a job to what they stand for: model, data, layout. Everybody who computes does this, and
+// the scheduler, so that a mistake is found before anything is started.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "config/extensions.h"
+#include "wire/job.h"
+
+namespace steelyard {
+
+// Opens the data and builds the model that the job names.
+Workload workload_of(const Job& job, const Extensions& extensions);
+
+// Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
+void complete(Job& job, const Workload& workload, const Extensions& extensions = {});
+
+// Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
+// large the model is.
+void within_memory(const std::string& role, const Job& job, const std::function<void()>& work);
+
+// The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
+std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);
+
+}  // namespace steelyard

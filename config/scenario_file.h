@@ -1,0 +1,23 @@
+// The scenario file: TOML in, a scenario out. The keys are a contract (docs/simulation.md); keys may be
+// added, not changed. `steelyard help scenario` lists them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/extensions.h"
+#include "sim/scenario.h"
+
+namespace steelyard {
+
+// Reads a file; the scenario is called as the file is, without its ending. Files that it names lie beside it.
+// Throws Failure (configuration) that names file, line and column, what is there and what may be there.
+sim::Scenario read_scenario(const std::string& path, const Extensions& extensions = {});
+// The same for a text; `file` is what messages call it.
+sim::Scenario parse_scenario(std::string_view text, const std::string& file,
+                             const Extensions& extensions = {});
+
+// All keys with their defaults and meaning, for people.
+std::string describe_scenario();
+
+}  // namespace steelyard

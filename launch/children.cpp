@@ -1,0 +1,135 @@
+#include "launch/children.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+#include "report/terminal_text.h"
+
+namespace steelyard {
+namespace {
+
+// In the child, between fork and exec: nothing here may allocate or throw.
+[[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments) {
+  setpgid(0, 0);  // Ctrl-C is the parent's to handle
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);  // it died before we could ask for the signal
+  // Ours listens to requests to end as soon as it can; one that comes earlier has to wait, not to kill.
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  if (program.path.empty()) {
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+  }
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  if (program.out >= 0) dup2(program.out, STDOUT_FILENO);
+  if (program.error >= 0) dup2(program.error, STDERR_FILENO);
+  const int in = program.in >= 0 ? program.in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (in >= 0) dup2(in, STDIN_FILENO);
+  if (program.keep >= 0) fcntl(program.keep, F_SETFD, 0);
+  execvp(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments);
+  _exit(127);
+}
+
+}  // namespace
+
+void Children::start(const std::string& name, const std::vector<std::string>& arguments,
+                     const std::string& log, int keep) {
+  int file = -1;
+  if (!log.empty()) {
+    file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0) {
+      throw Failure(ExitCode::io,
+                    "cannot write " + log + ": " + std::strerror(errno) + "; choose another --run-dir");
+    }
+  }
+  add(name, {.path = {}, .arguments = arguments, .out = file, .error = file, .keep = keep}, log);
+  if (file >= 0) close(file);
+}
+
+void Children::start(const std::string& name, const Program& program) { add(name, program, ""); }
+
+void Children::add(const std::string& name, const Program& program, const std::string& log) {
+  std::vector<std::string> owned{program.path.empty() ? "steelyard" : program.path};
+  owned.insert(owned.end(), program.arguments.begin(), program.arguments.end());
+  std::vector<char*> raw;
+  for (std::string& argument : owned) raw.push_back(argument.data());
+  raw.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process == 0) become(parent, program, raw.data());
+  if (process < 0)
+    throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
+  children_.push_back({name, process, log, std::nullopt});
+}
+
+Children::~Children() {
+  signal_all(SIGKILL);
+  wait_all(std::chrono::seconds(5));
+}
+
+std::vector<Child> Children::ended() {
+  std::vector<Child> news;
+  for (Child& child : children_) {
+    int status = 0;
+    if (child.status || waitpid(child.process, &status, WNOHANG) != child.process) continue;
+    child.status = status;
+    news.push_back(child);
+  }
+  return news;
+}
+
+void Children::signal(const std::string& name, int signal) {
+  for (const Child& child : children_) {
+    if (child.name == name && !child.status) kill(child.process, signal);
+  }
+}
+
+void Children::signal_all(int signal) {
+  for (const Child& child : children_) {
+    if (!child.status) kill(child.process, signal);
+  }
+}
+
+bool Children::wait_all(Duration timeout) {
+  const Time end = steady_now() + timeout;
+  while (running() > 0 && steady_now() < end) {
+    if (ended().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return running() == 0;
+}
+
+std::size_t Children::running() const {
+  return static_cast<std::size_t>(std::ranges::count_if(children_, [](const Child& c) { return !c.status; }));
+}
+
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) {
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
+           ")";
+  }
+  return "ended with code " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string last_lines(const std::string& path, std::size_t count) {
+  std::ifstream file(path);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back("  " + shown_line(line) + "\n");
+    if (lines.size() > count) lines.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+}  // namespace steelyard

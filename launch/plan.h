@@ -1,0 +1,69 @@
+// Who is started where, and by which command: what `launch` makes of a hosts file and a job, before anything
+// runs. Pure, but for require_reachable.
+//
+// One process attends to each host (launch/lines.h) and starts the roles there, so that a host costs one
+// connection, and the connection's end is the end of all that it started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/hosts_file.h"
+#include "core/error.h"
+#include "launch/options.h"
+
+namespace steelyard {
+
+struct LaunchProcess {
+  std::string name;  // its own, also in messages
+  std::string host;
+  enum class Kind { scheduler, server, worker } kind = Kind::worker;
+  std::vector<std::string> arguments;  // of the program
+  std::string input;                   // the scheduler reads the job there
+};
+
+struct LaunchHost {
+  HostSpec spec;
+  std::string program;             // there
+  std::vector<std::string> reach;  // the command that attends to it
+};
+
+// Where the scheduler puts results.
+struct ResultPlace {
+  std::string path;    // empty: it finds one itself
+  bool ready = false;  // made by the launcher, on the same machine
+};
+
+struct LaunchPlan {
+  std::vector<LaunchHost> hosts;
+  std::vector<LaunchProcess> processes;  // in the order in which they are started
+
+  [[nodiscard]] const LaunchHost& host(const std::string& name) const;
+  [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
+};
+
+// The job with the hosts' servers and workers for its own. Throws Failure (usage) for a --set that is about
+// workers, (configuration) as read_job_file does.
+JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts,
+                      const Extensions& extensions = {});
+
+// `self` is the program that launches. Throws Failure (configuration) where a port is open to others and
+// nobody has allowed that.
+LaunchPlan make_launch_plan(const LaunchCommand& command, const HostsFile& hosts, const JobFile& job,
+                            const ResultPlace& results, const std::string& self);
+
+// Throws Failure (configuration) for what can be seen from here: no such namespace, no such program.
+void require_reachable(const LaunchHost& host);
+
+// Why nothing was heard of a host, as far as the end of the connection tells: `status` as wait() gives it,
+// and what was said on its standard error.
+Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, const std::string& said);
+
+// Commands as a person would type them: for --dry-run.
+std::string describe_plan(const LaunchPlan& plan);
+
+// One word for a POSIX shell, whatever is in it.
+std::string shell_word(const std::string& text);
+std::string shell_line(const std::vector<std::string>& words);
+
+}  // namespace steelyard

@@ -1,0 +1,83 @@
+#include "launch/socket_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* prefix = "steelyard-sockets-";
+// "/", what mkdtemp puts behind the prefix, "/", and the longest name of a socket: the last of 1,024 servers.
+constexpr std::size_t behind_the_prefix = 1 + 6 + 1 + std::string_view("server-1023").size();
+constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
+
+int open_directory(const std::string& path) {
+  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void remove_sockets(const std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    std::error_code gone;
+    if (entry.is_socket(gone)) ::unlink(entry.path().c_str());
+  }
+  ::rmdir(path.c_str());
+}
+
+// What killed runs have left. Those of other users cannot even be opened.
+void remove_abandoned(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    const int lock = open_directory(entry.path());
+    if (lock < 0) continue;
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_sockets(entry.path());
+    ::close(lock);
+  }
+}
+
+}  // namespace
+
+SocketDirectory::SocketDirectory() {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  const std::size_t letters = parent.string().size() + std::string_view(prefix).size() + behind_the_prefix;
+  if (!error && letters > longest_path) {
+    throw Failure(ExitCode::configuration,
+                  "the directory for temporary files, " + parent.string() + ", is " +
+                      std::to_string(letters - longest_path) +
+                      " letters too long for sockets in it: set TMPDIR to a shorter one, such as /tmp");
+  }
+  if (!error) remove_abandoned(parent);
+  while (lock_ < 0) {
+    path_ = (parent / (prefix + std::string("XXXXXX"))).string();
+    if (error || ::mkdtemp(path_.data()) == nullptr) {
+      throw Failure(ExitCode::io, "cannot make a directory for sockets at " + path_ +
+                                      ": set TMPDIR to one that is writable");
+    }
+    // A run that begins at the same moment may have taken it for an abandoned one: then it is gone when the
+    // lock is had. Where the file system knows no locks, nobody takes anything.
+    lock_ = open_directory(path_);
+    if (lock_ >= 0) ::flock(lock_, LOCK_EX);
+    if (fs::exists(path_, error)) return;
+    ::close(std::exchange(lock_, -1));
+  }
+}
+
+SocketDirectory::~SocketDirectory() {
+  remove_sockets(path_);
+  ::close(lock_);
+}
+
+}  // namespace steelyard

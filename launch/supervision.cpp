@@ -1,0 +1,156 @@
+#include "launch/supervision.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "launch/children.h"
+
+namespace steelyard {
+namespace {
+
+constexpr int most_starts = 3;  // in hand
+constexpr Duration between_starts = std::chrono::seconds(5);
+constexpr Duration doubt = std::chrono::seconds(2);    // whether a process failed, or the job did
+constexpr Duration settled = std::chrono::minutes(5);  // a life of this length was no failure of its start
+constexpr unsigned most_killed = 12, most_unseen = 3;  // in a row; out of sight, each takes a minute or more
+constexpr Duration rare = std::chrono::minutes(1);     // between the starts of one that is not counted on
+constexpr Duration between_words = std::chrono::seconds(1);
+
+bool exited_with(int status, ExitCode code) {
+  return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(code);
+}
+
+}  // namespace
+
+Time Starts::next() const { return full_ + -(most_starts - 1) * between_starts; }
+
+void Starts::take(Time now) { full_ = std::max(full_, now) + between_starts; }
+
+void Steps::add(Steps more) {
+  std::ranges::move(more.says, std::back_inserter(says));
+  std::ranges::move(more.starts, std::back_inserter(starts));
+  tell |= more.tell;
+  end |= more.end;
+  if (!code) code = more.code;
+}
+
+Supervision::Supervision(const std::vector<Process>& processes, std::function<std::string()> way_back)
+    : way_back_(std::move(way_back)) {
+  for (const Process& it : processes) processes_.push_back({.it = it});
+}
+
+Supervision::Watched& Supervision::find(const std::string& name) {
+  const auto found = std::ranges::find_if(processes_, [&](const Watched& it) { return it.it.name == name; });
+  CHECK(found != processes_.end(), "a process that is not supervised");
+  return *found;
+}
+
+Steps Supervision::ended(Time now, const std::string& name, int status, const std::string& words) {
+  Steps steps;
+  Watched& process = find(name);
+  if (process.it.role == Role::scheduler) {
+    steps.code = WEXITSTATUS(status);
+    if (WIFEXITED(status)) return steps;
+    steps.says.push_back(process.it.called + " " + describe_status(status) + "; " + way_back_());
+    steps.code = static_cast<int>(ExitCode::unreachable);
+    return steps;
+  }
+  finished_ |= exited_with(status, ExitCode::ok);
+  process.stage = Stage::doubtful;
+  process.status = status;
+  process.since = now;
+  process.words = words;
+  return WIFEXITED(status) ? steps : failed(now, process);
+}
+
+Steps Supervision::lost(const std::string& name) {
+  Steps steps;
+  steps.tell = std::exchange(find(name).stage, Stage::gone) != Stage::gone && !ending_;
+  return steps;
+}
+
+Steps Supervision::interrupted() {
+  Steps steps;
+  steps.end = !std::exchange(ending_, true);
+  return steps;
+}
+
+Steps Supervision::wake(Time now) {
+  Steps steps;
+  for (Watched& process : processes_) {
+    if (process.stage == Stage::doubtful && now - process.since > doubt) steps.add(failed(now, process));
+    if (process.stage == Stage::waiting && now >= process.next) steps.add(start(now, process));
+  }
+  if (ending_ || finished_ || !nobody_left()) {
+    told_.reset();
+  } else if (!told_ || now - *told_ > between_words) {
+    if (!told_) steps.says.emplace_back("ending the job: no worker runs, and none is left to count on");
+    told_ = now;
+    steps.tell = true;
+  }
+  return steps;
+}
+
+Steps Supervision::failed(Time now, Watched& process) {
+  Steps steps;
+  process.stage = Stage::gone;
+  const int status = process.status;
+  if (ending_ || exited_with(status, ExitCode::ok)) return steps;
+  steps.says.push_back(process.it.called + " " + describe_status(status) + process.words);
+  const bool unseen = exited_with(status, ExitCode::unreachable);
+  if (WIFEXITED(status) && !unseen) {
+    steps.tell = true;
+    return steps;
+  }
+  if (process.began && now - *process.began > settled) process.killed = process.out_of_sight = 0;
+  ++(unseen ? process.out_of_sight : process.killed);
+  steps.add(again(now, process));
+  return steps;
+}
+
+Steps Supervision::again(Time now, Watched& process) {
+  const std::string& name = process.it.name;
+  const bool counted_on = process.killed < most_killed && process.out_of_sight < most_unseen;
+  Steps steps;
+  steps.tell = std::exchange(process.counted_on, counted_on) && !counted_on;
+  process.stage = Stage::waiting;
+  process.next = counted_on ? std::max(now, process.starts.next()) : now + rare;
+  if (process.next <= now) {
+    steps.add(start(now, process));
+  } else if (counted_on) {
+    const double wait = std::ceil(seconds(process.next - now));
+    steps.says.push_back("starting '" + name + "' again in " + std::to_string(static_cast<int>(wait)) +
+                         " s: it has been started too often lately");
+  } else {
+    steps.says.push_back("starting '" + name +
+                         "' again only once a minute: it has failed too often in a row");
+  }
+  return steps;
+}
+
+// What was killed may live longer the next time. A server that had a part of the model cannot go on without
+// it: the scheduler then ends the job and says so.
+Steps Supervision::start(Time now, Watched& process) {
+  process.starts.take(now);
+  process.stage = Stage::running;
+  process.began = now;
+  Steps steps;
+  steps.says.push_back("starting '" + process.it.name + "' again");
+  steps.starts.push_back(process.it.name);
+  return steps;
+}
+
+bool Supervision::nobody_left() const {
+  return std::ranges::none_of(processes_, [](const Watched& it) {
+    const bool alive = it.stage == Stage::running || it.stage == Stage::doubtful;
+    return it.it.role == Role::worker && (alive || (it.stage == Stage::waiting && it.counted_on));
+  });
+}
+
+}  // namespace steelyard

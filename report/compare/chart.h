@@ -1,0 +1,31 @@
+// The pictures of a comparison, to stand in a page: lines are SVG, and all text is HTML beside them, so that
+// it keeps its size whatever the page's width, and no line runs through it. The page has the classes
+// (report/compare/html.cpp). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/compare/result.h"
+#include "report/compare/summary.h"
+
+namespace steelyard {
+
+// The repeat whose runs are drawn: all curves of a picture are of one seed. The first of those in which the
+// most methods have a curve; nothing if there is no curve.
+std::optional<std::size_t> drawn_repeat(const Comparison& comparison);
+
+// Accuracy of each evaluation against seconds of training, a line a method, all of one repeat, with what the
+// colours mean below. Empty if nothing was evaluated.
+std::string accuracy_chart(const Comparison& comparison);
+
+// A bar for each method that has a percentage of the ideal, in the order of `ranking`. Empty if none has.
+std::string ideal_chart(const std::vector<Row>& ranking);
+
+// Round steps for an axis: 1, 2 or 5 times a power of ten, so that at most `most` steps cover the range.
+double axis_step(double range, int most);
+
+std::string escaped(const std::string& text);  // as HTML and SVG have it, without control characters
+
+}  // namespace steelyard

@@ -1,0 +1,39 @@
+// Who takes part in a comparison, and in which order they run. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/compare/result.h"
+
+namespace steelyard {
+
+// The baseline of all gains.
+inline const Entrant equal_bsp{"equal", "bsp", ""};
+
+// Every policy of the one list under every sync mode of the other, in this order; an entry "equal/ssp:2" of
+// `policies` brings its own sync mode along and is not combined. Both are comma-separated; an empty list of
+// policies means all that are known, an empty list of modes `own_sync`. Equal BSP comes first if it was left
+// out. Throws Failure (usage) for a policy or a mode that nobody knows, and for empty lists.
+std::vector<Entrant> read_entrants(const std::string& policies, const std::string& sync,
+                                   const std::vector<std::string>& known, const std::string& own_sync);
+
+// What does the work and what is told meanwhile.
+struct Contest {
+  std::function<Trial(const Entrant&, std::uint64_t repeat)> run;
+  // The best device alone, asked once, when all others have run for the first time; nothing if there is none.
+  std::function<std::optional<Entrant>(const Comparison& so_far)> best_alone;
+  std::function<bool()> interrupted;
+  // Before and after each run: `done` of `of` runs are over.
+  std::function<void(const Entrant&, std::uint64_t repeat, std::size_t done, std::size_t of)> begins;
+  std::function<void(const Trial&)> ended;
+};
+
+// Runs everybody once, then everybody again: A B C A B C, so that a machine that gets slower in the meantime
+// gets slower for all. Who failed and would fail again runs no second time. An interruption ends it with the
+// run at hand, which counts only if it came to its end all the same.
+void run_all(Comparison& comparison, const Contest& contest);
+
+}  // namespace steelyard

@@ -1,0 +1,155 @@
+#include "report/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/stats.h"
+#include "report/staleness_text.h"
+#include "server/checkpoint.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Microseconds are as fine as anything here is measured.
+double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
+
+std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, double percent_of_ideal,
+                      double at) {
+  Json workers = Json::array(), shares = Json::array(), compute = Json::array();
+  std::vector<double> times;
+  for (const WorkerPart& part : parts) {
+    workers.push_back(part.name);
+    shares.push_back(part.share);
+    compute.push_back(in_ms(part.seconds));
+    times.push_back(part.seconds);
+  }
+  const bool train = r.purpose == Purpose::train;
+  Json line = {{"round", r.round},
+               {"epoch", r.epoch},
+               {"purpose", train ? "train" : "evaluate"},
+               {"begin", r.positions.begin},
+               {"end", r.positions.end},
+               {"lr", train ? Json(r.rate) : Json()},
+               {"workers", workers},
+               {"shares", shares},
+               {"compute_ms", compute},
+               {"round_ms", in_ms(r.seconds)},
+               {"at_ms", in_ms(at)},
+               {"se", relative_spread(times)},
+               {"percent_of_ideal", train && percent_of_ideal >= 0 ? Json(percent_of_ideal) : Json()},
+               {"loss", r.loss},
+               {"accuracy", r.accuracy}};
+  if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
+  // Names come from other machines and need not be UTF-8.
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar)
+    : file_(file), run_(run), bar_(bar), lines_(run.rounds()), totals_(file) {}
+
+void Recorder::handle(const ToRecorder& message, Time now) {
+  std::visit(Overloaded{[&](const RoundRecord& it) { record(it, now); },
+                        [&](const Note& it) { bar_.note(it.text); }, [&](const Ended& it) { end(it, now); }},
+             message);
+}
+
+void Recorder::record(const RoundRecord& record, Time now) {
+  const std::vector<WorkerPart> parts = by_worker(record);
+  totals_.add(record, parts);
+  if (!began_) {
+    began_ = now;
+    first_seconds_ = record.seconds;
+  }
+  const double at = first_seconds_ + seconds(now - *began_);
+  lines_.add(json_line(record, parts, totals_.percent_of_last(), at), now);
+  warn_of_trouble();
+  if (record.purpose == Purpose::train) show(record, parts, now);
+}
+
+// Of all reasons to stop, the one that is nearest.
+double Recorder::share_done(const RoundRecord& record) const {
+  const Job& job = file_.job;
+  double done = -1;
+  if (job.epochs > 0 && job.train_samples > 0) {
+    const double within = static_cast<double>(record.positions.end) / static_cast<double>(job.train_samples);
+    const std::uint64_t epochs_before = record.epoch + record.passes - 1;
+    done = (static_cast<double>(epochs_before) + within) / static_cast<double>(job.epochs);
+  }
+  if (job.rounds > 0) {
+    done = std::max(done, static_cast<double>(record.round + 1) / static_cast<double>(job.rounds));
+  }
+  if (job.seconds > 0) done = std::max(done, totals_.train_seconds() / job.seconds);
+  return std::min(done, 1.0);
+}
+
+// The time left is told by what this run has seen: a resumed run starts in the middle, and its first rounds,
+// in which everything is set up, are over when the second record comes.
+void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now) {
+  ProgressView view;
+  view.epoch = record.epoch + record.passes - 1;
+  view.epochs = file_.job.epochs;
+  view.round = record.round + 1;
+  view.rounds = file_.job.rounds;
+  view.loss = record.loss;
+  view.accuracy = totals_.accuracy();
+  view.samples_per_second = totals_.recent_samples_per_second();
+  view.percent_of_ideal = totals_.percent_of_ideal();
+  for (const WorkerPart& part : parts) view.shares.push_back(part.share);
+  view.done = share_done(record);
+  if (first_done_ < 0) {
+    first_done_ = view.done;
+    first_time_ = now;
+  } else if (view.done > first_done_) {
+    view.seconds_left = (1 - view.done) * seconds(now - first_time_) / (view.done - first_done_);
+  }
+  bar_.show(view, now);
+}
+
+// The summary is asked for later, when the children are gone.
+void Recorder::end(const Ended& ended, Time now) {
+  ended_ = ended;
+  totals_.add(ended);
+  lines_.flush(now);
+  warn_of_trouble();
+  bar_.finish();
+}
+
+// Once: a disk that is full stays full for a while.
+void Recorder::warn_of_trouble() {
+  if (warned_ || lines_.trouble().empty()) return;
+  warned_ = true;
+  bar_.note("warning: " + lines_.path() + " cannot be written (" + lines_.trouble() +
+            "): training goes on; free some space and writing goes on too");
+}
+
+Verdict Recorder::verdict() const {
+  Verdict verdict;
+  verdict.outcome = ended_.outcome;
+  verdict.text = ended_.text;
+  verdict.seconds = std::max(ended_.progress.seconds, totals_.train_seconds());
+  totals_.complete(verdict);
+  const std::vector<std::string> checkpoints = list_checkpoints(run_.checkpoints());
+  if (!checkpoints.empty()) verdict.checkpoint = checkpoints.front();
+  return verdict;
+}
+
+std::string Recorder::summary() const {
+  std::string text = totals_.summary(verdict()) + "  run directory       " + run_.path() + "\n";
+  if (!lines_.trouble().empty() || lines_.dropped() > 0) {
+    text += "  warning             " + lines_.path() + " is not complete" +
+            (lines_.trouble().empty() ? "" : ": " + lines_.trouble()) + "\n";
+  }
+  if (left_out_ > 0) {
+    text += "  warning             " + lines_.path() + " hung for so long that " + std::to_string(left_out_) +
+            " rounds are in no record and no figure above\n";
+  }
+  return text;
+}
+
+}  // namespace steelyard

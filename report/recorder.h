@@ -1,0 +1,67 @@
+// Recorder: what people see of a run. It takes what the scheduler tells its recorder, and makes of it
+// rounds.jsonl, the progress line, and at the end the summary and the verdict.
+//
+// Lives on a thread of its own (report/recorder_thread.h), so it may wait for disk and terminal. A disk that is
+// full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times in
+// milliseconds:
+//
+//   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
+//    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
+//    "percent_of_ideal":97.2,"loss":1.84,"accuracy":0.31}
+//
+// With a sync mode that applies pushes at once there is "staleness" too: how many updates the pushes of the
+// run so far came late, on average.
+//
+// Lists are in the order of the workers' names. `at_ms` is the end of the round, since the first round of
+// this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number that
+// is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal). Where pushes
+// are applied at once there is no percent_of_ideal either.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/job_file.h"
+#include "report/line_file.h"
+#include "report/progress_bar.h"
+#include "report/run_directory.h"
+#include "report/run_totals.h"
+#include "wire/messages.h"
+
+namespace steelyard {
+
+class Recorder {
+ public:
+  // `file` and `bar` must outlive it. Throws Failure (io) if rounds.jsonl cannot be opened.
+  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar);
+
+  void handle(const ToRecorder& message, Time now);
+  void left_out(std::uint64_t rounds) { left_out_ = rounds; }  // that were never handed to it
+
+  // Of what has been told so far; after Ended, of the run.
+  [[nodiscard]] Verdict verdict() const;
+  [[nodiscard]] std::string summary() const;
+
+ private:
+  void record(const RoundRecord& record, Time now);
+  void show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now);
+  void end(const Ended& ended, Time now);
+  void warn_of_trouble();
+  [[nodiscard]] double share_done(const RoundRecord& record) const;
+
+  const JobFile& file_;
+  const RunDirectory run_;
+  ProgressBar& bar_;
+  LineFile lines_;
+  RunTotals totals_;
+  bool warned_ = false;
+  std::uint64_t left_out_ = 0;
+  std::optional<Time> began_;  // when the first round of this process was told of
+  double first_seconds_ = 0;   // and how long it took
+  double first_done_ = -1;     // where this run began, in share of the training; -1: not yet known
+  Time first_time_;
+  Ended ended_{Outcome::running, {}, {}};
+};
+
+}  // namespace steelyard

@@ -1,0 +1,41 @@
+#include "report/recorder_thread.h"
+
+#include <limits>
+#include <utility>
+
+namespace steelyard {
+
+RecorderThread::RecorderThread(Recorder& recorder, std::size_t most_waiting)
+    : recorder_(recorder),
+      most_waiting_(most_waiting),
+      told_(std::numeric_limits<std::size_t>::max()),
+      thread_([this] { record(); }) {}
+
+RecorderThread::~RecorderThread() { finish(); }
+
+void RecorderThread::tell(ToRecorder message, Time now) {
+  const auto* round = std::get_if<RoundRecord>(&message);
+  const bool limited = round != nullptr && round->purpose == Purpose::train;
+  const std::size_t weight = limited ? 1 + round->parts.size() : 0;
+  if (limited && waiting_ + weight > most_waiting_) {
+    ++left_out_;
+    return;
+  }
+  waiting_ += weight;
+  told_.try_push({std::move(message), now, weight});
+}
+
+void RecorderThread::record() {
+  while (const auto told = told_.pop()) {
+    recorder_.handle(told->message, told->now);
+    waiting_ -= told->weight;
+  }
+  recorder_.left_out(left_out_);
+}
+
+void RecorderThread::finish() {
+  told_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace steelyard

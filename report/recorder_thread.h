@@ -1,0 +1,48 @@
+// RecorderThread: a Recorder on a thread of its own, so that a run directory or a terminal that hangs holds
+// up neither the heartbeats nor the training.
+//
+// What is told waits in memory until it is recorded. Of training rounds so many may wait that they have a
+// million workers' parts in them (about 100 MB: ten workers at ten rounds a second for hours); what is beyond
+// is left out of rounds.jsonl and of the totals, and the summary says so. Evaluations, notes and the end are
+// few and always kept.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "core/queue.h"
+#include "report/recorder.h"
+
+namespace steelyard {
+
+class RecorderThread {
+ public:
+  static constexpr std::size_t usually_waiting = 1'000'000;  // parts, each round counting for one more
+
+  // `recorder` is this thread's alone until finish() returns.
+  explicit RecorderThread(Recorder& recorder, std::size_t most_waiting = usually_waiting);
+  ~RecorderThread();  // as finish()
+  RecorderThread(const RecorderThread&) = delete;
+  RecorderThread& operator=(const RecorderThread&) = delete;
+
+  void tell(ToRecorder message, Time now);  // never waits
+  void finish();                            // waits until all is recorded
+
+ private:
+  struct Told {
+    ToRecorder message;
+    Time now;
+    std::size_t weight = 0;  // of what is limited
+  };
+  void record();
+
+  Recorder& recorder_;
+  const std::size_t most_waiting_;
+  std::atomic<std::size_t> waiting_{0};
+  std::atomic<std::uint64_t> left_out_{0};  // rounds
+  BoundedQueue<Told> told_;
+  std::thread thread_;
+};
+
+}  // namespace steelyard

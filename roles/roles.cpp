@@ -1,0 +1,83 @@
+#include "roles/roles.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <random>
+
+#include "core/error.h"
+#include "report/terminal_text.h"
+#include "wire/name.h"
+
+namespace steelyard {
+
+NodeId new_node(Role role) {
+  std::random_device device;
+  const std::uint64_t number = (std::uint64_t{device()} << 32) | device();
+  return {role, number | 1};  // never 0, which is the scheduler's
+}
+
+std::string default_name(const char* role) {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  const std::string before = std::string(role) + "-", behind = "-" + std::to_string(getpid());
+  constexpr std::size_t of_a_shard = 3;  // "/63", which a server puts behind it
+  return before +
+         std::string(host.data()).substr(0, longest_name - before.size() - behind.size() - of_a_shard) +
+         behind;
+}
+
+int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
+  if (ending.refusal()) {
+    std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
+    const Refusal reason = ending.refusal()->reason;
+    if (reason == Refusal::name || reason == Refusal::endpoint)
+      return static_cast<int>(ExitCode::configuration);
+    return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
+                                                                                   : ExitCode::protocol);
+  }
+  if (ending.unreachable()) {
+    std::fprintf(stderr, "steelyard %s: no answer from the scheduler at %s; is it running there?\n", role,
+                 scheduler.c_str());
+    return static_cast<int>(ExitCode::unreachable);
+  }
+  if (!ending.stop().text.empty())
+    std::fprintf(stderr, "steelyard %s: %s\n", role, shown_line(ending.stop().text).c_str());
+  return static_cast<int>(exit_code(ending.stop().outcome));
+}
+
+std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet) {
+  if (quiet) return [](const std::string&) {};
+  return [before = std::string("steelyard ") + role + " '" + name + "': "](const std::string& line) {
+    std::fprintf(stderr, "%s%s\n", before.c_str(), shown_line(line).c_str());
+  };
+}
+
+void require_device(const std::string& worker, const std::string& device) {
+  if (device == "cpu") return;
+  throw Failure(ExitCode::configuration, "worker '" + worker + "': device \"" + device +
+                                             "\" cannot compute yet, only \"cpu\" can; change its device");
+}
+
+void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers) {
+  constexpr std::uint64_t own = 64, of_a_connection = 4;
+  const std::uint64_t needed = own + of_a_connection * connections + peers;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || needed <= limit.rlim_cur) return;
+  throw Failure(
+      ExitCode::configuration,
+      what + " takes about " + std::to_string(needed) + " open files, and this process may have " +
+          std::to_string(limit.rlim_cur) +
+          ": raise that (ulimit -n), or give the job fewer servers or shards_per_server in [cluster]");
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace steelyard

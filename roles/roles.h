@@ -1,0 +1,37 @@
+// The three roles as processes: each wires one machine (a server: one per shard) to a ZeroMQ link and hosts
+// it.
+//
+// Threads: scheduler - scheduler, checkpointer, recorder, terminal, signals; server - one a shard, signals;
+// worker - worker, computing, feeding, signals; and libzmq's own two in each.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "config/extensions.h"
+#include "report/run_directory.h"
+#include "roles/options.h"
+#include "wire/exit_reason.h"
+
+namespace steelyard {
+
+// Each returns the process's exit code. Throws Failure for what prevents it from starting.
+int run_scheduler(const SchedulerCommand& command, const Extensions& extensions);
+int run_server(const ServerCommand& command, const Extensions& extensions);
+int run_worker(const WorkerCommand& command, const Extensions& extensions);
+
+// Shared by the roles.
+NodeId new_node(Role role);                  // with a fresh random number
+std::string default_name(const char* role);  // host and process
+void raise_descriptor_limit();
+// Throws Failure (configuration) if this process may not have the descriptors that so many outward
+// connections and peers take; `what` says what they are for.
+void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers);
+// Says on standard error why a server or worker ended, unless all went well; its exit code.
+int verdict(const char* role, const ExitReason& ending, const std::string& scheduler);
+// Prints lines on standard error, with role and name before them; none if it is quiet.
+std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet);
+void require_device(const std::string& worker,
+                    const std::string& device);  // throws Failure for what is not here
+
+}  // namespace steelyard

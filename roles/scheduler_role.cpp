@@ -1,0 +1,186 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <thread>
+
+#include "balancing/policies.h"
+#include "config/prepare_job.h"
+#include "core/error.h"
+#include "report/recorder_thread.h"
+#include "report/terminal_text.h"
+#include "report/terminal_writer.h"
+#include "roles/beginning.h"
+#include "roles/endpoint.h"
+#include "roles/roles.h"
+#include "roles/run_lock.h"
+#include "roles/signals.h"
+#include "scheduler/scheduler.h"
+#include "server/checkpointer.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+
+namespace steelyard {
+namespace {
+
+RunDirectory run_directory(const SchedulerCommand& command, const Job& job) {
+  if (command.run_directory_ready || command.resume) return RunDirectory::open(command.run_directory);
+  if (!command.run_directory.empty()) return RunDirectory::create(command.run_directory);
+  return RunDirectory::next("runs", job.name);
+}
+
+RunLock lock_on(const RunDirectory& run, int inherited) {
+  if (inherited >= 0) return {run.path(), inherited};
+  return RunLock(run.path());
+}
+
+// The checkpoint that the run goes on from; empty: none, it begins anew.
+std::string checkpoint_for(const SchedulerCommand& command, const RunDirectory& run) {
+  if (!command.resume_from.empty() || !command.resume) return command.resume_from;
+  std::vector<std::string> warnings;
+  std::string path = newest_checkpoint(run.checkpoints(), &warnings);
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "steelyard: %s\n", shown_line(warning).c_str());
+  return path;
+}
+
+// What the shards begin with.
+Snapshot beginning(const std::string& checkpoint, const Job& job, const Workload& workload) {
+  const SampleSource source = sample_source(job, workload.data);
+  if (checkpoint.empty()) return fresh_beginning(job, source, workload);
+  for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
+    std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
+  }
+  Snapshot snapshot = resumed_beginning(checkpoint, job, source);
+  std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", checkpoint.c_str(),
+               static_cast<unsigned long long>(snapshot.progress.epoch),
+               static_cast<unsigned long long>(snapshot.progress.version));
+  return snapshot;
+}
+
+ProgressStyle style(bool quiet) {
+  ProgressStyle style =
+      progress_style(!quiet && isatty(STDERR_FILENO) == 1, terminal_width(STDERR_FILENO), std::getenv("TERM"),
+                     std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"));
+  style.file = STDERR_FILENO;
+  return style;
+}
+
+// A policy's state is soft: another policy simply begins anew.
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
+  auto policy =
+      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+  try {
+    if (!from.policy_state.empty()) policy->restore(from.policy_state);
+  } catch (const Failure&) {
+    std::fprintf(stderr,
+                 "steelyard: the checkpoint was written under another policy or release; '%s' begins anew\n",
+                 job.policy.c_str());
+    from.policy_state.clear();
+  }
+  return policy;
+}
+
+// What the checkpointer has no memory for it does again when asked once more; the training goes on meanwhile.
+void keep(Checkpointer& checkpointer, NodeId node, Link& link) {
+  while (!checkpointer.finished()) {
+    try {
+      host(checkpointer, node, link);
+    } catch (const std::bad_alloc&) {
+      std::fprintf(stderr, "steelyard: no memory is left to load or save the model; trying again\n");
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  }
+}
+
+// A thread that is told to end, and waited for, however its scope is left.
+class Alongside {
+ public:
+  Alongside(const std::function<void()>& work, std::function<void()> end)
+      : end_(std::move(end)), thread_(work) {}
+  ~Alongside() {
+    end_();
+    thread_.join();
+  }
+  Alongside(const Alongside&) = delete;
+  Alongside& operator=(const Alongside&) = delete;
+
+ private:
+  const std::function<void()> end_;
+  std::thread thread_;
+};
+
+void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint) {
+  bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
+           " parameters, results in " + run.path());
+  bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
+           std::to_string(file.job.workers) + " workers at " + endpoint);
+  if (const std::string note = memory_note(file); !note.empty()) bar.note(note);
+}
+
+}  // namespace
+
+int run_scheduler(const SchedulerCommand& command, const Extensions& extensions) {
+  block_signals();  // a request to end waits until somebody listens
+  const std::string listen = listening_endpoint(command.listen);
+  require_loopback(listen, command.insecure);
+  if (!command.resume_from.empty()) require_checkpoint(command.resume_from);
+  JobFile file = read_job_file(command.job_file, command.overrides, extensions);
+  const Workload workload = workload_of(file.job, extensions);
+  complete(file.job, workload, extensions);
+  raise_descriptor_limit();
+  require_descriptors("a scheduler of " + std::to_string(file.job.shards) + " shards", file.job.shards,
+                      file.job.shards + file.job.workers);
+
+  ZmqContext context;
+  ZmqLink link(context, scheduler_node);
+  const std::string endpoint = link.listen(listen);
+  const RunDirectory run = run_directory(command, file.job);
+  const RunLock lock = lock_on(run, command.run_directory_lock);
+  Snapshot initial;
+  within_memory("the scheduler", file.job,
+                [&] { initial = beginning(checkpoint_for(command, run), file.job, workload); });
+  write_text(run.job(), file.resolved);
+  auto policy = policy_for(file.job, initial.progress, extensions);
+  Scheduler scheduler(file.job, initial.progress, std::move(policy));
+
+  TerminalWriter terminal(STDERR_FILENO);
+  std::ostream shown(command.quiet ? nullptr : &terminal);
+  ProgressBar bar(shown, style(command.quiet));
+  introduce(bar, file, run, endpoint);
+  Recorder recorder(file, run, bar);
+  RecorderThread recording(recorder);
+
+  const NodeId checkpointer_node = new_node(Role::checkpointer);
+  Checkpointer checkpointer(checkpointer_node, std::move(initial), nn::state_slots(file.job.optimizer),
+                            [&](const Snapshot& about, std::size_t slots) {
+                              return open_checkpoint(run.checkpoints(), about, slots);
+                            });
+  const SignalWatch signals(
+      [&](int) {
+        link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
+      },
+      {"Ctrl-C again ends at once", [&] { return run.way_back(); }},
+      [&] {
+        link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})});
+      });
+  ZmqLink checkpointer_link(context, checkpointer_node);
+  checkpointer_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
+  const Alongside keeping([&] { keep(checkpointer, checkpointer_node, checkpointer_link); },
+                          [&] {
+                            checkpointer_link.post({link_node, checkpointer_node,
+                                                    Message(std::in_place_type<ToCheckpointer>, Stop{})});
+                          });
+  host(scheduler, scheduler_node, link, [&](Envelope envelope) {
+    if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
+  });
+  recording.finish();
+  write_text(run.result(), verdict_json(recorder.verdict()));
+  terminal.finish();  // from here on only people wait, for whoever stopped the terminal
+  std::cout << recorder.summary() << std::flush;
+  return static_cast<int>(exit_code(scheduler.outcome().outcome));
+}
+
+}  // namespace steelyard

@@ -1,0 +1,98 @@
+#include <thread>
+
+#include "config/prepare_job.h"
+#include "core/error.h"
+#include "roles/endpoint.h"
+#include "roles/narrator.h"
+#include "roles/roles.h"
+#include "roles/signals.h"
+#include "server/shard.h"
+#include "wire/name.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+
+namespace steelyard {
+namespace {
+
+std::string shard_name(const ServerCommand& command, unsigned index) {
+  return command.shards == 1 ? command.name : command.name + "/" + std::to_string(index);
+}
+
+// A shard with its link: what one thread of a server owns.
+struct Seat {
+  Seat(ZmqContext& context, const ServerCommand& command, unsigned index, std::uint64_t fingerprint)
+      : node(new_node(Role::shard)), link(context, node) {
+    const std::string scheduler = complete_endpoint(command.scheduler);
+    const std::string bound = link.listen(listening_endpoint(command.listen));
+    Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25)}};
+    name = options.hello.name = shard_name(command, index);
+    options.hello.fingerprint = fingerprint;
+    options.hello.endpoint = reachable_endpoint(bound, command.advertise, scheduler);
+    shard = std::make_unique<Shard>(std::move(options));
+    link.connect(scheduler_node, scheduler);
+  }
+
+  NodeId node;
+  std::string name;
+  ZmqLink link;
+  std::unique_ptr<Shard> shard;
+  std::optional<Failure> failure;  // read when its thread has ended
+};
+
+}  // namespace
+
+int run_server(const ServerCommand& given, const Extensions& extensions) {
+  ServerCommand command = given;
+  if (command.name.empty()) command.name = default_name("server");
+  check_name("--name", shard_name(command, command.shards - 1));  // the longest
+  require_loopback(listening_endpoint(command.listen), command.insecure);
+  if (command.shards > 1 && !command.listen.ends_with(":*")) {
+    throw Failure(ExitCode::usage,
+                  "with --shards each shard listens on a port of its own: use --listen HOST:*");
+  }
+  raise_descriptor_limit();
+  block_signals();
+  ZmqContext context;
+  const std::uint64_t fingerprint = job_fingerprint(command.job_file, extensions);
+  std::vector<std::unique_ptr<Seat>> seats;
+  for (unsigned i = 0; i < command.shards; ++i)
+    seats.push_back(std::make_unique<Seat>(context, command, i, fingerprint));
+  const auto leave = [&](int) {
+    for (const auto& seat : seats) {
+      seat->link.post({link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})});
+    }
+  };
+  const SignalWatch signals(leave,
+                            {"asking the scheduler to save and to end the job; Ctrl-C again ends at once",
+                             [] { return "the job cannot go on without this part of the model"; }});
+  const auto say = speaker("server", command.name, command.quiet);
+  say("looking for the scheduler at " + complete_endpoint(command.scheduler));
+  std::vector<std::thread> threads;
+  for (const auto& seat : seats) {
+    threads.emplace_back([&seat = *seat, &say] {
+      try {
+        Narrator narrator(seat.link, seat.name, "", say);
+        host(*seat.shard, seat.node, narrator);
+        narrator.over(seat.shard->ending());
+      } catch (const Failure& failure) {
+        seat.failure = failure;
+      } catch (const std::bad_alloc&) {
+        seat.failure =
+            Failure(ExitCode::failed,
+                    "no memory is left for this server's part of the model and the gradients of a round: "
+                    "divide it among more machines (cluster.servers), or begin fewer workers here");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int worst = 0;
+  for (const auto& seat : seats) {
+    if (seat->failure) throw Failure(*seat->failure);
+  }
+  for (const auto& seat : seats) {
+    worst = std::max(worst, verdict("server", seat->shard->ending(), command.scheduler));
+  }
+  return worst;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,87 @@
+#include <exception>
+#include <memory>
+
+#include "config/prepare_job.h"
+#include "core/error.h"
+#include "roles/endpoint.h"
+#include "roles/narrator.h"
+#include "roles/roles.h"
+#include "roles/signals.h"
+#include "wire/name.h"
+#include "wire/transport/host.h"
+#include "wire/transport/zmq.h"
+#include "worker/compute/node.h"
+#include "worker/worker.h"
+
+namespace steelyard {
+namespace {
+
+// The job as this worker runs it: its own paths to the data, everything else the scheduler's.
+Job localised(Job job, const std::vector<std::string>& data_options) {
+  for (const std::string& option : data_options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Failure(ExitCode::usage,
+                    "--data " + option + " is not KEY=VALUE, as in --data dir=/data/fashion");
+    }
+    job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return job;
+}
+
+}  // namespace
+
+int run_worker(const WorkerCommand& given, const Extensions& extensions) {
+  WorkerCommand command = given;
+  if (command.name.empty()) command.name = default_name("worker");
+  check_name("--name", command.name);
+  require_device(command.name, command.device);
+  const Throttle throttle = Throttle::parse(command.slow, command.cpu);
+  raise_descriptor_limit();
+  block_signals();
+  const std::string scheduler = complete_endpoint(command.scheduler);
+  const NodeId self = new_node(Role::worker);
+  ZmqContext context;
+  ZmqLink link(context, self);
+  std::unique_ptr<ComputeNode> compute;
+  Job job;
+
+  Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25)}, {}};
+  options.hello.name = command.name;
+  options.hello.kind = command.device;
+  options.hello.most = command.most;
+  options.hello.fingerprint = job_fingerprint(command.job_file, extensions);
+  options.prepare = [&](const Welcome& welcome) {
+    job = welcome.job;
+    require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
+    compute = std::make_unique<ComputeNode>(
+        posting_to(link, self), workload_of(localised(job, command.data_options), extensions), job, throttle);
+  };
+  Worker worker(std::move(options));
+  const SignalWatch signals(
+      [&](int) {
+        link.post({link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})});
+      },
+      {"leaving the job; the others go on with what this worker owes", {}});
+  const auto say = speaker("worker", command.name, command.quiet);
+  say("looking for the scheduler at " + scheduler);
+  Narrator narrator(link, command.name, command.device, say);
+  link.connect(scheduler_node, scheduler);
+  try {
+    within_memory("a worker", job, [&] {
+      host(worker, self, narrator, [&](const Envelope& envelope) {
+        const auto* message = std::get_if<ToCompute>(&envelope.message);
+        if (compute && message != nullptr) compute->give(*message);
+      });
+    });
+  } catch (const std::exception& trouble) {
+    // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
+    link.send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
+    throw;
+  }
+  if (compute && compute->failure()) throw Failure(*compute->failure());  // which the worker has told
+  narrator.over(worker.exit_reason());
+  return verdict("worker", worker.exit_reason(), command.scheduler);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,229 @@
+#include "launch/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+
+constexpr const char* job_text = R"(
+[job]
+name = "small"
+[data]
+name = "synthetic"
+[cluster]
+servers = 5
+[[worker]]
+name = "forgotten"
+)";
+
+constexpr const char* hosts_text = R"(
+[[host]]
+name = "lion"
+ssh = "ann@lion"
+address = "10.0.0.1"
+directory = "it's a job"
+scheduler = true
+servers = 1
+[[host]]
+name = "left"
+netns = "left-net"
+address = "10.0.0.2"
+servers = 1
+shards = 2
+[[host.worker]]
+name = "ada"
+slow = 2.5
+most = 64
+data = { dir = "/a b" }
+[[host]]
+name = "here"
+address = "box"
+[[host.worker]]
+name = "bob"
+)";
+
+class LaunchPlanTest : public testing::Test {
+ protected:
+  LaunchPlanTest() {
+    command_.hosts_file = "hosts.toml";
+    command_.job_file = folder_.write("job.toml", std::string_view(job_text)).string();
+    command_.insecure = true;
+  }
+  [[nodiscard]] JobFile job() const { return job_for_hosts(command_, hosts_); }
+  [[nodiscard]] LaunchPlan plan(const ResultPlace& results = {}) const {
+    return make_launch_plan(command_, hosts_, job(), results, "/bin/steelyard");
+  }
+
+  const TemporaryFolder folder_;
+  LaunchCommand command_;
+  HostsFile hosts_ = parse_hosts(hosts_text, "hosts.toml");
+};
+
+std::string joined(const LaunchProcess& process) { return shell_line(process.arguments); }
+
+TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
+  const JobFile file = job();
+  EXPECT_EQ(file.job.name, "small");
+  EXPECT_EQ(file.job.shards, 3U);
+  EXPECT_EQ(file.job.workers, 2U);
+  ASSERT_EQ(file.worker_specs.size(), 2U);
+  EXPECT_EQ(file.worker_specs[0].name, "ada");
+  EXPECT_EQ(file.worker_specs[0].slow, "2.5");
+  EXPECT_THAT(file.resolved, Not(HasSubstr("forgotten")));
+  EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
+}
+
+TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkersAndServers) {
+  command_.overrides = {"train.lr=0.25"};
+  EXPECT_EQ(job().job.schedule.base, 0.25);
+  for (const char* setting : {"worker.ada.slow=3", "cluster.servers=3", "cluster.shards_per_server=2"}) {
+    command_.overrides = {setting};
+    try {
+      (void)job();
+      ADD_FAILURE() << setting;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::usage);
+      EXPECT_THAT(failure.what(), HasSubstr("hosts.toml: change them there")) << setting;
+    }
+  }
+}
+
+TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
+  const LaunchPlan it = plan();
+  ASSERT_EQ(it.processes.size(), 5U);
+  EXPECT_EQ(it.roles_on("lion"), "scheduler, server-0");
+  EXPECT_EQ(it.roles_on("left"), "server-1, ada");
+  EXPECT_EQ(it.roles_on("here"), "bob");
+  EXPECT_EQ(joined(it.processes[0]), "scheduler /dev/stdin --listen 10.0.0.1:7070 --insecure");
+  EXPECT_EQ(it.processes[0].input, job().resolved);
+  EXPECT_EQ(joined(it.processes[2]),
+            "server --scheduler 10.0.0.1:7070 --name server-1 --listen '10.0.0.2:*' --advertise 10.0.0.2 "
+            "--shards 2 --quiet --insecure");
+  EXPECT_EQ(
+      joined(it.processes[3]),
+      "worker --scheduler 10.0.0.1:7070 --name ada --device cpu --slow 2.5 --cpu 1 --most 64 --quiet --data "
+      "'dir=/a b'");
+  EXPECT_EQ(it.processes[3].input, "");
+}
+
+TEST_F(LaunchPlanTest, WaysLeadThere) {
+  const LaunchPlan it = plan();
+  EXPECT_THAT(it.host("lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
+  EXPECT_EQ(it.host("lion").reach.back(), R"(steelyard attend --directory 'it'\''s a job')")
+      << "one word, for the shell there";
+  EXPECT_THAT(it.host("left").reach,
+              ElementsAre("ip", "netns", "exec", "left-net", "/bin/steelyard", "attend"));
+  EXPECT_THAT(it.host("here").reach, ElementsAre("/bin/steelyard", "attend"));
+}
+
+TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
+  command_.resume = true;
+  command_.resume_from = "/runs/x/checkpoints/7";
+  command_.quiet = true;
+  EXPECT_THAT(joined(plan({"/runs/x", true}).processes[0]),
+              HasSubstr("--run-dir /runs/x --run-dir-ready --resume --resume-from /runs/x/checkpoints/7 "
+                        "--quiet"));
+  EXPECT_THAT(plan({"/runs/x", false}).processes[0].arguments, Not(Contains("--run-dir-ready")));
+}
+
+TEST_F(LaunchPlanTest, OpenPortsHaveToBeAskedFor) {
+  command_.insecure = false;
+  try {
+    (void)plan();
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'lion'"), HasSubstr("--insecure")));
+  }
+  hosts_ = parse_hosts("[[host]]\nscheduler = true\nservers = 1\n[[host.worker]]\n", "hosts.toml");
+  for (const LaunchProcess& process : plan().processes)
+    EXPECT_THAT(process.arguments, Not(Contains("--insecure")));
+}
+
+TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {
+  const std::string text = describe_plan(plan());
+  EXPECT_THAT(text, AllOf(HasSubstr("# host lion: ssh ann@lion"), HasSubstr("ip netns exec left-net"),
+                          HasSubstr("\n  /bin/steelyard worker --scheduler 10.0.0.1:7070 --name bob"),
+                          HasSubstr("\n  steelyard scheduler /dev/stdin")));
+}
+
+TEST_F(LaunchPlanTest, WhatCanBeSeenFromHereIsLookedAt) {
+  LaunchPlan it = plan();
+  EXPECT_NO_THROW(require_reachable(it.host("lion")));
+  LaunchHost host = it.host("left");
+  host.program = "/bin/sh";
+  host.spec.netns = "steelyard-no-such-namespace";
+  try {
+    require_reachable(host);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'left'"), HasSubstr("ip netns add")));
+  }
+  host = it.host("here");
+  host.program = "/nowhere/steelyard";
+  try {
+    require_reachable(host);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'here'"), HasSubstr("/nowhere/steelyard")));
+  }
+}
+
+int exited(int code) { return code << 8; }
+
+// Host, role and remedy are named, whatever went wrong on the way.
+TEST_F(LaunchPlanTest, WhyAHostDidNotAnswer) {
+  const LaunchPlan it = plan();
+  const struct {
+    const char* host;
+    int status;
+    const char* said;
+    ExitCode code;
+    const char* part;
+  } cases[] = {
+      {"lion", exited(255), "Permission denied (publickey).", ExitCode::unreachable,
+       "Permission denied (publickey).: make `ssh -o BatchMode=yes ann@lion true` work"},
+      {"lion", exited(127), "sh: 1: steelyard: not found", ExitCode::configuration,
+       "install Steelyard there"},
+      {"lion", exited(127), "", ExitCode::configuration, "install openssh-client"},
+      {"lion", exited(126), "Permission denied", ExitCode::configuration, "install Steelyard there"},
+      {"lion", exited(2), "unknown subcommand", ExitCode::protocol, "the same release everywhere"},
+      {"lion", exited(78), "steelyard: there is no directory x", ExitCode::configuration,
+       "there is no directory x"},
+      {"left", exited(1), "setting the network namespace failed", ExitCode::configuration,
+       "namespaces need root"},
+      {"left", exited(127), "", ExitCode::configuration, "'ip' cannot be run"},
+      {"here", exited(127), "", ExitCode::configuration, "'/bin/steelyard' cannot be run"},
+      {"lion", 9, "", ExitCode::configuration, "was killed by signal 9"},
+  };
+  for (const auto& [host, status, said, code, part] : cases) {
+    const Failure failure = unreachable(it, it.host(host), status, said);
+    EXPECT_EQ(failure.code(), code) << failure.what();
+    EXPECT_THAT(
+        failure.what(),
+        AllOf(HasSubstr("host '" + std::string(host) + "' (" + it.roles_on(host) + ")"), HasSubstr(part)));
+  }
+}
+
+TEST(ShellWord, OneWordWhateverIsInIt) {
+  EXPECT_EQ(shell_word("/opt/steelyard-1.0/bin"), "/opt/steelyard-1.0/bin");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("$HOME;`x`"), "'$HOME;`x`'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word("~/x"), "'~/x'");
+  EXPECT_EQ(shell_line({"a", "b c", ""}), "a 'b c' ''");
+}
+
+}  // namespace
+}  // namespace steelyard

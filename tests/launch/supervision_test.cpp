@@ -1,0 +1,170 @@
+#include "launch/supervision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+int exited(int code) { return code << 8; }
+Time at(double s) { return Time{from_seconds(s)}; }
+
+class SupervisionTest : public testing::Test {
+ protected:
+  Steps ended(double when, const std::string& name, int status, const std::string& words = "") {
+    return it_.ended(at(when), name, status, words);
+  }
+  // All that follows until then.
+  Steps until(double when) {
+    Steps all;
+    for (; now_ <= when; now_ += 0.1) all.add(it_.wake(at(now_)));
+    return all;
+  }
+
+  double now_ = 100;
+  Supervision it_{{{"scheduler", Role::scheduler, "the scheduler"},
+                   {"server-0", Role::shard, "process 'server-0'"},
+                   {"ada", Role::worker, "process 'ada'"},
+                   {"bob", Role::worker, "process 'bob'"}},
+                  [] { return "--run-dir x --resume"; }};
+};
+
+TEST(Starts, ThreeAreInHandAndOneMoreComesEveryFiveSeconds) {
+  Starts starts;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(starts.next(), at(100));
+    starts.take(at(100));
+  }
+  EXPECT_EQ(starts.next(), at(105));
+  starts.take(at(105));
+  EXPECT_EQ(starts.next(), at(110));
+  for (int i = 0; i < 3; ++i) starts.take(at(1000));
+  EXPECT_EQ(starts.next(), at(1005)) << "no more than three are saved up";
+}
+
+TEST_F(SupervisionTest, TheSchedulersCodeIsTheJobs) {
+  EXPECT_EQ(ended(100, "ada", exited(0)).code, std::nullopt);
+  EXPECT_EQ(ended(101, "scheduler", exited(74)).code, 74);
+}
+
+// A terminal that takes no letters keeps the scheduler's process, and nothing else.
+TEST_F(SupervisionTest, WhereAllHaveFinishedNobodyIsMissed) {
+  for (const char* name : {"ada", "bob", "server-0"})
+    EXPECT_THAT(ended(100, name, exited(0)).says, IsEmpty());
+  const Steps steps = until(200);
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+  EXPECT_EQ(ended(200, "scheduler", exited(0)).code, 0);
+}
+
+TEST_F(SupervisionTest, AKilledSchedulerIsAPeerThatIsGone) {
+  const Steps steps = ended(100, "scheduler", SIGKILL);
+  EXPECT_EQ(steps.code, 69);
+  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("was killed"), HasSubstr("--run-dir x --resume"))));
+}
+
+TEST_F(SupervisionTest, WhoWasKilledIsStartedAgainAtOnceWhileItHasStartsInHand) {
+  for (int i = 0; i < 3; ++i) {
+    const Steps steps = ended(100, "bob", SIGKILL, "; last words");
+    EXPECT_THAT(steps.starts, ElementsAre("bob"));
+    EXPECT_THAT(steps.says.at(0), AllOf(HasSubstr("process 'bob' was killed"), HasSubstr("last words")));
+  }
+  const Steps steps = ended(100, "bob", SIGKILL);
+  EXPECT_THAT(steps.starts, IsEmpty());
+  EXPECT_THAT(steps.says.at(1), HasSubstr("starting 'bob' again in 5 s"));
+  EXPECT_FALSE(steps.tell || steps.end) << "the others go on";
+  EXPECT_THAT(ended(100, "ada", SIGKILL).starts, ElementsAre("ada")) << "each has its own";
+  EXPECT_THAT(until(104.8).starts, IsEmpty());
+  EXPECT_THAT(until(105.2).starts, ElementsAre("bob"));
+}
+
+TEST_F(SupervisionTest, TenKillsInAMinuteDoNotEndTheJob) {
+  for (int kill = 0; kill < 10; ++kill) {
+    Steps steps = ended(now_, "bob", SIGKILL);
+    steps.add(until(now_ + 6));
+    EXPECT_THAT(steps.starts, ElementsAre("bob")) << kill;
+    EXPECT_FALSE(steps.tell || steps.end || steps.code) << kill;
+  }
+}
+
+TEST_F(SupervisionTest, WhoLostSightOfTheSchedulerIsStartedAgainUnlessTheJobIsOver) {
+  EXPECT_THAT(ended(100, "bob", exited(69)).says, IsEmpty()) << "the scheduler may be about to end";
+  EXPECT_THAT(until(103).starts, ElementsAre("bob"));
+  EXPECT_THAT(ended(160, "server-0", exited(69)).starts, IsEmpty());
+  EXPECT_EQ(ended(161, "scheduler", exited(69)).code, 69);
+}
+
+TEST_F(SupervisionTest, WhoHasSaidWhyIsNotStartedAgainAndTheOthersGoOn) {
+  EXPECT_THAT(ended(100, "bob", exited(78), ": no data").says, IsEmpty()) << "the scheduler may say the same";
+  const Steps steps = until(110);
+  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("ended with code 78"), HasSubstr("no data"))));
+  EXPECT_THAT(steps.starts, IsEmpty());
+  EXPECT_TRUE(steps.tell) << "it ends the job if the training has not begun";
+  EXPECT_FALSE(steps.end || steps.code) << "which is its decision";
+  EXPECT_FALSE(until(200).tell) << "once";
+}
+
+TEST_F(SupervisionTest, WithoutAnyWorkerTheSchedulerIsToldUntilItEnds) {
+  ended(100, "ada", exited(78));
+  ended(100, "bob", exited(75));
+  const Steps steps = until(110);
+  EXPECT_THAT(steps.says.back(), HasSubstr("no worker runs"));
+  EXPECT_TRUE(until(112).tell) << "it may not have seen the last one go";
+  EXPECT_EQ(ended(113, "scheduler", exited(1)).code, 1);
+}
+
+TEST_F(SupervisionTest, WorkersThatAreKilledAgainAndAgainEndTheJobAfterAWhile) {
+  Steps all;
+  int lives = 0;
+  for (std::vector<std::string> alive{"ada", "bob"}; now_ < 300 && !all.tell;) {
+    Steps steps;
+    for (const std::string& name : alive) steps.add(ended(now_, name, SIGSEGV));
+    lives += static_cast<int>(alive.size());
+    steps.add(until(now_));
+    alive = steps.starts;
+    all.add(steps);
+  }
+  EXPECT_LT(now_, 160) << "a minute";
+  EXPECT_LE(lives, 24);
+  EXPECT_THAT(all.says, testing::Contains(HasSubstr("it has failed too often in a row")));
+  EXPECT_THAT(all.says, testing::Contains(HasSubstr("no worker runs")));
+}
+
+TEST_F(SupervisionTest, WhoFailsTooOftenIsTriedNowAndThenWhileOthersWork) {
+  for (int i = 0; i < 3; ++i) {
+    ended(now_, "bob", exited(69));
+    EXPECT_EQ(until(now_ + 60).tell, i == 2) << i;
+  }
+  EXPECT_THAT(until(now_ + 60).starts, ElementsAre("bob"));
+  until(now_ + 400);
+  Steps steps = ended(now_, "bob", SIGKILL);
+  EXPECT_THAT(steps.starts, ElementsAre("bob")) << "it had recovered";
+}
+
+TEST_F(SupervisionTest, WhatIsLostWithItsHostIsNotStartedAgain) {
+  EXPECT_TRUE(it_.lost("ada").tell);
+  EXPECT_FALSE(it_.lost("ada").tell);
+  EXPECT_THAT(until(110).says, IsEmpty());
+  it_.lost("bob");
+  EXPECT_THAT(until(120).says, ElementsAre(HasSubstr("no worker runs")));
+}
+
+TEST_F(SupervisionTest, AfterARequestToEndNobodyIsStartedAgain) {
+  EXPECT_TRUE(it_.interrupted().end);
+  EXPECT_FALSE(it_.interrupted().end) << "once";
+  ended(100, "ada", SIGKILL);
+  ended(100, "bob", exited(75));
+  const Steps steps = until(110);
+  EXPECT_TRUE(steps.starts.empty() && steps.says.empty() && !steps.tell);
+  EXPECT_EQ(ended(111, "scheduler", exited(75)).code, 75);
+}
+
+}  // namespace
+}  // namespace steelyard

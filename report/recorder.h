@@ -1,8 +1,8 @@
 // Recorder: what people see of a run. It takes what the scheduler tells its recorder, and makes of it
 // rounds.jsonl, the progress line, and at the end the summary and the verdict.
 //
-// Lives on a thread of its own (report/recorder_thread.h), so it may wait for disk and terminal. A disk that is
-// full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times in
+// Lives on a thread of its own (report/recorder_thread.h), so it may wait for disk and terminal. A disk that
+// is full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times in
 // milliseconds:
 //
 //   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
@@ -13,9 +13,9 @@
 // run so far came late, on average.
 //
 // Lists are in the order of the workers' names. `at_ms` is the end of the round, since the first round of
-// this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number that
-// is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal). Where pushes
-// are applied at once there is no percent_of_ideal either.
+// this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number
+// that is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal). Where
+// pushes are applied at once there is no percent_of_ideal either.
 #pragma once
 
 #include <optional>

@@ -11,8 +11,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t first_gaps = 16;      // told in a heartbeat
-constexpr std::uint64_t little = 64 << 20;  // bytes: so much may be held, however small the model
+constexpr std::size_t first_gaps = 16;  // told in a heartbeat
 
 }  // namespace
 
@@ -83,6 +82,10 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
                          job_.sums == SumOrder::positions);
   }
+  std::uint64_t bytes = 0;
+  for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);
+  held_ = HeldPushes(bytes);
+  saved_.emplace(slots());
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
   session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
   beat(out);
@@ -147,10 +150,7 @@ void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   open_.emplace(open.round, open);
   opened_ = open.round + 1;
   if (slices_.empty()) return close_empty(open, out);
-  std::vector<HeldPush> held = std::exchange(held_, {});
-  held_bytes_.clear();
-  held_in_all_ = 0;
-  for (const HeldPush& it : held) handle(Time{}, it.from, it.push, out);
+  for (const HeldPushes::Held& it : held_.take()) handle(Time{}, it.from, it.push, out);
 }
 
 // A small model may have fewer slices than the job has shards. With a gate, nothing is asked of such a shard.
@@ -258,24 +258,9 @@ void Shard::close_covered(SliceMemory& slice, Outbox& out) {
   }
 }
 
-// A worker may be ahead of what we were told, by one round where versions are exact: two pieces of all our
-// slices are what it can have under way. From all of them together it is no more than four: what is dropped
-// is asked for again.
 void Shard::hold(NodeId from, const Push& push) {
-  std::uint64_t mine = 0;
-  for (const SliceMemory& slice : slices_) mine += slice.place().size() * sizeof(float);
-  std::uint64_t& bytes = held_bytes_[from];
   const bool near = push.round >= opened_ && push.round - opened_ <= job_.sync.slack;
-  const bool room = bytes + push.values.size() <= 2 * mine &&
-                    held_in_all_ + push.values.size() <= std::max(4 * mine, little);
-  if (!near || !room) {
-    ++counts_.malformed;
-    return;
-  }
-  bytes += push.values.size();
-  held_in_all_ += push.values.size();
-  ++counts_.held;
-  held_.push_back({from, push});
+  ++(near && held_.add(from, push) ? counts_.held : counts_.malformed);
 }
 
 void Shard::covered(const Open& open, Outbox& out) {
@@ -320,12 +305,51 @@ void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& ou
 void Shard::closed(SliceMemory& slice, const Open& open, Outbox& out) {
   const std::uint32_t its = number(slice);
   const Round round = open.round;
-  if (open.save) keep(slice);
-  if (fetch_ == slice.version()) send_awaited(its, out);
+  if (open.save) saved_->keep(slice, its);
+  if (saved_->gathered() == slice.version()) {
+    for (const StatePart& part : saved_->take_awaited(its)) send_part(part, out);
+  }
   if (version() > round) {
     open_.erase(round);
     out.send<ToScheduler>(scheduler_node, Closed{term_, version(), rule_->staleness()});
   }
+}
+
+// ---- a checkpoint
+
+void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
+  if (!saved_) return ignore();
+  checkpointer_ = from;
+  saved_->gather(fetch.version);
+  const auto unknown = [&](const StatePart& part) {
+    return find(part.slice) == nullptr || part.slot >= slots();
+  };
+  bool later = false;
+  for (const StatePart& part : fetch.parts) {
+    if (unknown(part)) {
+      ignore();
+    } else {
+      later |= !send_part(part, out);
+    }
+  }
+  if (later) out.send<ToCheckpointer>(*checkpointer_, Later{fetch.version});
+}
+
+// False: it is still to come.
+bool Shard::send_part(StatePart part, Outbox& out) {
+  SavedVersions::Part found = saved_->part(part, *find(part.slice), rule_->changes_state());
+  if (auto* state = std::get_if<State>(&found)) {
+    out.send<ToCheckpointer>(*checkpointer_, std::move(*state));
+  } else if (const auto* gone = std::get_if<Gone>(&found)) {
+    out.send<ToCheckpointer>(*checkpointer_, *gone);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
+  if (saved_) saved_->forget(saved.version);
 }
 
 // ---- at all times

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "server/close_rule.h"
+#include "server/held_pushes.h"
+#include "server/saved_versions.h"
 #include "server/slice_memory.h"
 #include "server/transfer.h"
 #include "wire/exit_reason.h"
@@ -55,10 +57,6 @@ class Shard {
   [[nodiscard]] bool loaded() const;
 
  private:
-  struct HeldPush {
-    NodeId from;
-    Push push;
-  };
   struct WaitingPull {
     Pull pull;
     std::vector<std::uint32_t> slices;    // not answered yet
@@ -100,10 +98,7 @@ class Shard {
   [[nodiscard]] double rate(const Open& open) const;
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
-  // shard_saving.cpp
-  bool send_state(StatePart part, Version version, Outbox& out);  // false: it is still to come
-  void keep(const SliceMemory& slice);
-  void send_awaited(std::uint32_t slice, Outbox& out);
+  bool send_part(StatePart part, Outbox& out);
   [[nodiscard]] std::uint32_t slots() const;  // of state in a slice, parameters included
   void want(Time now, bool answer, Outbox& out);
   void beat(Outbox& out);
@@ -119,20 +114,15 @@ class Shard {
   std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
   std::vector<SliceMemory> slices_;
 
-  std::map<Round, Open> open_;        // rounds that not every slice here has closed
-  std::set<Round> reported_covered_;  // with a gate
-  Round opened_ = 0;                  // rounds below are known
-  std::vector<HeldPush> held_;
-  std::map<NodeId, std::uint64_t> held_bytes_;
-  std::uint64_t held_in_all_ = 0;        // bytes
+  std::map<Round, Open> open_;           // rounds that not every slice here has closed
+  std::set<Round> reported_covered_;     // with a gate
+  Round opened_ = 0;                     // rounds below are known
+  HeldPushes held_{0};                   // once it has joined, of its slices
   std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
 
-  // Versions kept for the checkpointer: by version, the slots of each slice as they were when it closed.
-  std::map<Version, std::map<std::uint32_t, std::vector<State>>> snapshots_;
+  std::optional<SavedVersions> saved_;  // once it has joined
   std::optional<NodeId> checkpointer_;
   std::optional<Transfer> loading_;  // until all of the first state is here
-  std::optional<Version> fetch_;     // the checkpointer gathers it
-  std::set<StatePart> awaited_;      // of it: what it asked for and was not there yet
 };
 
 }  // namespace steelyard

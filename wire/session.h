@@ -1,8 +1,8 @@
-// A node's session with the scheduler: it sends Hello until it is welcomed, then heartbeats, and gives up after
-// a timeout. Pure; part of the shard and worker machines.
+// A node's session with the scheduler: it sends Hello until it is welcomed, then heartbeats, and gives up
+// after a timeout. Pure; part of the shard and worker machines.
 //
-// A node that hears nothing goes on sending heartbeats, also when the scheduler has given it up: the first one
-// that gets through brings it back in.
+// A node that hears nothing goes on sending heartbeats, also when the scheduler has given it up: the first
+// one that gets through brings it back in.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Retry timeout of a pull.
 //
-// Links report lost connections, so only a full socket loses a request silently. An answer may take minutes on
-// a slow link, and every retry sends it again. Hence: twice the longest recent pull, at least 1 s. A pull
+// Links report lost connections, so only a full socket loses a request silently. An answer may take minutes
+// on a slow link, and every retry sends it again. Hence: twice the longest recent pull, at least 1 s. A pull
 // begins when its version can exist: when it is asked for, or when a piece that needs it is given out. Every
 // slice that arrives restarts the timeout, every retry doubles it, and what was learnt fades with every
 // version.

@@ -1,0 +1,39 @@
+// HeldPushes: pushes that came before the Open of their round, within limits.
+//
+// A worker may be told of a round before a shard is. Where versions are exact it is ahead by one round at
+// most, so two pieces of all slices are what one worker can have here, and all workers together have no more
+// than four: what is dropped is asked for again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace steelyard {
+
+class HeldPushes {
+ public:
+  struct Held {
+    NodeId from;
+    Push push;
+  };
+
+  // `bytes`: of all slices of the shard.
+  explicit HeldPushes(std::uint64_t bytes) : bytes_(bytes) {}
+
+  // False if there is no room for it.
+  bool add(NodeId from, const Push& push);
+  // All of them, in the order in which they came.
+  std::vector<Held> take();
+
+ private:
+  std::uint64_t bytes_;
+  std::vector<Held> held_;
+  std::map<NodeId, std::uint64_t> bytes_of_;  // by sender
+  std::uint64_t bytes_in_all_ = 0;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,41 @@
+// How much of what comes too early is held. What a shard does with it: shard_test.
+#include "server/held_pushes.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+constexpr std::uint64_t mb = 1 << 20;
+
+Push push(Round round) {
+  Push push{.round = round};
+  push.values = Blob::copy_of(std::vector<float>(mb / sizeof(float)));
+  return push;
+}
+
+TEST(HeldPushes, AWorkerHasRoomForTwiceTheSlices) {
+  HeldPushes held(10 * mb);
+  for (Round round = 0; round < 20; ++round) EXPECT_TRUE(held.add({Role::worker, 1}, push(round)));
+  EXPECT_FALSE(held.add({Role::worker, 1}, push(20)));
+  EXPECT_TRUE(held.add({Role::worker, 2}, push(0)));
+  const auto all = held.take();
+  ASSERT_EQ(all.size(), 21U);
+  for (Round round = 0; round < 20; ++round) EXPECT_EQ(all[round].push.round, round) << "in their order";
+  EXPECT_EQ(all[20].from, (NodeId{Role::worker, 2}));
+  EXPECT_TRUE(held.take().empty());
+  EXPECT_TRUE(held.add({Role::worker, 1}, push(20))) << "there is room again";
+}
+
+TEST(HeldPushes, AllTogetherHaveRoomForFourTimesTheSlicesAndNeverLittle) {
+  for (const auto& [bytes, room] : {std::pair<std::uint64_t, std::uint64_t>{20 * mb, 80}, {2 * mb, 64}}) {
+    HeldPushes held(bytes);
+    std::uint64_t taken = 0;
+    for (std::uint64_t worker = 0; worker < 100; ++worker)
+      taken += held.add({Role::worker, worker}, push(0)) ? 1 : 0;
+    EXPECT_EQ(taken, room);
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

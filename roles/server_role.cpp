@@ -73,7 +73,7 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
       try {
         Narrator narrator(seat.link, seat.name, "", say);
         host(*seat.shard, seat.node, narrator);
-        narrator.over(seat.shard->ending());
+        narrator.over(seat.shard->exit_reason());
       } catch (const Failure& failure) {
         seat.failure = failure;
       } catch (const std::bad_alloc&) {
@@ -90,7 +90,7 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
     if (seat->failure) throw Failure(*seat->failure);
   }
   for (const auto& seat : seats) {
-    worst = std::max(worst, verdict("server", seat->shard->ending(), command.scheduler));
+    worst = std::max(worst, verdict("server", seat->shard->exit_reason(), command.scheduler));
   }
   return worst;
 }

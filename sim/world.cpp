@@ -55,6 +55,7 @@ World::World(const Scenario& scenario, const MakePolicy& make_policy, Options op
       options_(options),
       devices_(scenario, scenario.seed),
       job_(job_of(scenario, options.alone.has_value(), options.trains && scenario.training)),
+      batches_(job_, devices_, count_rounds(scenario)),
       network_(scenario.network, first_shard + job_.shards, slices(job_.layout).size()),
       node_of_(scenario.workers.size(), 0),
       mode_(job_.sync),
@@ -257,10 +258,22 @@ void World::post(Envelope&& envelope) {
 
 // ---- computing
 
+// What comes between the begin of a round and its end is in its curve too.
+balancing::TrueCurves World::truth() {
+  return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
+    const std::size_t worker = worker_in_.at(slot);
+    const double exchange_ms =
+        scenario_.network.exchange_ms() * devices_.network(worker, batches_.of(round).first);
+    return [this, worker, round, exchange_ms, at_s = since_begin()](std::uint64_t share) {
+      return share == 0 ? 0.0 : (batches_.true_ms(worker, round, share, at_s) + exchange_ms) / 1000;
+    };
+  };
+}
+
 // Evaluations look at the training and are no part of it: they take no time.
 void World::compute(Node& node, const Compute& order) {
   const double at_s = since_begin();
-  const double ms = order.purpose == Purpose::evaluate ? 0 : drawn_ms(node.worker, order, at_s);
+  const double ms = order.purpose == Purpose::evaluate ? 0 : batches_.drawn_ms(node.worker, order, at_s);
   computing_.push(now_ + from_seconds(ms / 1000), {node.id, order, at_s, ms / 1000, ++node.order});
 }
 
@@ -289,7 +302,7 @@ void World::finish(const Computing& done) {
   report.loss = made.loss;
   report.correct = made.correct;
   if (scenario_.workers[worker].kind == "cpu") {
-    const Round batch = last_batch(done.order);
+    const Round batch = batches_.last_of(done.order);
     report.cpu = devices_.cpu(worker, batch, done.begun_s, done.seconds);
     report.memory = devices_.memory_mb(worker, batch);
   }
@@ -313,7 +326,7 @@ void World::record(const ToRecorder& message) {
   round.samples = done->passes * done->positions.size();
   round.shares.resize(scenario_.workers.size());
   round.compute_ms.resize(scenario_.workers.size());
-  tally_.batches += done->passes * batches_in(done->positions.size());
+  tally_.batches += done->passes * batches_.in(done->positions.size());
   tally_.updates += mode_.on_arrival ? done->parts.size() : 1;
   std::vector<double> times;
   times.reserve(done->parts.size());
@@ -351,7 +364,7 @@ double World::since_begin() const { return next_round_ == 0 ? 0 : seconds(now_ -
 void World::begin_round(const Open& open) {
   if (open.round == 0) begun_ = now_;
   probe_.open(open.positions);
-  const Round first = batch_of(open.epoch, open.positions);
+  const Round first = batches_.at(open.epoch, open.positions);
   const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
   for (; next_batch_ < std::min<Round>(end, begins_.size()); ++next_batch_) {
     for (const Event* event : begins_[next_batch_]) {

@@ -17,6 +17,7 @@
 #include "scheduler/invariants.h"
 #include "server/checkpointer.h"
 #include "server/shard.h"
+#include "sim/batches.h"
 #include "sim/coverage_probe.h"
 #include "sim/device.h"
 #include "sim/event_queue.h"
@@ -93,16 +94,6 @@ class World {
 
   void after_scheduler(bool membership);
   void begin_round(const Open& open);
-  [[nodiscard]] double drawn_ms(std::size_t worker, const Compute& order, double at_s) const;
-  // Global batches are what events and draws go by (sim/batches.cpp). Without local steps, a round is one.
-  struct Batches {
-    Round first = 0;
-    std::uint64_t count = 1;
-  };
-  [[nodiscard]] std::uint64_t batches_in(std::uint64_t positions) const;
-  [[nodiscard]] Round batch_of(std::uint64_t epoch, Interval positions) const;  // in which one they begin
-  [[nodiscard]] Batches batches_of(Round round) const;
-  [[nodiscard]] Round last_batch(const Compute& order) const;
   [[nodiscard]] balancing::TrueCurves truth();
   [[nodiscard]] double slowdown(const Envelope& envelope) const;
   [[nodiscard]] bool anybody_left() const;
@@ -112,6 +103,7 @@ class World {
   const Options options_;
   const Devices devices_;
   const Job job_;
+  const Batches batches_;
   Network network_;
   std::unique_ptr<Trainer> trainer_;  // null: nothing is trained
   Time now_{std::chrono::seconds(1)};

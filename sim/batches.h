@@ -1,0 +1,40 @@
+// Batches: the global batches that rounds are made of, and how long they take.
+//
+// Events and draws go by global batches, whatever the sync mode makes of rounds: without local steps a round is
+// one batch, with local steps it is several. Batches are numbered over the whole job.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/device.h"
+#include "wire/messages.h"
+
+namespace steelyard::sim {
+
+class Batches {
+ public:
+  struct Range {
+    Round first = 0;
+    std::uint64_t count = 1;
+  };
+
+  // `all`: batches of the job. The devices must outlive it.
+  Batches(const Job& job, const Devices& devices, std::uint64_t all);
+
+  [[nodiscard]] std::uint64_t in(std::uint64_t positions) const;          // so many positions
+  [[nodiscard]] Round at(std::uint64_t epoch, Interval positions) const;  // in which they begin
+  [[nodiscard]] Range of(Round round) const;                              // that the scheduler makes it of
+  [[nodiscard]] Round last_of(const Compute& order) const;                // in which a computation ends
+
+  // What a worker takes for a piece, in ms, if it begins so many seconds after the first round: as drawn, and
+  // without noise for a share of a round.
+  [[nodiscard]] double drawn_ms(std::size_t worker, const Compute& order, double at_s) const;
+  [[nodiscard]] double true_ms(std::size_t worker, Round round, std::uint64_t share, double at_s) const;
+
+ private:
+  const SyncMode mode_;
+  const std::uint64_t batch_, samples_, epochs_, all_;
+  const Devices& devices_;
+};
+
+}  // namespace steelyard::sim

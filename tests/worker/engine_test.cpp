@@ -1,0 +1,107 @@
+// A compute node around engines of all kinds: what they may do, and what becomes of it when they fail.
+#include "worker/compute/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/worker/made_data.h"
+#include "tests/worker/mail.h"
+
+namespace steelyard {
+namespace {
+
+using testing::HasSubstr;
+
+// The process must neither end nor wait: the worker is told to leave, and why is there to be asked for.
+TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
+  Mail mail;
+  nn::Model model({1, 1, 2}, 3);
+  model.linear("out", 3);
+  Job job;
+  job.layout = model.layout();
+  job.layout.slice_size = 50;
+  const auto data = std::make_shared<SpoiltData>(40, 33, true);
+  ComputeNode node(post_to(mail), cpu_workload(model, {data, data, "ours"}), job);
+  auto parameters = std::make_shared<FloatBuffer>(model.parameters());
+  model.initialize(parameters->span(), 1);
+  node.give(Compute{.purpose = Purpose::evaluate, .positions = {0, 40}, .parameters = parameters});
+  const std::optional<ToWorker> said = mail.pop();
+  ASSERT_TRUE(said);
+  const auto* interrupt = std::get_if<Interrupt>(&*said);
+  ASSERT_NE(interrupt, nullptr);
+  ASSERT_TRUE(node.failure());
+  EXPECT_EQ(interrupt->failure, node.failure()->what());
+  EXPECT_THAT(node.failure()->what(), HasSubstr("data set 'ours', test sample 33: it threw an exception"));
+}
+
+// Sums what its samples are, and says nothing of ranges that are final; or says so too early.
+class PlainEngine final : public Engine {
+ public:
+  explicit PlainEngine(bool hasty) : hasty_(hasty) {}
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override {
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    nn::Sums sums;
+    while (const nn::MicroBatch* batch = samples.next()) {
+      if (hasty_) on_final(0, gradient.size());
+      for (std::uint32_t i = 0; i < batch->count; ++i) gradient[0] += batch->inputs[2 * i] + parameters[0];
+      sums.correct += batch->count;
+      sizes.push_back(batch->size);
+    }
+    return sums;
+  }
+  nn::Sums evaluate(std::span<const float>, Samples& samples) override {
+    (void)samples.next();  // and no more: sums over a part of the piece are worth nothing
+    return {};
+  }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {10, 3, 1}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  std::optional<double> take_share() override { return 0.5; }
+
+  std::vector<std::uint32_t> sizes;
+
+ private:
+  const bool hasty_;
+};
+
+TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
+  for (const bool hasty : {false, true}) {
+    Mail mail;
+    Job job;
+    append(job.layout, "w", {7});
+    job.layout.slice_size = 3;
+    Workload workload{.layout = job.layout, .data = {std::make_shared<NumberedData>(60), nullptr, "numbers"}};
+    workload.layout.slice_size = 0;
+    PlainEngine* engine = nullptr;
+    workload.make_engine = [&] {
+      auto made = std::make_unique<PlainEngine>(hasty);
+      engine = made.get();
+      return made;
+    };
+    ComputeNode node(post_to(mail), workload, job);
+    auto parameters = std::make_shared<FloatBuffer>(7);
+    parameters->span()[0] = 0.5F;
+    node.give(Compute{.round = 1, .piece = 2, .positions = {0, 60}, .parameters = parameters});
+    float sum = 0;
+    for (const std::uint32_t slice : {2U, 1U, 0U}) {
+      const GradientReady final = std::get<GradientReady>(mail.pop().value());
+      EXPECT_EQ(final.slice, slice);
+      if (slice == 0) sum = final.values.floats()[0];
+    }
+    EXPECT_EQ(sum, 59 * 60 / 2 + 60 * 0.5F) << "every sample once, and nothing posted before the end";
+    const Report report = std::get<Computed>(mail.pop().value()).report;
+    EXPECT_EQ(report.correct, 60U);
+    EXPECT_LE(report.cpu, 0.5) << "it knows its share better than the machine";
+    EXPECT_EQ(engine->sizes, (std::vector<std::uint32_t>(6, 10)));
+    node.give(Compute{.round = 2, .piece = 3, .positions = {0, 13}, .parameters = parameters});
+    for (int slice = 0; slice < 3; ++slice)
+      EXPECT_TRUE(std::holds_alternative<GradientReady>(mail.pop().value()));
+    EXPECT_EQ(std::get<Computed>(mail.pop().value()).report.piece, 3U);
+    EXPECT_EQ(engine->sizes.back(), 3U) << "the smallest that holds the rest";
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,20 @@
+// Where a compute node's answers go in a test.
+#pragma once
+
+#include <utility>
+
+#include "core/queue.h"
+#include "worker/compute/node.h"
+
+namespace steelyard {
+
+class Mail : public BoundedQueue<ToWorker> {
+ public:
+  Mail() : BoundedQueue(1 << 16) {}
+};
+
+inline ComputeNode::Post post_to(Mail& mail) {
+  return [&mail](ToWorker message) { mail.push(std::move(message)); };
+}
+
+}  // namespace steelyard

@@ -2,6 +2,7 @@
 
 #include "config/hosts_file.h"
 #include "config/job_file.h"
+#include "config/job_schema.h"
 #include "config/scenario_file.h"
 #include "wire/sync_mode.h"
 
@@ -78,7 +79,8 @@ const std::vector<Topic>& topics() {
                                       {"model", describe_models},
                                       {"data", describe_data},
                                       {"policy", describe_policies},
-                                      {"sync", describe_sync}};
+                                      {"sync", describe_sync},
+                                      {"schema", [](const Extensions&) { return job_schema(); }}};
   return all;
 }
 

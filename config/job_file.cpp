@@ -335,7 +335,7 @@ std::string memory_note(const JobFile& file) {
   if (hold >= batch) return "";
   return "the workers hold " + std::to_string(hold) + " of the " + std::to_string(batch) +
          " samples of a round at once (most in [[worker]]): each round takes " +
-         std::to_string((batch + hold - 1) / hold) + " helpings; give them more, or [train] a smaller batch";
+         std::to_string((batch + hold - 1) / hold) + " turns; give them more, or [train] a smaller batch";
 }
 
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {

@@ -51,7 +51,7 @@ JobFile parse_job(std::string_view text, const std::string& name,
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
 
 // What to tell people where all workers together cannot hold a round at once, and it is computed in several
-// helpings; empty where they can.
+// turns; empty where they can.
 std::string memory_note(const JobFile& file);
 
 // All keys with their defaults, allowed values and meaning, for people.

@@ -99,11 +99,11 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
     const std::uint64_t most = scenario.workers[worker].max_batch;
     double ms = 0;
     for (Round round = 0; round < count_rounds(scenario); ++round) {
-      // What does not fit its memory at once takes several helpings.
+      // What does not fit its memory at once takes several turns.
       for (std::uint64_t left = scenario.global_batch; left > 0;) {
-        const std::uint64_t helping = most == 0 ? left : std::min(left, most);
-        ms += devices.true_ms(worker, round, helping, ms / 1000);
-        left -= helping;
+        const std::uint64_t turn = most == 0 ? left : std::min(left, most);
+        ms += devices.true_ms(worker, round, turn, ms / 1000);
+        left -= turn;
       }
       ms += scenario.network.exchange_ms() * devices.network(worker, round);
     }

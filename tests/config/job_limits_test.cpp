@@ -60,7 +60,7 @@ TEST(JobLimits, MemoryThatDoesNotHoldARoundIsSaid) {
   EXPECT_EQ(
       note("[[worker]]\nmost = 10\n[[worker]]\nmost = 20\n"),
       "the workers hold 30 of the 100 samples of a round at once (most in [[worker]]): each round takes 4 "
-      "helpings; give them more, or [train] a smaller batch");
+      "turns; give them more, or [train] a smaller batch");
 }
 
 TEST(JobLimits, AScenarioIsNoJob) {

@@ -147,7 +147,7 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
                  "share of its processor that others leave to it, to try that out: the same, as in \"1, "
                  "0.4@10, 1@20\"")
       ->check(checked_by(Throttle::is_cpu, Throttle::cpu_expected()));
-  app.add_option("--most", it.most, "positions that fit its memory in one piece (0: no limit)")
+  app.add_option("--max-batch", it.max_batch, "positions that fit its memory in one piece (0: no limit)")
       ->check(natural);
   app.add_option("--wait", it.wait, "seconds to wait for the scheduler, at first and when it is silent")
       ->check(CLI::Range(0.0, 1e6));
@@ -190,7 +190,9 @@ void add_profile(CLI::App& parent, ProfileCommand& it) {
   app.add_option("--data", it.data, "another data set than the job's, as in synthetic");
   app.add_option("--workers", it.workers, "so many at once (default: as many as processors)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--most", it.most, "the largest batch")->default_str("512")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--max-batch", it.max_batch, "the largest batch")
+      ->default_str("512")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--repeats", it.repeats, "measurements of each size; their median counts")
       ->default_str("9")
       ->check(CLI::Range(1, 1000));

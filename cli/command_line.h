@@ -39,7 +39,7 @@ struct ProfileCommand {
   std::string model, data;  // empty: as the job says
   std::string name;         // of this machine; empty: its host name
   unsigned workers = 0;     // 0: as many as processors
-  std::uint64_t most = 512;
+  std::uint64_t max_batch = 512;
   unsigned repeats = 9;
   std::string output;
   bool quiet = false;

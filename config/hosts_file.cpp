@@ -116,7 +116,7 @@ void HostsReader::read_worker(TomlSection& table, HostSpec& host) {
       "\"cpu\" or \"gpu\"");
   table.text_or_number("slow", worker.spec.slow, Throttle::is_slow, Throttle::slow_expected());
   table.text_or_number("cpu", worker.spec.cpu, Throttle::is_cpu, Throttle::cpu_expected());
-  table.whole("most", worker.spec.most, 0, most_samples);
+  table.whole("max_batch", worker.spec.max_batch, 0, most_samples);
   const char* data_example = "give options, as in { dir = \"/data/fashion\" }";
   for (const auto& [key, text] : table.below("data", data_example).options()) {
     worker.data_options.push_back(key + "=" + text);
@@ -191,7 +191,7 @@ It replaces the servers and workers of the job.
   device = "cpu"             what it computes on
   slow = 1                   slows its computation down, and
   cpu = 1                    leaves it a share of its processor, both as in a job file
-  most = 0                   samples that fit its memory at once; 0: no limit
+  max_batch = 0              samples that fit its memory at once; 0: no limit
   data = { dir = "/data" }   data options that differ there from the job's
 )";
 }

@@ -330,11 +330,11 @@ std::string memory_note(const JobFile& file) {
   const std::uint64_t batch = file.job.global_batch;
   std::uint64_t hold = 0;
   for (const WorkerSpec& worker : file.worker_specs) {
-    hold += worker.most == 0 ? batch : std::min(worker.most, batch);
+    hold += worker.max_batch == 0 ? batch : std::min(worker.max_batch, batch);
   }
   if (hold >= batch) return "";
   return "the workers hold " + std::to_string(hold) + " of the " + std::to_string(batch) +
-         " samples of a round at once (most in [[worker]]): each round takes " +
+         " samples of a round at once (max_batch in [[worker]]): each round takes " +
          std::to_string((batch + hold - 1) / hold) + " turns; give them more, or [train] a smaller batch";
 }
 

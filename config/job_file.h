@@ -27,7 +27,7 @@ struct WorkerSpec {
   std::string name;                   // default: worker-0, worker-1, ...
   std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/throttle.h)
   std::string device = "cpu";         // or "gpu"
-  std::uint64_t most = 0;             // positions that fit its memory in one piece; 0: no limit
+  std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
 };
 
 struct JobFile {

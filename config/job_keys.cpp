@@ -97,7 +97,8 @@ std::vector<JobKey> keys_of_the_cluster() {
       {"worker", "cpu", FIELD(worker.cpu), a_cpu_share(),
        "share of its processor that others leave to it, to try that out; its reports tell it"},
       {"worker", "device", FIELD(worker.device), one_of({"cpu", "gpu"}), "what it computes on"},
-      {"worker", "most", FIELD(worker.most), at_least(0), "samples that fit its memory at once; 0: no limit"},
+      {"worker", "max_batch", FIELD(worker.max_batch), at_least(0),
+       "samples that fit its memory at once; 0: no limit"},
   };
 }
 

@@ -27,7 +27,7 @@ std::string workers_text(const HostsFile& hosts) {
       text += "\n[[worker]]\nname = " + steelyard::quoted(worker.spec.name) +
               "\nslow = " + option_text(worker.spec.slow) + "\ncpu = " + option_text(worker.spec.cpu) +
               "\ndevice = " + steelyard::quoted(worker.spec.device) +
-              "\nmost = " + std::to_string(worker.spec.most) + "\n";
+              "\nmax_batch = " + std::to_string(worker.spec.max_batch) + "\n";
     }
   }
   return text;
@@ -101,8 +101,8 @@ class Roles {
                                        spec.slow,
                                        "--cpu",
                                        spec.cpu,
-                                       "--most",
-                                       std::to_string(spec.most),
+                                       "--max-batch",
+                                       std::to_string(spec.max_batch),
                                        "--quiet"};
     for (const std::string& option : worker.data_options)
       arguments.insert(arguments.end(), {"--data", option});

@@ -102,10 +102,11 @@ void Cluster::start_server(const std::string& name) {
 }
 
 void Cluster::start_worker(const WorkerSpec& spec) {
-  children_.start(spec.name,
-                  {"worker", "--scheduler", sockets_.endpoint("scheduler"), "--name", spec.name, "--device",
-                   spec.device, "--slow", spec.slow, "--cpu", spec.cpu, "--most", std::to_string(spec.most)},
-                  run_.log(spec.name));
+  children_.start(
+      spec.name,
+      {"worker", "--scheduler", sockets_.endpoint("scheduler"), "--name", spec.name, "--device", spec.device,
+       "--slow", spec.slow, "--cpu", spec.cpu, "--max-batch", std::to_string(spec.max_batch)},
+      run_.log(spec.name));
 }
 
 int Cluster::supervise(const std::atomic<bool>& interrupted) {

@@ -45,7 +45,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
 
 RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival) {
   for (const WorkerSpec& worker : file.worker_specs) {
-    if (worker.most > 0) most_[worker.name] = worker.most;
+    if (worker.max_batch > 0) most_[worker.name] = worker.max_batch;
   }
 }
 

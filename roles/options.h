@@ -39,7 +39,7 @@ struct WorkerCommand {
   std::string job_file;
   std::vector<std::string> data_options;  // key=value, replacing the job's
   std::string slow = "1", cpu = "1";      // a Throttle
-  std::uint64_t most = 0;
+  std::uint64_t max_batch = 0;
   double wait = 60;
   bool quiet = false;
 };

@@ -49,7 +49,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25)}, {}};
   options.hello.name = command.name;
   options.hello.kind = command.device;
-  options.hello.most = command.most;
+  options.hello.max_batch = command.max_batch;
   options.hello.fingerprint = job_fingerprint(command.job_file, extensions);
   options.prepare = [&](const Welcome& welcome) {
     job = welcome.job;

@@ -155,7 +155,7 @@ void Scheduler::welcome_worker(Time now, NodeId from, const Hello& hello, Outbox
   if (former == members_.workers.end() || former->second.node != from) {
     if (!name_is_free(now, from, hello, out)) return;
     forget_the_long_gone();
-    members_.add({from, slot, hello.name, hello.kind, hello.most, false, true, now, -1, -1});
+    members_.add({from, slot, hello.name, hello.kind, hello.max_batch, false, true, now, -1, -1});
     note(out, "worker '" + hello.name + "' joined");
   }
   out.send<ToWorker>(from, Welcome{term_, slot, job_});

@@ -47,8 +47,8 @@ double Batches::drawn_ms(std::size_t worker, const Compute& order, double at_s) 
   return ms;
 }
 
-// A share is walked once an epoch. Its steps are taken for equally long, by less than a sample too long, so that
-// the curve does not fall.
+// A share is walked once an epoch. Its steps are taken for equally long, by less than a sample too long, so
+// that the curve does not fall.
 double Batches::true_ms(std::size_t worker, Round round, std::uint64_t share, double at_s) const {
   const Range batches = of(round);
   const std::uint64_t steps = mode_.span == SyncMode::Span::job ? in(samples_) : batches.count;

@@ -1,7 +1,7 @@
 // Batches: the global batches that rounds are made of, and how long they take.
 //
-// Events and draws go by global batches, whatever the sync mode makes of rounds: without local steps a round is
-// one batch, with local steps it is several. Batches are numbered over the whole job.
+// Events and draws go by global batches, whatever the sync mode makes of rounds: without local steps a round
+// is one batch, with local steps it is several. Batches are numbered over the whole job.
 #pragma once
 
 #include <cstdint>

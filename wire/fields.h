@@ -42,7 +42,7 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.sync, upto(it.sums, SumOrder::positions), it.policy, it.policy_options, it.heartbeat,
                  it.dead_after)
 
-STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.most)
+STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.max_batch)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
 STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)

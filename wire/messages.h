@@ -33,7 +33,7 @@ struct Hello {
   std::string name;               // what people call it: wire/name.h; nobody alive may have it
   std::string endpoint;           // shards: where workers find its bulk port
   std::string kind = "cpu";       // workers: "cpu" or "gpu"
-  std::uint64_t most = 0;         // workers: positions that fit its memory in one piece; 0: no limit
+  std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
 };
 
 enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint };

@@ -50,7 +50,7 @@ std::vector<double> ProfileBench::measure(std::uint64_t samples, unsigned crew) 
     if (seconds.size() == i) {
       throw Failure(ExitCode::failed,
                     "a piece of " + std::to_string(samples) +
-                        " samples took more than ten minutes: profile with a smaller --most");
+                        " samples took more than ten minutes: profile with a smaller --max-batch");
     }
   }
   return seconds;

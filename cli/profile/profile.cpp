@@ -119,7 +119,7 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   job.global_batch = 1;  // any data set will do
   const Workload workload = workload_of(job, extensions);
   complete(job, workload, extensions);
-  const std::uint64_t most = std::min(command.most, workload.data.train->size());
+  const std::uint64_t most = std::min(command.max_batch, workload.data.train->size());
   const unsigned workers =
       command.workers > 0 ? command.workers : std::max(1u, std::thread::hardware_concurrency());
   const std::vector<std::uint64_t> sizes = profile_sizes(most);

@@ -75,7 +75,7 @@ name = "ada"
 device = "gpu"
 slow = 2.5
 cpu = "1, 0.5@60"
-most = 4096
+max_batch = 4096
 data = { dir = "/data/fashion", classes = 10 }
 [[host.worker]]
 )",
@@ -96,7 +96,7 @@ data = { dir = "/data/fashion", classes = 10 }
   EXPECT_EQ(left.workers[0].spec.device, "gpu");
   EXPECT_EQ(left.workers[0].spec.slow, "2.5");
   EXPECT_EQ(left.workers[0].spec.cpu, "1, 0.5@60");
-  EXPECT_EQ(left.workers[0].spec.most, 4096U);
+  EXPECT_EQ(left.workers[0].spec.max_batch, 4096U);
   EXPECT_THAT(left.workers[0].data_options, ElementsAre("classes=10", "dir=/data/fashion"));
   EXPECT_EQ(left.workers[1].spec.name, "worker-1");
 }
@@ -196,7 +196,7 @@ TEST(HostsFile, TheExampleIsOne) {
 TEST(HostsFile, TheHelpNamesEveryKey) {
   const std::string help = describe_hosts();
   for (const char* key : {"name", "ssh", "netns", "address", "listen", "steelyard", "directory", "scheduler",
-                          "port", "servers", "shards", "device", "slow", "cpu", "most", "data"}) {
+                          "port", "servers", "shards", "device", "slow", "cpu", "max_batch", "data"}) {
     EXPECT_THAT(help, HasSubstr("\n  " + std::string(key) + " = ")) << key;
   }
 }

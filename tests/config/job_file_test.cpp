@@ -103,7 +103,7 @@ name = "a"
 slow = 2.5
 cpu = "1, 0.4@10, again@20"
 device = "gpu"
-most = 128
+max_batch = 128
 [[worker]]
 )",
                                  "j.toml", {}, own);
@@ -145,7 +145,7 @@ most = 128
   EXPECT_EQ(a.slow, "2.5");
   EXPECT_EQ(a.cpu, "1, 0.4@10, again@20");
   EXPECT_EQ(a.device, "gpu");
-  EXPECT_EQ(a.most, 128U);
+  EXPECT_EQ(a.max_batch, 128U);
   EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
 
   const JobFile again = parse_job(file.resolved, "resolved", {}, own);
@@ -208,7 +208,7 @@ name = "worker-0"
 slow = 1
 cpu = 1
 device = "cpu"
-most = 0
+max_batch = 0
 )");
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
@@ -218,12 +218,12 @@ TEST(JobFile, SetWinsOverTheFile) {
       "[train]\nlr = 0.5\n[policy.boa]\nperiod = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
   const JobFile file = parse_job(text, "j.toml",
                                  {"train.lr=0.25", "cluster.policy=boa", "policy.boa.period=9",
-                                  "data.dir=/x=y", "worker.b.slow=3, 4@1", "worker.worker-0.most=64"});
+                                  "data.dir=/x=y", "worker.b.slow=3, 4@1", "worker.worker-0.max_batch=64"});
   EXPECT_EQ(file.job.schedule.base, 0.25);
   EXPECT_EQ(file.job.policy, "boa");
   EXPECT_THAT(file.job.policy_options, ElementsAre(Pair("period", "9")));
   EXPECT_THAT(file.job.data_options, ElementsAre(Pair("dir", "/x=y")));
-  EXPECT_EQ(file.worker_specs[0].most, 64U);
+  EXPECT_EQ(file.worker_specs[0].max_batch, 64U);
   EXPECT_EQ(file.worker_specs[1].slow, "3, 4@1");
 }
 

@@ -55,12 +55,12 @@ TEST(JobLimits, MemoryThatDoesNotHoldARoundIsSaid) {
   const auto note = [](const std::string& workers) {
     return memory_note(parse_job("[train]\nbatch = 100\n" + workers, "j.toml"));
   };
-  EXPECT_EQ(note("[[worker]]\nmost = 10\n[[worker]]\n"), "");
-  EXPECT_EQ(note("[[worker]]\nmost = 60\n[[worker]]\nmost = 40\n"), "");
-  EXPECT_EQ(
-      note("[[worker]]\nmost = 10\n[[worker]]\nmost = 20\n"),
-      "the workers hold 30 of the 100 samples of a round at once (most in [[worker]]): each round takes 4 "
-      "turns; give them more, or [train] a smaller batch");
+  EXPECT_EQ(note("[[worker]]\nmax_batch = 10\n[[worker]]\n"), "");
+  EXPECT_EQ(note("[[worker]]\nmax_batch = 60\n[[worker]]\nmax_batch = 40\n"), "");
+  EXPECT_EQ(note("[[worker]]\nmax_batch = 10\n[[worker]]\nmax_batch = 20\n"),
+            "the workers hold 30 of the 100 samples of a round at once (max_batch in [[worker]]): each round "
+            "takes 4 "
+            "turns; give them more, or [train] a smaller batch");
 }
 
 TEST(JobLimits, AScenarioIsNoJob) {

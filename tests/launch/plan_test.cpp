@@ -43,7 +43,7 @@ shards = 2
 [[host.worker]]
 name = "ada"
 slow = 2.5
-most = 64
+max_batch = 64
 data = { dir = "/a b" }
 [[host]]
 name = "here"
@@ -109,10 +109,10 @@ TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
   EXPECT_EQ(joined(it.processes[2]),
             "server --scheduler 10.0.0.1:7070 --name server-1 --listen '10.0.0.2:*' --advertise 10.0.0.2 "
             "--shards 2 --quiet --insecure");
-  EXPECT_EQ(
-      joined(it.processes[3]),
-      "worker --scheduler 10.0.0.1:7070 --name ada --device cpu --slow 2.5 --cpu 1 --most 64 --quiet --data "
-      "'dir=/a b'");
+  EXPECT_EQ(joined(it.processes[3]),
+            "worker --scheduler 10.0.0.1:7070 --name ada --device cpu --slow 2.5 --cpu 1 --max-batch 64 "
+            "--quiet --data "
+            "'dir=/a b'");
   EXPECT_EQ(it.processes[3].input, "");
 }
 

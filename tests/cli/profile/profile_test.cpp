@@ -17,7 +17,7 @@ using testing::HasSubstr;
 class ProfileTest : public ProcessTest {
  protected:
   [[nodiscard]] std::vector<std::string> profile(const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{"profile", job_, "--most", "40", "--repeats", "3"};
+    std::vector<std::string> arguments{"profile", job_, "--max-batch", "40", "--repeats", "3"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }

@@ -57,4 +57,7 @@ std::string memory_note(const JobFile& file);
 // All keys with their defaults, allowed values and meaning, for people.
 std::string describe_keys();
 
+// A resolved job with one of its workers only, as TOML.
+std::string job_alone(const std::string& resolved, const std::string& worker);
+
 }  // namespace steelyard

@@ -1,6 +1,9 @@
-// The two texts that are written from the table of keys: the resolved job, and the help.
+// Texts of jobs: the resolved job and the help, from the table of keys; and a job of one worker.
+#include <sstream>
+
 #include "config/job_file.h"
 #include "config/job_keys.h"
+#include "config/job_source.h"
 #include "config/toml_text.h"
 
 namespace steelyard {
@@ -81,6 +84,20 @@ std::string describe_keys() {
     if (name == "cluster") text += "[policy.<policy>]  options of that policy: steelyard help policy\n";
   }
   return text;
+}
+
+std::string job_alone(const std::string& resolved, const std::string& worker) {
+  const JobSource source(resolved, "resolved job", {});
+  toml::table root = source.root();
+  toml::array only;
+  for (const toml::node& node : *root["worker"].as_array()) {
+    const toml::table& table = *node.as_table();
+    if (table["name"].value_or(std::string()) == worker) only.push_back(table);
+  }
+  root.insert_or_assign("worker", only);
+  std::ostringstream text;
+  text << "# One worker alone, for `steelyard compare`.\n" << root << "\n";
+  return text.str();
 }
 
 }  // namespace steelyard

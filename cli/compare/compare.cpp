@@ -11,6 +11,7 @@
 #include "cli/compare/job.h"
 #include "cli/compare/scenario.h"
 #include "cli/simulate.h"
+#include "config/file_kind.h"
 #include "config/input_file.h"
 #include "config/scenario_file.h"
 #include "core/error.h"

@@ -13,10 +13,4 @@ namespace steelyard {
 // read or compared at all.
 int run_compare(const CompareCommand& command, const Extensions& extensions);
 
-// What a file describes: the keys tell. A scenario says how long things take ([network], [[event]], a
-// worker's time_ms and the like); a job says what is trained by which cluster. Throws Failure (configuration)
-// if it is neither, or both.
-enum class FileKind { job, scenario };
-FileKind kind_of(std::string_view text, const std::string& file);
-
 }  // namespace steelyard

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "balancing/policies.h"
-#include "config/job_source.h"
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "launch/children.h"
@@ -127,20 +126,6 @@ std::string complaint_in(const std::string& log) {
     own.clear();
   }
   return found + own;
-}
-
-std::string job_alone(const std::string& resolved, const std::string& worker) {
-  const JobSource source(resolved, "resolved job", {});
-  toml::table root = source.root();
-  toml::array only;
-  for (const toml::node& node : *root["worker"].as_array()) {
-    const toml::table& table = *node.as_table();
-    if (table["name"].value_or(std::string()) == worker) only.push_back(table);
-  }
-  root.insert_or_assign("worker", only);
-  std::ostringstream text;
-  text << "# One worker alone, for `steelyard compare`.\n" << root << "\n";
-  return text.str();
 }
 
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,

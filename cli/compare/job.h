@@ -30,9 +30,6 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
 // Why the job ended, of what `train` said in its own name; empty if it did not say.
 std::string complaint_in(const std::string& log);
 
-// The job with one of its workers only, as TOML.
-std::string job_alone(const std::string& resolved, const std::string& worker);
-
 // Who will not run because the set-up is wrong, with the reason: told before anything long begins. Throws
 // Failure if the job itself is wrong, or if that leaves nobody but the baseline.
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,

@@ -10,8 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "wire", "server",
-                                               "scheduler", "worker", "sim",       "cli"};
+const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "wire",   "server",
+                                               "scheduler", "worker", "sim",       "config", "report",
+                                               "roles",     "launch", "cli"};
 
 // Build outputs, run directories and what only this machine has.
 bool is_left_out(const std::string& top) {

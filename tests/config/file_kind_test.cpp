@@ -1,10 +1,8 @@
 // Jobs and scenarios are told apart by what they say.
-#include "cli/compare/compare.h"
+#include "config/file_kind.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tests/report/compare/made.h"
 
 namespace steelyard {
 namespace {

@@ -1,4 +1,5 @@
-#include "cli/compare/compare.h"
+#include "config/file_kind.h"
+
 #include "config/job_source.h"
 #include "config/scenario_sign.h"
 #include "core/error.h"

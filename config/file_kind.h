@@ -1,0 +1,15 @@
+// Whether a file is a job or a scenario: the keys tell.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace steelyard {
+
+// A scenario says how long things take ([network], [[event]], a worker's time_ms and the like); a job says
+// what is trained by which cluster. Throws Failure (configuration) if it is neither, or both.
+enum class FileKind : std::uint8_t { job, scenario };
+FileKind kind_of(std::string_view text, const std::string& file);
+
+}  // namespace steelyard

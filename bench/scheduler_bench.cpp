@@ -54,7 +54,7 @@ class Cluster {
         scheduler_(job_, beginning(), std::make_unique<Timed>(balancing::make_policy(policy), balancing_)) {
     for (unsigned i = 0; i < workers; ++i) seconds_per_sample_.push_back(1e-4 * (1 + random_.uniform() * 7));
     tell(shard_, Hello{0, "shard", "tcp://127.0.0.1:1"});
-    for (unsigned i = 0; i < workers; ++i) tell(worker(i), Hello{0, "worker " + std::to_string(i), {}});
+    for (unsigned i = 0; i < workers; ++i) tell(worker(i), Hello{0, "worker-" + std::to_string(i), {}});
     for (unsigned i = 0; i < workers; ++i) tell(worker(i), Ready{});
     tell(shard_, ShardBeat{term, 0, 0, true, {}, false});
     for (unsigned i = 0; i < warm_up; ++i) {

@@ -6,7 +6,7 @@
 //  ownership   while the job is running, every piece that is not reported has an owner who has not been given
 //              up; only when nobody is there may it have none
 //  order       rounds, epochs, positions and phases never go back
-//  pipeline    works are in the order of their rounds, an evaluation is alone and last
+//  pipeline    rounds are in their order, an evaluation is alone and last
 //  slack       no round has begun that is more than the mode's slack ahead of the oldest that is not done
 #pragma once
 
@@ -22,7 +22,7 @@ class Invariants {
   std::string check(const Scheduler& scheduler);
 
  private:
-  std::string check_work(const Scheduler& scheduler, const Work& work);
+  std::string check_round(const Scheduler& scheduler, const RoundState& round);
 
   Round last_round_ = 0;
   double last_epochs_ = 0;

@@ -101,4 +101,14 @@ Version Members::lowest_version() const {
   return shards.empty() ? 0 : lowest;
 }
 
+Staleness Members::staleness() const {
+  Staleness sum;
+  for (const auto& [slot, shard] : shards) {
+    const Staleness& counts = shard.staleness;
+    sum.resize(std::max(sum.size(), std::min(counts.size(), staleness_places)));
+    for (std::size_t i = 0; i < std::min(counts.size(), sum.size()); ++i) sum[i] += counts[i];
+  }
+  return sum;
+}
+
 }  // namespace steelyard

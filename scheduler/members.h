@@ -49,6 +49,7 @@ struct ShardMember {
   std::uint64_t added = 0;                    // pushes, as last told
   Time fed{};                                 // when that last grew
   std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
+  Staleness staleness{};                      // of the pushes it has applied, as last told
 };
 
 class Members {
@@ -90,6 +91,7 @@ class Members {
   [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots
   [[nodiscard]] bool all_shards_loaded(std::uint32_t wanted) const;
   [[nodiscard]] Version lowest_version() const;  // of all shards
+  [[nodiscard]] Staleness staleness() const;     // of all pushes, as far as shards have told
 
  private:
   using ByNode = std::vector<std::pair<NodeId, const WorkerMember*>>;

@@ -344,10 +344,10 @@ void World::record(const ToRecorder& message) {
 void World::after_scheduler(bool membership) {
   bool look = membership;
   // The newest are the last: with slack there may be several.
-  const std::list<Work>& works = scheduler_->works();
-  auto fresh = works.end();
-  while (fresh != works.begin() && std::prev(fresh)->round() >= next_round_) --fresh;
-  for (; fresh != works.end() && fresh->purpose() == Purpose::train; ++fresh) {
+  const std::list<RoundState>& rounds = scheduler_->rounds();
+  auto fresh = rounds.end();
+  while (fresh != rounds.begin() && std::prev(fresh)->round() >= next_round_) --fresh;
+  for (; fresh != rounds.end() && fresh->purpose() == Purpose::train; ++fresh) {
     look = true;
     next_round_ = fresh->round() + 1;
     begin_round(fresh->open());

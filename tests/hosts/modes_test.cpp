@@ -36,13 +36,13 @@ void expect_whole(World& world, const Job& job, const std::string& what) {
   ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
       << what << ": " << world.scheduler().outcome().text;
-  EXPECT_EQ(world.scheduler().course().epoch(), job.epochs) << what;
+  EXPECT_EQ(world.scheduler().cursor().epoch(), job.epochs) << what;
   if (mode.equal_weights) return;
   if (!mode.on_arrival) {
-    EXPECT_EQ(world.parameters(), world.expected(world.scheduler().course().round())) << what;
+    EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
     return;
   }
-  const Version all = world.scheduler().course().round();
+  const Version all = world.scheduler().cursor().round();
   const std::vector<float> parameters = world.parameters();
   for (const Slice& slice : slices(job.layout)) {
     const std::string trouble =
@@ -236,10 +236,10 @@ std::uint64_t furthest_ahead(const std::string& sync) {
   std::map<PieceId, int> put_off;
   world.on_delivery = [&](const Envelope& envelope) {
     const Scheduler& scheduler = world.scheduler();
-    const Round reached = scheduler.course().round();
-    for (const Work& work : scheduler.works()) {
-      if (work.purpose() == Purpose::train && work.round() > reached)
-        furthest = std::max(furthest, work.round() - reached);
+    const Round reached = scheduler.cursor().round();
+    for (const RoundState& round : scheduler.rounds()) {
+      if (round.purpose() == Purpose::train && round.round() > reached)
+        furthest = std::max(furthest, round.round() - reached);
     }
     const auto* message = std::get_if<ToWorker>(&envelope.message);
     const auto* done = message != nullptr ? std::get_if<Computed>(message) : nullptr;

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 void expect_plain_result(World& world, const std::string& what) {
   EXPECT_THAT(world.violations(), IsEmpty()) << what;
   ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
-  EXPECT_EQ(world.parameters(), world.expected(world.scheduler().course().round())) << what;
+  EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
       << what << world.scheduler().outcome().text;
 }
@@ -29,7 +29,7 @@ TEST(World, TrainsToThePlainResult) {
   world.populate(3, 2);
   world.run();
   expect_plain_result(world, "undisturbed");
-  EXPECT_EQ(world.scheduler().course().round(), 12U);  // 4 rounds an epoch, the last of 4 positions
+  EXPECT_EQ(world.scheduler().cursor().round(), 12U);  // 4 rounds an epoch, the last of 4 positions
   EXPECT_EQ(world.stored().size(), 3U) << "a checkpoint an epoch";
 }
 
@@ -270,7 +270,7 @@ TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
   EXPECT_EQ(first.scheduler().outcome().outcome, Outcome::interrupted);
   const Snapshot& saved = first.stored().back();
   ASSERT_GT(saved.progress.version, 0U);
-  ASSERT_LT(saved.progress.version, whole.scheduler().course().round());
+  ASSERT_LT(saved.progress.version, whole.scheduler().cursor().round());
 
   World::Options options;
   options.from = saved.progress;
@@ -330,12 +330,12 @@ TEST(World, AServerThatCannotBeSavedCostsTheCheckpointAndNotTheEnd) {
   World world(toy_job(96, 32, 2, 2, 2), {});
   world.populate(2, 2);
   world.on_delivery = [&](const Envelope& it) {
-    return world.scheduler().course().round() == 0 || !between(it, Role::checkpointer, world.shards()[1]);
+    return world.scheduler().cursor().round() == 0 || !between(it, Role::checkpointer, world.shards()[1]);
   };
   ASSERT_TRUE(world.run()) << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::storage);
   EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server 'server-1' at local has not answered"));
-  EXPECT_EQ(world.scheduler().course().round(), 6U) << "all of the training is done";
+  EXPECT_EQ(world.scheduler().cursor().round(), 6U) << "all of the training is done";
   EXPECT_THAT(world.stored(), IsEmpty());
 }
 

@@ -20,12 +20,12 @@ class InvariantsTest : public ::testing::Test {
       script.say(line);
     }
     ASSERT_THAT(check(), IsEmpty());
-    ASSERT_EQ(work().pieces().size(), 2U);
+    ASSERT_EQ(round().pieces().size(), 2U);
   }
   [[nodiscard]] const Scheduler& scheduler() const { return script.scheduler(); }
   std::string check() { return invariants.check(scheduler()); }
   // The scheduler is nobody's but this test's, and not const: it may be tampered with.
-  Work& work() { return const_cast<Work&>(scheduler().works().back()); }
+  RoundState& round() { return const_cast<RoundState&>(scheduler().rounds().back()); }
   Members& members() { return const_cast<Members&>(scheduler().members()); }
 
   test::Script script;
@@ -33,63 +33,63 @@ class InvariantsTest : public ::testing::Test {
 };
 
 TEST_F(InvariantsTest, AMissingPieceIsSeen) {
-  work().remove(1);
+  round().remove(1);
   EXPECT_THAT(check(), HasSubstr("do not cover"));
 }
 
 TEST_F(InvariantsTest, OverlappingPiecesAreSeen) {
-  Piece more = *work().find(1);
-  work().add(99, more);
+  Piece more = *round().find(1);
+  round().add(99, more);
   EXPECT_THAT(check(), HasSubstr("overlap"));
 }
 
 TEST_F(InvariantsTest, PiecesOutsideTheRoundAreSeen) {
-  work().find(2)->positions.end = 33;
+  round().find(2)->positions.end = 33;
   EXPECT_THAT(check(), HasSubstr("outside"));
-  work().find(2)->positions = {16, 16};
+  round().find(2)->positions = {16, 16};
   EXPECT_THAT(check(), HasSubstr("outside")) << "a piece of nothing";
 }
 
 TEST_F(InvariantsTest, APieceOwedByTheLostIsSeen) {
   members().workers.at(0).present = false;
   EXPECT_THAT(check(), HasSubstr("owed by the lost"));
-  work().find(1)->reported = true;
+  round().find(1)->reported = true;
   EXPECT_THAT(check(), IsEmpty()) << "it has done its part";
   members().workers.at(0).present = true;
-  work().find(2)->owner = 17;
+  round().find(2)->owner = 17;
   EXPECT_THAT(check(), HasSubstr("owed by the lost"));
 }
 
 TEST_F(InvariantsTest, APieceOwedByNobodyIsSeenWhileSomebodyIsThere) {
-  work().find(1)->owner.reset();
+  round().find(1)->owner.reset();
   EXPECT_THAT(check(), HasSubstr("owed by nobody"));
-  work().find(2)->owner.reset();
+  round().find(2)->owner.reset();
   members().workers.at(0).present = false;
   members().workers.at(1).present = false;
   EXPECT_THAT(check(), IsEmpty()) << "nobody is there to owe it";
 }
 
-TEST_F(InvariantsTest, WorksOutOfOrderAreSeen) {
-  auto& works = const_cast<std::list<Work>&>(scheduler().works());
-  works.push_back(works.back());
-  EXPECT_THAT(check(), HasSubstr("two works of one round"));
+TEST_F(InvariantsTest, RoundsOutOfOrderAreSeen) {
+  auto& rounds = const_cast<std::list<RoundState>&>(scheduler().rounds());
+  rounds.push_back(rounds.back());
+  EXPECT_THAT(check(), HasSubstr("two states of one round"));
 }
 
 TEST_F(InvariantsTest, NothingIsBegunDuringAnEvaluation) {
-  auto& works = const_cast<std::list<Work>&>(scheduler().works());
-  Work evaluation(Open{1, 0, 0, {0, 10}, 0, false, false}, Purpose::evaluate, Time{});
+  auto& rounds = const_cast<std::list<RoundState>&>(scheduler().rounds());
+  RoundState evaluation(Open{1, 0, 0, {0, 10}, 0, false, false}, Purpose::evaluate, Time{});
   evaluation.add(50, {{0, 10}, 0});
-  works.push_front(evaluation);
-  Work later(Open{1, 1, 0, {32, 64}, 32, false, false}, Purpose::train, Time{});
+  rounds.push_front(evaluation);
+  RoundState later(Open{1, 1, 0, {32, 64}, 32, false, false}, Purpose::train, Time{});
   later.add(51, {{32, 64}, 0});
-  works.back() = later;
+  rounds.back() = later;
   EXPECT_THAT(check(), HasSubstr("during an evaluation"));
 }
 
 TEST_F(InvariantsTest, WhatGoesBackIsSeen) {
   script.say("w1: Report 1");
   script.say("w2: Report 2");
-  ASSERT_EQ(scheduler().course().round(), 1U);
+  ASSERT_EQ(scheduler().cursor().round(), 1U);
   ASSERT_THAT(check(), IsEmpty());
   test::Script younger;
   younger.say("job samples=96 batch=32 workers=2 shards=1");

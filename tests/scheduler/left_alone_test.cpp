@@ -22,7 +22,7 @@ void look_at_the_end(test::World& world, Ends& ends) {
     EXPECT_EQ(stored.parameters, world.expected(stored.progress.version));
   }
   const Stop& stop = world.scheduler().outcome();
-  const Version version = world.scheduler().course().round();
+  const Version version = world.scheduler().cursor().round();
   if (stop.outcome != Outcome::storage) {
     ++ends.saved;
     EXPECT_EQ(world.stored().back().progress.version, version);

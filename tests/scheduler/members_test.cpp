@@ -115,6 +115,18 @@ TEST(Members, TheSlowestShardCounts) {
   EXPECT_FALSE(members.all_shards_loaded(2));
 }
 
+TEST(Members, StalenessIsTheSumOverShardsAndBounded) {
+  Members members;
+  EXPECT_THAT(members.staleness(), IsEmpty());
+  members.shards[0] = shard(0, "a", 7);
+  members.shards[1] = shard(1, "b", 7);
+  members.shards[0].staleness = {1, 2};
+  members.shards[1].staleness = {0, 3, 4};
+  EXPECT_THAT(members.staleness(), ElementsAre(1, 5, 4));
+  members.shards[1].staleness.assign(2 * staleness_places, 1);
+  EXPECT_EQ(members.staleness().size(), staleness_places);
+}
+
 TEST(Members, AreFoundByNodeAndNamedForPeople) {
   Members members;
   members.add(worker(0, "ann"));

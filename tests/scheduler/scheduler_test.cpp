@@ -21,9 +21,9 @@ Scheduler toy(const Job& job) { return {job, {}, balancing::make_policy("equal")
 // A report on a piece that is owed, or, now and then, on one that is not.
 Report some_report(Random& random, const Scheduler& scheduler) {
   std::vector<Report> possible;
-  for (const Work& work : scheduler.works()) {
-    for (const auto& [id, piece] : work.pieces()) {
-      possible.push_back({1, work.round(), work.purpose(), id, piece.positions, 0.1});
+  for (const RoundState& round : scheduler.rounds()) {
+    for (const auto& [id, piece] : round.pieces()) {
+      possible.push_back({1, round.round(), round.purpose(), id, piece.positions, 0.1});
     }
   }
   Report report;
@@ -37,7 +37,7 @@ Report some_report(Random& random, const Scheduler& scheduler) {
 // A random word of a random node: sometimes right, mostly late, repeated, early or nonsense.
 Envelope gossip(Random& random, const Scheduler& scheduler) {
   const std::uint64_t worker = 1 + random.below(4), shard = 1 + random.below(2),
-                      round = scheduler.course().round();
+                      round = scheduler.cursor().round();
   const auto make = [&](NodeId from, auto said) -> Envelope {
     return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))};
   };
@@ -99,7 +99,7 @@ TEST(Scheduler, NoGossipBreaksAnInvariant) {
       }
       ASSERT_THAT(invariants.check(scheduler), IsEmpty()) << "seed " << seed << ", step " << i;
     }
-    rounds += scheduler.course().round();
+    rounds += scheduler.cursor().round();
   }
   EXPECT_GT(rounds, 500U) << "the gossip is good enough to train by";
 }

@@ -184,11 +184,11 @@ Report Script::report_of(PieceId id, const Words& words) const {
   report.seconds = words.real("seconds", 1);
   report.loss = words.real("loss", 0);
   report.correct = words.count("correct", 0);
-  for (const Work& work : scheduler_->works()) {
-    const Piece* piece = work.find(id);
+  for (const RoundState& round : scheduler_->rounds()) {
+    const Piece* piece = round.find(id);
     if (piece == nullptr) continue;
-    report.round = work.round();
-    report.purpose = work.purpose();
+    report.round = round.round();
+    report.purpose = round.purpose();
     report.positions = piece->positions;
   }
   return report;

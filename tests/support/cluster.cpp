@@ -6,7 +6,7 @@
 #include "core/permutation.h"
 #include "core/random.h"
 #include "nn/network.h"
-#include "scheduler/course.h"
+#include "scheduler/epoch_cursor.h"
 #include "scheduler/scheduler.h"
 #include "server/checkpointer.h"
 #include "server/memory_sink.h"
@@ -173,14 +173,14 @@ Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data
   Snapshot at = from;
   at.state.resize(nn::state_slots(job.optimizer), std::vector<float>(job.layout.size()));
   nn::Network network(model);
-  Course course(job, at.progress);
+  EpochCursor cursor(job, at.progress);
   const std::uint64_t features = data.train->shape().size();
   std::vector<float> inputs(features * nn::largest_micro_batch), gradient(job.layout.size());
   std::vector<std::uint32_t> labels(nn::largest_micro_batch);
   std::vector<std::uint64_t> positions(nn::largest_micro_batch);
-  for (std::uint64_t round = 0; round < rounds; ++round, course.advance()) {
-    const Interval batch = course.positions();
-    const Permutation order(job.train_samples, hash(job.seed, course.epoch()));
+  for (std::uint64_t round = 0; round < rounds; ++round, cursor.advance()) {
+    const Interval batch = cursor.positions();
+    const Permutation order(job.train_samples, hash(job.seed, cursor.epoch()));
     std::ranges::fill(gradient, 0.0F);
     for (Position p = batch.begin; p < batch.end;) {
       std::uint32_t count = 0;
@@ -190,16 +190,16 @@ Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data
       }
       network.train(at.parameters,
                     {inputs.data(), labels.data(), positions.data(), nn::largest_micro_batch, count, job.seed,
-                     course.epoch()},
+                     cursor.epoch()},
                     gradient, true, nullptr);
     }
     std::vector<float> next(job.layout.size());
     nn::step(job.optimizer, {next, at.parameters, gradient, 1.0 / static_cast<double>(batch.size())},
              at.state.empty() ? std::span<float>() : std::span(at.state[0]),
-             nn::learning_rate(job.schedule, course.epochs_done()), true);
+             nn::learning_rate(job.schedule, cursor.epochs_done()), true);
     at.parameters = std::move(next);
   }
-  at.progress = course.progress(at.progress.term, 0);
+  at.progress = cursor.progress(at.progress.term, 0);
   return at;
 }
 

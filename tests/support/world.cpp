@@ -293,24 +293,24 @@ void World::compute(NodeId worker, const Compute& order) {
 
 const std::vector<float>& World::expected(Version version) {
   const Version first = options_.from.version;
-  Course course(job_, options_.from);
+  EpochCursor cursor(job_, options_.from);
   std::vector<float> momentum(job_.layout.size() * nn::state_slots(job_.optimizer));
   std::vector<std::vector<float>> history{expected_.front()};
   if (version - first < expected_.size()) return expected_[version - first];
   while (history.size() <= version - first) {
-    const Interval positions = course.positions();
+    const Interval positions = cursor.positions();
     std::vector<float> sum(job_.layout.size()), next(job_.layout.size());
     for (Position p = positions.begin; p < positions.end; ++p) {
-      for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, course.epoch(), e);
+      for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, cursor.epoch(), e);
     }
     const double rate =
-        round_rate(job_.schedule, job_.train_samples, course.epoch(), positions, course.local());
+        round_rate(job_.schedule, job_.train_samples, cursor.epoch(), positions, cursor.local());
     const nn::Optimizer rule =
         mode_.is_local() ? nn::Optimizer{nn::Optimizer::Kind::sgd, 0, 0} : job_.optimizer;
     nn::step(rule, {next, history.back(), sum, 1.0 / static_cast<double>(positions.size())},
              nn::state_slots(rule) == 0 ? std::span<float>() : std::span(momentum), rate, true);
     history.push_back(std::move(next));
-    course.advance();
+    cursor.advance();
   }
   expected_ = std::move(history);
   return expected_[version - first];
@@ -373,10 +373,10 @@ std::string World::describe() const {
     text += "\n  shard " + std::to_string(slot) + (shard.loaded ? " loaded" : " not loaded") +
             " at version " + std::to_string(shard.version);
   }
-  for (const Work& work : scheduler_->works()) {
-    text += "\n  round " + std::to_string(work.round()) +
-            (work.purpose() == Purpose::train ? " train" : " evaluate");
-    for (const auto& [id, piece] : work.pieces()) {
+  for (const RoundState& round : scheduler_->rounds()) {
+    text += "\n  round " + std::to_string(round.round()) +
+            (round.purpose() == Purpose::train ? " train" : " evaluate");
+    for (const auto& [id, piece] : round.pieces()) {
       text += "\n    piece " + std::to_string(id) + " [" + std::to_string(piece.positions.begin) + ", " +
               std::to_string(piece.positions.end) + ") of " +
               (piece.owner ? std::to_string(*piece.owner) : std::string("nobody")) +

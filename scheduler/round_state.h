@@ -1,4 +1,4 @@
-// Work: the positions of one round (or evaluation) and who owes which of them.
+// RoundState: one round (or evaluation): its positions, and who owes which of them.
 //
 // The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and all parts are owed
 // again, so the pieces that are left (the leaves) always tile the positions, and of any two pieces that ever
@@ -16,7 +16,7 @@
 
 namespace steelyard {
 
-// Whether it is reported changes through Work alone, which keeps account of it; its owner never does.
+// Whether it is reported changes through RoundState alone, which keeps account of it; its owner never does.
 struct Piece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
@@ -30,14 +30,14 @@ struct Piece {
     std::uint64_t correct = 0;
   };
   std::optional<Told> told{};
-  PieceId before = 0;  // Work's: the piece that its owner got before it; 0: none
+  PieceId before = 0;  // RoundState's: the piece that its owner got before it; 0: none
 };
 
-class Work {
+class RoundState {
  public:
   // `least`: the version to compute from, as in Start. With `untaken`, pieces are added by take() as workers
   // come for them.
-  Work(Open open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
+  RoundState(Open open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
       : open_(open), purpose_(purpose), least_(least), started_(started) {
     if (untaken) untaken_ = open.positions;
   }
@@ -103,7 +103,7 @@ class Work {
   bool done = false;                      // all of it was reported, and so was all before it
   std::vector<balancing::Sample> unseen;  // what the policy has not seen yet
   // Where pieces are taken: how many positions each worker takes at a time.
-  std::map<std::uint32_t, std::uint64_t> helpings;
+  std::map<std::uint32_t, std::uint64_t> quotas;
 
  private:
   [[nodiscard]] Pieces::const_iterator place(PieceId id) const;

@@ -1,4 +1,4 @@
-#include "scheduler/course.h"
+#include "scheduler/epoch_cursor.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace steelyard {
 
-Course::Course(const Job& job, const Progress& from)
+EpochCursor::EpochCursor(const Job& job, const Progress& from)
     : mode_(job.sync),
       samples_(job.train_samples),
       batch_(job.global_batch),
@@ -20,11 +20,11 @@ Course::Course(const Job& job, const Progress& from)
       epoch_(from.epoch),
       offset_(from.offset) {
   CHECK(samples_ > 0 && batch_ > 0, "a job has samples and a batch");
-  CHECK(offset_ < samples_, "a course begins inside an epoch");
+  CHECK(offset_ < samples_, "a cursor begins inside an epoch");
   CHECK(mode_.span != SyncMode::Span::job || epochs_ > 0, "one round for the whole job needs its epochs");
 }
 
-Interval Course::positions() const {
+Interval EpochCursor::positions() const {
   if (mode_.span != SyncMode::Span::batch) return {offset_, samples_};
   const std::uint64_t batches = std::max<std::uint64_t>(1, mode_.local);
   return {offset_, std::min(offset_ + batches * batch_, samples_)};
@@ -32,17 +32,17 @@ Interval Course::positions() const {
 
 // As many steps as it has global batches; a checkpoint of another mode may leave the rest of an epoch to be
 // done first.
-LocalSteps Course::local() const {
+LocalSteps EpochCursor::local() const {
   if (!mode_.is_local()) return {};
   const bool all = mode_.span == SyncMode::Span::job && offset_ == 0 && epoch_ < epochs_;
   return {(positions().size() + batch_ - 1) / batch_, all ? epochs_ - epoch_ : 1};
 }
 
-double Course::epochs_done() const {
+double EpochCursor::epochs_done() const {
   return static_cast<double>(epoch_) + static_cast<double>(offset_) / static_cast<double>(samples_);
 }
 
-void Course::advance() {
+void EpochCursor::advance() {
   const std::uint64_t passes = local().passes;
   offset_ = positions().end;
   ++round_;
@@ -52,12 +52,12 @@ void Course::advance() {
   }
 }
 
-bool Course::over(double seconds) const {
+bool EpochCursor::over(double seconds) const {
   return (epochs_ > 0 && epoch_ >= epochs_) || (rounds_ > 0 && round_ >= rounds_) ||
          (seconds_ > 0 && seconds >= seconds_);
 }
 
-Progress Course::progress(Term term, double seconds) const {
+Progress EpochCursor::progress(Term term, double seconds) const {
   return {term, round_, epoch_, offset_, seconds, {}};
 }
 

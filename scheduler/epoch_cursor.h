@@ -1,4 +1,4 @@
-// Course: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
+// EpochCursor: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
 //
 // A round is the next `global_batch` positions of the epoch's permutation, or as many of them as its sync
 // mode takes local steps; rounds never span epochs, so an epoch's last round is as long as what is left.
@@ -11,9 +11,9 @@
 
 namespace steelyard {
 
-class Course {
+class EpochCursor {
  public:
-  Course(const Job& job, const Progress& from);
+  EpochCursor(const Job& job, const Progress& from);
 
   [[nodiscard]] Round round() const { return round_; }  // the next one; also how many have been done
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }

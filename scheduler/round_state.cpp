@@ -1,4 +1,4 @@
-#include "scheduler/work.h"
+#include "scheduler/round_state.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ std::size_t row(std::optional<std::uint32_t> owner) { return owner ? std::size_t
 }  // namespace
 
 // Most ids follow one another, so most pieces lie where their id says.
-Work::Pieces::const_iterator Work::place(PieceId id) const {
+RoundState::Pieces::const_iterator RoundState::place(PieceId id) const {
   if (pieces_.empty() || id < pieces_.front().first) return pieces_.end();
   const auto guess =
       pieces_.begin() + static_cast<std::ptrdiff_t>(std::min(id - pieces_.front().first, pieces_.size() - 1));
@@ -22,12 +22,12 @@ Work::Pieces::const_iterator Work::place(PieceId id) const {
   return found->first == id ? found : pieces_.end();
 }
 
-const Piece* Work::find(PieceId id) const {
+const Piece* RoundState::find(PieceId id) const {
   const auto found = place(id);
   return found == pieces_.end() ? nullptr : &found->second;
 }
 
-std::vector<PieceId> Work::owed_by(std::optional<std::uint32_t> owner) const {
+std::vector<PieceId> RoundState::owed_by(std::optional<std::uint32_t> owner) const {
   std::vector<PieceId> ids;
   if (row(owner) >= newest_.size()) return ids;
   for (PieceId id = newest_[row(owner)]; id != 0;) {
@@ -39,7 +39,7 @@ std::vector<PieceId> Work::owed_by(std::optional<std::uint32_t> owner) const {
   return ids;
 }
 
-Interval Work::take(std::uint64_t share, std::uint64_t most) {
+Interval RoundState::take(std::uint64_t share, std::uint64_t most) {
   const std::uint64_t there = untaken_.size(), left = there - std::min(share, there);
   const bool all = left < share - share / 2 && there <= most;
   const Interval taken{untaken_.begin, all ? untaken_.end : untaken_.begin + std::min(share, there)};
@@ -47,7 +47,7 @@ Interval Work::take(std::uint64_t share, std::uint64_t most) {
   return taken;
 }
 
-void Work::add(PieceId id, Piece piece) {
+void RoundState::add(PieceId id, Piece piece) {
   CHECK(id > (pieces_.empty() ? 0 : pieces_.back().first), "ids of pieces grow");
   newest_.resize(std::max(newest_.size(), row(piece.owner) + 1));
   piece.before = std::exchange(newest_[row(piece.owner)], id);
@@ -55,7 +55,7 @@ void Work::add(PieceId id, Piece piece) {
   pieces_.emplace_back(id, piece);
 }
 
-void Work::remove(PieceId id) {
+void RoundState::remove(PieceId id) {
   const auto gone = place(id);
   if (gone == pieces_.end()) return;
   PieceId* link = &newest_[row(gone->second.owner)];
@@ -65,7 +65,7 @@ void Work::remove(PieceId id) {
   pieces_.erase(gone);
 }
 
-void Work::report(PieceId id, const Report& report, Time now) {
+void RoundState::report(PieceId id, const Report& report, Time now) {
   Piece* piece = find(id);
   CHECK(piece != nullptr, "only what is owed is reported");
   if (std::exchange(piece->reported, true)) return;
@@ -74,7 +74,7 @@ void Work::report(PieceId id, const Report& report, Time now) {
   piece->told = {report.seconds, report.loss, report.correct};
 }
 
-Duration Work::longest_since_report(Time now) const {
+Duration RoundState::longest_since_report(Time now) const {
   Duration longest{};
   for (const auto& [id, piece] : pieces_) {
     if (piece.told && !piece.asked_again) longest = std::max(longest, now - piece.since);
@@ -82,12 +82,12 @@ Duration Work::longest_since_report(Time now) const {
   return longest;
 }
 
-void Work::close_unreported() {
+void RoundState::close_unreported() {
   for (auto& [id, piece] : pieces_) piece.reported = true;
   unreported_ = 0;
 }
 
-std::vector<Work::Part> Work::parts() const {
+std::vector<RoundState::Part> RoundState::parts() const {
   std::vector<Part> each, parts;
   each.reserve(pieces_.size());
   parts.reserve(pieces_.size());
@@ -104,14 +104,14 @@ std::vector<Work::Part> Work::parts() const {
   return parts;
 }
 
-double Work::loss() const {
+double RoundState::loss() const {
   return mean([](const Piece& piece) { return piece.told->loss; });
 }
-double Work::accuracy() const {
+double RoundState::accuracy() const {
   return mean([](const Piece& piece) { return static_cast<double>(piece.told->correct); });
 }
 
-double Work::mean(double (*value)(const Piece&)) const {
+double RoundState::mean(double (*value)(const Piece&)) const {
   double sum = 0, samples = 0;
   for (const auto& [id, piece] : pieces_) {
     if (!piece.told) continue;

@@ -1,0 +1,118 @@
+#include "scheduler/admission.h"
+
+#include <algorithm>
+
+#include "scheduler/timeout.h"
+#include "wire/endpoint_trouble.h"
+#include "wire/name.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t members_at_most = 65'536;
+
+}  // namespace
+
+Admission::Admission(const Job& job, Members& members, const std::list<RoundState>& rounds)
+    : job_(job),
+      fingerprint_(fingerprint(job)),
+      slice_count_(static_cast<std::uint32_t>(slices(job.layout).size())),
+      members_(members),
+      rounds_(rounds) {}
+
+Admission::Answer Admission::answer(Time now, NodeId from, const Hello& hello, Phase phase) {
+  if (!valid_name(hello.name)) {
+    return Refused{Refusal::name, std::string("its name is none: give it a --name of ") + name_expected()};
+  }
+  if (hello.fingerprint != 0 && hello.fingerprint != fingerprint_) {
+    return Refused{Refusal::other_job,
+                   "'" + hello.name + "' was started for another job than '" + job_.name +
+                       "' which runs here: start it with this job's file, or without one"};
+  }
+  if (phase == Phase::stopping) return Refused{Refusal::finished, "the job '" + job_.name + "' is over"};
+  if (members_.workers.size() + members_.shards.size() >= members_at_most) {
+    return Refused{Refusal::full, "the job has all the members that it can have"};
+  }
+  if (from.role == Role::shard) return answer_shard(now, from, hello, phase);
+  if (from.role == Role::worker) return answer_worker(now, from, hello);
+  return AskAgainLater{};
+}
+
+Admission::Answer Admission::answer_worker(Time now, NodeId from, const Hello& hello) {
+  const std::uint32_t slot = members_.worker_slot(hello.name);
+  const auto former = members_.workers.find(slot);
+  if (former != members_.workers.end() && former->second.node == from) return Admitted{slot};
+  if (const auto answer = contest(now, hello.name)) return *answer;
+  forget_the_long_gone();
+  members_.add({from, slot, hello.name, hello.kind, hello.max_batch, false, true, now, -1, -1});
+  return Admitted{slot, "worker '" + hello.name + "' joined"};
+}
+
+// Nothing: nobody present has this name.
+std::optional<Admission::Answer> Admission::contest(Time now, const std::string& name) {
+  const auto bearer = members_.workers.find(members_.worker_slot(name));
+  if (bearer == members_.workers.end() || !bearer->second.present) return std::nullopt;
+  WorkerMember& former = bearer->second;
+  if (!former.contest || now - former.contest->last > timeout_of(job_)) former.contest = {now, now};
+  former.contest->last = now;
+  if (former.last_heard <= former.contest->since) return AskAgainLater{};
+  former.contest.reset();
+  return Refused{Refusal::name,
+                 "a worker named '" + name + "' is at work in this job: give this one another --name"};
+}
+
+// Workers that left and have no part in any open round. Names that come back within reason keep their slot.
+void Admission::forget_the_long_gone() {
+  if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
+  members_.remove_if([&](const WorkerMember& worker) {
+    const auto takes_part = [&](const RoundState& round) {
+      return !round.select([&](const Piece& piece) { return piece.owner == worker.slot; }).empty();
+    };
+    return !worker.present && std::ranges::none_of(rounds_, takes_part);
+  });
+}
+
+Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& hello, Phase phase) {
+  if (const std::string trouble = endpoint_trouble(hello.endpoint); !trouble.empty()) {
+    return Refused{Refusal::endpoint,
+                   "server '" + hello.name + "' says that it is to be reached at \"" + hello.endpoint +
+                       "\": " + trouble +
+                       "; start it with --advertise and the name or address that others see"};
+  }
+  const auto slot = members_.shard_slot(hello.name, job_.shards);
+  if (!slot) {
+    return Refused{Refusal::full,
+                   "the job '" + job_.name + "' has all of its " + std::to_string(job_.shards) + " shards"};
+  }
+  const auto former = members_.shards.find(*slot);
+  if (former != members_.shards.end()) {
+    if (former->second.node == from) return Admitted{*slot};
+    if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.dead_after)) {
+      return Refused{Refusal::full,
+                     "a server named '" + hello.name + "' is at work here: give this one another --name"};
+    }
+    if (phase != Phase::gathering) {
+      return EndJob{Outcome::server_lost,
+                    "server '" + hello.name + "' came back without its part of the model"};
+    }
+    members_.shards.erase(former);
+  }
+  members_.shards.try_emplace(*slot,
+                              ShardMember{from, *slot, hello.name, hello.endpoint, now, {}, false, false, 0});
+  ++roster_number_;
+  // Workers have reached another one in its place.
+  for (auto& [number, worker] : members_.workers) worker.ready = false;
+  return Admitted{*slot, "server '" + hello.name + "' joined at " + hello.endpoint};
+}
+
+Roster Admission::roster() const {
+  Roster roster{{}, roster_number_};
+  if (!has_all_shards()) return roster;
+  const auto borders = shard_borders(slice_count_, job_.shards);
+  for (const auto& [slot, shard] : members_.shards) {
+    roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1], shard.name});
+  }
+  return roster;
+}
+
+}  // namespace steelyard

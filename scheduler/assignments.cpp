@@ -1,0 +1,374 @@
+#include "scheduler/assignments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+#include "scheduler/timeout.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration longest_push_timeout = std::chrono::minutes(10);
+
+// What a worker can take of this round in one piece. Its memory has to hold one local step at a time.
+std::uint64_t capacity(const WorkerMember& worker, const RoundState& round) {
+  const std::uint64_t steps = std::max<std::uint64_t>(1, round.open().local.steps);
+  return worker.most == 0 || worker.most > UINT64_MAX / steps ? UINT64_MAX : worker.most * steps;
+}
+
+// What all workers together can take at a time, as far as it is needed.
+std::uint64_t capacity(const balancing::Request& request) {
+  std::uint64_t sum = 0;
+  for (const auto& worker : request.workers) sum += std::min(worker.most, request.positions);
+  return std::min(sum, request.positions);
+}
+
+std::string place_of(const RoundState& round, Interval positions) {
+  const std::string test = round.purpose() == Purpose::evaluate ? "test " : "";
+  return "round " + std::to_string(round.round()) + " (epoch " + std::to_string(round.open().epoch) + ", " +
+         test + "positions " + std::to_string(positions.begin) + " to " + std::to_string(positions.end) + ")";
+}
+
+}  // namespace
+
+Assignments::Assignments(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
+                         const Members& members, std::list<RoundState>& rounds)
+    : term_(from.term),
+      mode_(job.sync),
+      timeout_(timeout_of(job)),
+      policy_(std::move(policy)),
+      members_(members),
+      rounds_(rounds) {
+  if (!from.policy_state.empty()) policy_->restore(from.policy_state);
+}
+
+Assignments::Found Assignments::find(PieceId id) {
+  for (RoundState& round : rounds_) {
+    if (Piece* piece = round.find(id)) return {&round, piece};
+  }
+  return {};
+}
+
+Duration Assignments::push_timeout() const {
+  const Duration longest = std::max(longest_wait_, longest_push_);
+  return std::max(timeout_, std::min<Duration>(2 * longest, longest_push_timeout));
+}
+
+void Assignments::pushed(Duration after_report) {
+  longest_push_ = std::max(longest_push_ * 3 / 4, after_report);
+}
+
+// ---- issuing
+
+Orders Assignments::begin(Time now, RoundState& round) {
+  if (round.untaken().empty()) {
+    Orders orders;
+    issue(now, round, round.open().positions, 0, orders);
+    return orders;
+  }
+  plan_quotas(round);
+  return hand_out(now);
+}
+
+balancing::Request Assignments::request(Interval positions, const RoundState& round) const {
+  balancing::Request request{round.round(), positions.size(), {}, round.open().epoch + 1};
+  if (const auto& local = round.open().local; local.steps > 0) request.walk = {local.passes, local.steps};
+  request.workers.reserve(members_.workers.size());
+  for (const auto& [slot, worker] : members_.workers) {
+    if (!worker.working()) continue;
+    const std::uint64_t most = capacity(worker, round);
+    request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
+  }
+  return request;
+}
+
+// Divides the positions among the workers that are there, as the policy says. What their memory does not hold
+// at once is divided in several steps.
+void Assignments::issue(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders) {
+  balancing::Request wanted = request(positions, round);
+  if (wanted.workers.empty()) {
+    round.add(next_piece_++, {positions, std::nullopt, false, now, false, refusals});
+    return;
+  }
+  if (round.pieces().empty()) round.expect(wanted.workers.size());
+  orders.reserve(orders.size() + wanted.workers.size());
+  const std::uint64_t hold = capacity(wanted);
+  for (Position at = positions.begin; at < positions.end;) {
+    wanted.positions = std::min(hold, positions.end - at);
+    const std::vector<std::uint64_t> shares = policy_->plan(wanted);
+    CHECK(shares.size() == wanted.workers.size(), "a plan has a share for every worker");
+    const Position first = at;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i] == 0) continue;
+      give(now, round, {at, at + shares[i]}, wanted.workers[i].slot, refusals, orders);
+      at += shares[i];
+    }
+    CHECK(at == first + wanted.positions, "the shares of a plan sum to the round");
+  }
+}
+
+void Assignments::give(Time now, RoundState& round, Interval positions, std::uint32_t slot, unsigned refusals,
+                       Orders& orders) {
+  const PieceId id = next_piece_++;
+  round.add(id, {positions, slot, false, now, false, refusals});
+  orders.emplace_back(assign(round, id));
+}
+
+Assign Assignments::assign(const RoundState& round, PieceId id) const {
+  const Piece& piece = *round.find(id);
+  return {*piece.owner,
+          {term_, round.round(), round.purpose(), round.open().epoch, id, piece.positions, round.least(),
+           round.open().positions, round.open().local}};
+}
+
+// ---- issuing again
+
+void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& orders) {
+  const Piece piece = *round.find(id);
+  round.remove(id);
+  issue_again(now, round, piece.positions, piece.refusals, orders);
+}
+
+// Local steps of a piece that is cut are not those of the whole, and a push that is a whole update is not two
+// small ones: such a piece goes to one worker, if one can hold it.
+void Assignments::issue_again(Time now, RoundState& round, Interval positions, unsigned refusals,
+                              Orders& orders) {
+  const bool whole = mode_.is_local() || mode_.divide_by_push;
+  const auto to = whole ? least_loaded(round, positions.size()) : std::nullopt;
+  if (to) {
+    give(now, round, positions, *to, refusals, orders);
+  } else {
+    issue(now, round, positions, refusals, orders);
+  }
+}
+
+// Of the workers that can hold so many positions, the one that owes the fewest pieces.
+std::optional<std::uint32_t> Assignments::least_loaded(const RoundState& round,
+                                                       std::uint64_t positions) const {
+  std::optional<std::uint32_t> best;
+  std::size_t fewest = SIZE_MAX;
+  for (const std::uint32_t slot : members_.working()) {
+    if (capacity(members_.workers.at(slot), round) < positions) continue;
+    std::size_t owed = 0;
+    for (const RoundState& each : rounds_) owed += each.owed_by(slot).size();
+    if (owed >= fewest) continue;
+    fewest = owed;
+    best = slot;
+  }
+  return best;
+}
+
+Orders Assignments::release(Time now, std::uint32_t slot) {
+  Orders orders;
+  for (RoundState& round : rounds_) {
+    for (const PieceId id : round.owed_by(slot)) reissue(now, round, id, orders);
+  }
+  return orders;
+}
+
+Orders Assignments::adopt_orphans(Time now) {
+  Orders orders;
+  for (RoundState& round : rounds_) {
+    const std::vector<PieceId> orphans = round.owed_by(std::nullopt);
+    if (orphans.empty() || members_.working().empty()) continue;
+    for (const PieceId id : orphans) reissue(now, round, id, orders);
+  }
+  return orders;
+}
+
+Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held) {
+  Orders orders;
+  for (RoundState& round : rounds_) {
+    for (const PieceId id : round.owed_by(slot)) {
+      Piece& piece = *round.find(id);
+      if (std::ranges::find(held, id) != held.end() || now - piece.since <= timeout_) continue;
+      piece.since = now;
+      orders.emplace_back(assign(round, id));
+    }
+  }
+  return orders;
+}
+
+// Asks the owner to push again and, if that does not help, has the positions computed again. Does nothing
+// while pushes arrive at the shard: on a slow line the missing one may be behind them, and a repeated push
+// delays it further. A piece of which only a part is missing (a faulty sender's doing) is cut at the edge
+// of the gap: a push counts as a whole or not at all.
+Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard) {
+  Orders orders;
+  const auto late = round.select([&](const Piece& piece) {
+    const Duration timeout = piece.asked_again ? 4 * push_timeout() : push_timeout();
+    return piece.reported && piece.positions.overlaps(gap) &&
+           now - std::max(piece.since, shard.fed) > timeout;
+  });
+  for (const PieceId id : late) {
+    Piece& piece = *round.find(id);
+    const Interval missing{std::max(gap.begin, piece.positions.begin),
+                           std::min(gap.end, piece.positions.end)};
+    const auto owner = piece.owner ? members_.workers.find(*piece.owner) : members_.workers.end();
+    const bool owner_there = owner != members_.workers.end() && owner->second.present;
+    if (missing == piece.positions && owner_there && !piece.asked_again) {
+      piece.asked_again = true;
+      piece.since = now;
+      orders.emplace_back(AskAgain{*piece.owner, {term_, round.round(), piece.positions}});
+      continue;
+    }
+    const Piece whole = piece;
+    round.remove(id);
+    for (const Interval covered :
+         {Interval{whole.positions.begin, missing.begin}, {missing.end, whole.positions.end}}) {
+      if (!covered.empty()) round.add(next_piece_++, {covered, whole.owner, true, now, true, whole.refusals});
+    }
+    issue_again(now, round, missing, whole.refusals, orders);
+  }
+  return orders;
+}
+
+// ---- on demand
+
+void Assignments::may_be_idle(std::uint32_t slot) {
+  if (mode_.slack > 0) maybe_idle_.insert(slot);
+}
+
+bool Assignments::is_idle(std::uint32_t slot) const {
+  const auto worker = members_.workers.find(slot);
+  return worker != members_.workers.end() && worker->second.working() &&
+         std::ranges::none_of(rounds_,
+                              [&](const RoundState& round) { return !round.done && round.owes(slot); });
+}
+
+bool Assignments::anybody_idle() {
+  std::erase_if(maybe_idle_, [&](std::uint32_t slot) { return !is_idle(slot); });
+  return !maybe_idle_.empty();
+}
+
+// A worker's quota is its share of the round.
+void Assignments::plan_quotas(RoundState& round) {
+  round.quotas.clear();
+  balancing::Request wanted = request(round.open().positions, round);
+  if (wanted.workers.empty()) return;
+  wanted.positions = capacity(wanted);
+  const std::vector<std::uint64_t> shares = policy_->plan(wanted);
+  CHECK(shares.size() == wanted.workers.size(), "a plan has a share for every worker");
+  for (std::size_t i = 0; i < shares.size(); ++i) round.quotas[wanted.workers[i].slot] = shares[i];
+}
+
+// A worker that came after the plan was made is planned for. A worker without a share rests, unless all that
+// have one are gone.
+Orders Assignments::hand_out(Time now) {
+  Orders orders;
+  RoundState& round = rounds_.back();
+  if (round.untaken().empty() || maybe_idle_.empty()) return orders;
+  const std::vector<std::uint32_t> there = members_.working();
+  const auto has_quota = [&](std::uint32_t slot) {
+    const auto quota = round.quotas.find(slot);
+    return quota != round.quotas.end() && quota->second > 0;
+  };
+  const bool unknown =
+      std::ranges::any_of(there, [&](std::uint32_t slot) { return !round.quotas.contains(slot); });
+  if (!there.empty() && (unknown || std::ranges::none_of(there, has_quota))) plan_quotas(round);
+  for (const std::uint32_t slot : std::vector(maybe_idle_.begin(), maybe_idle_.end())) {
+    if (round.untaken().empty()) break;
+    if (!is_idle(slot)) {
+      maybe_idle_.erase(slot);
+    } else if (has_quota(slot)) {
+      maybe_idle_.erase(slot);
+      const std::uint64_t most = capacity(members_.workers.at(slot), round);
+      give(now, round, round.take(round.quotas.at(slot), most), slot, 0, orders);
+    }
+  }
+  return orders;
+}
+
+// ---- reports
+
+std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, const Report& report) {
+  may_be_idle(worker.slot);
+  PieceId id = report.piece;
+  Found found = find(id);
+  const bool late = found.piece == nullptr;
+  if (late) found = find(id = accept_late_report(now, worker.slot, report));
+  const bool usable = found.piece != nullptr && !found.piece->reported &&
+                      report.positions == found.piece->positions && found.piece->owner == worker.slot;
+  if (!usable) return std::nullopt;
+  // What it waited for its parameters. Unknown where the piece was asked for again, or could have lain behind
+  // others of its owner.
+  const double waited = std::max(0.0, seconds(now - found.piece->since) - report.seconds);
+  const bool unknown = late || found.piece->asked_again || mode_.slack > 0;
+  longest_wait_ = std::max(longest_wait_, from_seconds(waited));
+  // A gradient may be finite all the same: that of a hinge is zero where there is no number.
+  if (!std::isfinite(report.loss)) {
+    return compute_elsewhere(now, found, id, "the loss that worker '" + worker.name + "' computed");
+  }
+  found.round->report(id, report, now);
+  if (report.purpose != Purpose::train) return Orders{};
+  const balancing::Sample sample{worker.slot, report.round,  report.positions.size(), report.seconds,
+                                 report.cpu,  report.memory, unknown ? -1 : waited};
+  // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
+  // after the other, as they are done.
+  if (mode_.slack > 0 && !mode_.on_demand) {
+    found.round->unseen.push_back(sample);
+  } else {
+    policy_->observe(sample);
+  }
+  return Orders{};
+}
+
+void Assignments::finish(RoundState& round) {
+  longest_wait_ = longest_wait_ * 3 / 4;
+  for (const balancing::Sample& sample : std::exchange(round.unseen, {})) policy_->observe(sample);
+}
+
+// Of a worker that had been given up and has done its piece all the same; its pushes are on their way. The
+// workers that owe the parts of it now need not do them. Not accepted where its numbers were refused. Returns
+// the piece's new id, or 0.
+PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Report& report) {
+  for (RoundState& round : rounds_) {
+    if (round.round() != report.round || round.purpose() != report.purpose) continue;
+    const auto parts = round.select([&](const Piece& piece) {
+      return !piece.reported && piece.refusals == 0 && report.positions.contains(piece.positions);
+    });
+    std::uint64_t positions = 0;
+    for (const PieceId id : parts) positions += round.find(id)->positions.size();
+    if (parts.empty() || positions != report.positions.size()) continue;
+    for (const PieceId id : parts) {
+      if (const auto owner = round.find(id)->owner) may_be_idle(*owner);
+      round.remove(id);
+    }
+    round.add(next_piece_, {report.positions, slot, false, now, false, 0});
+    return next_piece_++;
+  }
+  return 0;
+}
+
+std::optional<Orders> Assignments::refuse(Time now, const NonFinite& refused) {
+  const Found found = find(refused.piece);
+  if (found.piece == nullptr) return std::nullopt;
+  return compute_elsewhere(
+      now, found, refused.piece,
+      "the gradient that worker '" + members_.worker_name(refused.worker) + "' computed");
+}
+
+// It may be the machine: the piece goes to the next worker, so that a broken one does not end the job. If it
+// comes out the same there, it is the training.
+Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what) {
+  const Piece piece = *found.piece;
+  const std::string place = place_of(*found.round, piece.positions);
+  if (piece.refusals > 0) {
+    return {EndJob{Outcome::non_finite,
+                   place + ": " + what + " is not finite, and was not when another one did"}};
+  }
+  Orders orders{Remark{place + ": " + what + " is not finite; the piece is computed once more"}};
+  found.round->remove(id);
+  if (piece.owner) may_be_idle(*piece.owner);
+  const std::vector<std::uint32_t> there = members_.working();
+  const auto next = std::ranges::upper_bound(there, piece.owner.value_or(0));
+  if (there.empty()) {
+    found.round->add(next_piece_++, {piece.positions, std::nullopt, false, now, false, 1});
+  } else {
+    give(now, *found.round, piece.positions, next == there.end() ? there.front() : *next, 1, orders);
+  }
+  return orders;
+}
+
+}  // namespace steelyard

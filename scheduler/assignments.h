@@ -1,0 +1,93 @@
+// Assignments: which worker owes which piece. Pieces are issued, cut and issued again here, and nowhere else.
+//
+// The policy divides a round when it begins; on demand, idle workers take it piece by piece. What a lost
+// worker owes is divided among the others. What was lost on the way is found by comparing what workers and
+// shards say they hold with what is owed, and is asked for again.
+//
+// Returns orders; sends nothing. Reads the members. Of the rounds it changes pieces, quotas and samples.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "balancing/policy.h"
+#include "scheduler/members.h"
+#include "scheduler/order.h"
+#include "scheduler/round_state.h"
+
+namespace steelyard {
+
+class Assignments {
+ public:
+  // `members` and `rounds` belong to the caller and outlive this.
+  Assignments(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
+              const Members& members, std::list<RoundState>& rounds);
+
+  // Assigns a round that has just begun.
+  [[nodiscard]] Orders begin(Time now, RoundState& round);
+  // The newest round is done: its samples are the policy's to see.
+  void finish(RoundState& round);
+
+  // On demand: idle workers take their next quota of the newest round. No orders: none of them took any.
+  [[nodiscard]] Orders hand_out(Time now);
+  // Whether some worker that is there owes nothing. Always false without slack.
+  [[nodiscard]] bool anybody_idle();
+  // The worker in this slot may have become idle. That is looked at again before it is believed.
+  void may_be_idle(std::uint32_t slot);
+
+  // A report. Nothing: it is late, repeated or of nothing that is owed.
+  [[nodiscard]] std::optional<Orders> report(Time now, const WorkerMember& worker, const Report& report);
+  // A shard refused a push: its numbers are not finite. Nothing: the piece has been issued again already.
+  [[nodiscard]] std::optional<Orders> refuse(Time now, const NonFinite& refused);
+
+  // What this worker owes becomes others', as far as anybody is there.
+  [[nodiscard]] Orders release(Time now, std::uint32_t slot);
+  // What nobody owes is assigned, if somebody is there now.
+  [[nodiscard]] Orders adopt_orphans(Time now);
+  // What the worker owes but does not hold was lost on the way to it, or its report on the way here.
+  [[nodiscard]] Orders repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held);
+  // A shard misses these positions of a round although every piece there was reported.
+  [[nodiscard]] Orders repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard);
+
+  // So long the shards waited for the last push of a round, after its report.
+  void pushed(Duration after_report);
+
+  [[nodiscard]] std::string policy_state() const { return policy_->save(); }
+
+ private:
+  struct Found {
+    RoundState* round = nullptr;
+    Piece* piece = nullptr;
+  };
+  [[nodiscard]] Found find(PieceId id);
+  void issue(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders);
+  void give(Time now, RoundState& round, Interval positions, std::uint32_t slot, unsigned refusals,
+            Orders& orders);
+  [[nodiscard]] Assign assign(const RoundState& round, PieceId id) const;
+  void reissue(Time now, RoundState& round, PieceId id, Orders& orders);
+  void issue_again(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders);
+  void plan_quotas(RoundState& round);
+  PieceId accept_late_report(Time now, std::uint32_t slot, const Report& report);
+  [[nodiscard]] Orders compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what);
+  [[nodiscard]] bool is_idle(std::uint32_t slot) const;
+  [[nodiscard]] std::optional<std::uint32_t> least_loaded(const RoundState& round,
+                                                          std::uint64_t positions) const;
+  [[nodiscard]] balancing::Request request(Interval positions, const RoundState& round) const;
+  // Timeout of a push that was reported: on a slow line it is on its way for long.
+  [[nodiscard]] Duration push_timeout() const;
+
+  const Term term_;
+  const SyncMode mode_;
+  const Duration timeout_;
+  const std::unique_ptr<balancing::Policy> policy_;
+  const Members& members_;
+  std::list<RoundState>& rounds_;
+  std::set<std::uint32_t> maybe_idle_;  // slots; only with slack
+  PieceId next_piece_ = 1;
+  Duration longest_push_{};  // of recent pieces, from Report until every shard had it; it fades
+  Duration longest_wait_{};  // of recent pieces, from Start to Report but for the computing; it fades
+};
+
+}  // namespace steelyard

@@ -1,0 +1,34 @@
+// Order: what a part of the scheduler has decided, as a value. Scheduler::apply alone carries orders out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace steelyard {
+
+// The worker in this slot owes a piece; also when it is told once more.
+struct Assign {
+  std::uint32_t slot = 0;
+  Start start;
+};
+// The worker in this slot is asked to push a piece again.
+struct AskAgain {
+  std::uint32_t slot = 0;
+  Resend again;
+};
+struct Remark {  // for people
+  std::string text;
+};
+struct EndJob {
+  Outcome outcome = Outcome::finished;
+  std::string text;
+};
+
+using Order = std::variant<Assign, AskAgain, Remark, EndJob>;
+using Orders = std::vector<Order>;  // in the order in which they are carried out
+
+}  // namespace steelyard

@@ -1,0 +1,51 @@
+#include "scheduler/shutdown.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration farewell = std::chrono::seconds(2);  // for everybody to hear Stop
+
+bool is_good(Outcome outcome) { return outcome == Outcome::finished || outcome == Outcome::interrupted; }
+
+}  // namespace
+
+bool Shutdown::request() { return !std::exchange(requested_, true); }
+
+bool Shutdown::end(Outcome outcome, std::string text) {
+  const bool known = phase_ >= Phase::saving;
+  if (known && (is_good(outcome) || !is_good(stop_.outcome) || phase_ >= Phase::stopping)) return false;
+  stop_ = {outcome, std::move(text)};
+  phase_ = Phase::saving;
+  return true;
+}
+
+bool Shutdown::leaves_model(Outcome outcome) { return is_good(outcome) || outcome == Outcome::worker_failed; }
+
+bool Shutdown::left_alone(Time now, bool anybody_works, Duration timeout) {
+  if (anybody_works) {
+    alone_since_.reset();
+  } else if (!alone_since_) {
+    alone_since_ = now;
+  }
+  return alone_since_ && now - *alone_since_ > timeout;
+}
+
+const Stop& Shutdown::stop(Time now, const std::string& trouble, const std::string& way_back,
+                           std::set<NodeId> members) {
+  if (!trouble.empty() && is_good(stop_.outcome)) {
+    stop_ = {Outcome::storage, "the last checkpoint could not be written: " + trouble};
+  }
+  if (stop_.outcome == Outcome::worker_failed && !way_back.empty()) stop_.text += "; " + way_back;
+  phase_ = Phase::stopping;
+  stop_said_ = now;
+  awaited_ = std::move(members);
+  return stop_;
+}
+
+const std::set<NodeId>& Shutdown::repeat_stop(Time now) {
+  if (now - stop_said_ > farewell) awaited_.clear();
+  if (awaited_.empty()) phase_ = Phase::finished;
+  return awaited_;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,58 @@
+// Shutdown: the phase of the job, why it ends, and who has still to leave.
+//
+//  gathering   waits for shards and workers
+//  running     trains
+//  saving      the outcome is known; the last checkpoint is being written
+//  stopping    Stop is repeated until all have left, for 2 s at most
+//  finished    nothing more is said
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/time.h"
+#include "wire/messages.h"
+
+namespace steelyard {
+
+enum class Phase { gathering, running, saving, stopping, finished };
+
+class Shutdown {
+ public:
+  [[nodiscard]] Phase phase() const { return phase_; }
+  [[nodiscard]] const Stop& outcome() const { return stop_; }  // as far as it is known
+
+  void begin_training() { phase_ = Phase::running; }
+
+  // Somebody wants the job to end, or nobody is waited for any more. False: it was asked before.
+  bool request();
+  [[nodiscard]] bool requested() const { return requested_; }
+
+  // The job ends. The first failure stands; until Stop is said, it replaces a good ending. False: the outcome
+  // stays as it was.
+  bool end(Outcome outcome, std::string text);
+  // Whether the servers hold a sound version after such an ending.
+  [[nodiscard]] static bool leaves_model(Outcome outcome);
+
+  // Whether no worker has been there for `timeout`: pushes on their way have had the time to close the round.
+  bool left_alone(Time now, bool anybody_works, Duration timeout);
+
+  // All is saved: from saving to stopping. `trouble`: why the last checkpoint failed, or empty.
+  // `way_back`: what to do after a failed worker, or empty. Returns what all of `members` are told.
+  const Stop& stop(Time now, const std::string& trouble, const std::string& way_back,
+                   std::set<NodeId> members);
+  void left(NodeId node) { awaited_.erase(node); }
+  // Who is to be told once more; nobody once all have left or time is up, and then it is finished.
+  const std::set<NodeId>& repeat_stop(Time now);
+
+ private:
+  Phase phase_ = Phase::gathering;
+  Stop stop_;
+  bool requested_ = false;
+  std::optional<Time> alone_since_;
+  Time stop_said_;
+  std::set<NodeId> awaited_;  // who has not left yet
+};
+
+}  // namespace steelyard

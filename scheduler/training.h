@@ -1,0 +1,96 @@
+// Training: takes a job from its first round to its end. Begins and finishes rounds, saves versions, and ends
+// when nothing is left to do or something has failed.
+//
+// Asks Rounds, Assignments, Checkpoints and Shutdown, and is the one place that carries out what they decide.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "scheduler/assignments.h"
+#include "scheduler/checkpoints.h"
+#include "scheduler/dispatch.h"
+#include "scheduler/members.h"
+#include "scheduler/order.h"
+#include "scheduler/rounds.h"
+#include "scheduler/shutdown.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+
+class Training {
+ public:
+  // `job`, `members` and `dispatch` belong to the caller and outlive this.
+  Training(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy, Members& members,
+           Dispatch& dispatch);
+
+  [[nodiscard]] const Rounds& rounds() const { return rounds_; }
+  [[nodiscard]] const Checkpoints& checkpoints() const { return checkpoints_; }
+  [[nodiscard]] const Shutdown& shutdown() const { return shutdown_; }
+  [[nodiscard]] Phase phase() const { return shutdown_.phase(); }
+  [[nodiscard]] const SyncMode& mode() const { return mode_; }
+
+  // Shards and workers are there.
+  void begin(Time now);
+  // Does whatever has become possible: after every message and every beat.
+  void advance(Time now, Outbox& out);
+  // What is due with every beat.
+  void beat(Time now, Outbox& out);
+
+  // False: the message is late, repeated or unknown.
+  bool hear(Time now, NodeId from, const Report& report, Outbox& out);
+  bool hear(Time now, NodeId from, const NonFinite& refused, Outbox& out);
+  bool hear(Time now, NodeId from, const Covered& covered, Outbox& out);
+  bool hear(Time now, NodeId from, const Closed& closed);
+  bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
+  bool hear(const Saved& saved, Outbox& out);
+
+  // The worker in this slot is there, or is there again, and may have nothing to do.
+  void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }
+  // What nobody owes is assigned, if somebody is there now.
+  void adopt_orphans(Time now, Outbox& out) { apply(now, assignments_.adopt_orphans(now), out); }
+  // What the worker in this slot owes becomes others'.
+  void release(Time now, std::uint32_t slot, Outbox& out) {
+    apply(now, assignments_.release(now, slot), out);
+  }
+  // What it owes and does not hold is said again.
+  void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, Outbox& out) {
+    apply(now, assignments_.repeat_lost(now, slot, held), out);
+  }
+
+  // Somebody wants the job to end, in an orderly way.
+  void interrupt(Time now, Outbox& out);
+  // Somebody is gone for good. Before the training begins, the job as it was meant cannot begin; afterwards
+  // the others go on as long as there are any.
+  void end_if_alone(Time now, const std::string& why, Outbox& out);
+  void end(Time now, Outcome outcome, std::string text, Outbox& out);
+  // The same for a failure: says also what people can do to go on.
+  void fail(Time now, const EndJob& failure, Outbox& out);
+  void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }
+  void left(NodeId node) { shutdown_.left(node); }
+
+ private:
+  bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
+  bool run_ahead(Time now, Outbox& out);
+  void finish_oldest(Time now, Outbox& out);
+  void begin_round(Time now, Outbox& out);
+  void begin_evaluation(Time now, Outbox& out);
+  void confirm(Time now);
+  void save(Time now, Outbox& out);
+  void stop(Time now, Outbox& out);
+  void apply(Time now, const Orders& orders, Outbox& out);
+  [[nodiscard]] bool anybody_works() const { return !members_.working().empty(); }
+
+  const Job& job_;
+  const SyncMode mode_;
+  const Term term_;
+  const Duration timeout_;
+  Members& members_;
+  Dispatch& dispatch_;
+  Rounds rounds_;
+  Assignments assignments_;
+  Checkpoints checkpoints_;
+  Shutdown shutdown_;
+};
+
+}  // namespace steelyard

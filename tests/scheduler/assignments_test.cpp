@@ -1,0 +1,217 @@
+// Who owes what.
+#include "scheduler/assignments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "balancing/policies.h"
+#include "tests/support/world.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Time at(double seconds) { return Time{} + from_seconds(seconds); }
+
+// "0:[0, 20)": the worker in slot 0 is assigned these positions; "again 0:[0, 20)": it is asked to push them
+// again; "remark"; "end".
+std::vector<std::string> in_words(const Orders& orders) {
+  const auto text = [](std::uint32_t slot, Interval positions) {
+    return std::to_string(slot) + ":[" + std::to_string(positions.begin) + ", " +
+           std::to_string(positions.end) + ")";
+  };
+  std::vector<std::string> words;
+  for (const Order& order : orders) {
+    if (const auto* it = std::get_if<Assign>(&order)) words.push_back(text(it->slot, it->start.positions));
+    if (const auto* it = std::get_if<AskAgain>(&order))
+      words.push_back("again " + text(it->slot, it->again.positions));
+    if (std::holds_alternative<Remark>(order)) words.emplace_back("remark");
+    if (std::holds_alternative<EndJob>(order)) words.emplace_back("end");
+  }
+  return words;
+}
+
+// Workers ann, ben and carl in slots 0, 1 and 2; one open round of 30 positions; heartbeats of a second.
+class AssignmentsTest : public ::testing::Test {
+ protected:
+  explicit AssignmentsTest(const std::string& sync = "bsp") : job(test::toy_job(60, 30, 1, 3, 1)) {
+    job.sync = parse_sync(sync);
+    job.heartbeat = 1;
+    for (const char* name : {"ann", "ben", "carl"}) {
+      WorkerMember worker;
+      worker.slot = static_cast<std::uint32_t>(members.workers.size());
+      worker.node = {Role::worker, worker.slot + 1};
+      worker.name = name;
+      worker.ready = true;
+      members.add(worker);
+    }
+    assignments.emplace(job, Progress{}, balancing::make_policy("equal"), members, rounds);
+    rounds.emplace_back(Open{1, 0, 0, {0, 30}, 30, false, false}, Purpose::train, at(1), 0,
+                        parse_sync(sync).on_demand);
+  }
+  RoundState& round() { return rounds.front(); }
+  WorkerMember& worker(std::uint32_t slot) { return members.workers.at(slot); }
+  std::vector<std::string> begin() { return in_words(assignments->begin(at(1), round())); }
+  // What the owner of a piece says when it is done.
+  [[nodiscard]] Report report_of(PieceId id, double loss = 0) const {
+    Report report;
+    report.piece = id;
+    report.positions = rounds.front().find(id)->positions;
+    report.loss = loss;
+    return report;
+  }
+  // Its owner is done with a piece.
+  void report(double when, PieceId id) {
+    const WorkerMember& owner = worker(*round().find(id)->owner);
+    EXPECT_TRUE(assignments->report(at(when), owner, report_of(id)));
+  }
+  std::vector<std::string> lose(std::uint32_t slot) {
+    worker(slot).present = false;
+    return in_words(assignments->release(at(2), slot));
+  }
+
+  Job job;
+  Members members;
+  std::list<RoundState> rounds;
+  std::optional<Assignments> assignments;
+};
+
+TEST_F(AssignmentsTest, ARoundIsDividedAmongThoseThatWork) {
+  worker(1).stalled = true;
+  EXPECT_THAT(begin(), ElementsAre("0:[0, 15)", "2:[15, 30)"));
+}
+
+TEST_F(AssignmentsTest, WhatMemoryDoesNotHoldTakesSeveralPieces) {
+  for (std::uint32_t slot = 0; slot < 3; ++slot) worker(slot).most = 5;
+  EXPECT_THAT(begin(),
+              ElementsAre("0:[0, 5)", "1:[5, 10)", "2:[10, 15)", "0:[15, 20)", "1:[20, 25)", "2:[25, 30)"));
+}
+
+TEST_F(AssignmentsTest, WhatALostWorkerOwesIsDividedAmongTheOthers) {
+  begin();
+  EXPECT_THAT(lose(1), ElementsAre("0:[10, 15)", "2:[15, 20)"));
+  EXPECT_THAT(round().owed_by(1), IsEmpty());
+}
+
+TEST_F(AssignmentsTest, WhatNobodyOwesIsAdoptedBySomebodyWhoComes) {
+  begin();
+  for (std::uint32_t slot = 0; slot < 3; ++slot) lose(slot);
+  EXPECT_THAT(in_words(assignments->adopt_orphans(at(3))), IsEmpty());
+  worker(2).present = true;
+  const auto adopted = in_words(assignments->adopt_orphans(at(3)));
+  EXPECT_THAT(adopted, SizeIs(round().owed_by(2).size()));
+  EXPECT_THAT(round().owed_by(std::nullopt), IsEmpty());
+}
+
+TEST_F(AssignmentsTest, AReportCountsOnceAndFromItsOwnerOnly) {
+  begin();
+  const Report report = report_of(1);
+  EXPECT_FALSE(assignments->report(at(2), worker(1), report));
+  EXPECT_TRUE(assignments->report(at(2), worker(0), report));
+  EXPECT_FALSE(assignments->report(at(2), worker(0), report));
+  EXPECT_TRUE(round().find(1)->reported);
+}
+
+TEST_F(AssignmentsTest, ALateReportTakesThePlaceOfThePartsThatOthersOwe) {
+  begin();
+  const Report report = report_of(2);
+  lose(1);
+  EXPECT_TRUE(assignments->report(at(3), worker(1), report));
+  EXPECT_THAT(round().owed_by(0), ElementsAre(1)) << "the part of the lost piece is not owed any more";
+  EXPECT_THAT(round().owed_by(2), ElementsAre(3));
+}
+
+TEST_F(AssignmentsTest, WhatIsOwedAndNotHeldIsSaidAgainAfterTheTimeout) {
+  begin();
+  EXPECT_THAT(in_words(assignments->repeat_lost(at(3), 0, {})), IsEmpty());
+  EXPECT_THAT(in_words(assignments->repeat_lost(at(3.1), 0, {1})), IsEmpty()) << "it holds it";
+  EXPECT_THAT(in_words(assignments->repeat_lost(at(3.1), 0, {})), ElementsAre("0:[0, 10)"));
+  EXPECT_THAT(in_words(assignments->repeat_lost(at(3.2), 0, {})), IsEmpty()) << "just said";
+}
+
+TEST_F(AssignmentsTest, AGapIsPushedAgainAndThenComputedAgain) {
+  begin();
+  for (PieceId id = 1; id <= 3; ++id) report(1, id);
+  const ShardMember shard;
+  const Interval gap{10, 20};
+  EXPECT_THAT(in_words(assignments->repair_gap(at(2), round(), gap, shard)), IsEmpty()) << "on its way";
+  EXPECT_THAT(in_words(assignments->repair_gap(at(4), round(), gap, shard)), ElementsAre("again 1:[10, 20)"));
+  EXPECT_THAT(in_words(assignments->repair_gap(at(5), round(), gap, shard)), IsEmpty());
+  EXPECT_THAT(in_words(assignments->repair_gap(at(100), round(), gap, shard)),
+              ElementsAre("0:[10, 14)", "1:[14, 17)", "2:[17, 20)"));
+}
+
+TEST_F(AssignmentsTest, AGapIsLeftAloneWhilePushesArrive) {
+  begin();
+  report(1, 1);
+  ShardMember shard;
+  shard.fed = at(9);
+  EXPECT_THAT(in_words(assignments->repair_gap(at(10), round(), {0, 10}, shard)), IsEmpty());
+}
+
+TEST_F(AssignmentsTest, OnALineThatIsSlowAPushHasMoreTime) {
+  begin();
+  report(1, 1);
+  assignments->pushed(from_seconds(60));
+  EXPECT_THAT(in_words(assignments->repair_gap(at(100), round(), {0, 10}, {})), IsEmpty());
+  EXPECT_THAT(in_words(assignments->repair_gap(at(122), round(), {0, 10}, {})),
+              ElementsAre("again 0:[0, 10)"));
+}
+
+TEST_F(AssignmentsTest, OfAPieceThatIsMissingInPartOnlyThePartIsComputedAgain) {
+  begin();
+  report(1, 1);
+  members.workers.at(1).present = members.workers.at(2).present = false;
+  EXPECT_THAT(in_words(assignments->repair_gap(at(4), round(), {2, 5}, {})), ElementsAre("0:[2, 5)"));
+  std::uint64_t covered = 0;
+  for (const auto& [id, piece] : round().pieces()) covered += piece.positions.size();
+  EXPECT_EQ(covered, 30U);
+}
+
+TEST_F(AssignmentsTest, NumbersThatAreNotFiniteAreComputedElsewhereOnce) {
+  begin();
+  const auto first = assignments->report(at(2), worker(0), report_of(1, NAN));
+  EXPECT_THAT(in_words(*first), ElementsAre("remark", "1:[0, 10)"));
+  NonFinite refused;
+  refused.piece = 1;
+  EXPECT_FALSE(assignments->refuse(at(2), refused)) << "it has been issued again";
+  refused.piece = round().owed_by(1).back();
+  const auto second = assignments->refuse(at(3), refused);
+  ASSERT_THAT(in_words(*second), ElementsAre("end"));
+  EXPECT_THAT(std::get<EndJob>(second->front()).text, HasSubstr("positions 0 to 10"));
+}
+
+class OnDemand : public AssignmentsTest {
+ protected:
+  OnDemand() : AssignmentsTest("asp") {}
+};
+
+TEST_F(OnDemand, WhoeverIsIdleTakesItsQuota) {
+  EXPECT_THAT(begin(), IsEmpty()) << "nobody is known to be idle";
+  assignments->may_be_idle(1);
+  EXPECT_THAT(in_words(assignments->hand_out(at(1))), ElementsAre("1:[0, 10)"));
+  assignments->may_be_idle(1);
+  assignments->may_be_idle(2);
+  EXPECT_THAT(in_words(assignments->hand_out(at(1))), ElementsAre("2:[10, 20)")) << "the other owes a piece";
+  EXPECT_FALSE(assignments->anybody_idle());
+  report(2, 1);
+  EXPECT_TRUE(assignments->anybody_idle());
+  EXPECT_THAT(in_words(assignments->hand_out(at(2))), ElementsAre("1:[20, 30)"));
+}
+
+TEST_F(OnDemand, APieceOfALostWorkerStaysWhole) {
+  begin();
+  assignments->may_be_idle(0);
+  assignments->may_be_idle(1);
+  ASSERT_THAT(assignments->hand_out(at(1)), SizeIs(2));
+  EXPECT_THAT(lose(0), ElementsAre("2:[0, 10)")) << "to the worker that owes the least";
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -18,9 +18,7 @@ constexpr double odd = 2.5, far = 4;                 // deviations
 constexpr double least_odd = 0.03, least_far = 0.1;  // relative: less is never called odd, or far
 constexpr double jump_doubt = 0.7;                   // of the level after a sudden change
 constexpr double least_pressure = 0.05;              // relative move of the free memory: less is none
-constexpr double clear_load = 0.2;                   // move of the load that makes a slow round no accident
 constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
-constexpr std::uint64_t calm_prior = 20;  // rounds, so that two onsets soon after the start are no rule
 constexpr double cold = 0.5;              // of the time per sample of the first batch: it was a cold one
 constexpr double clear_step = 0.05;       // of the logarithm of the time, known from the signal
 constexpr double nearly = 0.85;           // of a time known from before
@@ -35,9 +33,8 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
     first(batch, told);
     return Verdict::none;
   }
-  calm_ += slow_ ? 0 : 1;
   // The first batch of all is a cold one as often as not. It counts only against a second that is slower.
-  if (calm_ == 1 && batch.seconds / batch.samples < cold * std::exp(levels_[0].log_seconds) / unit_) {
+  if (rounds_ == 2 && batch.seconds / batch.samples < cold * std::exp(levels_[0].log_seconds) / unit_) {
     first(batch, told);
     return Verdict::none;
   }
@@ -59,15 +56,13 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
   const bool is_far = std::abs(surprise) > std::max(far * guess * deviation, least_far);
   const bool is_odd = std::abs(surprise) > std::max(odd * guess * deviation, least_odd);
   if (is_odd && odd_ && odd_->surprise * surprise > 0) {
-    return follow_both(surprise, std::max(far * deviation, least_far), grown.load) ? Verdict::lasted
-                                                                                   : verdict;
+    return follow_both(surprise, std::max(far * deviation, least_far)) ? Verdict::lasted : verdict;
   }
   const bool corroborated =
       cpu_signal_.explains(surprise, grown.load) || memory_signal_.explains(surprise, grown.pressure);
   if (is_far && (believe || corroborated || was_as_fast(seconds))) {
     odd_.reset();
     believed_ = Odd{units, seconds, surprise, false};
-    remember(surprise, grown.load);
     jump(seconds, surprise);
     return verdict;
   }
@@ -79,7 +74,7 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
 }
 
 // Two odd times in a row, on the same side. True if the first was held: the change has lasted.
-bool CostFilter::follow_both(double surprise, double alike, double load) {
+bool CostFilter::follow_both(double surprise, double alike) {
   const Odd before = *std::exchange(odd_, std::nullopt);
   // Of two that agree the mean is more than each; otherwise one of them is an accident on top of the change,
   // and what both have in common is the smaller one. Of one that was not held a part was followed already.
@@ -89,7 +84,6 @@ bool CostFilter::follow_both(double surprise, double alike, double load) {
   const double change = agree ? both : std::copysign(smaller, surprise);
   jump(predicted() * std::exp(change), surprise);
   if (agree && before.held) settled_ = 2;
-  if (before.held) remember(change, load);
   return before.held;
 }
 
@@ -145,15 +139,7 @@ CostFilter::Verdict CostFilter::judge_last(double seconds) {
   const double change = std::abs(believed_->surprise);
   believed_.reset();
   if (std::abs(std::log(seconds / predicted())) < change / 2) return Verdict::lasted;
-  if (slow_ && onsets_ > 0) --onsets_, slow_ = false;
   return Verdict::accident;
-}
-
-// For the risk. What the CPU share tells is followed as soon as it is told, and is none.
-void CostFilter::remember(double surprise, double load) {
-  const bool onset = surprise > 0 && !slow_ && std::abs(load) < clear_load;
-  if (onset) growth_ = onsets_ == 0 ? surprise : std::min(surprise, 1.5 * growth_), ++onsets_;
-  slow_ = onset || (slow_ && surprise > 0);
 }
 
 bool CostFilter::changing(const Signals& now) const {
@@ -233,11 +219,6 @@ double CostFilter::doubt(double samples) const {
   return std::hypot(std::sqrt(levels_[chosen_].variance), shape_->doubt(units_, samples / unit_));
 }
 
-CostFilter::Risk CostFilter::risk() const {
-  if (slow_ || onsets_ < 2) return {};
-  return {static_cast<double>(onsets_) / static_cast<double>(calm_ + calm_prior), std::exp(growth_)};
-}
-
 void CostFilter::save(StateWriter& writer) const {
   writer.count(shape_ ? 1 : 0);
   if (!shape_) return;
@@ -252,13 +233,7 @@ void CostFilter::save(StateWriter& writer) const {
     if (maybe)
       writer.real(maybe->units).real(maybe->seconds).real(maybe->surprise).count(maybe->held ? 1 : 0);
   }
-  writer.count(settled_)
-      .count(jumped_ ? 1 : 0)
-      .count(rounds_)
-      .count(onsets_)
-      .count(calm_)
-      .count(slow_ ? 1 : 0)
-      .real(growth_);
+  writer.count(settled_).count(jumped_ ? 1 : 0).count(rounds_);
   writer.count(fast_ ? 1 : 0);
   if (fast_) writer.real(fast_->fixed).real(fast_->per_sample);
 }
@@ -291,10 +266,6 @@ void CostFilter::restore(StateReader& reader) {
   settled_ = reader.count();
   jumped_ = reader.count(1) == 1;
   rounds_ = reader.count();
-  onsets_ = reader.count();
-  calm_ = reader.count();
-  slow_ = reader.count(1) == 1;
-  growth_ = reader.real();
   if (reader.count(1) == 0) return;
   const double fixed = reader.real();
   fast_ = Affine{fixed, reader.real()};

@@ -2,7 +2,7 @@
 //
 //   T(b) = level * shape(b) / shape(b of the last round)
 //
-// Seven ideas, each for one thing that machines do:
+// Six ideas, each for one thing that machines do:
 //  - shape: one line with a fixed and a variable part (cost_line.h) that takes drift for granted, since a
 //    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that cost
 //    nothing;
@@ -13,7 +13,6 @@
 //  - lasting changes: if the next one is odd in the same direction both are followed at once. So after a step
 //    two rounds run with the old split and no more. One round is enough if the CPU share moved as well, if
 //    the worker is as fast as it has been before, or if the caller says that sudden changes last here;
-//  - risk: how often it became slow in that way, and by how much;
 //  - leading signals: what the CPU share and the free memory that were last told say about the time
 //    (leading_signal.h) is applied before that is measured;
 //  - a profile, if there is one, is believed until something else is measured.
@@ -54,13 +53,6 @@ class CostFilter {
   // few measurements were seen since the last one, or the start, to say what is usual.
   [[nodiscard]] bool changing(const Signals& now) const;
 
-  // The danger that it becomes slow in the next round, all at once and lastingly, as it has before.
-  struct Risk {
-    double probability = 0;  // 0 while it is slow, and until it has happened twice
-    double factor = 1;       // of its time, the last time it happened
-  };
-  [[nodiscard]] Risk risk() const;
-
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }  // that it was measured in
 
   void save(StateWriter& writer) const;
@@ -87,8 +79,7 @@ class CostFilter {
   void go_to(double units);
   void follow(double seconds);
   void jump(double seconds, double surprise);
-  bool follow_both(double surprise, double alike, double load);
-  void remember(double surprise, double load);
+  bool follow_both(double surprise, double alike);
   Verdict judge_last(double seconds);
   [[nodiscard]] bool was_as_fast(double seconds) const;
   void listen(double surprise, const Signals& told, const Growth& growth, double deviation);
@@ -112,11 +103,7 @@ class CostFilter {
   std::optional<Odd> odd_, believed_;
   bool jumped_ = false;         // by the last measurement
   std::uint64_t settled_ = 0;   // measurements followed since the last sudden change, or the start
-  std::uint64_t onsets_ = 0;    // lasting changes to slower
   std::uint64_t rounds_ = 0;    // measured
-  std::uint64_t calm_ = 0;      // rounds in which one could have come
-  bool slow_ = false;           // one has come and not gone yet
-  double growth_ = 0;           // of the logarithm of the time in the last one
   std::optional<Affine> fast_;  // seconds over units: as it was before it became slow
 };
 

@@ -12,7 +12,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "steelyard.4";
+constexpr char title[] = "steelyard.5";
 constexpr double growing = 1.1;  // per round, as fast as an exchange is believed to take longer for everybody
 
 }  // namespace
@@ -53,11 +53,10 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
     const std::vector<Bound> limits = share_bounds(request);
     return min_max(costs, workers_.empty() ? limits : with_rest(request, limits), request.positions);
   }
-  const std::vector<Affine> cautious = insured(request, costs);
-  Shares wish = solve(request, cautious);
-  Shares best = held_back(request, cautious, wish);
+  Shares wish = solve(request, costs);
+  Shares best = held_back(request, costs, wish);
   wish_ = Split::of(request, std::move(wish));
-  if (worth_a_move(request, cautious, best)) split_ = Split::of(request, std::move(best));
+  if (worth_a_move(request, costs, best)) split_ = Split::of(request, std::move(best));
   return split_.shares;
 }
 

@@ -8,10 +8,6 @@
 //  - fixed costs and speeds are learned apart, so the split is right two rounds after the start;
 //  - a sudden change is believed when the next round confirms it. If in this job changes have lasted so far
 //    (two at least, and three times as many as were accidents), the first round is enough;
-//  - who has become slow again and again, and would hold up all others the next time, is treated as slow
-//    between two times too, if that is the lesser loss:
-//        E(x) = max T(x) + sum_i p_i lag max(0, f_i T_i(x_i) - max T(x)),
-//    with p_i the chance per round, f_i the factor of the last time, lag the rounds until it is believed;
 //  - on CPUs the share of the machine and the memory that were left at the last report move the split without
 //    waiting for the time to confirm it, once they have been seen to matter;
 //  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
@@ -78,8 +74,6 @@ class Steelyard final : public Policy {
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
   // Seconds to pull and to push beyond what the best link takes.
   [[nodiscard]] double exchange(std::uint32_t slot) const;
-  // The curves with the risk of sudden slowness in them, where that pays.
-  [[nodiscard]] std::vector<Affine> insured(const Request& request, std::vector<Affine> curves) const;
   // The exact split, after who has to rest was sent to rest and who is to be tried was called back.
   Shares solve(const Request& request, const std::vector<Affine>& curves);
   void call_back(const Request& request, const std::vector<Affine>& curves);

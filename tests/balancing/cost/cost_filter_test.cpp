@@ -112,21 +112,6 @@ TEST(CostFilter, ASlowRoundWithLessCpuIsNoAccident) {
   EXPECT_NEAR(feed.predicted(100, 1.0), 0.11, 0.03);
 }
 
-TEST(CostFilter, RiskIsLearnedFromChangesThatLasted) {
-  Feed feed;
-  feed.many(30);
-  EXPECT_EQ(feed.filter.risk().probability, 0);
-  for (int i = 0; i < 5; ++i) feed.one(4), feed.many(10);  // accidents are no risk
-  EXPECT_EQ(feed.filter.risk().probability, 0);
-  for (int i = 0; i < 6; ++i) {
-    feed.many(5, 2);
-    EXPECT_EQ(feed.filter.risk().probability, 0);  // it is slow already
-    feed.many(25);
-  }
-  EXPECT_NEAR(feed.filter.risk().probability, 6.0 / 260, 0.01);
-  EXPECT_NEAR(feed.filter.risk().factor, 2, 0.2);
-}
-
 // The second measurement of a change is disturbed: what both have in common is believed.
 TEST(CostFilter, AnAccidentOnTopOfAChangeIsNotBelieved) {
   Feed feed;

@@ -13,7 +13,7 @@ constexpr double noise_memory = 0.93, error_memory = 0.95;  // per round
 constexpr double clear_lead = 0.8;  // of the error of the level in use: only then another takes over
 // Of the shape, for each of the levels: in units of the noise, and at least. Where times have stood still,
 // one that changes with the share is the shape's doing.
-constexpr std::array shape_drift{0.2, 1.0, 2.0}, least_shape_drift{0.005, 0.02, 0.03};
+constexpr std::array shape_drift{0.2, 2.0}, least_shape_drift{0.005, 0.03};
 constexpr double odd = 2.5, far = 4;                 // deviations
 constexpr double least_odd = 0.03, least_far = 0.1;  // relative: less is never called odd, or far
 constexpr double jump_doubt = 0.7;                   // of the level after a sudden change

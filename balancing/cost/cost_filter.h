@@ -6,9 +6,8 @@
 //  - shape: one line with a fixed and a variable part (cost_line.h) that takes drift for granted, since a
 //    policy gives less to who is slow: an estimate that mistook drift for shape would see samples that cost
 //    nothing;
-//  - level: three averages of the logarithm that differ in how fast they forget; the one whose one-step
-//    errors were least of late is believed. A quiet machine is averaged over many rounds,
-//    a restless one followed;
+//  - level: two averages of the logarithm, one that forgets slowly and one that follows; the one whose
+//    one-step errors were least of late is believed;
 //  - accidents: a time far from what was predicted changes nothing, but is remembered;
 //  - lasting changes: if the next one is odd in the same direction both are followed at once. So after a step
 //    two rounds run with the old split and no more. One round is enough if the CPU share moved as well, if
@@ -88,13 +87,13 @@ class CostFilter {
   [[nodiscard]] double predicted() const;                     // seconds at units_
 
   // Drift of the level per round, in units of the noise.
-  static constexpr std::array<double, 3> speeds{0.03, 0.3, 1.5};
+  static constexpr std::array<double, 2> speeds{0.03, 1.5};
 
   std::optional<Affine> profile_;  // until the first batch
   double unit_ = 1;                // samples of the first batch
   std::optional<CostLine> shape_;
   double units_ = 1;  // of the batch that the levels refer to
-  std::array<Level, 3> levels_;
+  std::array<Level, 2> levels_;
   std::size_t chosen_ = 0;
   double noise_ = 0;    // relative deviation of a measurement
   double load_ = -1;    // of the CPU at the last batch that told it; -1 if none did

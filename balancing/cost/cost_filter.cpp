@@ -172,9 +172,7 @@ void CostFilter::follow(double seconds) {
   for (std::size_t k = 0; k < levels_.size(); ++k) {
     Level& level = levels_[k];
     level.variance += std::pow(speeds[k] * noise_, 2);
-    // One far off counts as three deviations: accidents choose nobody.
-    const double away = measured - level.log_seconds;
-    const double square = std::min(away * away, 9 * (level.variance + noise_ * noise_));
+    const double square = std::pow(measured - level.log_seconds, 2);
     level.error = error_memory * level.error + (1 - error_memory) * square;
     if (k == chosen_) {
       // Only what the level's own doubt does not explain is noise.

@@ -9,7 +9,7 @@ namespace {
 constexpr double least_share = 0.05;
 constexpr double memory = 0.995;  // per round
 constexpr double prior = 4;       // 1 / variance of the gain before anything is known
-constexpr double sure = 3;        // deviations from 0
+constexpr double sure = 3;        // deviations from a gain that is ruled out
 constexpr double most_gain = 2;
 constexpr double clear_move = 0.2;    // of the load; with less, a large growth has other reasons
 constexpr double least_match = 0.5;   // of a gain of 1: as far off, or its inverse, is called about 1
@@ -31,9 +31,7 @@ void LeadingSignal::observe(double growth, double load_growth, double variance) 
 }
 
 double LeadingSignal::gain() const {
-  const double gain = product_ / (square_ + prior);
-  const bool surely = gain * std::sqrt(square_) > sure;
-  return surely ? std::min(gain, most_gain) : 0;
+  return std::clamp(product_ / (square_ + prior), 0.0, most_gain);
 }
 
 bool LeadingSignal::explains(double growth, double load_growth) const {

@@ -3,8 +3,8 @@
 //   ln(t_after / t_before) = -gain * ln(c_after / c_before)
 //
 // with c the share or the megabytes. Gain 1: half of it, double the time. Gain 0: the number says nothing, as
-// on a GPU. Regression through the origin with a weak prior of 0 and slow forgetting; answers 0 until the
-// gain is surely not 0, so a signal that only jitters is never listened to.
+// on a GPU. Regression through the origin with a prior of 0 and slow forgetting: a signal that only jitters
+// gets a gain near 0, and its jitter moves little.
 #pragma once
 
 #include "balancing/state.h"

@@ -11,9 +11,8 @@ constexpr double memory = 0.995;  // per round
 constexpr double prior = 4;       // 1 / variance of the gain before anything is known
 constexpr double sure = 3;        // deviations from a gain that is ruled out
 constexpr double most_gain = 2;
-constexpr double clear_move = 0.2;    // of the load; with less, a large growth has other reasons
-constexpr double least_match = 0.5;   // of a gain of 1: as far off, or its inverse, is called about 1
-constexpr double largest_growth = 3;  // deviations believed of a round without a clear move
+constexpr double clear_move = 0.2;   // of the load; with less, a large growth has other reasons
+constexpr double least_match = 0.5;  // of a gain of 1: as far off, or its inverse, is called about 1
 
 }  // namespace
 
@@ -22,10 +21,6 @@ double LeadingSignal::load(double cpu) { return -std::log(std::clamp(cpu, least_
 double LeadingSignal::pressure(double memory) { return -std::log(std::max(memory, 1.0)); }
 
 void LeadingSignal::observe(double growth, double load_growth, double variance) {
-  if (std::abs(load_growth) < clear_move) {
-    const double expected = gain() * load_growth, most = largest_growth * std::sqrt(variance);
-    growth = std::clamp(growth, expected - most, expected + most);
-  }
   product_ = memory * product_ + growth * load_growth / variance;
   square_ = memory * square_ + load_growth * load_growth / variance;
 }

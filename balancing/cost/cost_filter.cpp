@@ -17,7 +17,6 @@ constexpr std::array shape_drift{0.2, 2.0}, least_shape_drift{0.005, 0.03};
 constexpr double odd = 2.5, far = 4;                 // deviations
 constexpr double least_odd = 0.03, least_far = 0.1;  // relative: less is never called odd, or far
 constexpr double jump_doubt = 0.7;                   // of the level after a sudden change
-constexpr double least_pressure = 0.05;              // relative move of the free memory: less is none
 constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
 constexpr double cold = 0.5;              // of the time per sample of the first batch: it was a cold one
 constexpr double clear_step = 0.05;       // of the logarithm of the time, known from the signal
@@ -105,13 +104,11 @@ void CostFilter::adopt_profile(double samples) {
   shape_ = CostLine::of_profile(profile.fixed, profile.per_sample * samples);
 }
 
-// What a machine has free wanders a little all the time, and for no reason of ours.
 CostFilter::Growth CostFilter::growth(const Signals& now) const {
   Growth growth{0, 0};
   if (now.cpu >= 0 && load_ >= 0) growth.load = LeadingSignal::load(now.cpu) - load_;
-  if (now.memory < 0 || memory_ < 0) return growth;
-  const double more = LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(memory_);
-  if (std::abs(more) >= least_pressure) growth.pressure = more;
+  if (now.memory >= 0 && memory_ >= 0)
+    growth.pressure = LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(memory_);
   return growth;
 }
 
@@ -157,7 +154,7 @@ void CostFilter::listen(double surprise, const Signals& told, const Growth& grow
   const double rest = surprise - cpu_signal_.gain() * growth.load;
   if (told.memory >= 0 && memory_ >= 0) memory_signal_.observe(rest, growth.pressure, variance);
   if (told.cpu >= 0) load_ = LeadingSignal::load(told.cpu);
-  if (told.memory >= 0 && (memory_ < 0 || growth.pressure != 0)) memory_ = told.memory;
+  if (told.memory >= 0) memory_ = told.memory;
 }
 
 void CostFilter::Level::update(double measured, double noise) {

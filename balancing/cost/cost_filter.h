@@ -97,7 +97,7 @@ class CostFilter {
   std::size_t chosen_ = 0;
   double noise_ = 0;    // relative deviation of a measurement
   double load_ = -1;    // of the CPU at the last batch that told it; -1 if none did
-  double memory_ = -1;  // MB, when it last moved; -1 if nobody told
+  double memory_ = -1;  // MB, at the last batch that told it; -1 if none did
   LeadingSignal cpu_signal_, memory_signal_;
   std::optional<Odd> odd_, believed_;
   bool jumped_ = false;         // by the last measurement

@@ -13,7 +13,7 @@
 //  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
 //    is tried again with one sample, at first after 8 rounds, or after 40 times the rounds that a trial costs
 //    if that is later (100, if it never was of use), and each time after twice as many, up to ten times the
-//    first; or at once when its signals say that it would help, or with another whose trial takes as long.
+//    first; or with another whose trial takes as long.
 //    Because any one worker alone is a split too, the plan is never slower in its own model than the best
 //    single worker;
 //  - so does a worker for whom alone the rounds wait longer than its share is worth (cost/waited_for.h), now

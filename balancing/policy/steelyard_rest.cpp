@@ -41,8 +41,6 @@ std::set<std::uint32_t> Steelyard::resting() const {
 // Whose time has come is tried: one round in which it must work. So is, at next to no cost, whoever would be
 // done about as soon.
 void Steelyard::call_back(const Request& request, const std::vector<Affine>& curves) {
-  const bool comparable = split_.same_workers(request);
-  const double now = comparable ? longest(curves, split_.shares) : 0;
   double trial = 0;  // seconds that this round takes for the sake of those that are tried
   for (const bool free : {false, true}) {
     for (std::size_t i = 0; i < request.workers.size(); ++i) {
@@ -50,8 +48,7 @@ void Steelyard::call_back(const Request& request, const std::vector<Affine>& cur
       const auto found = rests_.find(slot);
       if (found == rests_.end() || found->second.trying) continue;
       Rest& rest = found->second;
-      const bool would_help = comparable && split_.shares[i] == 0 && curves[i](1) < now / 2;
-      const bool due = request.round >= rest.until || (would_help && !rest.late);
+      const bool due = request.round >= rest.until;
       if (free ? rest.late || curves[i](1) > little_longer * trial : !due) continue;
       rest.trying = true;
       rest.until = request.round;

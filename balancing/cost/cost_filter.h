@@ -45,9 +45,6 @@ class CostFilter {
   [[nodiscard]] Affine curve(const Signals& now) const;
   [[nodiscard]] double doubt(double samples) const;  // relative deviation of the curve there
 
-  // Whether two measurements agree on how it is since the last sudden change, or the start.
-  [[nodiscard]] bool settled() const { return settled_ >= 2; }
-
   // Whether one round may speak for itself: a sudden change was just followed, or is told by a signal, or too
   // few measurements were seen since the last one, or the start, to say what is usual.
   [[nodiscard]] bool changing(const Signals& now) const;

@@ -10,7 +10,7 @@
 //    (two at least, and three times as many as were accidents), the first round is enough;
 //  - on CPUs the share of the machine and the memory that were left at the last report move the split without
 //    waiting for the time to confirm it, once they have been seen to matter;
-//  - a worker without whom the round is faster, and surely so, rests (never on one disturbed measurement). It
+//  - a worker without whom the round is faster, and surely so, rests. It
 //    is tried again with one sample, at first after 8 rounds, or after 40 times the rounds that a trial costs
 //    if that is later (100, if it never was of use), and each time after twice as many, up to ten times the
 //    first; or with another whose trial takes as long.

@@ -16,7 +16,7 @@ constexpr double little_longer = 1.25;  // than a trial that is due: others are 
 // A rest grows up to this many rounds, or to so many times the first if that is more: trials cost next to
 // nothing then.
 constexpr std::uint64_t long_rest = 64, longer_than_first = 10;
-constexpr double rest_gain = 0.02;    // relative: a round must be faster by this much without a worker
+constexpr double rest_gain = 0.02;    // relative: rounds must wait this much longer for who is late
 constexpr std::size_t most_late = 8;  // workers looked at in one plan: each costs a solution
 
 }  // namespace
@@ -63,7 +63,6 @@ bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& 
                              const std::vector<Bound>& limits) {
   const Shares best = min_max(curves, with_rest(request, limits), request.positions);
   const double without = longest(curves, best);
-  const bool faster = without < (1 - rest_gain) * longest(curves, all);
   bool sent = false;
   for (std::size_t i = 0; i < best.size(); ++i) {
     const std::uint32_t slot = request.workers[i].slot;
@@ -73,9 +72,9 @@ bool Steelyard::send_to_rest(const Request& request, const std::vector<Affine>& 
     if (on_trial && rest->second.until == request.round) continue;  // it has not been measured yet
     // What its link costs is known as it is; the doubt is about its computing.
     const double link = exchange(slot);
-    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() && known->second.settled() &&
+    const bool delays = best[i] == 0 && all[i] > 0 && known != workers_.end() &&
                         (curves[i](1) - link) * (1 - std::min(1.0, known->second.doubt(1))) + link > without;
-    if (faster && delays) {
+    if (delays) {
       const double delay = (curves[i](1) - without) / (without + std::max(0.0, exchange_));
       const double per_delay = known->second.rounds() < soon ? rest_of_useless : rest_per_delay;
       const std::uint64_t first =

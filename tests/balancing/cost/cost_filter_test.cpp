@@ -119,9 +119,9 @@ TEST(CostFilter, AnAccidentOnTopOfAChangeIsNotBelieved) {
   feed.one(2, 100);
   EXPECT_FALSE(feed.one(10, 100) == Verdict::accident);
   EXPECT_NEAR(feed.predicted(100), 2 * 0.11, 0.03);
-  EXPECT_FALSE(feed.filter.settled());
-  feed.one(2, 100), feed.one(2, 100);
-  EXPECT_TRUE(feed.filter.settled());
+  EXPECT_TRUE(feed.filter.changing({}));
+  for (int i = 0; i < 4; ++i) feed.one(2, 100);
+  EXPECT_FALSE(feed.filter.changing({}));
 }
 
 // A policy gives less to who is slow. An estimate that mistakes drift for shape would then see samples that

@@ -120,20 +120,14 @@ void Steelyard::see_who_was_late(const Request& request, const std::vector<Affin
 }
 
 std::vector<Affine> Steelyard::curves(const Request& request) const {
-  struct Sum {
-    double fixed = 0, per_sample = 0, count = 0;
-    void add(const Affine& curve) { fixed += curve.fixed, per_sample += curve.per_sample, count += 1; }
-    [[nodiscard]] Affine mean() const { return {fixed / count, per_sample / count}; }
-  };
-  std::map<std::string, Sum> kinds;
-  Sum anybody;
+  Affine sum;
+  double measured = 0;
   std::vector<Affine> all;
   for (const WorkerView& worker : request.workers) {
     const auto found = workers_.find(worker.slot);
     all.push_back(found == workers_.end() ? Affine{} : found->second.curve({worker.cpu, worker.memory}));
     if (found == workers_.end()) continue;
-    kinds[worker.kind].add(all.back());
-    anybody.add(all.back());
+    sum.fixed += all.back().fixed, sum.per_sample += all.back().per_sample, ++measured;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].per_sample > 0) continue;
@@ -142,9 +136,8 @@ std::vector<Affine> Steelyard::curves(const Request& request) const {
       all[i] = profile->second.near(share, request.walk);
       continue;
     }
-    const Sum& kind = kinds[request.workers[i].kind];
     // With nobody measured any curve will do, as long as it is the same for all.
-    all[i] = kind.count > 0 ? kind.mean() : anybody.count > 0 ? anybody.mean() : Affine{0, 1};
+    all[i] = measured > 0 ? Affine{sum.fixed / measured, sum.per_sample / measured} : Affine{0, 1};
   }
   for (std::size_t i = 0; i < all.size(); ++i) all[i].fixed += exchange(request.workers[i].slot);
   return all;

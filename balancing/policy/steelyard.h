@@ -23,7 +23,7 @@
 //  - whose link costs surely more than the others' (cost/exchange_cost.h) has that much less time to compute.
 //    It pushes as much as it pulls, so what it waits for its parameters counts twice;
 //  - no share moves by more than a twentieth on the word of one round: the next one has to agree;
-//  - a newcomer counts as its profile says, or as the mean of those of its kind, and is known after its first
+//  - a newcomer counts as its profile says, or as the mean of the others, and is known after its first
 //    round.
 #pragma once
 

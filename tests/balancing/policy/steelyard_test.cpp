@@ -81,13 +81,13 @@ TEST(Steelyard, NoiseMovesLittle) {
   }
 }
 
-TEST(Steelyard, ANewcomerCountsAsTheMeanOfItsKind) {
+TEST(Steelyard, ANewcomerCountsAsTheMeanOfTheOthers) {
   Steelyard policy;
   Scenario scenario("", 900, 20, {{{0, 1}, "gpu", 0}, {{0, 2}, "cpu", 0}, {{0, 9}, "gpu", 0}});
   scenario.join(2, 11);
   const std::vector<Round> rounds = arena::play(scenario, policy);
   EXPECT_NEAR(static_cast<double>(rounds[9].share(0)), 600, 8);
-  EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 360, 8);  // 1 : 1/2 : 1
+  EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 277, 8);  // 1 : 1/2 : 1/1.5
   EXPECT_NEAR(static_cast<double>(rounds[19].share(2)), 900 / 9.0 / (1 + 0.5 + 1 / 9.0), 8);
 }
 

@@ -6,9 +6,8 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double first_fixed = 0.1, first_shape = 0.3, first_level = 0.3;  // relative to the first time
+constexpr double first_fixed = 0.1, first_shape = 0.6, first_level = 0.3;  // relative to the first time
 constexpr double profile_shape = 0.1;
-constexpr double shape_drift = 0.003;                  // relative, per round
 constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
 constexpr double least_slope = 0.02;                   // of the time, per size of the batch
 
@@ -30,10 +29,10 @@ CostLine::CostLine(double fixed, double slope, double units, double doubt) : fix
 }
 
 void CostLine::drift(double q) {
-  const double all = q * q, shape = std::pow(shape_drift * (fixed_ + slope_), 2);
-  p00_ += all * fixed_ * fixed_ + shape;
-  p01_ += all * fixed_ * slope_ - shape;
-  p11_ += all * slope_ * slope_ + shape;
+  const double all = q * q;
+  p00_ += all * fixed_ * fixed_;
+  p01_ += all * fixed_ * slope_;
+  p11_ += all * slope_ * slope_;
 }
 
 void CostLine::loosen() {

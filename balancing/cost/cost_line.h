@@ -1,6 +1,6 @@
 // A line t = fixed + slope * b with what is not known about it: a Kalman filter of two states.
 //
-//   predict   P <- P + q^2 w w'  + drift of the shape          w = (fixed, slope): the whole machine drifts
+//   predict   P <- P + q^2 w w'                                w = (fixed, slope): the whole machine drifts
 //   update    K = P h / (h' P h + (noise t)^2),  w <- w + K (t - h' w),  P <- P - K h' P        h = (1, b)
 //
 // Drift is common to both states because a co-tenant or a hot chip slows all of a machine; so what was
@@ -17,7 +17,7 @@ namespace steelyard::balancing {
 
 class CostLine {
  public:
-  // Through a first batch: a tenth of its time is taken for fixed, give or take three tenths.
+  // Through a first batch: a tenth of its time is taken for fixed, give or take six tenths.
   CostLine(double units, double seconds);
   // The one that a profile says, give or take a tenth of its time; `slope` per unit, through a batch of one.
   static CostLine of_profile(double fixed, double slope);

@@ -3,19 +3,13 @@
 //   ln(t_after / t_before) = -gain * ln(c_after / c_before)
 //
 // with c the share or the megabytes. Gain 1: half of it, double the time. Gain 0: the number says nothing, as
-// on a GPU. Regression through the origin with a weak prior of 0 and slow forgetting; answers 0 until the
-// gain is surely not 0, so a signal that only jitters is never listened to.
+// on a GPU. Regression through the origin with a prior of 0 and slow forgetting: a signal that only jitters
+// gets a gain near 0, and its jitter moves little.
 #pragma once
 
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
-
-// What a worker tells of its machine beside its times; -1: nothing.
-struct Signals {
-  double cpu = -1;     // share of it that is free, as measured
-  double memory = -1;  // MB available
-};
 
 class LeadingSignal {
  public:
@@ -28,11 +22,10 @@ class LeadingSignal {
   // `growth` of the logarithm of the time beside that of the load; `variance` is the noise of the former.
   void observe(double growth, double load_growth, double variance);
 
-  [[nodiscard]] double gain() const;  // in [0, 2]
+  [[nodiscard]] double gain() const;  // not negative
 
-  // Whether this growth of the load explains that growth of the time: it would with a gain of about 1, and so
-  // far nothing speaks against such a gain.
-  [[nodiscard]] bool explains(double growth, double load_growth) const;
+  // Whether this growth of the load explains that growth of the time: it would with a gain of about 1.
+  [[nodiscard]] static bool explains(double growth, double load_growth);
 
   void save(StateWriter& writer) const { writer.real(product_).real(square_); }
   void restore(StateReader& reader) { product_ = reader.real(), square_ = reader.real(); }

@@ -81,13 +81,13 @@ TEST(Steelyard, NoiseMovesLittle) {
   }
 }
 
-TEST(Steelyard, ANewcomerCountsAsTheMeanOfItsKind) {
+TEST(Steelyard, ANewcomerCountsAsTheMeanOfTheOthers) {
   Steelyard policy;
   Scenario scenario("", 900, 20, {{{0, 1}, "gpu", 0}, {{0, 2}, "cpu", 0}, {{0, 9}, "gpu", 0}});
   scenario.join(2, 11);
   const std::vector<Round> rounds = arena::play(scenario, policy);
   EXPECT_NEAR(static_cast<double>(rounds[9].share(0)), 600, 8);
-  EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 360, 8);  // 1 : 1/2 : 1
+  EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 277, 8);  // 1 : 1/2 : 1/1.5
   EXPECT_NEAR(static_cast<double>(rounds[19].share(2)), 900 / 9.0 / (1 + 0.5 + 1 / 9.0), 8);
 }
 
@@ -211,20 +211,17 @@ TEST(Steelyard, LearnsThatChangesLast) {
   EXPECT_LT(rounds[290].ms, 1.1 * ideal[290].ms);  // of the fifth
 }
 
-// One of eleven is three times as slow every 25 rounds, for 3 rounds: its share in between, which saves a few
-// percent, is not worth the rounds in which all others wait for it.
-TEST(Steelyard, PaysForInsuranceWhereThatIsCheaper) {
+// One of eleven is three times as slow every 25 rounds, for 3 rounds. It keeps its share in between, and costs
+// no more than the two rounds in which each onset and each return is believed.
+TEST(Steelyard, WhoIsOftenSlowForAWhileKeepsItsShareInBetween) {
   Scenario scenario("", 2200, 500, std::vector<arena::Machine>(11, {{3, 0.4}, "gpu", 0.01}), 3);
   for (std::uint64_t k = 40; k < 500; k += 25) scenario.scale(4, k, k + 3, 3);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);
-  EXPECT_LT(rounds[412].share(4), 110u);  // quiet, but not trusted; its fair share is 200
   EXPECT_GT(rounds[35].share(4), 190u);
-  // Half of the two is the opposite case: what it does in between is worth the wait.
-  Scenario pair("", 400, 500, std::vector<arena::Machine>(2, {{3, 0.4}, "gpu", 0.01}), 3);
-  for (std::uint64_t k = 40; k < 500; k += 100) pair.scale(1, k, k + 50, 2);
-  Steelyard other;
-  EXPECT_GT(arena::play(pair, other)[425].share(1), 180u);
+  EXPECT_GT(rounds[412].share(4), 180u);
+  Steelyard again;
+  EXPECT_GT(arena::percent_of_ideal(scenario, again), 85);
 }
 
 }  // namespace

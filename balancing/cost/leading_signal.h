@@ -11,12 +11,6 @@
 
 namespace steelyard::balancing {
 
-// What a worker tells of its machine beside its times; -1: nothing.
-struct Signals {
-  double cpu = -1;     // share of it that is free, as measured
-  double memory = -1;  // MB available
-};
-
 class LeadingSignal {
  public:
   // -ln of the share: what time grows with. Shares of less than a twentieth count as that.

@@ -23,7 +23,7 @@ void Steelyard::observe(const Sample& sample) {
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
   const auto profile = profiled_.find(sample.slot);
   if (profile != profiled_.end())
-    workers_.try_emplace(sample.slot, profile->second.near(batch.samples, walk_));
+    workers_.try_emplace(sample.slot, Rules{}, profile->second.near(batch.samples, walk_));
   switch (workers_[sample.slot].observe(batch, {sample.cpu, sample.memory}, changes_last())) {
     case CostFilter::Verdict::none:
       break;

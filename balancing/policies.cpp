@@ -51,8 +51,8 @@ Made make_boa(const Options& options) {
 
 Made make_steelyard(const Options& options) {
   SteelyardOptions chosen;
-  chosen.least_gain = options.number("least_gain");
-  chosen.caution = options.number("caution");
+  chosen.move.least_gain = options.number("least_gain");
+  chosen.move.caution = options.number("caution");
   chosen.profile = curves_option(options, "profile_ms");
   return std::make_unique<Steelyard>(std::move(chosen));
 }
@@ -96,7 +96,7 @@ std::vector<Option> boa_options() {
 }
 
 std::vector<Option> steelyard_options() {
-  const SteelyardOptions own;
+  const MoveOptions own;
   return {number_option("least_gain", own.least_gain, 0, below(1),
                         "relative, below which nothing moves whatever is known"),
           number_option("caution", own.caution, 0, below(10),

@@ -7,14 +7,12 @@
 namespace steelyard::balancing {
 namespace {
 
-// Drift of the line per round: in units of the noise, and at least; where the slow average is believed, and
-// where the quick one is. Where times stand still, one that changes with the share is the shape's doing.
-constexpr std::array line_drift{0.2, 2.0}, least_line_drift{0.005, 0.03};
-constexpr double guessing = 2;       // measurements that the first guess of the noise counts for
-constexpr double cold = 0.5;         // of the time per sample of the first batch: it was a cold one
-constexpr double clear_step = 0.05;  // of the logarithm of the time, known from the signals
-constexpr double nearly = 0.85;      // of a time known from before
-constexpr std::uint64_t enough = 3;  // measurements that say what is usual
+constexpr double early_noise = 3;     // times the noise, over the rounds that were measured
+constexpr double least_drift = 0.01;  // of the line, relative, per round
+constexpr double cold = 0.5;          // of the time per sample of the first batch: it was a cold one
+constexpr double clear_step = 0.05;   // of the logarithm of the time, known from the signals
+constexpr double nearly = 0.85;       // of a time known from before
+constexpr std::uint64_t enough = 3;   // measurements that say what is usual
 
 }  // namespace
 
@@ -31,17 +29,15 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
   go_to(batch.samples / unit_);
   // What the signals foretell is part of the prediction and no surprise.
   const double known = signals_.foretold(told), growth = std::log(batch.seconds / level_.seconds());
-  const double surprise = growth - known, deviation = std::hypot(level_.doubt(), level_.noise());
+  const double surprise = growth - known, deviation = level_.deviation(static_cast<double>(rounds_));
   const bool explained = signals_.explain(surprise, told);
   signals_.learn(growth, deviation, told);
   level_.shift(known, 0);
   shape_->scale(std::exp(known));
   jumped_ = std::abs(known) > clear_step;
-  // With few measurements the noise itself is a guess.
-  const double guess = 1 + guessing / static_cast<double>(rounds_);
   const bool at_once = believe || explained || was_as_fast(batch.seconds);
-  const SuddenChange::Answer answer = rules_.accidents ? changes_.judge(surprise, guess * deviation, at_once)
-                                                       : SuddenChange::Answer{.follow = true};
+  const SuddenChange::Answer answer =
+      rules_.accidents ? changes_.judge(surprise, deviation, at_once) : SuddenChange::Answer{.follow = true};
   if (answer.jump) jump(*answer.jump, answer.confirmed);
   if (answer.follow) follow(batch.seconds);
   return answer.verdict;
@@ -73,9 +69,10 @@ void CostFilter::go_to(double units) {
 void CostFilter::follow(double seconds) {
   ++followed_;
   level_.follow(seconds, static_cast<double>(rounds_));
-  const std::size_t pace = level_.quick() ? 1 : 0;
-  shape_->drift(std::max(line_drift[pace] * level_.noise(), least_line_drift[pace]));
-  shape_->update(units_, seconds, level_.noise());
+  shape_->drift(std::max(level_.drift(), least_drift));
+  // With few measurements the noise is a guess, and a shape learned from noise sends a good worker to rest.
+  const double early = 1 + early_noise / static_cast<double>(rounds_);
+  shape_->update(units_, seconds, early * level_.noise());
 }
 
 void CostFilter::jump(double change, bool confirmed) {
@@ -85,10 +82,6 @@ void CostFilter::jump(double change, bool confirmed) {
     fast_ = {scale * shape_->fixed(), scale * shape_->slope()};
   }
   level_.jump(after);
-  // A worker that became faster did so as a whole, as far as anybody knows. Left at its height, the doubt about
-  // the shape would be that of times perhaps a hundred times as long, and the line would tip over with the next
-  // batch.
-  shape_->scale(std::min(1.0, after / shape_->at(units_)));
   if (rules_.loosening) shape_->loosen();
   shape_->update(units_, after, level_.noise());
   jumped_ = true;

@@ -6,7 +6,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double first_fixed = 0.1, first_shape = 0.3, first_level = 0.3;  // relative to the first time
+constexpr double first_fixed = 0.1, first_shape = 0.6, first_level = 0.3;  // relative to the first time
 constexpr double profile_shape = 0.1;
 constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
 constexpr double least_slope = 0.02;                   // of the time, per size of the batch

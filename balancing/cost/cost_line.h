@@ -17,7 +17,7 @@ namespace steelyard::balancing {
 
 class CostLine {
  public:
-  // Through a first batch: a tenth of its time is taken for fixed, give or take three tenths.
+  // Through a first batch: a tenth of its time is taken for fixed, give or take six tenths.
   CostLine(double units, double seconds);
   // The one that a profile says, give or take a tenth of its time; `slope` per unit, through a batch of one.
   static CostLine of_profile(double fixed, double slope);

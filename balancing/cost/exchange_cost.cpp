@@ -9,8 +9,8 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double far_away = 8, least_far = 0.3;  // in median distances, and of the median
-constexpr double alike = 0.3;                    // relative, of two that are far from the others
+constexpr double far_away = 8;  // in median distances
+constexpr double unlike = 0.3;  // relative: less is no change, and two that differ by less are alike
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void ExchangeCost::observe(double seconds, bool after_rest) {
   if (seconds_.size() >= enough || changed_) {
     const double last = seconds_.back(), middle = typical_.median;
     const bool again = far(last) && (last - middle) * (seconds - middle) > 0 &&
-                       std::abs(last - seconds) <= alike * std::max(last, seconds);
+                       std::abs(last - seconds) <= unlike * std::max(last, seconds);
     if (far(seconds) && (again || after_rest)) {
       seconds_.clear();
       if (again) seconds_.push_back(last);
@@ -47,8 +47,7 @@ ExchangeCost::Typical ExchangeCost::typical() const {
 }
 
 bool ExchangeCost::far(double seconds) const {
-  return std::abs(seconds - typical_.median) >
-         std::max(far_away * typical_.spread, least_far * typical_.median);
+  return std::abs(seconds - typical_.median) > std::max(far_away * typical_.spread, unlike * typical_.median);
 }
 
 void ExchangeCost::save(StateWriter& writer) const {

@@ -7,10 +7,8 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double least_share = 0.05;
-constexpr double memory = 0.995;  // per round
-constexpr double prior = 4;       // 1 / variance of the gain before anything is known
-constexpr double sure = 3;        // deviations from a gain that is ruled out
-constexpr double most_gain = 2;
+constexpr double memory = 0.995;     // per round
+constexpr double prior = 4;          // 1 / variance of the gain before anything is known
 constexpr double clear_move = 0.2;   // of the load; with less, a large growth has other reasons
 constexpr double least_match = 0.5;  // of a gain of 1: as far off, or its inverse, is called about 1
 
@@ -25,15 +23,12 @@ void LeadingSignal::observe(double growth, double load_growth, double variance) 
   square_ = memory * square_ + load_growth * load_growth / variance;
 }
 
-double LeadingSignal::gain() const {
-  return std::clamp(product_ / (square_ + prior), 0.0, most_gain);
-}
+double LeadingSignal::gain() const { return std::max(0.0, product_ / (square_ + prior)); }
 
-bool LeadingSignal::explains(double growth, double load_growth) const {
+bool LeadingSignal::explains(double growth, double load_growth) {
   if (std::abs(load_growth) < clear_move) return false;
-  const double needed = growth / load_growth, spread = sure / std::sqrt(square_ + prior);
-  return needed > least_match && needed < 1 / least_match &&
-         product_ / (square_ + prior) + spread > least_match;
+  const double needed = growth / load_growth;
+  return needed > least_match && needed < 1 / least_match;
 }
 
 }  // namespace steelyard::balancing

@@ -22,11 +22,10 @@ class LeadingSignal {
   // `growth` of the logarithm of the time beside that of the load; `variance` is the noise of the former.
   void observe(double growth, double load_growth, double variance);
 
-  [[nodiscard]] double gain() const;  // in [0, 2]
+  [[nodiscard]] double gain() const;  // not negative
 
-  // Whether this growth of the load explains that growth of the time: it would with a gain of about 1, and so
-  // far nothing speaks against such a gain.
-  [[nodiscard]] bool explains(double growth, double load_growth) const;
+  // Whether this growth of the load explains that growth of the time: it would with a gain of about 1.
+  [[nodiscard]] static bool explains(double growth, double load_growth);
 
   void save(StateWriter& writer) const { writer.real(product_).real(square_); }
   void restore(StateReader& reader) { product_ = reader.real(), square_ = reader.real(); }

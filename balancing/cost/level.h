@@ -24,10 +24,11 @@ class Level {
   void jump(double seconds);                    // a measurement after a sudden change
   void shift(double log_factor, double doubt);  // the next batch takes longer; relative doubt about that
 
-  [[nodiscard]] double seconds() const;                        // predicted
-  [[nodiscard]] double doubt() const;                          // relative deviation of that
-  [[nodiscard]] double noise() const { return noise_; }        // relative deviation of a measurement
-  [[nodiscard]] bool quick() const { return believed_ == 1; }  // the quick average is believed
+  [[nodiscard]] double seconds() const;                  // predicted
+  [[nodiscard]] double doubt() const;                    // relative deviation of that
+  [[nodiscard]] double noise() const { return noise_; }  // relative deviation of a measurement
+  [[nodiscard]] double deviation(double rounds) const;   // relative, of the next measurement
+  [[nodiscard]] double drift() const;                    // relative, per round, of the believed average
 
   void save(StateWriter& writer) const;
   void restore(StateReader& reader);

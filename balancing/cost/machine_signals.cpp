@@ -17,7 +17,8 @@ double MachineSignals::foretold(const Signals& now) const {
 }
 
 bool MachineSignals::explain(double growth, const Signals& told) const {
-  return cpu_.explains(growth, load_growth(told)) || memory_.explains(growth, pressure_growth(told));
+  return LeadingSignal::explains(growth, load_growth(told)) ||
+         LeadingSignal::explains(growth, pressure_growth(told));
 }
 
 void MachineSignals::learn(double growth, double deviation, const Signals& told) {

@@ -1,9 +1,8 @@
 // Accidents and lasting changes: what a measured time says that lies far from its prediction.
 //
-//  - A time within 2.5 deviations is followed.
-//  - A time more than 4 deviations off is held back. If the next one is odd on the same side, the change has
-//    lasted and both are followed; otherwise the first was an accident.
-//  - A time in between is followed, and remembered as odd.
+//  - A time within 4 deviations of its prediction is followed.
+//  - A time further off is held back. If the next one is too, on the same side, the change has lasted and both
+//    are followed; otherwise the first was an accident.
 //  - With `believe` a far time is followed at once; the next one shows whether that was right.
 #pragma once
 
@@ -19,9 +18,9 @@ class SuddenChange {
   enum class Verdict { none, lasted, accident };
 
   struct Answer {
-    bool follow = false;         // as any other measurement
-    std::optional<double> jump{};// or: the logarithm of the time has changed by so much
-    bool confirmed = false;      // the jump is the mean of two measurements that agree
+    bool follow = false;           // as any other measurement
+    std::optional<double> jump{};  // or: the logarithm of the time has changed by so much
+    bool confirmed = false;        // the jump is the mean of two measurements that agree
     Verdict verdict = Verdict::none;
   };
 
@@ -32,14 +31,10 @@ class SuddenChange {
   void restore(StateReader& reader);
 
  private:
-  struct Odd {
-    double surprise;
-    bool held;  // kept from the estimates
-  };
   Verdict judge_believed(double surprise);
 
-  std::optional<Odd> odd_;          // the last measurement, if it was odd
-  std::optional<double> believed_;  // the surprise that was believed at once, in the last measurement
+  std::optional<double> held_;      // the surprise of the last measurement, if it was held back
+  std::optional<double> believed_;  // or if it was believed at once
 };
 
 }  // namespace steelyard::balancing

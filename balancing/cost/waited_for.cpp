@@ -9,7 +9,6 @@ namespace {
 constexpr double memory = 0.998;      // per round
 constexpr double enough = 40;         // rounds
 constexpr double after_a_rest = 0.5;  // of what was known before it
-constexpr double clearly = 1.2;       // deviations of the mean
 
 }  // namespace
 
@@ -23,7 +22,7 @@ void WaitedFor::observe(double seconds, double worth) {
 double WaitedFor::surely() const {
   if (weight_ < enough) return 0;
   const double mean = sum_ / weight_, variance = std::max(0.0, squares_ / weight_ - mean * mean);
-  return std::max(0.0, mean - clearly * std::sqrt(variance / weight_));
+  return std::max(0.0, mean - std::sqrt(variance / weight_));
 }
 
 double WaitedFor::worth() const { return weight_ > 0 ? worth_ / weight_ : 0; }

@@ -23,7 +23,6 @@ const std::map<std::string, std::string> tested_elsewhere{
      "tests/balancing/policy/steelyard_test.cpp: a share that leads speed"},
     {"balancing/policy/last_round.cpp", "tests/balancing/policy/split_test.cpp: whose split is it"},
     {"balancing/policy/lb_bsp_search.cpp", "tests/balancing/policy/lb_bsp_test.cpp: GPUs and mixed clusters"},
-    {"balancing/policy/steelyard_move.cpp", "tests/balancing/policy/steelyard_test.cpp: a part of it"},
     {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},

@@ -7,7 +7,7 @@ namespace {
 
 using Verdict = SuddenChange::Verdict;
 
-constexpr double deviation = 0.05;  // far is 0.2, odd 0.125
+constexpr double deviation = 0.05;  // far is 0.2
 
 TEST(SuddenChange, NoiseIsFollowed) {
   SuddenChange change;

@@ -1,0 +1,80 @@
+// Which workers are left out of the rounds, and when each is tried again.
+//
+// A worker without whom the round is faster, and surely so, rests. It is tried again with one sample, after
+//
+//   max(12, sqrt(2 cost / (gain * chance)))    rounds
+//   chance = worked^2 / (worked^2 + 70^2) / (rested + 12)
+//
+// so that trials and the rounds lost before it is back cost as little as possible together. cost: seconds that
+// the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per round, that it
+// is back as it was. The first factor of the chance says whether it ever was of use: in the first rounds of a
+// job all work. The second says that what has lasted for n rounds lasts for about n more. A worker whose trial
+// takes no longer than one that is due is tried in the same round.
+//
+// A worker for whom alone the rounds wait longer than they would take without it rests too (cost/waited_for.h).
+// It is called back after 64 rounds, each time after twice as many, and has to be that late again.
+//
+// Any one worker alone is a split too. So the plan is never slower, in its own model, than the best single
+// worker.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "balancing/cost/affine.h"
+#include "balancing/cost/rules.h"
+#include "balancing/policy.h"
+#include "balancing/state.h"
+
+namespace steelyard::balancing {
+
+// Rounds until a trial pays, on average. `worked`, `rested`: rounds. The seconds are as above.
+double until_trial(double cost, double gain, double worked, double rested);
+
+class Rests {
+ public:
+  using Shares = std::vector<std::uint64_t>;
+
+  // What is known of one worker beside its curve. Who was never measured has worked for 0 rounds.
+  struct Known {
+    double worked = 0;  // rounds
+    double doubt = 0;   // relative deviation of its time for one sample
+    double worth = 0;   // seconds a round that the others would need for its share, on average
+    double late = 0;    // seconds a round that the others surely wait for it alone
+  };
+
+  explicit Rests(const Rules& rules = {}) : rules_(rules) {}
+
+  // Calls back who is due. Returns the slots of those that rested for being late.
+  std::vector<std::uint32_t> call_back(const Request& request, const std::vector<Affine>& curves);
+  // The exact split, after who has to rest was sent to rest. `curves` and `known` are in the request's order.
+  Shares solve(const Request& request, const std::vector<Affine>& curves, const std::vector<Known>& known);
+  void forget_all_but(const std::set<std::uint32_t>& present);
+
+  [[nodiscard]] std::set<std::uint32_t> resting() const;   // slots
+  [[nodiscard]] std::set<std::uint32_t> on_trial() const;  // slots of those whose curve sent them to rest
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  struct Rest {
+    std::uint64_t since = 0;     // round of its beginning, trials not counted
+    std::uint64_t until = 0;     // round of the next trial; on trial: of this one
+    bool trying = false;         // it has a sample again, and is judged by it
+    bool late = false;           // not its curve, but how long the rounds waited for it sent it there
+    std::uint64_t interval = 0;  // rounds of this rest, where late
+  };
+
+  bool send_to_rest(const Request& request, const std::vector<Affine>& curves,
+                    const std::vector<Known>& known, const Shares& best, const Shares& all);
+  bool send_the_late_to_rest(const Request& request, const std::vector<Affine>& curves,
+                             const std::vector<Known>& known, const Shares& all);
+
+  Rules rules_;
+  std::map<std::uint32_t, Rest> rests_;  // by slot, of those that rest or did until lately
+};
+
+}  // namespace steelyard::balancing

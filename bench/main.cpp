@@ -1,6 +1,7 @@
 // steelyard_bench [quick|full] [--seed N] [--only SECTION]
 //
-// Sections: transport, nn, scheduler, balancing, predictors, sim. Prints the machine, then one table of
+// Sections: transport, nn, scheduler, balancing, predictors, sim, and ablation, which runs only if it is named:
+// it measures no speed, and takes minutes. Prints the machine, then one table of
 // figures, each beside a limit measured in the same minutes; see script/bench. A target that is missed is a
 // finding, not an error: the exit code is 1 only if a result was wrong.
 #include <cstdio>
@@ -21,12 +22,13 @@ constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Tabl
     {"transport", bench::transport_section},  {"nn", bench::nn_section},
     {"scheduler", bench::scheduler_section},  {"balancing", bench::balancing_section},
     {"predictors", bench::predictor_section}, {"sim", bench::sim_section},
+    {"ablation", bench::ablation_section},
 };
 
 int usage() {
   std::fprintf(stderr,
                "usage: steelyard_bench [quick|full] [--seed N] [--only "
-               "transport|nn|scheduler|balancing|predictors|sim]\n");
+               "transport|nn|scheduler|balancing|predictors|sim|ablation]\n");
   return 2;
 }
 
@@ -47,7 +49,7 @@ int main(int argc, char** argv) {
       return usage();
     }
   }
-  if (mode == "full") effort = {9, milliseconds(250), effort.seed};
+  if (mode == "full") effort = {9, milliseconds(250), effort.seed, true};
   std::printf("%s; seed %llu; %s: medians of %u alternating readings of %.2f s\n", bench::hardware().c_str(),
               static_cast<unsigned long long>(effort.seed), mode.data(), effort.pairs,
               seconds(effort.reading));
@@ -55,7 +57,7 @@ int main(int argc, char** argv) {
   bool known = false;
   try {
     for (const auto& [name, run] : sections) {
-      if (!only.empty() && only != name) continue;
+      if (only.empty() ? name == "ablation" : only != name) continue;
       known = true;
       run(effort, table);
     }

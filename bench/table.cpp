@@ -44,6 +44,11 @@ void Table::add(Row row) {
   std::fprintf(stderr, "%s\n", lines_.back().c_str());
 }
 
+void Table::note(std::string line) {
+  lines_.push_back(std::move(line));
+  std::fprintf(stderr, "%s\n", lines_.back().c_str());
+}
+
 void Table::print(std::FILE* to) const {
   const std::string head =
       line_of("figure", "median [min..max]", "limit in the same run", "ratio", "target", "");

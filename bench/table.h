@@ -27,7 +27,8 @@ class Table {
  public:
   // A heading for the rows that follow, with a sentence on what is compared.
   void section(std::string title);
-  void add(Row row);  // shown at once, for whoever waits
+  void add(Row row);            // shown at once, for whoever waits
+  void note(std::string line);  // a line of another shape; shown at once too
   void print(std::FILE* to) const;
 
  private:

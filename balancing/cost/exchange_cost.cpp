@@ -16,7 +16,7 @@ constexpr double unlike = 0.3;  // relative: less is no change, and two that dif
 
 void ExchangeCost::observe(double seconds, bool after_rest) {
   if (!(seconds >= 0) || !std::isfinite(seconds)) return;
-  if (seconds_.size() >= enough || changed_) {
+  if (follow_changes_ && (seconds_.size() >= enough || changed_)) {
     const double last = seconds_.back(), middle = typical_.median;
     const bool again = far(last) && (last - middle) * (seconds - middle) > 0 &&
                        std::abs(last - seconds) <= unlike * std::max(last, seconds);

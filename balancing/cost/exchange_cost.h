@@ -17,6 +17,9 @@ namespace steelyard::balancing {
 
 class ExchangeCost {
  public:
+  // Without `follow_changes`, a change is seen as slowly as the median moves (cost/rules.h).
+  explicit ExchangeCost(bool follow_changes = true) : follow_changes_(follow_changes) {}
+
   // Not negative; others are ignored. `after_rest`: the worker has not worked for a while.
   void observe(double seconds, bool after_rest);
 
@@ -34,6 +37,7 @@ class ExchangeCost {
   [[nodiscard]] bool far(double seconds) const;
 
   static constexpr std::size_t capacity = 15, enough = 5;
+  bool follow_changes_;
   std::deque<double> seconds_;
   Typical typical_;       // of them; asked several times in a round
   bool changed_ = false;  // the waits are those since a change: fewer will do

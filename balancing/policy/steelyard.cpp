@@ -12,7 +12,7 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr char title[] = "steelyard.5";
-constexpr std::uint64_t few_changes = 2, per_accident = 3;  // that have lasted, before the next is believed
+constexpr std::uint64_t per_accident = 3;  // changes that have lasted, before the next is believed at once
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void Steelyard::observe(const Sample& sample) {
 }
 
 bool Steelyard::changes_last() const {
-  return options_.rules.history && lasted_ >= few_changes && lasted_ >= per_accident * accidents_;
+  return options_.rules.history && lasted_ > 1 && lasted_ >= per_accident * accidents_;
 }
 
 Signals Steelyard::heard(double cpu, double memory) const {

@@ -8,6 +8,7 @@
 #include "balancing/policy/lbb.h"
 #include "balancing/policy/static_profile.h"
 #include "balancing/policy/steelyard.h"
+#include "tests/balancing/late_signals.h"
 #include "tests/balancing/patterns.h"
 
 namespace steelyard::balancing::arena {
@@ -57,32 +58,6 @@ TEST(Targets, StaticPatterns) { expect_at_least(97, static_patterns); }
 TEST(Targets, DynamicPatternsTwentyRoundsApart) { expect_at_least(93, slow_patterns); }
 TEST(Targets, QuickPatterns) { expect_at_least(88, quick_patterns); }
 
-// As the scheduler asks: the CPU share of a worker is that of its last report, not that of the round to come.
-class TheLastReport final : public Policy {
- public:
-  explicit TheLastReport(const std::string& name) : policy_(make_policy(name)) {}
-
-  void observe(const Sample& sample) override {
-    cpu_[sample.slot] = sample.cpu;
-    policy_->observe(sample);
-  }
-  std::vector<std::uint64_t> plan(const Request& request) override {
-    Request told = request;
-    for (WorkerView& worker : told.workers) {
-      const auto found = cpu_.find(worker.slot);
-      worker.cpu = found == cpu_.end() ? -1 : found->second;
-    }
-    return policy_->plan(told);
-  }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return nullptr; }
-  [[nodiscard]] std::string save() const override { return policy_->save(); }
-  void restore(const std::string& text) override { policy_->restore(text); }
-
- private:
-  std::unique_ptr<Policy> policy_;
-  std::map<std::uint32_t, double> cpu_;  // by slot, as last reported
-};
-
 // The mean of the seeds: with a co-tenant every dozen rounds a single run is a matter of luck.
 TEST(Targets, CoTenantsThatAreSeenOneRoundLate) {
   std::map<std::string, double> sums;
@@ -91,7 +66,7 @@ TEST(Targets, CoTenantsThatAreSeenOneRoundLate) {
       for (const Scenario& scenario : patterns(seed)) {
         if (!scenario.name.starts_with("co-tenant")) continue;
         const auto reached = [&](const std::string& name) {
-          TheLastReport policy(name);
+          LateSignals policy(make_policy(name));
           return percent_of_ideal(scenario, policy);
         };
         const double ours = reached("steelyard");

@@ -13,7 +13,8 @@ void Links::observe(const LastRound& round, const std::set<std::uint32_t>& after
     quickest = std::min(quickest, work.exchange);
   }
   for (const auto& [slot, work] : round.work()) {
-    links_[slot].observe(work.exchange - quickest, after_rest.contains(slot));
+    ExchangeCost& link = links_.try_emplace(slot, rules_.link_changes).first->second;
+    link.observe(work.exchange - quickest, after_rest.contains(slot));
   }
 }
 
@@ -42,7 +43,8 @@ void Links::save(StateWriter& writer) const {
 void Links::restore(StateReader& reader) {
   links_.clear();
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    links_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
+    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
+    links_.try_emplace(slot, rules_.link_changes).first->second.restore(reader);
   }
 }
 

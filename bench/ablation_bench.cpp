@@ -1,6 +1,6 @@
-// What each rule of `steelyard` is worth: it is switched off, alone, and the policy plays the arena's patterns
-// and random clusters again. In points of percent of the ideal; everything is virtual time, so the figures are
-// the same on every machine.
+// What each rule of `steelyard` is worth: it is switched off, alone, and the policy plays the arena's
+// patterns and random clusters again. In points of percent of the ideal; everything is virtual time, so the
+// figures are the same on every machine.
 #include <algorithm>
 #include <cstdio>
 #include <map>

@@ -1,7 +1,7 @@
 // steelyard_bench [quick|full] [--seed N] [--only SECTION]
 //
-// Sections: transport, nn, scheduler, balancing, predictors, sim, and ablation, which runs only if it is named:
-// it measures no speed, and takes minutes. Prints the machine, then one table of
+// Sections: transport, nn, scheduler, balancing, predictors, sim, and ablation, which runs only if it is
+// named: it measures no speed, and takes minutes. Prints the machine, then one table of
 // figures, each beside a limit measured in the same minutes; see script/bench. A target that is missed is a
 // finding, not an error: the exit code is 1 only if a result was wrong.
 #include <cstdio>

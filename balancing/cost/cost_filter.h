@@ -4,9 +4,9 @@
 //
 //  - shape: a line with a fixed and a variable part (cost_line.h);
 //  - level: how long a batch takes at present (level.h);
-//  - sudden changes: accidents are held back, lasting changes followed at once (sudden_change.h). One round is
-//    enough if the caller says that changes last, if a signal explains it, or if the worker is as fast as it
-//    was before a change;
+//  - sudden changes: accidents are held back, lasting changes followed at once (sudden_change.h). One round
+//    is enough if the caller says that changes last, if a signal explains it, or if the worker is as fast as
+//    it was before a change;
 //  - signals: the CPU share and the free memory move the level before a time is measured
 //    (machine_signals.h);
 //  - cold start: the first batch is forgotten if the second takes less than half as long per sample;

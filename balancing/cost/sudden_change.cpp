@@ -18,8 +18,8 @@ SuddenChange::Answer SuddenChange::judge(double surprise, double deviation, bool
   const std::optional<double> held = std::exchange(held_, std::nullopt);
   if (std::abs(surprise) <= far_from) return {.follow = true, .verdict = held ? Verdict::accident : verdict};
   if (held && *held * surprise > 0) {
-    // Of two that agree the mean is believed. Of two that do not, one is an accident on top of the change, and
-    // the smaller one is what both have in common.
+    // Of two that agree the mean is believed. Of two that do not, one is an accident on top of the change,
+    // and the smaller one is what both have in common.
     const bool agree = std::abs(*held - surprise) < far_from;
     const double smaller = std::min(std::abs(*held), std::abs(surprise));
     return {.jump = agree ? (*held + surprise) / 2 : std::copysign(smaller, surprise),

@@ -1,8 +1,8 @@
 // Accidents and lasting changes: what a measured time says that lies far from its prediction.
 //
 //  - A time within 4 deviations of its prediction is followed.
-//  - A time further off is held back. If the next one is too, on the same side, the change has lasted and both
-//    are followed; otherwise the first was an accident.
+//  - A time further off is held back. If the next one is too, on the same side, the change has lasted and
+//    both are followed; otherwise the first was an accident.
 //  - With `believe` a far time is followed at once; the next one shows whether that was right.
 #pragma once
 
@@ -14,7 +14,8 @@ namespace steelyard::balancing {
 
 class SuddenChange {
  public:
-  // What the history has shown with this measurement: nothing, that a change lasted, that one was an accident.
+  // What the history has shown with this measurement: nothing, that a change lasted, that one was an
+  // accident.
   enum class Verdict { none, lasted, accident };
 
   struct Answer {

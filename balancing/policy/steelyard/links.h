@@ -1,8 +1,8 @@
 // What the links of the workers cost, compared in every round (cost/exchange_cost.h).
 //
-// Needs the report of every worker of the round: only what one waited longer than the worker that waited least
-// is its own link's doing. A worker pushes as much as it pulls, so what it waits for its parameters counts
-// twice.
+// Needs the report of every worker of the round: only what one waited longer than the worker that waited
+// least is its own link's doing. A worker pushes as much as it pulls, so what it waits for its parameters
+// counts twice.
 #pragma once
 
 #include <cstdint>

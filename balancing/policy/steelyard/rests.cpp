@@ -100,8 +100,8 @@ bool Rests::send_to_rest(const Request& request, const std::vector<Affine>& curv
   return sent;
 }
 
-// One at a time: without it, the others are waited for more often. Only the one that looks worst is looked at,
-// because each costs a solution.
+// One at a time: without it, the others are waited for more often. Only the one that looks worst is looked
+// at, because each costs a solution.
 bool Rests::send_the_late_to_rest(const Request& request, const std::vector<Affine>& curves,
                                   const std::vector<Known>& known, const Shares& all) {
   double most = 0;

@@ -5,14 +5,15 @@
 //   max(12, sqrt(2 cost / (gain * chance)))    rounds
 //   chance = worked^2 / (worked^2 + 70^2) / (rested + 12)
 //
-// so that trials and the rounds lost before it is back cost as little as possible together. cost: seconds that
-// the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per round, that it
-// is back as it was. The first factor of the chance says whether it ever was of use: in the first rounds of a
-// job all work. The second says that what has lasted for n rounds lasts for about n more. A worker whose trial
-// takes no longer than one that is due is tried in the same round.
+// so that trials and the rounds lost before it is back cost as little as possible together. cost: seconds
+// that the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per
+// round, that it is back as it was. The first factor of the chance says whether it ever was of use: in the
+// first rounds of a job all work. The second says that what has lasted for n rounds lasts for about n more.
+// A worker whose trial takes no longer than one that is due is tried in the same round.
 //
-// A worker for whom alone the rounds wait longer than they would take without it rests too (cost/waited_for.h).
-// It is called back after 64 rounds, each time after twice as many, and has to be that late again.
+// A worker for whom alone the rounds wait longer than they would take without it rests too
+// (cost/waited_for.h). It is called back after 64 rounds, each time after twice as many, and has to be that
+// late again.
 //
 // Any one worker alone is a split too. So the plan is never slower, in its own model, than the best single
 // worker.

@@ -211,8 +211,8 @@ TEST(Steelyard, LearnsThatChangesLast) {
   EXPECT_LT(rounds[290].ms, 1.1 * ideal[290].ms);  // of the fifth
 }
 
-// One of eleven is three times as slow every 25 rounds, for 3 rounds. It keeps its share in between, and costs
-// no more than the two rounds in which each onset and each return is believed.
+// One of eleven is three times as slow every 25 rounds, for 3 rounds. It keeps its share in between, and
+// costs no more than the two rounds in which each onset and each return is believed.
 TEST(Steelyard, WhoIsOftenSlowForAWhileKeepsItsShareInBetween) {
   Scenario scenario("", 2200, 500, std::vector<arena::Machine>(11, {{3, 0.4}, "gpu", 0.01}), 3);
   for (std::uint64_t k = 40; k < 500; k += 25) scenario.scale(4, k, k + 3, 3);

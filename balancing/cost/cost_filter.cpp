@@ -57,6 +57,7 @@ void CostFilter::adopt_profile(double samples) {
   const Affine profile = *std::exchange(profile_, std::nullopt);
   first({samples, profile(samples)}, {});
   shape_ = CostLine::of_profile(profile.fixed, profile.per_sample * samples);
+  level_ = Level(profile(samples), rules_, CostLine::profile_doubt);
 }
 
 // From here on the level refers to batches of this size, with the doubt that the shape adds on the way.

@@ -7,7 +7,6 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double first_fixed = 0.1, first_shape = 0.6, first_level = 0.3;  // relative to the first time
-constexpr double profile_shape = 0.1;
 constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
 constexpr double least_slope = 0.02;                   // of the time, per size of the batch
 
@@ -17,7 +16,7 @@ CostLine::CostLine(double units, double seconds)
     : CostLine(first_fixed * seconds, (1 - first_fixed) * seconds / units, units, first_shape * seconds) {}
 
 CostLine CostLine::of_profile(double fixed, double slope) {
-  return {fixed, slope, 1, profile_shape * (fixed + slope)};
+  return {fixed, slope, 1, profile_doubt * (fixed + slope)};
 }
 
 CostLine::CostLine(double fixed, double slope, double units, double doubt) : fixed_(fixed), slope_(slope) {

@@ -19,7 +19,9 @@ class CostLine {
  public:
   // Through a first batch: a tenth of its time is taken for fixed, give or take six tenths.
   CostLine(double units, double seconds);
-  // The one that a profile says, give or take a tenth of its time; `slope` per unit, through a batch of one.
+  // What a profile says is right, give or take a tenth.
+  static constexpr double profile_doubt = 0.1;
+  // The line of a profile; `slope` per unit, through a batch of one.
   static CostLine of_profile(double fixed, double slope);
 
   void drift(double q);                                     // one round went by

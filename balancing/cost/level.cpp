@@ -7,7 +7,6 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
-constexpr double first_doubt = 0.3;      // first rounds are often slow
 constexpr double first_noise = 0.05, least_noise = 0.004;
 constexpr double memory = 0.93;     // per round, of noise and errors
 constexpr double clear_lead = 0.8;  // of the other's error: less takes over
@@ -16,9 +15,9 @@ constexpr double jump_doubt = 0.7;  // after a sudden change
 
 }  // namespace
 
-Level::Level(double seconds, const Rules& rules) : noise_(first_noise), rules_(rules) {
+Level::Level(double seconds, const Rules& rules, double doubt) : noise_(first_noise), rules_(rules) {
   believed_ = rules.slow_average ? 0 : 1;
-  averages_.fill({std::log(seconds), first_doubt * first_doubt, 0});
+  averages_.fill({std::log(seconds), doubt * doubt, 0});
 }
 
 double Level::seconds() const { return std::exp(averages_[believed_].log_seconds); }

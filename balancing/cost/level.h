@@ -18,7 +18,10 @@ namespace steelyard::balancing {
 
 class Level {
  public:
-  Level(double seconds, const Rules& rules);  // of the first batch
+  static constexpr double first_doubt = 0.3;  // relative: first rounds are often slow
+
+  // Of the first batch.
+  Level(double seconds, const Rules& rules, double doubt = first_doubt);
 
   void follow(double seconds, double rounds);   // a measurement; `rounds` were measured so far
   void jump(double seconds);                    // a measurement after a sudden change

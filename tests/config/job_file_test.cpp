@@ -243,7 +243,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
       "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
-      "device, most)");
+      "device, max_batch)");
 }
 
 TEST(JobFile, GoldenValues) {

@@ -45,7 +45,7 @@ const std::vector<Ban> bans{
      {"roles", "launch", "cli", "core/check.cpp", "bench", "tests", "examples"}},
     {R"(\bsetenv\(|\bputenv\()",
      "too late inside a program; for children it is not",
-     {"launch", "tests", "bench"}},
+     {"launch", "cli/profile", "tests", "bench"}},
     {R"(\b(system|popen)\()", "no shell", {}, true},
 };
 

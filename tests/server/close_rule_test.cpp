@@ -18,7 +18,9 @@ SliceMemory made_slice() {
   return slice;
 }
 Push push(Round round, Interval positions, float value, std::uint64_t steps = 0) {
-  Push push{.round = round, .positions = positions, .weight = static_cast<double>(positions.size())};
+  Push push;
+  push.round = round, push.positions = positions;
+  push.weight = static_cast<double>(positions.size());
   push.values = Blob::copy_of(std::vector<float>{value});
   push.steps = steps;
   return push;

@@ -9,7 +9,8 @@ namespace {
 constexpr std::uint64_t mb = 1 << 20;
 
 Push push(Round round) {
-  Push push{.round = round};
+  Push push;
+  push.round = round;
   push.values = Blob::copy_of(std::vector<float>(mb / sizeof(float)));
   return push;
 }

@@ -37,6 +37,9 @@ class PullRuleTest : public ::testing::Test {
   [[nodiscard]] PullRule::View view(bool computing = false) const {
     return {pieces_, current_, next_, computing};
   }
+  static Parameters answer(Version version, std::uint64_t ticket) {
+    return {.version = version, .values = {}, .ticket = ticket};
+  }
   static Start start(Round round, Interval positions = {0, 8}, Version least = 0) {
     Start start{.round = round, .positions = positions};
     start.least = least;
@@ -79,8 +82,8 @@ TEST_F(PullRuleTest, ExactAnswersAreOfThatVersionAndAcknowledgeTheRoundsBefore) 
   pulling(5, 9);
   EXPECT_TRUE(exact_->serves(5, view()));
   EXPECT_FALSE(exact_->serves(4, view()));
-  EXPECT_TRUE(exact_->answers({.version = 5, .ticket = 8}, next_)) << "whichever question brought it";
-  EXPECT_FALSE(exact_->answers({.version = 6, .ticket = 9}, next_));
+  EXPECT_TRUE(exact_->answers(answer(5, 8), next_)) << "whichever question brought it";
+  EXPECT_FALSE(exact_->answers(answer(6, 9), next_));
   have(5);
   hold(4, {0, 8}, Stage::done);
   hold(5, {0, 8}, Stage::done);
@@ -120,9 +123,9 @@ TEST_F(PullRuleTest, OnArrivalMoreServesIfItWaitsForNobody) {
   pulling(6);
   EXPECT_FALSE(arrival_->serves(4, view())) << "version 6 may wait for the piece that wants 4";
   pulling(5, 3);
-  EXPECT_TRUE(arrival_->answers({.version = 6, .ticket = 3}, next_));
-  EXPECT_FALSE(arrival_->answers({.version = 6, .ticket = 2}, next_)) << "its own pushes may not be in";
-  EXPECT_FALSE(arrival_->answers({.version = 4, .ticket = 3}, next_));
+  EXPECT_TRUE(arrival_->answers(answer(6, 3), next_));
+  EXPECT_FALSE(arrival_->answers(answer(6, 2), next_)) << "its own pushes may not be in";
+  EXPECT_FALSE(arrival_->answers(answer(4, 3), next_));
 }
 
 TEST_F(PullRuleTest, OnArrivalOwnPushesMustBeInButForWhatIsOwedAgain) {

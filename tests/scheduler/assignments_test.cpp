@@ -127,6 +127,15 @@ TEST_F(AssignmentsTest, ALateReportTakesThePlaceOfThePartsThatOthersOwe) {
   EXPECT_THAT(round().owed_by(2), ElementsAre(3));
 }
 
+TEST_F(AssignmentsTest, AWorkerWhoseNumbersWereRefusedIsNotBelievedLater) {
+  begin();
+  const Report good = report_of(2);
+  EXPECT_THAT(in_words(*assignments->report(at(2), worker(1), report_of(2, NAN))),
+              ElementsAre("remark", "2:[10, 20)"));
+  EXPECT_FALSE(assignments->report(at(3), worker(1), good)) << "another one computes it now";
+  EXPECT_THAT(round().owed_by(2), SizeIs(2));
+}
+
 TEST_F(AssignmentsTest, WhatIsOwedAndNotHeldIsSaidAgainAfterTheTimeout) {
   begin();
   EXPECT_THAT(in_words(assignments->repeat_lost(at(3), 0, {})), IsEmpty());
@@ -211,6 +220,48 @@ TEST_F(OnDemand, APieceOfALostWorkerStaysWhole) {
   assignments->may_be_idle(1);
   ASSERT_THAT(assignments->hand_out(at(1)), SizeIs(2));
   EXPECT_THAT(lose(0), ElementsAre("2:[0, 10)")) << "to the worker that owes the least";
+}
+
+// Divides equally, and keeps the rounds of what it is shown.
+class Watching final : public balancing::Policy {
+ public:
+  explicit Watching(std::vector<Round>& seen) : seen_(seen) {}
+  void observe(const balancing::Sample& sample) override { seen_.push_back(sample.round); }
+  std::vector<std::uint64_t> plan(const balancing::Request& request) override {
+    return equal_->plan(request);
+  }
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(seen_); }
+  [[nodiscard]] std::string save() const override { return {}; }
+  void restore(const std::string&) override {}
+
+ private:
+  std::vector<Round>& seen_;
+  const std::unique_ptr<Policy> equal_ = balancing::make_policy("equal");
+};
+
+class Overlapping : public AssignmentsTest {
+ protected:
+  Overlapping() : AssignmentsTest("ssp:2") {}
+};
+
+// A policy compares the workers of one round, so it is shown the rounds in their order.
+TEST_F(Overlapping, APolicySeesRoundsOneAfterTheOther) {
+  std::vector<Round> seen;
+  assignments.emplace(job, Progress{}, std::make_unique<Watching>(seen), members, rounds);
+  begin();
+  RoundState& next =
+      rounds.emplace_back(Open{1, 1, 0, {30, 60}, 30, false, false}, Purpose::train, at(1), 0, false);
+  EXPECT_THAT(assignments->begin(at(1), next), SizeIs(3));
+  for (const auto& [id, piece] : RoundState::Pieces(next.pieces())) {
+    Report report;
+    report.round = 1, report.piece = id, report.positions = piece.positions;
+    EXPECT_TRUE(assignments->report(at(2), worker(*piece.owner), report));
+  }
+  for (const PieceId id : {1, 2, 3}) report(3, id);
+  EXPECT_THAT(seen, IsEmpty()) << "no round is done";
+  assignments->finish(round());
+  assignments->finish(next);
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 1, 1, 1));
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/batches.h"
 #include "sim/simulation.h"
+#include "sim/world.h"
 #include "tests/sim/made_scenarios.h"
 
 namespace steelyard::sim {
@@ -61,6 +63,24 @@ TEST(Batches, UnderBspTheyAreTheRounds) {
   EXPECT_THAT(oracle.rounds[11].shares, ElementsAre(60, 60));
   EXPECT_THAT(oracle.rounds[12].shares, ElementsAre(90, 30));
   EXPECT_THAT(oracle.rounds[13].shares, ElementsAre(60, 60));
+}
+
+// Rounds never span epochs: the last one of an epoch has the batches that are left.
+TEST(Batches, OfARoundAreAsTheSchedulerCutsThem) {
+  Scenario scenario = two_epochs("bsp", "equal");
+  const Devices devices(scenario, 1);
+  const auto batches_of = [&](const char* sync, Round round) {
+    scenario.sync = sync;
+    const Batches::Range range = Batches(job_of(scenario, false, false), devices, 20).of(round);
+    return std::pair(range.first, range.count);
+  };
+  EXPECT_EQ(batches_of("bsp", 7), std::pair(Round{7}, std::uint64_t{1}));
+  EXPECT_EQ(batches_of("local:4", 1), std::pair(Round{4}, std::uint64_t{4}));
+  EXPECT_EQ(batches_of("local:4", 2), std::pair(Round{8}, std::uint64_t{2}));
+  EXPECT_EQ(batches_of("local:4", 3), std::pair(Round{10}, std::uint64_t{4})) << "of the second epoch";
+  EXPECT_EQ(batches_of("local:100", 1), std::pair(Round{10}, std::uint64_t{10}));
+  EXPECT_EQ(batches_of("oneshot:epoch", 1), std::pair(Round{10}, std::uint64_t{10}));
+  EXPECT_EQ(batches_of("oneshot:end", 0), std::pair(Round{0}, std::uint64_t{20}));
 }
 
 }  // namespace

@@ -4,25 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "core/error.h"
+#include "tests/support/complaint.h"
 
 namespace steelyard {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-// What a Failure says; empty if there is none.
-std::string complaint_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Failure& failure) {
-    return failure.what();
-  }
-  return "";
-}
 
 TEST(CompareKind, TheKeysTell) {
   EXPECT_EQ(kind_of("[model]\nname = \"mlp\"\n[[worker]]\nslow = 2\n", "f"), FileKind::job);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/report/compare/made.h"
+#include "tests/support/complaint.h"
 
 namespace steelyard {
 namespace {

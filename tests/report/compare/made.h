@@ -43,14 +43,4 @@ inline Comparison made_comparison() {
   return comparison;
 }
 
-// What a Failure says; empty if there is none.
-inline std::string complaint_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Failure& failure) {
-    return failure.what();
-  }
-  return "";
-}
-
 }  // namespace steelyard

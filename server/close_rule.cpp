@@ -7,18 +7,18 @@ namespace {
 
 class ExactVersions final : public CloseRule {
  public:
-  explicit ExactVersions(const nn::Optimizer& optimizer) : optimizer_(optimizer) {}
+  using CloseRule::CloseRule;
 
   [[nodiscard]] bool takes(const Push& push, const SliceMemory& slice) const override {
     return push.round == slice.version();
   }
-  bool add(const Push& push, const Open&, double, SliceMemory& slice) override {
+  bool add(const Push& push, const Open&, SliceMemory& slice) override {
     if (!slice.add(push.positions, push.weight, push.values)) return false;
     slice.release_previous();  // whoever computed this has seen every slice closed
     return true;
   }
-  void close(SliceMemory& slice, double rate, double scale) const override {
-    slice.apply(optimizer_, rate, scale);
+  void close(SliceMemory& slice, const Open& open, double scale) const override {
+    slice.apply(optimizer_, rate(open), scale);
   }
   [[nodiscard]] bool answers_each_push() const override { return false; }
   [[nodiscard]] bool has(const Pull& pull, const SliceMemory& slice) const override {
@@ -27,31 +27,29 @@ class ExactVersions final : public CloseRule {
   [[nodiscard]] bool will_have(const Pull& pull, const SliceMemory& slice) const override {
     return slice.version() < pull.version;
   }
-  [[nodiscard]] bool changes_state() const override { return nn::state_slots(optimizer_) > 0; }
-
- private:
-  const nn::Optimizer optimizer_;
 };
 
 class OnArrival final : public CloseRule {
  public:
-  OnArrival(const nn::Optimizer& optimizer, bool divide_by_push)
-      : optimizer_(optimizer), divide_by_push_(divide_by_push), staleness_(staleness_places) {}
+  explicit OnArrival(const Job& job)
+      : CloseRule(job, job.optimizer),
+        divide_by_push_(job.sync.divide_by_push),
+        staleness_(staleness_places) {}
 
   [[nodiscard]] bool takes(const Push&, const SliceMemory&) const override { return true; }
 
   // Weight decay belongs to an update, so a push that is only a part of one has its part of the decay.
-  bool add(const Push& push, const Open& open, double rate, SliceMemory& slice) override {
+  bool add(const Push& push, const Open& open, SliceMemory& slice) override {
     if (!slice.cover(push.round, push.positions)) return false;
     const std::uint64_t late = slice.steps() - std::min(push.steps, slice.steps());
     ++staleness_[std::min<std::uint64_t>(late, staleness_places - 1)];
     const double whole = divide_by_push_ ? push.weight : static_cast<double>(open.positions.size());
     nn::Optimizer optimizer = optimizer_;
     optimizer.weight_decay *= push.weight / whole;
-    slice.apply_now(optimizer, push.values, rate, 1 / whole);
+    slice.apply_now(optimizer, push.values, rate(open), 1 / whole);
     return true;
   }
-  void close(SliceMemory& slice, double, double) const override { slice.next_version(); }
+  void close(SliceMemory& slice, const Open&, double) const override { slice.next_version(); }
   [[nodiscard]] bool answers_each_push() const override { return true; }
 
   // Of that version at least, with all of the asker's own pushes in.
@@ -61,11 +59,9 @@ class OnArrival final : public CloseRule {
            });
   }
   [[nodiscard]] bool will_have(const Pull&, const SliceMemory&) const override { return true; }
-  [[nodiscard]] bool changes_state() const override { return nn::state_slots(optimizer_) > 0; }
   [[nodiscard]] Staleness staleness() const override { return staleness_; }
 
  private:
-  const nn::Optimizer optimizer_;
   const bool divide_by_push_;
   Staleness staleness_;
 };
@@ -73,10 +69,10 @@ class OnArrival final : public CloseRule {
 }  // namespace
 
 // Local steps have the momentum and the decay in what is pushed.
-std::unique_ptr<CloseRule> close_rule(const SyncMode& mode, const nn::Optimizer& optimizer) {
-  if (mode.on_arrival) return std::make_unique<OnArrival>(optimizer, mode.divide_by_push);
+std::unique_ptr<CloseRule> close_rule(const Job& job) {
+  if (job.sync.on_arrival) return std::make_unique<OnArrival>(job);
   const nn::Optimizer plain{nn::Optimizer::Kind::sgd, 0, 0};
-  return std::make_unique<ExactVersions>(mode.is_local() ? plain : optimizer);
+  return std::make_unique<ExactVersions>(job, job.sync.is_local() ? plain : job.optimizer);
 }
 
 }  // namespace steelyard

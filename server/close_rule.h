@@ -10,33 +10,50 @@
 #include <memory>
 
 #include "nn/optimizer/rule.h"
+#include "nn/optimizer/schedule.h"
 #include "server/slice_memory.h"
+#include "wire/job.h"
+#include "wire/local_steps.h"
 #include "wire/messages.h"
-#include "wire/sync_mode.h"
 
 namespace steelyard {
 
 class CloseRule {
  public:
+  // `optimizer`: what a version is stepped by.
+  CloseRule(const Job& job, const nn::Optimizer& optimizer)
+      : optimizer_(optimizer), schedule_(job.schedule), samples_(job.train_samples) {}
   virtual ~CloseRule() = default;
+  CloseRule(const CloseRule&) = delete;
+  CloseRule& operator=(const CloseRule&) = delete;
 
   // Whether a push of an open round fits this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
-  // Adds it, at this learning rate. False if any of its positions is covered already: nothing changes.
-  virtual bool add(const Push& push, const Open& open, double rate, SliceMemory& slice) = 0;
-  // The slice's oldest round is covered: makes the next version.
-  virtual void close(SliceMemory& slice, double rate, double scale) const = 0;
+  // Adds it. False if any of its positions is covered already: nothing changes.
+  virtual bool add(const Push& push, const Open& open, SliceMemory& slice) = 0;
+  // The slice's oldest round, which is covered: makes the next version.
+  virtual void close(SliceMemory& slice, const Open& open, double scale) const = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
   [[nodiscard]] virtual bool answers_each_push() const = 0;
   // Whether the slice has what is asked for, and if not, whether it will.
   [[nodiscard]] virtual bool has(const Pull& pull, const SliceMemory& slice) const = 0;
   [[nodiscard]] virtual bool will_have(const Pull& pull, const SliceMemory& slice) const = 0;
   // Whether a version has optimizer state of its own, besides the parameters.
-  [[nodiscard]] virtual bool changes_state() const = 0;
+  [[nodiscard]] bool changes_state() const { return nn::state_slots(optimizer_) > 0; }
   // How late pushes came.
   [[nodiscard]] virtual Staleness staleness() const { return {}; }
+
+ protected:
+  [[nodiscard]] double rate(const Open& open) const {
+    return round_rate(schedule_, samples_, open.epoch, open.positions, open.local);
+  }
+  const nn::Optimizer optimizer_;
+
+ private:
+  const nn::Schedule schedule_;
+  const std::uint64_t samples_;
 };
 
-std::unique_ptr<CloseRule> close_rule(const SyncMode& mode, const nn::Optimizer& optimizer);
+std::unique_ptr<CloseRule> close_rule(const Job& job);
 
 }  // namespace steelyard

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/check.h"
-#include "nn/optimizer/schedule.h"
 #include "nn/optimizer/vector.h"
 #include "wire/pull_window.h"
 
@@ -72,7 +71,7 @@ void Shard::beat(Outbox& out) {
 void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   if (session_.joined()) return ignore();
   job_ = welcome.job;
-  rule_ = close_rule(job_.sync, job_.optimizer);
+  rule_ = close_rule(job_);
   term_ = welcome.term;
   const std::vector<Slice> all = steelyard::slices(job_.layout);
   const auto borders = shard_borders(static_cast<std::uint32_t>(all.size()), job_.shards);
@@ -191,18 +190,21 @@ void Shard::answer(NodeId worker, WaitingPull& waiting, Outbox& out) {
 // False: it waits, for the slice to close or for what was sent before to arrive.
 bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const {
   const Pull& pull = waiting.pull;
-  Parameters answer{term_, slice.version(), number(slice), slice.current(), pull.ticket, slice.steps()};
-  if (!rule_->has(pull, slice)) {
-    if (rule_->will_have(pull, slice)) return false;
-    if (slice.version() > pull.version + 1 || !slice.previous()) {
-      out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
-      return true;
-    }
-    answer = {term_, pull.version, number(slice), *slice.previous(), pull.ticket, 0};
+  const bool current = rule_->has(pull, slice);
+  if (!current && rule_->will_have(pull, slice)) return false;
+  if (!current && (slice.version() > pull.version + 1 || !slice.previous())) {
+    out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
+    return true;
   }
   if (waiting.sent - waiting.arrived >= pull_window(job_)) return false;
   ++waiting.sent;
-  out.send<ToWorker>(worker, std::move(answer));
+  if (current) {
+    out.send<ToWorker>(worker, Parameters{term_, slice.version(), number(slice), slice.current(), pull.ticket,
+                                          slice.steps()});
+  } else {
+    out.send<ToWorker>(worker,
+                       Parameters{term_, pull.version, number(slice), *slice.previous(), pull.ticket, 0});
+  }
   return true;
 }
 
@@ -238,7 +240,7 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
     return;
   }
   if (refuse_non_finite(from, push, out)) return;
-  if (!rule_->add(push, open->second, rate(open->second), *slice)) {
+  if (!rule_->add(push, open->second, *slice)) {
     ++counts_.repeated;
     return;
   }
@@ -287,16 +289,12 @@ void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
   for (SliceMemory& slice : slices_) close(slice, round, commit.scale, out);
 }
 
-double Shard::rate(const Open& open) const {
-  return round_rate(job_.schedule, job_.train_samples, open.epoch, open.positions, open.local);
-}
-
 std::uint32_t Shard::number(const SliceMemory& slice) const {
   return static_cast<std::uint32_t>(first_ + (&slice - slices_.data()));
 }
 
 void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& out) {
-  rule_->close(slice, rate(open), scale);
+  rule_->close(slice, open, scale);
   answer_waiting(slice, out);
   closed(slice, open, out);
 }

@@ -95,7 +95,6 @@ class Shard {
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
   [[nodiscard]] bool sound(const Push& push);
   [[nodiscard]] bool refuse_non_finite(NodeId from, const Push& push, Outbox& out);
-  [[nodiscard]] double rate(const Open& open) const;
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   bool send_part(StatePart part, Outbox& out);

@@ -27,18 +27,28 @@ Push push(Round round, Interval positions, float value, std::uint64_t steps = 0)
 }
 float value_of(const SliceMemory& slice) { return slice.current().floats()[0]; }
 
+// At a learning rate of 0.5.
+std::unique_ptr<CloseRule> rule_for(const std::string& sync, const nn::Optimizer& optimizer) {
+  Job job;
+  job.sync = parse_sync(sync);
+  job.optimizer = optimizer;
+  job.train_samples = 1024;
+  job.schedule.base = 0.5;
+  return close_rule(job);
+}
+
 const Open open_round{.round = 3, .positions = {0, 8}, .need = 8};
 
 TEST(CloseRule, ExactVersionsStepOnceARound) {
-  const auto rule = close_rule(parse_sync("bsp"), sgd);
+  const auto rule = rule_for("bsp", sgd);
   SliceMemory slice = made_slice();
   EXPECT_TRUE(rule->takes(push(3, {0, 4}, 8), slice));
   EXPECT_FALSE(rule->takes(push(4, {8, 12}, 8), slice)) << "that round is not open in this slice";
-  EXPECT_TRUE(rule->add(push(3, {0, 4}, 8), open_round, 0.5, slice));
-  EXPECT_FALSE(rule->add(push(3, {2, 8}, 8), open_round, 0.5, slice)) << "some of it is covered";
-  EXPECT_TRUE(rule->add(push(3, {4, 8}, 8), open_round, 0.5, slice));
+  EXPECT_TRUE(rule->add(push(3, {0, 4}, 8), open_round, slice));
+  EXPECT_FALSE(rule->add(push(3, {2, 8}, 8), open_round, slice)) << "some of it is covered";
+  EXPECT_TRUE(rule->add(push(3, {4, 8}, 8), open_round, slice));
   EXPECT_EQ(value_of(slice), 1) << "nothing has moved";
-  rule->close(slice, 0.5, 1);
+  rule->close(slice, open_round, 1);
   EXPECT_EQ(slice.version(), 4U);
   EXPECT_EQ(value_of(slice), 1 - 0.5F * 16 / 8);
   EXPECT_FALSE(rule->answers_each_push());
@@ -46,7 +56,7 @@ TEST(CloseRule, ExactVersionsStepOnceARound) {
 }
 
 TEST(CloseRule, ExactPullsAreForOneVersion) {
-  const auto rule = close_rule(parse_sync("bsp"), sgd);
+  const auto rule = rule_for("bsp", sgd);
   const SliceMemory slice = made_slice();
   EXPECT_TRUE(rule->has({.version = 3}, slice));
   EXPECT_FALSE(rule->has({.version = 4}, slice));
@@ -56,48 +66,47 @@ TEST(CloseRule, ExactPullsAreForOneVersion) {
 
 TEST(CloseRule, LocalStepsHaveMomentumAndDecayInThem) {
   const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0.1};
-  EXPECT_TRUE(close_rule(parse_sync("bsp"), momentum)->changes_state());
-  EXPECT_FALSE(close_rule(parse_sync("local:4"), momentum)->changes_state());
-  const auto rule = close_rule(parse_sync("local:4"), momentum);
+  EXPECT_TRUE(rule_for("bsp", momentum)->changes_state());
+  EXPECT_FALSE(rule_for("local:4", momentum)->changes_state());
+  const auto rule = rule_for("local:4", momentum);
   SliceMemory slice = made_slice();
-  EXPECT_TRUE(rule->add(push(3, {0, 8}, 8), open_round, 0.5, slice));
-  rule->close(slice, 0.5, 1);
+  EXPECT_TRUE(rule->add(push(3, {0, 8}, 8), open_round, slice));
+  rule->close(slice, open_round, 1);
   EXPECT_EQ(value_of(slice), 0.5) << "a plain step";
 }
 
 TEST(CloseRule, OnArrivalEveryPushIsAStep) {
   for (const auto& [sync, divisor] : {std::pair("ssp:2", 8.0F), {"asp", 4.0F}}) {
-    const auto rule = close_rule(parse_sync(sync), sgd);
+    const auto rule = rule_for(sync, sgd);
     SliceMemory slice = made_slice();
     EXPECT_TRUE(rule->takes(push(5, {16, 20}, 8), slice)) << "rounds are open beside each other";
-    EXPECT_TRUE(rule->add(push(3, {0, 4}, 8), open_round, 0.5, slice));
+    EXPECT_TRUE(rule->add(push(3, {0, 4}, 8), open_round, slice));
     EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << sync;
-    EXPECT_FALSE(rule->add(push(3, {0, 4}, 8), open_round, 0.5, slice));
+    EXPECT_FALSE(rule->add(push(3, {0, 4}, 8), open_round, slice));
     EXPECT_EQ(slice.version(), 3U);
-    rule->close(slice, 0.5, 1);
+    rule->close(slice, open_round, 1);
     EXPECT_EQ(slice.version(), 4U);
     EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << "closing moves nothing";
   }
 }
 
 TEST(CloseRule, OnArrivalPullsWaitForTheAskersOwnPushes) {
-  const auto rule = close_rule(parse_sync("ssp:2"), sgd);
+  const auto rule = rule_for("ssp:2", sgd);
   SliceMemory slice = made_slice();
   const Pull pull{.version = 2, .own = {{3, {0, 4}}}};
   EXPECT_TRUE(rule->has({.version = 2}, slice)) << "newer than it asked for";
   EXPECT_FALSE(rule->has(pull, slice));
   EXPECT_TRUE(rule->will_have(pull, slice));
-  EXPECT_TRUE(rule->add(push(3, {0, 4}, 8), open_round, 0.5, slice));
+  EXPECT_TRUE(rule->add(push(3, {0, 4}, 8), open_round, slice));
   EXPECT_TRUE(rule->has(pull, slice));
   EXPECT_TRUE(rule->answers_each_push());
 }
 
 TEST(CloseRule, OnArrivalStalenessIsCounted) {
-  const auto rule = close_rule(parse_sync("asp"), sgd);
+  const auto rule = rule_for("asp", sgd);
   SliceMemory slice = made_slice();
-  for (Position at = 0; at < 4; ++at)
-    EXPECT_TRUE(rule->add(push(3, {at, at + 1}, 1), open_round, 0.5, slice));
-  EXPECT_TRUE(rule->add(push(3, {4, 5}, 1, 4), open_round, 0.5, slice));
+  for (Position at = 0; at < 4; ++at) EXPECT_TRUE(rule->add(push(3, {at, at + 1}, 1), open_round, slice));
+  EXPECT_TRUE(rule->add(push(3, {4, 5}, 1, 4), open_round, slice));
   const Staleness staleness = rule->staleness();
   EXPECT_EQ(staleness[0], 2U) << "the first, and the one that knew of all before it";
   for (const int late : {1, 2, 3}) EXPECT_EQ(staleness[late], 1U);

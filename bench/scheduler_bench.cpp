@@ -112,9 +112,9 @@ class Cluster {
 
   // A worker's compute time has 5 % of noise.
   Report report_of(const Start& start, unsigned i) {
-    const double took = static_cast<double>(start.positions.size()) * seconds_per_sample_[i] *
+    const double took = static_cast<double>(start.piece.positions.size()) * seconds_per_sample_[i] *
                         (1 + 0.05 * (random_.uniform() - 0.5));
-    return {term, start.round, start.purpose, start.piece, start.positions, took, 1.0, 0, 0.9, 8000};
+    return {term, start.piece, took, 1.0, 0, 0.9, 8000};
   }
 
   template <class Said>
@@ -139,16 +139,16 @@ class Cluster {
     const std::vector<Start> owed = std::exchange(starts_, {});
     const std::vector<unsigned> owners = std::exchange(owners_, {});
     std::uint64_t positions = 0;
-    for (const Start& start : owed) positions += start.positions.size();
+    for (const Start& start : owed) positions += start.piece.positions.size();
     expect(positions == job_.global_batch, "scheduler: the pieces of a round do not make it whole");
     const std::size_t first = random_.below(owed.size());
     for (std::size_t i = 0; i < owed.size(); ++i) {
       const std::size_t at = (first + i) % owed.size();
       tell(worker(owners[at]), report_of(owed[at], owners[at]));
     }
-    expect(starts_.size() == workers_ && starts_.front().round == owed.front().round + 1,
+    expect(starts_.size() == workers_ && starts_.front().piece.round == owed.front().piece.round + 1,
            "scheduler: the next round did not begin");
-    tell(shard_, Closed{term, owed.front().round + 1});
+    tell(shard_, Closed{term, owed.front().piece.round + 1});
   }
 
   static constexpr NodeId shard_{Role::shard, 1};

@@ -29,7 +29,7 @@ void Narrator::send(Envelope envelope) {
       say_("model and data are there: waiting for work");
     if (const auto* report = std::get_if<Report>(message)) {
       ++pieces_;
-      samples_ += report->positions.size();
+      samples_ += report->piece.positions.size();
       seconds_ += report->seconds;
     }
   }

@@ -66,7 +66,7 @@ void Admission::forget_the_long_gone() {
   if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
   members_.remove_if([&](const WorkerMember& worker) {
     const auto takes_part = [&](const RoundState& round) {
-      return !round.select([&](const Piece& piece) { return piece.owner == worker.slot; }).empty();
+      return !round.select([&](const OwedPiece& piece) { return piece.owner == worker.slot; }).empty();
     };
     return !worker.present && std::ranges::none_of(rounds_, takes_part);
   });

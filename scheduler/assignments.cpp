@@ -45,7 +45,7 @@ Assignments::Assignments(const Job& job, const Progress& from, std::unique_ptr<b
 
 Assignments::Found Assignments::find(PieceId id) {
   for (RoundState& round : rounds_) {
-    if (Piece* piece = round.find(id)) return {&round, piece};
+    if (OwedPiece* piece = round.find(id)) return {&round, piece};
   }
   return {};
 }
@@ -116,16 +116,18 @@ void Assignments::give(Time now, RoundState& round, Interval positions, std::uin
 }
 
 Assign Assignments::assign(const RoundState& round, PieceId id) const {
-  const Piece& piece = *round.find(id);
+  const OwedPiece& piece = *round.find(id);
+  const Open& open = round.open();
   return {*piece.owner,
-          {term_, round.round(), round.purpose(), round.open().epoch, id, piece.positions, round.least(),
-           round.open().positions, round.open().local}};
+          {term_,
+           {id, open.round, round.purpose(), open.epoch, piece.positions, open.positions, open.local},
+           round.least()}};
 }
 
 // ---- issuing again
 
 void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& orders) {
-  const Piece piece = *round.find(id);
+  const OwedPiece piece = *round.find(id);
   round.remove(id);
   issue_again(now, round, piece.positions, piece.refusals, orders);
 }
@@ -181,7 +183,7 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
   Orders orders;
   for (RoundState& round : rounds_) {
     for (const PieceId id : round.owed_by(slot)) {
-      Piece& piece = *round.find(id);
+      OwedPiece& piece = *round.find(id);
       if (std::ranges::find(held, id) != held.end() || now - piece.since <= timeout_) continue;
       piece.since = now;
       orders.emplace_back(assign(round, id));
@@ -196,13 +198,13 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
 // of the gap: a push counts as a whole or not at all.
 Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard) {
   Orders orders;
-  const auto late = round.select([&](const Piece& piece) {
+  const auto late = round.select([&](const OwedPiece& piece) {
     const Duration timeout = piece.asked_again ? 4 * push_timeout() : push_timeout();
     return piece.reported && piece.positions.overlaps(gap) &&
            now - std::max(piece.since, shard.fed) > timeout;
   });
   for (const PieceId id : late) {
-    Piece& piece = *round.find(id);
+    OwedPiece& piece = *round.find(id);
     const Interval missing{std::max(gap.begin, piece.positions.begin),
                            std::min(gap.end, piece.positions.end)};
     const auto owner = piece.owner ? members_.workers.find(*piece.owner) : members_.workers.end();
@@ -213,7 +215,7 @@ Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap,
       orders.emplace_back(AskAgain{*piece.owner, {term_, round.round(), piece.positions}});
       continue;
     }
-    const Piece whole = piece;
+    const OwedPiece whole = piece;
     round.remove(id);
     for (const Interval covered :
          {Interval{whole.positions.begin, missing.begin}, {missing.end, whole.positions.end}}) {
@@ -284,12 +286,12 @@ Orders Assignments::hand_out(Time now) {
 
 std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, const Report& report) {
   may_be_idle(worker.slot);
-  PieceId id = report.piece;
+  PieceId id = report.piece.id;
   Found found = find(id);
   const bool late = found.piece == nullptr;
   if (late) found = find(id = accept_late_report(now, worker.slot, report));
   const bool usable = found.piece != nullptr && !found.piece->reported &&
-                      report.positions == found.piece->positions && found.piece->owner == worker.slot;
+                      report.piece.positions == found.piece->positions && found.piece->owner == worker.slot;
   if (!usable) return std::nullopt;
   // What it waited for its parameters. Unknown where the piece was asked for again, or could have lain behind
   // others of its owner.
@@ -301,9 +303,10 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
     return compute_elsewhere(now, found, id, "the loss that worker '" + worker.name + "' computed");
   }
   found.round->report(id, report, now);
-  if (report.purpose != Purpose::train) return Orders{};
-  const balancing::Sample sample{worker.slot, report.round,  report.positions.size(), report.seconds,
-                                 report.cpu,  report.memory, unknown ? -1 : waited};
+  if (report.piece.purpose != Purpose::train) return Orders{};
+  const balancing::Sample sample{worker.slot,          report.piece.round, report.piece.positions.size(),
+                                 report.seconds,       report.cpu,         report.memory,
+                                 unknown ? -1 : waited};
   // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
   // after the other, as they are done.
   if (mode_.slack > 0 && !mode_.on_demand) {
@@ -324,35 +327,35 @@ void Assignments::finish(RoundState& round) {
 // the piece's new id, or 0.
 PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Report& report) {
   for (RoundState& round : rounds_) {
-    if (round.round() != report.round || round.purpose() != report.purpose) continue;
-    const auto parts = round.select([&](const Piece& piece) {
-      return !piece.reported && piece.refusals == 0 && report.positions.contains(piece.positions);
+    if (round.round() != report.piece.round || round.purpose() != report.piece.purpose) continue;
+    const auto parts = round.select([&](const OwedPiece& piece) {
+      return !piece.reported && piece.refusals == 0 && report.piece.positions.contains(piece.positions);
     });
     std::uint64_t positions = 0;
     for (const PieceId id : parts) positions += round.find(id)->positions.size();
-    if (parts.empty() || positions != report.positions.size()) continue;
+    if (parts.empty() || positions != report.piece.positions.size()) continue;
     for (const PieceId id : parts) {
       if (const auto owner = round.find(id)->owner) may_be_idle(*owner);
       round.remove(id);
     }
-    round.add(next_piece_, {report.positions, slot, false, now, false, 0});
+    round.add(next_piece_, {report.piece.positions, slot, false, now, false, 0});
     return next_piece_++;
   }
   return 0;
 }
 
 std::optional<Orders> Assignments::refuse(Time now, const NonFinite& refused) {
-  const Found found = find(refused.piece);
+  const Found found = find(refused.piece.id);
   if (found.piece == nullptr) return std::nullopt;
   return compute_elsewhere(
-      now, found, refused.piece,
+      now, found, refused.piece.id,
       "the gradient that worker '" + members_.worker_name(refused.worker) + "' computed");
 }
 
 // It may be the machine: the piece goes to the next worker, so that a broken one does not end the job. If it
 // comes out the same there, it is the training.
 Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what) {
-  const Piece piece = *found.piece;
+  const OwedPiece piece = *found.piece;
   const std::string place = place_of(*found.round, piece.positions);
   if (piece.refusals > 0) {
     return {EndJob{Outcome::non_finite,

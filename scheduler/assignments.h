@@ -59,7 +59,7 @@ class Assignments {
  private:
   struct Found {
     RoundState* round = nullptr;
-    Piece* piece = nullptr;
+    OwedPiece* piece = nullptr;
   };
   [[nodiscard]] Found find(PieceId id);
   void issue(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders);

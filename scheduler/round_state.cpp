@@ -22,7 +22,7 @@ RoundState::Pieces::const_iterator RoundState::place(PieceId id) const {
   return found->first == id ? found : pieces_.end();
 }
 
-const Piece* RoundState::find(PieceId id) const {
+const OwedPiece* RoundState::find(PieceId id) const {
   const auto found = place(id);
   return found == pieces_.end() ? nullptr : &found->second;
 }
@@ -31,7 +31,7 @@ std::vector<PieceId> RoundState::owed_by(std::optional<std::uint32_t> owner) con
   std::vector<PieceId> ids;
   if (row(owner) >= newest_.size()) return ids;
   for (PieceId id = newest_[row(owner)]; id != 0;) {
-    const Piece& piece = *find(id);
+    const OwedPiece& piece = *find(id);
     if (!piece.reported) ids.push_back(id);
     id = piece.before;
   }
@@ -47,7 +47,7 @@ Interval RoundState::take(std::uint64_t share, std::uint64_t most) {
   return taken;
 }
 
-void RoundState::add(PieceId id, Piece piece) {
+void RoundState::add(PieceId id, OwedPiece piece) {
   CHECK(id > (pieces_.empty() ? 0 : pieces_.back().first), "ids of pieces grow");
   newest_.resize(std::max(newest_.size(), row(piece.owner) + 1));
   piece.before = std::exchange(newest_[row(piece.owner)], id);
@@ -66,7 +66,7 @@ void RoundState::remove(PieceId id) {
 }
 
 void RoundState::report(PieceId id, const Report& report, Time now) {
-  Piece* piece = find(id);
+  OwedPiece* piece = find(id);
   CHECK(piece != nullptr, "only what is owed is reported");
   if (std::exchange(piece->reported, true)) return;
   --unreported_;
@@ -105,13 +105,13 @@ std::vector<RoundState::Part> RoundState::parts() const {
 }
 
 double RoundState::loss() const {
-  return mean([](const Piece& piece) { return piece.told->loss; });
+  return mean([](const OwedPiece& piece) { return piece.told->loss; });
 }
 double RoundState::accuracy() const {
-  return mean([](const Piece& piece) { return static_cast<double>(piece.told->correct); });
+  return mean([](const OwedPiece& piece) { return static_cast<double>(piece.told->correct); });
 }
 
-double RoundState::mean(double (*value)(const Piece&)) const {
+double RoundState::mean(double (*value)(const OwedPiece&)) const {
   double sum = 0, samples = 0;
   for (const auto& [id, piece] : pieces_) {
     if (!piece.told) continue;

@@ -17,7 +17,7 @@
 namespace steelyard {
 
 // Whether it is reported changes through RoundState alone, which keeps account of it; its owner never does.
-struct Piece {
+struct OwedPiece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
   bool reported = false;
@@ -47,10 +47,10 @@ class RoundState {
   [[nodiscard]] Purpose purpose() const { return purpose_; }
   [[nodiscard]] Version least() const { return least_; }
   [[nodiscard]] Time started() const { return started_; }
-  using Pieces = std::vector<std::pair<PieceId, Piece>>;  // by id
+  using Pieces = std::vector<std::pair<PieceId, OwedPiece>>;  // by id
   [[nodiscard]] const Pieces& pieces() const { return pieces_; }
-  [[nodiscard]] const Piece* find(PieceId id) const;  // until a piece is added or removed
-  [[nodiscard]] Piece* find(PieceId id) { return const_cast<Piece*>(std::as_const(*this).find(id)); }
+  [[nodiscard]] const OwedPiece* find(PieceId id) const;  // until a piece is added or removed
+  [[nodiscard]] OwedPiece* find(PieceId id) { return const_cast<OwedPiece*>(std::as_const(*this).find(id)); }
   // Every piece is, and nothing is left to be taken.
   [[nodiscard]] bool reported() const { return unreported_ == 0 && untaken_.empty(); }
   [[nodiscard]] Interval untaken() const { return untaken_; }
@@ -62,7 +62,7 @@ class RoundState {
   [[nodiscard]] bool owes(std::uint32_t owner) const { return !owed_by(owner).empty(); }
 
   void expect(std::size_t pieces) { pieces_.reserve(pieces_.size() + pieces); }  // so many more
-  void add(PieceId id, Piece piece);  // `id` is greater than any before, and than 0
+  void add(PieceId id, OwedPiece piece);  // `id` is greater than any before, and than 0
   void remove(PieceId id);
   // All pieces for which `wanted` holds, by id: the caller may change the pieces while it walks the answer.
   template <class Predicate>
@@ -107,7 +107,7 @@ class RoundState {
 
  private:
   [[nodiscard]] Pieces::const_iterator place(PieceId id) const;
-  [[nodiscard]] double mean(double (*value)(const Piece&)) const;
+  [[nodiscard]] double mean(double (*value)(const OwedPiece&)) const;
 
   Open open_;
   Purpose purpose_;

@@ -119,8 +119,8 @@ void Training::confirm(Time now) {
 
 bool Training::hear(Time now, NodeId from, const Report& report, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  if (worker == nullptr || report.term != term_ || !report.positions.valid() ||
-      report.correct > report.positions.size() || !(report.seconds >= 0)) {
+  if (worker == nullptr || report.term != term_ || !report.piece.positions.valid() ||
+      report.correct > report.piece.positions.size() || !(report.seconds >= 0)) {
     return false;
   }
   const auto orders = assignments_.report(now, *worker, report);

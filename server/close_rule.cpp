@@ -10,10 +10,10 @@ class ExactVersions final : public CloseRule {
   using CloseRule::CloseRule;
 
   [[nodiscard]] bool takes(const Push& push, const SliceMemory& slice) const override {
-    return push.round == slice.version();
+    return push.piece.round == slice.version();
   }
   bool add(const Push& push, const Open&, SliceMemory& slice) override {
-    if (!slice.add(push.positions, push.weight, push.values)) return false;
+    if (!slice.add(push.piece.positions, push.weight, push.values)) return false;
     slice.release_previous();  // whoever computed this has seen every slice closed
     return true;
   }
@@ -40,7 +40,7 @@ class OnArrival final : public CloseRule {
 
   // Weight decay belongs to an update, so a push that is only a part of one has its part of the decay.
   bool add(const Push& push, const Open& open, SliceMemory& slice) override {
-    if (!slice.cover(push.round, push.positions)) return false;
+    if (!slice.cover(push.piece.round, push.piece.positions)) return false;
     const std::uint64_t late = slice.steps() - std::min(push.steps, slice.steps());
     ++staleness_[std::min<std::uint64_t>(late, staleness_places - 1)];
     const double whole = divide_by_push_ ? push.weight : static_cast<double>(open.positions.size());

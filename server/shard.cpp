@@ -211,15 +211,14 @@ bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice
 bool Shard::sound(const Push& push) {
   const SliceMemory* slice = find(push.slice);
   return push.term == term_ && loaded() && slice != nullptr &&
-         push.values.holds_floats(slice->place().size()) && push.positions.valid() &&
-         !push.positions.empty() && std::isfinite(push.weight) && push.weight > 0;
+         push.values.holds_floats(slice->place().size()) && push.piece.positions.valid() &&
+         !push.piece.positions.empty() && std::isfinite(push.weight) && push.weight > 0;
 }
 
 bool Shard::refuse_non_finite(NodeId from, const Push& push, Outbox& out) {
   if (nn::all_finite(push.values.floats())) return false;
   ++counts_.non_finite;
-  out.send<ToScheduler>(scheduler_node,
-                        NonFinite{term_, push.round, push.piece, push.positions, push.slice, from});
+  out.send<ToScheduler>(scheduler_node, NonFinite{term_, push.piece, push.slice, from});
   return true;
 }
 
@@ -229,13 +228,13 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
     return;
   }
   SliceMemory* slice = find(push.slice);
-  if (push.round < slice->version()) {
+  if (push.piece.round < slice->version()) {
     ++counts_.repeated;
     return;
   }
-  const auto open = open_.find(push.round);
+  const auto open = open_.find(push.piece.round);
   if (open == open_.end()) return hold(from, push);
-  if (!rule_->takes(push, *slice) || !open->second.positions.contains(push.positions)) {
+  if (!rule_->takes(push, *slice) || !open->second.positions.contains(push.piece.positions)) {
     ++counts_.malformed;
     return;
   }
@@ -261,7 +260,7 @@ void Shard::close_covered(SliceMemory& slice, Outbox& out) {
 }
 
 void Shard::hold(NodeId from, const Push& push) {
-  const bool near = push.round >= opened_ && push.round - opened_ <= job_.sync.slack;
+  const bool near = push.piece.round >= opened_ && push.piece.round - opened_ <= job_.sync.slack;
   ++(near && held_.add(from, push) ? counts_.held : counts_.malformed);
 }
 

@@ -30,18 +30,21 @@ Batches::Range Batches::of(Round round) const {
 }
 
 Round Batches::last_of(const Compute& order) const {
-  if (order.local.steps == 0) return order.round;
-  const Round end = at(order.epoch, order.whole) + order.local.passes * order.local.steps;
+  if (order.piece.local.steps == 0) return order.piece.round;
+  const Round end =
+      at(order.piece.epoch, order.piece.whole) + order.piece.local.passes * order.piece.local.steps;
   return std::min<Round>(end, all_) - 1;
 }
 
 // Each local step takes the time of a batch of its own.
 double Batches::drawn_ms(std::size_t worker, const Compute& order, double at_s) const {
-  if (order.local.steps == 0) return devices_.drawn_ms(worker, order.round, order.positions.size(), at_s);
+  if (order.piece.local.steps == 0)
+    return devices_.drawn_ms(worker, order.piece.round, order.piece.positions.size(), at_s);
   double ms = 0;
-  for (std::uint64_t step = 0; step < order.local.passes * order.local.steps; ++step) {
-    const std::uint64_t size = part_of(order.positions, step % order.local.steps, order.local.steps).size();
-    const Round batch = std::min(at(order.epoch, order.whole) + step, all_ - 1);
+  for (std::uint64_t step = 0; step < order.piece.local.passes * order.piece.local.steps; ++step) {
+    const std::uint64_t size =
+        part_of(order.piece.positions, step % order.piece.local.steps, order.piece.local.steps).size();
+    const Round batch = std::min(at(order.piece.epoch, order.piece.whole) + step, all_ - 1);
     if (size > 0) ms += devices_.drawn_ms(worker, batch, size, at_s + ms / 1000);
   }
   return ms;

@@ -39,8 +39,9 @@ Blob CoverageProbe::pushed(const Compute& order) {
     used_ = 0;
   }
   float& number = (*numbers_)[used_++];
-  const double part = static_cast<double>(order.positions.size()) / static_cast<double>(order.whole.size());
-  number = static_cast<float>(gradient(order.positions) * (mode_.divide_by_push ? part : 1));
+  const double part =
+      static_cast<double>(order.piece.positions.size()) / static_cast<double>(order.piece.whole.size());
+  number = static_cast<float>(gradient(order.piece.positions) * (mode_.divide_by_push ? part : 1));
   return Blob::of_floats(numbers_, std::span(&number, 1));
 }
 

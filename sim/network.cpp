@@ -10,7 +10,7 @@ namespace {
 bool reports_training(const Message& message) {
   const auto* received = std::get_if<ToScheduler>(&message);
   const auto* report = received == nullptr ? nullptr : std::get_if<Report>(received);
-  return report != nullptr && report->purpose == Purpose::train;
+  return report != nullptr && report->piece.purpose == Purpose::train;
 }
 
 template <class Receiver, class Said>

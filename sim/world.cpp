@@ -273,7 +273,8 @@ balancing::TrueCurves World::truth() {
 // Evaluations look at the training and are no part of it: they take no time.
 void World::compute(Node& node, const Compute& order) {
   const double at_s = since_begin();
-  const double ms = order.purpose == Purpose::evaluate ? 0 : batches_.drawn_ms(node.worker, order, at_s);
+  const double ms =
+      order.piece.purpose == Purpose::evaluate ? 0 : batches_.drawn_ms(node.worker, order, at_s);
   computing_.push(now_ + from_seconds(ms / 1000), {node.id, order, at_s, ms / 1000, ++node.order});
 }
 
@@ -288,16 +289,13 @@ void World::finish(const Computing& done) {
   if (trainer_) {
     made = trainer_->compute(done.order);
     for (GradientReady& final : made.finals) say(std::move(final));
-  } else if (done.order.purpose == Purpose::train) {
+  } else if (done.order.piece.purpose == Purpose::train) {
     const Blob sum = probe_.pushed(done.order);
     for (std::uint32_t slice = 0; slice < job_.shards; ++slice)
-      say(GradientReady{done.order.round, done.order.piece, slice, sum});
+      say(GradientReady{done.order.piece.round, done.order.piece.id, slice, sum});
   }
   Report report;
-  report.round = done.order.round;
-  report.purpose = done.order.purpose;
   report.piece = done.order.piece;
-  report.positions = done.order.positions;
   report.seconds = done.seconds;
   report.loss = made.loss;
   report.correct = made.correct;

@@ -56,17 +56,17 @@ STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.valu
 STEELYARD_NO_FIELDS(Ready)
 
 STEELYARD_FIELDS(Open, it.term, it.round, it.epoch, it.positions, it.need, it.gate, it.save, it.local)
-STEELYARD_FIELDS(Start, it.term, it.round, upto(it.purpose, Purpose::evaluate), it.epoch, it.piece,
-                 it.positions, it.least, it.whole, it.local)
+STEELYARD_FIELDS(Piece, it.id, it.round, upto(it.purpose, Purpose::evaluate), it.epoch, it.positions,
+                 it.whole, it.local)
+STEELYARD_FIELDS(Start, it.term, it.piece, it.least)
 STEELYARD_FIELDS(Contribution, it.round, it.positions)
 STEELYARD_FIELDS(Pull, it.term, it.version, it.ticket, it.own)
 STEELYARD_FIELDS(PullAck, it.term, it.ticket, it.arrived)
 STEELYARD_FIELDS(Parameters, it.term, it.version, it.slice, it.values, it.ticket, it.steps)
 STEELYARD_FIELDS(Gone, it.wanted, it.oldest)
-STEELYARD_FIELDS(Push, it.term, it.round, it.piece, it.positions, it.weight, it.slice, it.values, it.steps)
-STEELYARD_FIELDS(Report, it.term, it.round, upto(it.purpose, Purpose::evaluate), it.piece, it.positions,
-                 it.seconds, it.loss, it.correct, it.cpu, it.memory)
-STEELYARD_FIELDS(NonFinite, it.term, it.round, it.piece, it.positions, it.slice, it.worker)
+STEELYARD_FIELDS(Push, it.term, it.piece, it.weight, it.slice, it.values, it.steps)
+STEELYARD_FIELDS(Report, it.term, it.piece, it.seconds, it.loss, it.correct, it.cpu, it.memory)
+STEELYARD_FIELDS(NonFinite, it.term, it.piece, it.slice, it.worker)
 STEELYARD_FIELDS(Covered, it.term, it.round, it.first, it.squares)
 STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
 STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)

@@ -97,6 +97,19 @@ struct Ready {};
 
 // ---- a round
 
+// Some of a round's positions, owed by one worker at a time. What is pushed for it follows from job, term,
+// parameters and this alone, whoever computes it.
+struct Piece {
+  PieceId id = 0;
+  Round round = 0;
+  Purpose purpose = Purpose::train;
+  std::uint64_t epoch = 0;
+  Interval positions;
+  Interval whole{};  // the round's positions, which the rates of local steps follow
+  LocalSteps local{};
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
 // Scheduler -> shards: the round exists. Shards learn what a round is from this alone.
 struct Open {
   Term term = 0;
@@ -112,16 +125,10 @@ struct Open {
 // Scheduler -> worker: you owe this piece.
 struct Start {
   Term term = 0;
-  Round round = 0;
-  Purpose purpose = Purpose::train;
-  std::uint64_t epoch = 0;
-  PieceId piece = 0;
-  Interval positions;
+  Piece piece;
   // The parameters to compute from: this version exactly or, where pushes are applied at once, all rounds
   // below it and perhaps more.
   Version least = 0;
-  Interval whole{};  // the round's positions, which the rates of local steps follow
-  LocalSteps local{};
 };
 
 // Something that a worker has pushed.
@@ -163,9 +170,7 @@ struct Gone {
 // weight. With local steps: wire/local_steps.h.
 struct Push {
   Term term = 0;
-  Round round = 0;  // also the version it was computed from, unless pushes are applied at once
-  PieceId piece = 0;
-  Interval positions;
+  Piece piece;  // its round is also the version it was computed from, unless pushes are applied at once
   double weight = 0;
   std::uint32_t slice = 0;
   Blob values;
@@ -175,10 +180,7 @@ struct Push {
 // Worker -> scheduler, as soon as a piece is computed.
 struct Report {
   Term term = 0;
-  Round round = 0;
-  Purpose purpose = Purpose::train;
-  PieceId piece = 0;
-  Interval positions;
+  Piece piece;
   double seconds = 0;  // forward and backward only
   double loss = 0;     // summed over the positions
   std::uint64_t correct = 0;
@@ -189,9 +191,7 @@ struct Report {
 // Shard -> scheduler: a push with numbers that are not finite was refused.
 struct NonFinite {
   Term term = 0;
-  Round round = 0;
-  PieceId piece = 0;
-  Interval positions;
+  Piece piece;
   std::uint32_t slice = 0;
   NodeId worker;
 };
@@ -282,8 +282,8 @@ struct Fetch {  // checkpointer -> shard: these parts of this version, a few at 
   Version version = 0;
   std::vector<StatePart> parts{};
 };
-struct
-    Later {  // shard -> checkpointer: some of what was fetched is still to come: I have not closed that round
+// Shard -> checkpointer: some of what was fetched is still to come: I have not closed that round.
+struct Later {
   Version version = 0;
 };
 struct State {  // shard -> checkpointer
@@ -327,27 +327,21 @@ struct Disconnect {
 // Worker -> compute. Without parameters it is an announcement: the same will come with them, so the
 // data may be prepared.
 struct Compute {
-  Round round = 0;
-  Purpose purpose = Purpose::train;
-  std::uint64_t epoch = 0;
-  PieceId piece = 0;
-  Interval positions;
+  Piece piece;
   std::shared_ptr<const FloatBuffer> parameters;
-  Interval whole{};  // as in Start
-  LocalSteps local{};
 };
 struct Abandon {  // worker -> compute: give up whatever round is older than this
   Round before = 0;
 };
 struct GradientReady {  // compute -> worker: the gradient of this slice will not change any more
   Round round = 0;
-  PieceId piece = 0;
+  PieceId piece_id = 0;
   std::uint32_t slice = 0;
   Blob values;
 };
-struct
-    ComputeProgress {  // compute -> worker, now and then: a piece is being computed, and some of it is done
-  PieceId piece = 0;
+// Compute -> worker, now and then: a piece is being computed, and some of it is done.
+struct ComputeProgress {
+  PieceId piece_id = 0;
 };
 struct Computed {  // compute -> worker
   Report report;   // term is the worker's to fill in

@@ -2,6 +2,6 @@
 
 namespace steelyard {
 
-const std::uint16_t protocol_version = 5;
+const std::uint16_t protocol_version = 6;
 
 }  // namespace steelyard

@@ -16,7 +16,10 @@ struct HeldPiece {
   std::vector<Push> pushes{};      // said, and to be said again if need be
   std::optional<Report> report{};  // once done
 
-  [[nodiscard]] PieceId id() const { return start.piece; }
+  [[nodiscard]] PieceId id() const { return start.piece.id; }
+  [[nodiscard]] Round round() const { return start.piece.round; }
+  [[nodiscard]] Purpose purpose() const { return start.piece.purpose; }
+  [[nodiscard]] Interval positions() const { return start.piece.positions; }
 };
 
 }  // namespace steelyard

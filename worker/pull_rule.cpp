@@ -7,10 +7,10 @@ namespace {
 
 class ExactVersions final : public PullRule {
  public:
-  [[nodiscard]] Version version_for(const Start& start) const override { return start.round; }
+  [[nodiscard]] Version version_for(const Start& start) const override { return start.piece.round; }
 
   [[nodiscard]] bool suits(const Start& start, const VersionBuffer& current) const override {
-    return current.values && start.round == current.version;
+    return current.values && start.piece.round == current.version;
   }
 
   // The oldest version that a waiting piece needs, for other workers wait for that piece. With no piece
@@ -19,10 +19,10 @@ class ExactVersions final : public PullRule {
     std::optional<Version> wanted;
     bool trained = false;
     for (const HeldPiece& piece : view.pieces) {
-      const Round round = piece.start.round;
+      const Round round = piece.round();
       const bool ahead = !view.current.values || round > view.current.version;
       if (ahead) wanted = std::min(wanted.value_or(round), round);
-      trained |= !ahead && piece.start.purpose == Purpose::train;
+      trained |= !ahead && piece.purpose() == Purpose::train;
     }
     if (!wanted && trained && !view.computing) wanted = view.current.version + 1;
     return wanted;
@@ -37,7 +37,7 @@ class ExactVersions final : public PullRule {
     return parameters.version == next.version;
   }
   [[nodiscard]] bool acknowledges(const HeldPiece& piece, const VersionBuffer& current) const override {
-    return piece.start.round < current.version;
+    return piece.round() < current.version;
   }
   [[nodiscard]] bool outdated_by_training() const override { return false; }
   [[nodiscard]] std::uint64_t steps(const VersionBuffer&, std::uint32_t) const override { return 0; }
@@ -62,10 +62,10 @@ class OnArrival final : public PullRule {
     const Start* first = nullptr;
     Version ahead = view.current.version;
     for (const HeldPiece& piece : view.pieces) {
-      const Round round = piece.start.round;
+      const Round round = piece.round();
       if (round + 1 > slack_) ahead = std::max(ahead, round + 1 - slack_);
       if (piece.stage != HeldPiece::Stage::waiting) continue;
-      if (first == nullptr || round < first->round) first = &piece.start;
+      if (first == nullptr || round < first->piece.round) first = &piece.start;
     }
     if (first != nullptr) return suits(*first, view.current) ? std::nullopt : std::optional(first->least);
     return view.current.spent ? std::optional(ahead) : std::nullopt;
@@ -81,8 +81,8 @@ class OnArrival final : public PullRule {
 
   [[nodiscard]] bool repeats_for(const Start& start, const View& view) const override {
     return std::ranges::any_of(view.pieces, [&](const HeldPiece& piece) {
-      return !piece.pushes.empty() && piece.start.round == start.round &&
-             piece.start.positions.overlaps(start.positions);
+      return !piece.pushes.empty() && piece.round() == start.piece.round &&
+             piece.positions().overlaps(start.piece.positions);
     });
   }
 
@@ -95,11 +95,10 @@ class OnArrival final : public PullRule {
       if (pushed.pushes.empty()) continue;
       IntervalSet again;
       for (const HeldPiece& piece : view.pieces) {
-        if (piece.stage == HeldPiece::Stage::waiting && piece.start.round == pushed.start.round)
-          again.add(piece.start.positions);
+        if (piece.stage == HeldPiece::Stage::waiting && piece.round() == pushed.round())
+          again.add(piece.positions());
       }
-      for (const Interval& part : again.gaps(pushed.start.positions))
-        own.push_back({pushed.start.round, part});
+      for (const Interval& part : again.gaps(pushed.positions())) own.push_back({pushed.round(), part});
     }
     return own;
   }
@@ -108,7 +107,7 @@ class OnArrival final : public PullRule {
     return parameters.ticket == next.ticket && parameters.version >= next.version;
   }
   [[nodiscard]] bool acknowledges(const HeldPiece& piece, const VersionBuffer& current) const override {
-    return piece.stage == HeldPiece::Stage::done || piece.start.round < current.version;
+    return piece.stage == HeldPiece::Stage::done || piece.round() < current.version;
   }
   [[nodiscard]] bool outdated_by_training() const override { return true; }
   [[nodiscard]] std::uint64_t steps(const VersionBuffer& current, std::uint32_t slice) const override {

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
 
-// Without parameters it is an announcement: the data can be prepared while they are on their way.
-Compute compute_of(const Start& start, std::shared_ptr<const FloatBuffer> parameters) {
-  return {start.round,     start.purpose,         start.epoch, start.piece,
-          start.positions, std::move(parameters), start.whole, start.local};
-}
-
 }  // namespace
 
 void Worker::step(Time now, const Envelope& in, Outbox& out) {
@@ -120,22 +114,23 @@ void Worker::answered(NodeId shard, Outbox& out) {
 // ---- a round
 
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
-  if (start.term != term_ || shards_.empty() || !start.positions.valid() || start.positions.empty())
+  const Piece& piece = start.piece;
+  if (start.term != term_ || shards_.empty() || !piece.positions.valid() || piece.positions.empty())
     return ignore();
-  const auto place = std::ranges::lower_bound(pieces_, start.piece, {}, &HeldPiece::id);
-  if (place != pieces_.end() && place->id() == start.piece) {
+  const auto place = std::ranges::lower_bound(pieces_, piece.id, {}, &HeldPiece::id);
+  if (place != pieces_.end() && place->id() == piece.id) {
     if (!place->report) return ignore();
     return out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
   }
-  if ((current_.values && start.round < current_.version) || pieces_.size() >= pieces_at_most)
+  if ((current_.values && piece.round < current_.version) || pieces_.size() >= pieces_at_most)
     return ignore();  // past
   pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
   compute_next(out);
   choose_next(now, out);
-  if (find(start.piece)->stage != Stage::waiting) return;
+  if (find(piece.id)->stage != Stage::waiting) return;
   if (next_.values && rule_->version_for(start) <= next_.version) timeout_.can_come(now);
   if (next_.values && rule_->repeats_for(start, view())) pull(std::nullopt, out);
-  out.send<ToCompute>(compute_node, compute_of(start, nullptr));
+  out.send<ToCompute>(compute_node, Compute{piece, nullptr});
 }
 
 void Worker::choose_next(Time now, Outbox& out) {
@@ -208,7 +203,7 @@ void Worker::turn_over(Outbox& out) {
 // The version is past: nothing can be computed from it, and nobody needs it to be.
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
   if (!next_.values || gone.wanted != next_.version) return ignore();
-  forget([&](const HeldPiece& piece) { return piece.start.round <= gone.wanted; });
+  forget([&](const HeldPiece& piece) { return piece.round() <= gone.wanted; });
   next_.values.reset();
   choose_next(now, out);  // a piece of a later round may be waiting
 }
@@ -218,40 +213,38 @@ void Worker::compute_next(Outbox& out) {
   HeldPiece* next = nullptr;
   for (HeldPiece& piece : pieces_) {
     if (piece.stage != Stage::waiting || !rule_->suits(piece.start, current_)) continue;
-    if (next == nullptr || piece.start.round < next->start.round) next = &piece;
+    if (next == nullptr || piece.round() < next->round()) next = &piece;
   }
   if (next == nullptr) return;
-  const Start& start = next->start;
   next->stage = Stage::computing;
   computing_ = next->id();
-  current_.spent = current_.spent || start.purpose == Purpose::train;
+  current_.spent = current_.spent || next->purpose() == Purpose::train;
   if (current_.spent && rule_->outdated_by_training()) next_.values.reset();
-  out.send<ToCompute>(compute_node, compute_of(start, current_.values));
+  out.send<ToCompute>(compute_node, Compute{next->start.piece, current_.values});
 }
 
 void Worker::handle(Time, NodeId, const ComputeProgress&, Outbox&) { ++progress_; }
 
 void Worker::handle(Time, NodeId, const GradientReady& final, Outbox& out) {
-  HeldPiece* piece = find(final.piece);
+  HeldPiece* piece = find(final.piece_id);
   if (piece == nullptr || final.slice >= slices_.size()) return ignore();
   ++progress_;
-  const Start& start = piece->start;
-  const double weight = job_.sync.equal_weights ? 1.0 : static_cast<double>(start.positions.size());
-  piece->pushes.push_back({term_, start.round, start.piece, start.positions, weight, final.slice,
-                           final.values, rule_->steps(current_, final.slice)});
+  const double weight = job_.sync.equal_weights ? 1.0 : static_cast<double>(piece->positions().size());
+  piece->pushes.push_back(
+      {term_, piece->start.piece, weight, final.slice, final.values, rule_->steps(current_, final.slice)});
   out.send<ToShard>(shard_of(final.slice), piece->pushes.back());
 }
 
 void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
   ++progress_;
-  if (computing_ == computed.report.piece) computing_.reset();
-  if (HeldPiece* piece = find(computed.report.piece)) {
+  if (computing_ == computed.report.piece.id) computing_.reset();
+  if (HeldPiece* piece = find(computed.report.piece.id)) {
     piece->stage = Stage::done;
     piece->report = computed.report;
     piece->report->term = term_;
     out.send<ToScheduler>(scheduler_node, *piece->report);
     // Nothing was pushed in an evaluation: should the report be lost, it can be computed again.
-    if (piece->start.purpose == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
+    if (piece->purpose() == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {
     ignore();  // nobody waits for it any more
   }
@@ -263,7 +256,7 @@ void Worker::handle(Time, NodeId, const Resend& again, Outbox& out) {
   if (again.term != term_) return ignore();
   bool meant = false;
   for (const HeldPiece& piece : pieces_) {
-    if (piece.start.round == again.round && piece.start.positions == again.positions) {
+    if (piece.round() == again.round && piece.positions() == again.positions) {
       meant = true;
       push_again(piece, std::nullopt, out);
     }

@@ -167,7 +167,11 @@ class Client final : public Party {
       const auto values =
           Blob::of_floats(values_, {values_->data() + slice * exchange_.floats, exchange_.floats});
       say<ToShard>(link_, self_, shard_node,
-                   Push{term, round, 1 + worker_, mine, static_cast<double>(share), slice, values});
+                   Push{term,
+                        {.id = 1 + worker_, .round = round, .positions = mine},
+                        static_cast<double>(share),
+                        slice,
+                        values});
     }
   }
 

@@ -30,12 +30,8 @@ std::vector<double> ProfileBench::measure(std::uint64_t samples, unsigned crew) 
   const Interval positions{next_, next_ + samples};
   next_ += samples;
   for (unsigned i = 0; i < crew; ++i) {
-    Compute compute;
-    compute.round = round_;
-    compute.piece = ++piece_;
-    compute.positions = positions;
-    compute.parameters = parameters_;
-    workers_[i].compute->give(compute);
+    const Piece piece{.id = ++piece_, .round = round_, .positions = positions};
+    workers_[i].compute->give(Compute{piece, parameters_});
   }
   std::vector<double> seconds;
   for (unsigned i = 0; i < crew; ++i) {

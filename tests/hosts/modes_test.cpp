@@ -244,7 +244,7 @@ std::uint64_t furthest_ahead(const std::string& sync) {
     const auto* message = std::get_if<ToWorker>(&envelope.message);
     const auto* done = message != nullptr ? std::get_if<Computed>(message) : nullptr;
     // Its answers come late: each is put off many times.
-    if (envelope.to != slow || done == nullptr || ++put_off[done->report.piece] > 200) return true;
+    if (envelope.to != slow || done == nullptr || ++put_off[done->report.piece.id] > 200) return true;
     world.say_again(envelope);
     return false;
   };

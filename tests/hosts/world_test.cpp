@@ -181,15 +181,15 @@ TEST(World, SlicesThatMissDifferentHalvesOfAPieceAreMended) {
   std::set<NodeId> halves;  // who has pushed its half
   bool back = false;
   const auto hears_report = [&](NodeId from, const Report& it) {
-    if (it.purpose != Purpose::train) return true;
-    if (from != workers[0]) return !whole || !whole->contains(it.positions);
-    if (!std::exchange(whole, it.positions)) world.break_connection(from, scheduler_node);
+    if (it.piece.purpose != Purpose::train) return true;
+    if (from != workers[0]) return !whole || !whole->contains(it.piece.positions);
+    if (!std::exchange(whole, it.piece.positions)) world.break_connection(from, scheduler_node);
     back = halves.size() == 2;
     return back;
   };
   const auto hears_push = [&](NodeId from, const Push& it) {
     if (from == workers[0]) return back;
-    if (!whole || !whole->contains(it.positions)) return true;
+    if (!whole || !whole->contains(it.piece.positions)) return true;
     if (it.slice != (from == workers[1] ? 0U : 1U)) return false;
     if (halves.insert(from).second && halves.size() == 2) world.break_connection(workers[0], scheduler_node);
     return true;

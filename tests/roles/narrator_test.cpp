@@ -49,7 +49,7 @@ TEST_F(NarratorTest, AWorkerTellsWhatItJoinedWhatItDoesAndHowItEnded) {
   ASSERT_EQ(said_.size(), 2U);
   EXPECT_THAT(said_[1], HasSubstr("waiting for work"));
   Report report;
-  report.positions = {100, 400};
+  report.piece.positions = {100, 400};
   narrator.send({worker, scheduler_node, Message(std::in_place_type<ToScheduler>, report)});
   EXPECT_TRUE(scheduler_->receive(Time{})) << "everything is passed on";
   ExitReason ending;

@@ -28,7 +28,8 @@ std::vector<std::string> in_words(const Orders& orders) {
   };
   std::vector<std::string> words;
   for (const Order& order : orders) {
-    if (const auto* it = std::get_if<Assign>(&order)) words.push_back(text(it->slot, it->start.positions));
+    if (const auto* it = std::get_if<Assign>(&order))
+      words.push_back(text(it->slot, it->start.piece.positions));
     if (const auto* it = std::get_if<AskAgain>(&order))
       words.push_back("again " + text(it->slot, it->again.positions));
     if (std::holds_alternative<Remark>(order)) words.emplace_back("remark");
@@ -61,8 +62,8 @@ class AssignmentsTest : public ::testing::Test {
   // What the owner of a piece says when it is done.
   [[nodiscard]] Report report_of(PieceId id, double loss = 0) const {
     Report report;
-    report.piece = id;
-    report.positions = rounds.front().find(id)->positions;
+    report.piece.id = id;
+    report.piece.positions = rounds.front().find(id)->positions;
     report.loss = loss;
     return report;
   }
@@ -188,9 +189,9 @@ TEST_F(AssignmentsTest, NumbersThatAreNotFiniteAreComputedElsewhereOnce) {
   const auto first = assignments->report(at(2), worker(0), report_of(1, NAN));
   EXPECT_THAT(in_words(*first), ElementsAre("remark", "1:[0, 10)"));
   NonFinite refused;
-  refused.piece = 1;
+  refused.piece.id = 1;
   EXPECT_FALSE(assignments->refuse(at(2), refused)) << "it has been issued again";
-  refused.piece = round().owed_by(1).back();
+  refused.piece.id = round().owed_by(1).back();
   const auto second = assignments->refuse(at(3), refused);
   ASSERT_THAT(in_words(*second), ElementsAre("end"));
   EXPECT_THAT(std::get<EndJob>(second->front()).text, HasSubstr("positions 0 to 10"));
@@ -254,7 +255,7 @@ TEST_F(Overlapping, APolicySeesRoundsOneAfterTheOther) {
   EXPECT_THAT(assignments->begin(at(1), next), SizeIs(3));
   for (const auto& [id, piece] : RoundState::Pieces(next.pieces())) {
     Report report;
-    report.round = 1, report.piece = id, report.positions = piece.positions;
+    report.piece.round = 1, report.piece.id = id, report.piece.positions = piece.positions;
     EXPECT_TRUE(assignments->report(at(2), worker(*piece.owner), report));
   }
   for (const PieceId id : {1, 2, 3}) report(3, id);

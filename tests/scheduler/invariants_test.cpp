@@ -38,7 +38,7 @@ TEST_F(InvariantsTest, AMissingPieceIsSeen) {
 }
 
 TEST_F(InvariantsTest, OverlappingPiecesAreSeen) {
-  Piece more = *round().find(1);
+  OwedPiece more = *round().find(1);
   round().add(99, more);
   EXPECT_THAT(check(), HasSubstr("overlap"));
 }

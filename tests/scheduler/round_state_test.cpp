@@ -98,14 +98,14 @@ TEST(RoundState, AnOwnerOwesWhatItHasNotReportedInTheOrderOfIds) {
 
 TEST(RoundState, PiecesMayChangeWhileASelectionIsWalked) {
   RoundState state = round();
-  const auto all = state.select([](const Piece&) { return true; });
+  const auto all = state.select([](const OwedPiece&) { return true; });
   EXPECT_THAT(all, ElementsAre(1, 2));
   for (const PieceId id : all) {
-    const Piece piece = *state.find(id);
+    const OwedPiece piece = *state.find(id);
     state.remove(id);
     state.add(id + 10, piece);
   }
-  EXPECT_THAT(state.select([](const Piece&) { return true; }), ElementsAre(11, 12));
+  EXPECT_THAT(state.select([](const OwedPiece&) { return true; }), ElementsAre(11, 12));
   EXPECT_EQ(state.find(1), nullptr);
 }
 

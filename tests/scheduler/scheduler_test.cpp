@@ -23,13 +23,13 @@ Report some_report(Random& random, const Scheduler& scheduler) {
   std::vector<Report> possible;
   for (const RoundState& round : scheduler.rounds()) {
     for (const auto& [id, piece] : round.pieces()) {
-      possible.push_back({1, round.round(), round.purpose(), id, piece.positions, 0.1});
+      possible.push_back({1, {id, round.round(), round.purpose(), 0, piece.positions}, 0.1});
     }
   }
   Report report;
   if (!possible.empty()) report = possible[random.below(possible.size())];
-  if (random.below(10) == 0) report.piece = random.below(1000);
-  if (random.below(10) == 0) ++report.positions.end;
+  if (random.below(10) == 0) report.piece.id = random.below(1000);
+  if (random.below(10) == 0) ++report.piece.positions.end;
   if (random.below(10) == 0) ++report.term;
   return report;
 }
@@ -61,7 +61,8 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
     case 5:
       return make(s, Closed{1, round});
     case 6:
-      return make(s, NonFinite{rarely ? 1U : 0U, 0, some_report(random, scheduler).piece, gap, 0, w});
+      return make(
+          s, NonFinite{rarely ? 1U : 0U, {some_report(random, scheduler).piece.id, 0, {}, 0, gap}, 0, w});
     case 7:
       return make(s, Covered{1, round, 0, {1.0}});
     case 8:

@@ -141,7 +141,7 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
     tell(from, covered);
   } else if (what == "NonFinite") {
     const Report it = report_of(words.number(0), words);
-    tell(from, NonFinite{1, it.round, it.piece, it.positions, 0, node_of_word(words.plain.at(1))});
+    tell(from, NonFinite{1, it.piece, 0, node_of_word(words.plain.at(1))});
   } else if (what == "Saved" || what == "Failed") {
     tell(from, Saved{words.number(0), what == "Saved", words.rest(1)});
   } else if (what == "Beat" && from.role == Role::shard) {
@@ -180,16 +180,16 @@ void Script::tell_shard_beat(NodeId from, Words words) {
 Report Script::report_of(PieceId id, const Words& words) const {
   Report report;
   report.term = words.count("term", 1);
-  report.piece = id;
+  report.piece.id = id;
   report.seconds = words.real("seconds", 1);
   report.loss = words.real("loss", 0);
   report.correct = words.count("correct", 0);
   for (const RoundState& round : scheduler_->rounds()) {
-    const Piece* piece = round.find(id);
+    const OwedPiece* piece = round.find(id);
     if (piece == nullptr) continue;
-    report.round = round.round();
-    report.purpose = round.purpose();
-    report.positions = piece->positions;
+    report.piece.round = round.round();
+    report.piece.purpose = round.purpose();
+    report.piece.positions = piece->positions;
   }
   return report;
 }

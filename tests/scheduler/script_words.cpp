@@ -40,9 +40,11 @@ std::string text(const LocalSteps& it) {
   return " steps " + text(it.steps) + (it.passes == 1 ? "" : " passes " + text(it.passes));
 }
 std::string words(const Start& it) {
-  return std::string("Start ") + (it.purpose == Purpose::train ? "round " : "evaluation of ") +
-         text(it.round) + " epoch " + text(it.epoch) + " piece " + text(it.piece) + ' ' + text(it.positions) +
-         (it.least == it.round ? "" : " least " + text(it.least)) + text(it.local);
+  const Piece& piece = it.piece;
+  return std::string("Start ") + (piece.purpose == Purpose::train ? "round " : "evaluation of ") +
+         text(piece.round) + " epoch " + text(piece.epoch) + " piece " + text(piece.id) + ' ' +
+         text(piece.positions) + (it.least == piece.round ? "" : " least " + text(it.least)) +
+         text(piece.local);
 }
 std::string words(const Resend& it) { return "Resend round " + text(it.round) + ' ' + text(it.positions); }
 std::string words(const SchedulerBeat&) { return "Beat"; }

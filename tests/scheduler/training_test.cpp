@@ -55,9 +55,9 @@ class TrainingTest : public ::testing::Test {
   void report(PieceId id, double when) {
     Report report;
     report.term = 1;
-    report.round = id - 1;
-    report.piece = id;
-    report.positions = training.rounds().states().back().open().positions;
+    report.piece.round = id - 1;
+    report.piece.id = id;
+    report.piece.positions = training.rounds().states().back().open().positions;
     Outbox out(scheduler_node);
     EXPECT_TRUE(training.hear(at(when), {Role::worker, 1}, report, out));
   }

@@ -19,7 +19,7 @@ SliceMemory made_slice() {
 }
 Push push(Round round, Interval positions, float value, std::uint64_t steps = 0) {
   Push push;
-  push.round = round, push.positions = positions;
+  push.piece.round = round, push.piece.positions = positions;
   push.weight = static_cast<double>(positions.size());
   push.values = Blob::copy_of(std::vector<float>{value});
   push.steps = steps;

@@ -10,7 +10,7 @@ constexpr std::uint64_t mb = 1 << 20;
 
 Push push(Round round) {
   Push push;
-  push.round = round;
+  push.piece.round = round;
   push.values = Blob::copy_of(std::vector<float>(mb / sizeof(float)));
   return push;
 }
@@ -22,7 +22,8 @@ TEST(HeldPushes, AWorkerHasRoomForTwiceTheSlices) {
   EXPECT_TRUE(held.add({Role::worker, 2}, push(0)));
   const auto all = held.take();
   ASSERT_EQ(all.size(), 21U);
-  for (Round round = 0; round < 20; ++round) EXPECT_EQ(all[round].push.round, round) << "in their order";
+  for (Round round = 0; round < 20; ++round)
+    EXPECT_EQ(all[round].push.piece.round, round) << "in their order";
   EXPECT_EQ(all[20].from, (NodeId{Role::worker, 2}));
   EXPECT_TRUE(held.take().empty());
   EXPECT_TRUE(held.add({Role::worker, 1}, push(20))) << "there is room again";

@@ -78,7 +78,11 @@ class ShardCase {
     for (Position p = positions.begin; p < positions.end; ++p) {
       for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += gradient(p, slices[slice].begin + e);
     }
-    return {term, round, 1, positions, static_cast<double>(positions.size()), slice, Blob::copy_of(sum)};
+    return {term,
+            {.id = 1, .round = round, .positions = positions},
+            static_cast<double>(positions.size()),
+            slice,
+            Blob::copy_of(sum)};
   }
   // All parts of a version that this shard may have.
   [[nodiscard]] Fetch fetch(Version version) const {

@@ -174,9 +174,11 @@ TEST(ShardOnArrival, EveryPositionOnceWhateverArrives) {
     std::vector<Push> history;
     const auto send = [&](const Push& push) {
       bool any = false;
-      for (Position p = push.positions.begin; p < push.positions.end; ++p) any |= in[push.slice].test(p);
+      for (Position p = push.piece.positions.begin; p < push.piece.positions.end; ++p)
+        any |= in[push.slice].test(p);
       if (!any) {
-        for (Position p = push.positions.begin; p < push.positions.end; ++p) in[push.slice].set(p);
+        for (Position p = push.piece.positions.begin; p < push.piece.positions.end; ++p)
+          in[push.slice].set(p);
       }
       it.tell(worker_node(1 + random.below(3)), push);
       ASSERT_NEAR(it.shard.slices()[push.slice].current().floats()[0],

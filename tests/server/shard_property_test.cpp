@@ -58,9 +58,10 @@ class Storm {
   }
   // Pushes that the ledger decides about: the model decides the same.
   void expect_counted(const Push& push) {
-    if (push.round != round_ || !round_positions(round_).contains(push.positions)) return;
-    if (covered(push.slice, push.positions)) return;
-    for (Position p = push.positions.begin; p < push.positions.end; ++p) covered_[push.slice].set(p);
+    if (push.piece.round != round_ || !round_positions(round_).contains(push.piece.positions)) return;
+    if (covered(push.slice, push.piece.positions)) return;
+    for (Position p = push.piece.positions.begin; p < push.piece.positions.end; ++p)
+      covered_[push.slice].set(p);
   }
   Interval some_part(Interval whole) {
     const Position begin = whole.begin + random_.below(whole.size());
@@ -91,7 +92,7 @@ class Storm {
   void send(NodeId from, const Push& push, bool sound) {
     if (sound) {
       history_.push_back(push);
-      if (push.round == opened_ && opened_ == round_) {
+      if (push.piece.round == opened_ && opened_ == round_) {
         hold(from, push);
       } else {
         expect_counted(push);
@@ -107,7 +108,7 @@ class Storm {
     held_.emplace_back(from, push);
   }
   Push stretched(Push push) {
-    push.positions.end = random_.below(2) == 0 ? round_positions(round_).end + 1 : UINT64_MAX;
+    push.piece.positions.end = random_.below(2) == 0 ? round_positions(round_).end + 1 : UINT64_MAX;
     return push;
   }
   Push spoiled(Push push) {
@@ -123,10 +124,10 @@ class Storm {
         push.slice = UINT32_MAX;
         break;
       case 3:
-        push.positions.end = push.positions.begin;
+        push.piece.positions.end = push.piece.positions.begin;
         break;
       case 4:
-        std::swap(push.positions.begin, push.positions.end);
+        std::swap(push.piece.positions.begin, push.piece.positions.end);
         break;
       case 5:
         push.weight = random_.below(2) == 0 ? nan : 0;

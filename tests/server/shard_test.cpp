@@ -150,13 +150,14 @@ TEST(Shard, WhatIsHeldHasABoundInAll) {
   const Blob values = ShardCase::constant(floats, 1);
   for (std::uint64_t worker = 1; worker <= 10; ++worker) {
     for (const std::uint32_t slice : {0U, 1U})
-      it.tell(worker_node(worker), Push{it.term, 0, worker, {worker, worker + 1}, 1, slice, values});
+      it.tell(worker_node(worker),
+              Push{it.term, {.id = worker, .positions = {worker, worker + 1}}, 1, slice, values});
   }
   EXPECT_EQ(it.shard.counts().held, 8U);
   EXPECT_EQ(it.shard.counts().malformed, 12U);
   it.open(0, {0, 20});
   EXPECT_EQ(it.shard.counts().added, 8U);
-  it.tell(worker_node(1), Push{it.term, 1, 11, {20, 21}, 1, 0, values});
+  it.tell(worker_node(1), Push{it.term, {.id = 11, .round = 1, .positions = {20, 21}}, 1, 0, values});
   EXPECT_EQ(it.shard.counts().held, 9U) << "there is room again";
 }
 
@@ -309,12 +310,12 @@ TEST(Shard, NumbersThatAreNotFiniteAreToldAndNotAdded) {
   it.open(0, {0, 8});
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Push push = it.push(0, {0, 8}, 1);
-    push.piece = 42;
+    push.piece.id = 42;
     push.values = ShardCase::constant(4, bad);
     it.tell(worker_node(7), push);
     ASSERT_EQ(it.heard<NonFinite>().size(), 1U);
     const NonFinite told = it.heard<NonFinite>()[0];
-    EXPECT_EQ(std::tie(told.piece, told.slice, told.worker), std::make_tuple(42U, 1U, worker_node(7)));
+    EXPECT_EQ(std::tie(told.piece.id, told.slice, told.worker), std::make_tuple(42U, 1U, worker_node(7)));
   }
   EXPECT_EQ(it.shard.counts().non_finite, 2U);
   it.finish(0, {0, 8});

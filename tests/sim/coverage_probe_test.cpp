@@ -38,7 +38,10 @@ class WitnessOfAShard : public testing::Test {
   }
   void push(Interval positions, double gradient) {
     const auto value = static_cast<float>(gradient);
-    tell(worker, Push{1, 0, 1, positions, static_cast<double>(positions.size()), 0,
+    tell(worker, Push{1,
+                      {.id = 1, .positions = positions},
+                      static_cast<double>(positions.size()),
+                      0,
                       Blob::copy_of(std::span(&value, 1))});
   }
 

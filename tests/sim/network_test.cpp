@@ -29,7 +29,7 @@ TEST(Network, AFixedExchangeIsChargedOncePerRound) {
 TEST(Network, ReportsOfAnEvaluationPayNoExchange) {
   Network network({.step_ms = 95}, 3, 1);
   Report evaluated;
-  evaluated.purpose = Purpose::evaluate;
+  evaluated.piece.purpose = Purpose::evaluate;
   const Envelope envelope{worker, scheduler_node, Message(std::in_place_type<ToScheduler>, evaluated)};
   EXPECT_EQ(network.arrival(at(10), envelope, 1), at(10));
 }

@@ -15,11 +15,11 @@ constexpr double slip = 1e-4;  // of a share; one position is far more
 Footprints::Footprints(const Job& job)
     : mode_(job.sync), slices_(slices(job.layout)), rate_(job.schedule.base) {}
 
-void Footprints::started(NodeId worker, const Start& start) { owed_[worker][start.piece] = start; }
+void Footprints::started(NodeId worker, const Start& start) { owed_[worker][start.piece.id] = start; }
 
 void Footprints::pushed(NodeId worker, const Report& report) {
-  own_[worker][report.round].add(report.positions);
-  owed_[worker].erase(report.piece);
+  own_[worker][report.piece.round].add(report.piece.positions);
+  owed_[worker].erase(report.piece.id);
 }
 
 // What it is to do once more does not count: the push of it may have been dropped.
@@ -27,7 +27,7 @@ std::uint64_t Footprints::surely_in(NodeId worker, Round round, const IntervalSe
   IntervalSet again;
   if (const auto owed = owed_.find(worker); owed != owed_.end()) {
     for (const auto& [piece, start] : owed->second) {
-      if (start.round == round) again.add(start.positions);
+      if (start.piece.round == round) again.add(start.piece.positions);
     }
   }
   std::uint64_t count = 0;
@@ -39,10 +39,10 @@ std::uint64_t Footprints::surely_in(NodeId worker, Round round, const IntervalSe
 
 std::vector<float> Footprints::gradient(const Compute& order, const Slice& slice) const {
   std::vector<float> values(slice.size());
-  const auto count = static_cast<double>(order.positions.size()),
-             all = static_cast<double>(order.whole.size());
-  if (order.round < values.size())
-    values[order.round] = static_cast<float>(mode_.divide_by_push ? count * count / all : count);
+  const auto count = static_cast<double>(order.piece.positions.size()),
+             all = static_cast<double>(order.piece.whole.size());
+  if (order.piece.round < values.size())
+    values[order.piece.round] = static_cast<float>(mode_.divide_by_push ? count * count / all : count);
   return values;
 }
 
@@ -58,10 +58,10 @@ std::string Footprints::look(std::span<const float> slice, Version whole, Versio
 }
 
 std::string Footprints::look(NodeId worker, const Compute& order) const {
-  const Version whole = order.purpose == Purpose::evaluate ? order.round
-                        : order.round > mode_.slack        ? order.round - mode_.slack
-                                                           : 0;
-  const Version none = order.purpose == Purpose::evaluate ? order.round : UINT64_MAX;
+  const Version whole = order.piece.purpose == Purpose::evaluate ? order.piece.round
+                        : order.piece.round > mode_.slack        ? order.piece.round - mode_.slack
+                                                                 : 0;
+  const Version none = order.piece.purpose == Purpose::evaluate ? order.piece.round : UINT64_MAX;
   for (const Slice& slice : slices_) {
     const auto given = order.parameters->span().subspan(slice.begin, slice.size());
     if (std::string trouble = look(given, whole, none); !trouble.empty()) return trouble;

@@ -220,7 +220,7 @@ void World::deliver(const Envelope& envelope) {
     const auto* final = std::get_if<GradientReady>(answer);
     const auto* computed = std::get_if<Computed>(answer);
     const Round round = final != nullptr      ? final->round
-                        : computed != nullptr ? computed->report.round
+                        : computed != nullptr ? computed->report.piece.round
                                               : UINT64_MAX;
     if (before != abandoned_.end() && round < before->second) return;
   }
@@ -232,7 +232,7 @@ void World::deliver(const Envelope& envelope) {
   ++delivered_;
   if (const auto* heard = std::get_if<ToWorker>(&envelope.message)) {
     const auto* done = std::get_if<Computed>(heard);
-    if (done != nullptr && done->report.purpose == Purpose::train)
+    if (done != nullptr && done->report.piece.purpose == Purpose::train)
       footprints_.pushed(envelope.to, done->report);
     if (const auto* start = std::get_if<Start>(heard)) footprints_.started(envelope.to, *start);
   }
@@ -261,9 +261,10 @@ void World::compute(NodeId worker, const Compute& order) {
   if (mode_.on_arrival) {
     const std::string trouble = footprints_.look(worker, order);
     if (!trouble.empty()) violations_.push_back("parameters of " + to_string(worker) + ": " + trouble);
-  } else if (!std::ranges::equal(order.parameters->span(), expected(order.round))) {
-    violations_.push_back("round " + std::to_string(order.round) +
-                          ": computed from parameters that are not version " + std::to_string(order.round));
+  } else if (!std::ranges::equal(order.parameters->span(), expected(order.piece.round))) {
+    violations_.push_back("round " + std::to_string(order.piece.round) +
+                          ": computed from parameters that are not version " +
+                          std::to_string(order.piece.round));
   }
   const Time done = now_ + from_seconds(random_.uniform() * options_.slowest_ms / 1000);
   const auto say = [&](auto said) {
@@ -271,23 +272,24 @@ void World::compute(NodeId worker, const Compute& order) {
         {done, sequence_++, {compute_node, worker, Message(std::in_place_type<ToWorker>, std::move(said))}});
     std::push_heap(events_.begin(), events_.end());
   };
-  if (order.purpose == Purpose::train) {
+  if (order.piece.purpose == Purpose::train) {
     const std::vector<Slice> all = slices(job_.layout);
     for (std::size_t i = all.size(); i-- > 0;) {
       std::vector<float> sum(all[i].size());
-      for (Position p = order.positions.begin; p < order.positions.end; ++p) {
+      for (Position p = order.piece.positions.begin; p < order.piece.positions.end; ++p) {
         for (std::uint64_t e = 0; e < sum.size(); ++e)
-          sum[e] += toy_gradient(p, order.epoch, all[i].begin + e);
+          sum[e] += toy_gradient(p, order.piece.epoch, all[i].begin + e);
       }
       if (mode_.on_arrival) sum = footprints_.gradient(order, all[i]);
-      GradientReady final{order.round, order.piece, static_cast<std::uint32_t>(i), Blob::copy_of(sum)};
+      GradientReady final{order.piece.round, order.piece.id, static_cast<std::uint32_t>(i),
+                          Blob::copy_of(sum)};
       if (on_gradient) on_gradient(final);
       say(std::move(final));
     }
   }
-  Report report{0, order.round, order.purpose, order.piece, order.positions};
+  Report report{0, order.piece};
   report.seconds = seconds(done - now_) + 1e-6;
-  report.correct = order.positions.size() / 2;
+  report.correct = order.piece.positions.size() / 2;
   say(Computed{report});
 }
 

@@ -143,11 +143,11 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
   const std::vector<Case> cases{
       {"Refuse.reason", Role::worker, header_of<ToWorker>(Refuse{}), 6,
        static_cast<unsigned>(Refusal::endpoint)},
-      {"Start.purpose", Role::worker, header_of<ToWorker>(Start{}), 6 + 16, 1},
-      {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 16, 1},
+      {"Start.purpose", Role::worker, header_of<ToWorker>(Start{}), 6 + 24, 1},
+      {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 24, 1},
       {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6,
        static_cast<unsigned>(Outcome::worker_failed)},
-      {"NonFinite.worker", Role::scheduler, header_of<ToScheduler>(NonFinite{}), 6 + 44,
+      {"NonFinite.worker", Role::scheduler, header_of<ToScheduler>(NonFinite{}), 6 + 85,
        static_cast<unsigned>(Role::link)},
   };
   for (const Case& it : cases) {

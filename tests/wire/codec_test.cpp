@@ -127,9 +127,10 @@ TEST(Codec, TheMessagesOfARoundFieldByField) {
                      open.local),
             std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true, LocalSteps{7, 8}));
   const auto start = there_and_back<ToWorker>(
-      Role::worker, Start{1, 2, Purpose::evaluate, 3, 4, {5, 6}, 7, {8, 9}, {10, 11}});
-  EXPECT_EQ(std::tie(start.term, start.round, start.purpose, start.epoch, start.piece, start.positions,
-                     start.least, start.whole, start.local),
+      Role::worker, Start{1, {4, 2, Purpose::evaluate, 3, {5, 6}, {8, 9}, {10, 11}}, 7});
+  const Piece& owed = start.piece;
+  EXPECT_EQ(std::tie(start.term, owed.round, owed.purpose, owed.epoch, owed.id, owed.positions, start.least,
+                     owed.whole, owed.local),
             std::make_tuple(1U, 2U, Purpose::evaluate, 3U, 4U, Interval{5, 6}, 7U, Interval{8, 9},
                             LocalSteps{10, 11}));
   const auto pull = there_and_back<ToShard>(Role::shard, Pull{1, 2, 3, {{4, {5, 6}}, {7, {8, 9}}}});
@@ -143,27 +144,26 @@ TEST(Codec, TheMessagesOfARoundFieldByField) {
   const auto closed = there_and_back<ToScheduler>(Role::scheduler, Closed{1, 2, {3, 4}});
   EXPECT_EQ(std::tie(closed.term, closed.version, closed.staleness),
             std::make_tuple(1U, 2U, Staleness{3, 4}));
-  const auto push = there_and_back<ToShard>(
-      Role::shard, Push{1, 2, 3, {4, 5}, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F}), 8});
-  EXPECT_EQ(std::tie(push.term, push.round, push.piece, push.positions, push.weight, push.slice, push.steps),
-            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6.5, 7U, 8U));
+  const auto push =
+      there_and_back<ToShard>(Role::shard, Push{1, owed, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F}), 8});
+  EXPECT_EQ(std::tie(push.term, push.piece, push.weight, push.slice, push.steps),
+            std::make_tuple(1U, owed, 6.5, 7U, 8U));
   EXPECT_THAT(push.values.floats(), ::testing::ElementsAre(1.0F, 2.0F));
-  const auto report = there_and_back<ToScheduler>(
-      Role::scheduler, Report{1, 2, Purpose::evaluate, 3, {4, 5}, 0.5, 1.5, 6, 0.25, 9.0});
-  EXPECT_EQ(std::tie(report.term, report.round, report.purpose, report.piece, report.positions,
-                     report.seconds, report.loss, report.correct, report.cpu, report.memory),
-            std::make_tuple(1U, 2U, Purpose::evaluate, 3U, Interval{4, 5}, 0.5, 1.5, 6U, 0.25, 9.0));
+  const auto report = there_and_back<ToScheduler>(Role::scheduler, Report{1, owed, 0.5, 1.5, 6, 0.25, 9.0});
+  EXPECT_EQ(std::tie(report.term, report.piece, report.seconds, report.loss, report.correct, report.cpu,
+                     report.memory),
+            std::make_tuple(1U, owed, 0.5, 1.5, 6U, 0.25, 9.0));
   const auto beat = there_and_back<ToScheduler>(Role::scheduler,
                                                 ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9, 10});
   EXPECT_EQ(std::tie(beat.term, beat.version, beat.opened, beat.loaded, beat.gaps, beat.covered),
             std::make_tuple(1U, 2U, 3U, true, std::vector<Interval>{{4, 5}, {6, 7}}, true));
 }
 
-TEST(Codec, APushHasAHeaderOfAHundredBytesAtTheMost) {
+TEST(Codec, APushHasAHeaderOf128BytesAtTheMost) {
   const std::vector<float> values(65536);
   const Frames frames =
-      encode(Message(std::in_place_type<ToShard>, Push{1, 2, 3, {4, 5}, 1, 0, Blob::copy_of(values)}));
-  EXPECT_LE(frames.header.size(), 100U);
+      encode(Message(std::in_place_type<ToShard>, Push{1, {.id = 3}, 1, 0, Blob::copy_of(values)}));
+  EXPECT_LE(frames.header.size(), 128U);
   ASSERT_TRUE(frames.payload);
   EXPECT_EQ(frames.payload->size(), 262144U);
 }

@@ -19,12 +19,16 @@ class FeedTest : public testing::Test {
 // The positions of all that comes of a request.
 std::vector<Position> drained(Feed& feed, const std::shared_ptr<FeedRequest>& request) {
   std::vector<Position> positions;
-  while (positions.size() < request->positions.size()) {
+  while (positions.size() < request->piece.positions.size()) {
     const nn::MicroBatch* batch = feed.next(request);
     if (!batch) break;
     positions.insert(positions.end(), batch->positions, batch->positions + batch->count);
   }
   return positions;
+}
+
+Piece piece(Purpose purpose, std::uint64_t epoch, Interval positions) {
+  return {.purpose = purpose, .epoch = epoch, .positions = positions};
 }
 
 std::vector<Position> all_of(Interval interval) {
@@ -37,13 +41,13 @@ TEST_F(FeedTest, GivesEveryPositionOnceAndInOrder) {
   Random random(1);
   for (int i = 0; i < 100; ++i) {
     const Position begin = random.below(1000), end = begin + 1 + random.below(1000 - begin);
-    const auto request = feed_.request(Purpose::train, 2, {begin, end});
+    const auto request = feed_.request(piece(Purpose::train, 2, {begin, end}));
     ASSERT_EQ(drained(feed_, request), all_of({begin, end}));
   }
 }
 
 TEST_F(FeedTest, MicroBatchesAreFullUpToTheTail) {
-  const auto request = feed_.request(Purpose::train, 0, {100, 100 + 32 + 32 + 5});
+  const auto request = feed_.request(piece(Purpose::train, 0, {100, 100 + 32 + 32 + 5}));
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted{{32, 32}, {32, 32}, {5, 8}};
   for (const auto& [count, size] : wanted) {
     const nn::MicroBatch* batch = feed_.next(request);
@@ -54,8 +58,8 @@ TEST_F(FeedTest, MicroBatchesAreFullUpToTheTail) {
 }
 
 TEST_F(FeedTest, TrainsInThePermutationAndEvaluatesInOrder) {
-  const auto train = feed_.request(Purpose::train, 4, {10, 42});
-  const auto test = feed_.request(Purpose::evaluate, 4, {10, 42});
+  const auto train = feed_.request(piece(Purpose::train, 4, {10, 42}));
+  const auto test = feed_.request(piece(Purpose::evaluate, 4, {10, 42}));
   const Permutation permutation(1000, hash(7, 4));
   const nn::MicroBatch* batch = feed_.next(train);
   ASSERT_NE(batch, nullptr);
@@ -69,7 +73,7 @@ TEST_F(FeedTest, TrainsInThePermutationAndEvaluatesInOrder) {
 }
 
 TEST_F(FeedTest, PreparesBeforeAnybodyAsks) {
-  const auto request = feed_.request(Purpose::train, 0, {0, 1000});
+  const auto request = feed_.request(piece(Purpose::train, 0, {0, 1000}));
   train_->wait_for(32 * Feed::ahead);  // would wait forever if it were not so
   EXPECT_EQ(train_->times_read(), 32 * Feed::ahead);
   EXPECT_EQ(drained(feed_, request), all_of({0, 1000}));
@@ -77,8 +81,8 @@ TEST_F(FeedTest, PreparesBeforeAnybodyAsks) {
 }
 
 TEST_F(FeedTest, ACancelledRequestEndsAndTheNextOneComes) {
-  const auto first = feed_.request(Purpose::train, 0, {0, 1000});
-  const auto second = feed_.request(Purpose::evaluate, 0, {0, 300});
+  const auto first = feed_.request(piece(Purpose::train, 0, {0, 1000}));
+  const auto second = feed_.request(piece(Purpose::evaluate, 0, {0, 300}));
   ASSERT_NE(feed_.next(first), nullptr);
   first->cancel();
   EXPECT_EQ(feed_.next(first), nullptr);
@@ -90,24 +94,24 @@ TEST_F(FeedTest, ACancelledRequestEndsAndTheNextOneComes) {
 
 TEST_F(FeedTest, CancellingWorksWhileSomebodyWaits) {
   for (int i = 0; i < 200; ++i) {
-    const auto request = feed_.request(Purpose::train, 0, {0, 1000});
+    const auto request = feed_.request(piece(Purpose::train, 0, {0, 1000}));
     std::thread other([&] { request->cancel(); });
     drained(feed_, request);
     other.join();
-    const auto after = feed_.request(Purpose::train, 0, {0, 3});
+    const auto after = feed_.request(piece(Purpose::train, 0, {0, 3}));
     ASSERT_EQ(drained(feed_, after), all_of({0, 3}));
   }
 }
 
 TEST_F(FeedTest, SkipsRequestsThatNobodyAsksFor) {
-  feed_.request(Purpose::train, 0, {0, 5});
-  for (int i = 0; i < 20; ++i) feed_.request(Purpose::train, 0, {5, 500})->cancel();
-  const auto wanted = feed_.request(Purpose::train, 0, {500, 700});
+  feed_.request(piece(Purpose::train, 0, {0, 5}));
+  for (int i = 0; i < 20; ++i) feed_.request(piece(Purpose::train, 0, {5, 500}))->cancel();
+  const auto wanted = feed_.request(piece(Purpose::train, 0, {500, 700}));
   EXPECT_EQ(drained(feed_, wanted), all_of({500, 700}));
 }
 
 TEST_F(FeedTest, ClosingEndsTheWait) {
-  const auto request = feed_.request(Purpose::train, 0, {0, 1000});
+  const auto request = feed_.request(piece(Purpose::train, 0, {0, 1000}));
   ASSERT_NE(feed_.next(request), nullptr);
   feed_.close();
   const std::vector<Position> rest = drained(feed_, request);  // what was prepared may still come
@@ -118,7 +122,7 @@ TEST(Feed, CanBeDestroyedWhileItWorks) {
   const DataSets data{std::make_shared<NumberedData>(1000), std::make_shared<NumberedData>(1)};
   for (int i = 0; i < 50; ++i) {
     Feed feed(data, 1, cpu_sizes);
-    const auto request = feed.request(Purpose::train, 0, {0, 1000});
+    const auto request = feed.request(piece(Purpose::train, 0, {0, 1000}));
     if (i % 2 == 0) {
       EXPECT_NE(feed.next(request), nullptr);
     }
@@ -132,7 +136,7 @@ std::string failure_of(Purpose purpose, bool throws) {
   Feed feed({purpose == Purpose::train ? spoilt : good, purpose == Purpose::train ? good : spoilt, "ours"}, 7,
             cpu_sizes);
   try {
-    drained(feed, feed.request(purpose, 4, {0, 40}));
+    drained(feed, feed.request(piece(purpose, 4, {0, 40})));
     return "no failure";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), throws ? ExitCode::failed : ExitCode::configuration);
@@ -161,8 +165,8 @@ TEST(FeedFailure, WhatReadingThrowsComesWithItsPlace) {
 TEST(FeedFailure, WhoAsksAgainHearsItAgain) {
   const auto data = std::make_shared<SpoiltData>(40, 1, true);
   Feed feed({data, data, "ours"}, 7, cpu_sizes);
-  EXPECT_THROW(drained(feed, feed.request(Purpose::evaluate, 0, {0, 2})), Failure);
-  EXPECT_THROW(drained(feed, feed.request(Purpose::evaluate, 0, {2, 4})), Failure);
+  EXPECT_THROW(drained(feed, feed.request(piece(Purpose::evaluate, 0, {0, 2}))), Failure);
+  EXPECT_THROW(drained(feed, feed.request(piece(Purpose::evaluate, 0, {2, 4}))), Failure);
 }
 
 }  // namespace

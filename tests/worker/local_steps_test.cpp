@@ -32,10 +32,8 @@ std::vector<float> numbers(Random& random) {
   return values;
 }
 
-Compute order(const std::vector<float>& parameters, Interval positions, LocalSteps local) {
-  auto buffer = std::make_shared<FloatBuffer>(size);
-  std::ranges::copy(parameters, buffer->data());
-  return {0, Purpose::train, 0, 1, positions, buffer, {0, 300}, local};
+Piece piece(Interval positions, LocalSteps local) {
+  return {1, 0, Purpose::train, 0, positions, {0, 300}, local};
 }
 
 TEST(LocalStepper, OneStepOfPlainSgdPushesTheGradientItself) {
@@ -44,7 +42,7 @@ TEST(LocalStepper, OneStepOfPlainSgdPushesTheGradientItself) {
   LocalStepper stepper(job);
   const std::vector<float> start = numbers(random), gradient = numbers(random);
   std::vector<float> moved(size, 99.0F);
-  stepper.begin(order(start, {0, 171}, {1, 1}), moved);
+  stepper.begin(piece({0, 171}, {1, 1}), start, moved);
   stepper.step(gradient, 171, 0, 0);
   EXPECT_EQ(moved, gradient) << "bit for bit";
 }
@@ -58,13 +56,13 @@ void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::strin
   LocalStepper stepper(job);
   const std::vector<float> start = numbers(random);
   std::vector<float> moved(size), state(size), plain = start;
-  const Compute compute = order(start, positions, local);
-  stepper.begin(compute, moved);
+  const Piece whole = piece(positions, local);
+  stepper.begin(whole, start, moved);
   for (std::uint64_t pass = 0; pass < 2; ++pass) {
     for (std::uint64_t step = 0; step < 4; ++step) {
       const std::uint64_t count = part_of(positions, step, 4).size();
       const std::vector<float> gradient = numbers(random);
-      const double rate = step_rate(job.schedule, samples, 0, compute.whole, local, pass, step);
+      const double rate = step_rate(job.schedule, samples, 0, whole.whole, local, pass, step);
       std::vector<float> next(size);
       for (const Range& range : job.layout.ranges) {
         const auto part = [&](auto& all) {
@@ -77,7 +75,7 @@ void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::strin
       stepper.step(gradient, count, pass, step);
     }
   }
-  const double rate = round_rate(job.schedule, samples, 0, compute.whole, local);
+  const double rate = round_rate(job.schedule, samples, 0, whole.whole, local);
   const double weight = sync.ends_with("equal") ? 1 : static_cast<double>(positions.size());
   for (std::size_t i = 0; i < size; ++i) {
     EXPECT_NEAR(stepper.parameters()[i], plain[i], 1e-6);
@@ -101,7 +99,7 @@ TEST(LocalStepper, NothingIsLeftOfThePieceBefore) {
   const std::vector<float> start = numbers(random), gradient = numbers(random);
   std::vector<float> first(size), second(size);
   for (std::vector<float>* moved : {&first, &second}) {
-    stepper.begin(order(start, {0, 64}, {2, 1}), *moved);
+    stepper.begin(piece({0, 64}, {2, 1}), start, *moved);
     for (std::uint64_t step = 0; step < 2; ++step) stepper.step(gradient, 32, 0, step);
   }
   EXPECT_EQ(first, second);
@@ -112,7 +110,7 @@ TEST(LocalStepper, ClipsEachStep) {
   job.clip_norm = 0.5;
   LocalStepper stepper(job);
   std::vector<float> moved(size);
-  stepper.begin(order(std::vector<float>(size), {0, 10}, {1, 1}), moved);
+  stepper.begin(piece({0, 10}, {1, 1}), std::vector<float>(size), moved);
   stepper.step(std::vector<float>(size, 100.0F), 10, 0, 0);
   double squares = 0;
   for (const float value : moved) squares += double{value} * value;

@@ -56,12 +56,7 @@ class ComputeNodeTest : public testing::Test {
   static void give(ComputeNode& node, ToCompute message) { node.give(message); }
   [[nodiscard]] Compute compute(Round round, PieceId piece, Interval positions,
                                 Purpose purpose = Purpose::train) const {
-    return {.round = round,
-            .purpose = purpose,
-            .epoch = 2,
-            .piece = piece,
-            .positions = positions,
-            .parameters = parameters_};
+    return {{piece, round, purpose, 2, positions}, parameters_};
   }
   static Compute announcement(Compute compute) {
     compute.parameters = nullptr;
@@ -164,7 +159,7 @@ TEST_F(ComputeNodeTest, SlicesComeOnceFromTheLastToTheFirst) {
     const GradientReady& final = answer.finals[i];
     EXPECT_EQ(final.slice, slices_.size() - 1 - i);
     EXPECT_EQ(final.round, 6u);
-    EXPECT_EQ(final.piece, 42u);
+    EXPECT_EQ(final.piece_id, 42u);
     EXPECT_TRUE(final.values.holds_floats(slices_[final.slice].size()));
   }
   EXPECT_TRUE(silent());
@@ -175,10 +170,10 @@ TEST_F(ComputeNodeTest, ReportsWhatItWasGiven) {
   give(*node, compute(6, 42, {10, 80}));
   const Report report = answer().report;
   EXPECT_EQ(report.term, 0u);
-  EXPECT_EQ(report.round, 6u);
-  EXPECT_EQ(report.purpose, Purpose::train);
-  EXPECT_EQ(report.piece, 42u);
-  EXPECT_EQ(report.positions, (Interval{10, 80}));
+  EXPECT_EQ(report.piece.round, 6u);
+  EXPECT_EQ(report.piece.purpose, Purpose::train);
+  EXPECT_EQ(report.piece.id, 42u);
+  EXPECT_EQ(report.piece.positions, (Interval{10, 80}));
   EXPECT_GT(report.seconds, 0);
   EXPECT_GT(report.loss, 0);
   EXPECT_LE(report.correct, 70u);
@@ -194,7 +189,7 @@ TEST_F(ComputeNodeTest, EvaluatesWithoutGradients) {
   std::vector<float> none;
   const nn::Sums sums = direct({0, test_samples}, Purpose::evaluate, none);
   EXPECT_TRUE(answer.finals.empty());
-  EXPECT_EQ(answer.report.purpose, Purpose::evaluate);
+  EXPECT_EQ(answer.report.piece.purpose, Purpose::evaluate);
   EXPECT_EQ(answer.report.loss, sums.loss);
   EXPECT_EQ(answer.report.correct, sums.correct);
 }
@@ -222,8 +217,8 @@ TEST_F(ComputeNodeTest, AbandonsWhatHasBegun) {
   give(*node, Abandon{.before = 2});
   train_->release();
   const Answer answer = this->answer();
-  EXPECT_EQ(answer.report.piece, 3u);
-  EXPECT_THAT(answer.finals, testing::Each(testing::Field(&GradientReady::piece, 3u)));
+  EXPECT_EQ(answer.report.piece.id, 3u);
+  EXPECT_THAT(answer.finals, testing::Each(testing::Field(&GradientReady::piece_id, 3u)));
   std::vector<float> expected;
   direct({100, 200}, Purpose::train, expected);
   EXPECT_EQ(gradient(answer), expected);
@@ -234,7 +229,7 @@ TEST_F(ComputeNodeTest, AbandonsOnlyWhatWasGivenBefore) {
   const auto node = this->node();
   give(*node, Abandon{.before = 100});
   give(*node, compute(50, 1, {0, 10}));  // rounds go back when training goes back to a checkpoint
-  EXPECT_EQ(answer().report.round, 50u);
+  EXPECT_EQ(answer().report.piece.round, 50u);
 }
 
 TEST_F(ComputeNodeTest, PreparesWhatIsAnnounced) {
@@ -261,20 +256,20 @@ TEST_F(ComputeNodeTest, AnnouncementsMayBeOvertakenRepeatedOrForgotten) {
     for (const PieceId piece : {3, 2, 4, 8}) {
       give(*node, compute(1, piece, {0, 10 * piece}));
       const Answer answer = this->answer();
-      EXPECT_EQ(answer.report.piece, piece);
+      EXPECT_EQ(answer.report.piece.id, piece);
       direct({0, 10 * piece}, Purpose::train, expected);
       ASSERT_EQ(gradient(answer), expected);
     }
     // An announcement of the same piece that has been cut since is not taken for it.
     give(*node, announcement(compute(1, 9, {0, 90})));
     give(*node, compute(1, 9, {0, 40}));
-    EXPECT_EQ(answer().report.positions, (Interval{0, 40}));
+    EXPECT_EQ(answer().report.piece.positions, (Interval{0, 40}));
     give(*node, announcement(compute(1, 10, {0, 90})));
     give(*node, Abandon{.before = 2});
   }
   for (Round round = 0; round < 3000; ++round) give(*node, announcement(compute(round, round, {0, 500})));
   give(*node, compute(1, 1, {0, 10}));
-  EXPECT_EQ(answer().report.piece, 1u);
+  EXPECT_EQ(answer().report.piece.id, 1u);
 }
 
 TEST_F(ComputeNodeTest, IgnoresWhatItCannotDo) {
@@ -286,7 +281,7 @@ TEST_F(ComputeNodeTest, IgnoresWhatItCannotDo) {
   give(*node, announcement(compute(1, 5, {0, train_samples + 1})));
   EXPECT_EQ(node->ignored(), 5u);
   give(*node, compute(1, 6, {0, 5}));
-  EXPECT_EQ(answer().report.piece, 6u);
+  EXPECT_EQ(answer().report.piece.id, 6u);
 }
 
 TEST_F(ComputeNodeTest, CanBeDestroyedAtWork) {

@@ -28,7 +28,7 @@ class PullRuleTest : public ::testing::Test {
   void hold(Round round, Interval positions, Stage stage, Version least = 0,
             Purpose purpose = Purpose::train) {
     HeldPiece piece;
-    piece.start = {.round = round, .purpose = purpose, .piece = pieces_.size() + 1, .positions = positions};
+    piece.start.piece = {pieces_.size() + 1, round, purpose, 0, positions};
     piece.start.least = least;
     piece.stage = stage;
     if (stage == Stage::done) piece.pushes.emplace_back();
@@ -41,9 +41,7 @@ class PullRuleTest : public ::testing::Test {
     return {.version = version, .values = {}, .ticket = ticket};
   }
   static Start start(Round round, Interval positions = {0, 8}, Version least = 0) {
-    Start start{.round = round, .positions = positions};
-    start.least = least;
-    return start;
+    return {.piece = {.round = round, .positions = positions}, .least = least};
   }
 
   const std::unique_ptr<const PullRule> exact_ = pull_rule(parse_sync("bsp"));

@@ -58,7 +58,7 @@ class WorkerTest : public ::testing::Test {
     tell(right, Pong{term});
   }
   static Start start(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
-    return {term, round, purpose, 0, piece, positions};
+    return {term, {piece, round, purpose, 0, positions}};
   }
   void arrive(Version version, std::uint32_t slice, float value) {
     tell(slice == 0 ? left : right,
@@ -68,7 +68,7 @@ class WorkerTest : public ::testing::Test {
     for (std::uint32_t slice = 0; slice < 3; ++slice) arrive(version, slice, static_cast<float>(version));
   }
   void computed(Round round, PieceId piece, Interval positions, Purpose purpose = Purpose::train) {
-    tell(compute_node, Computed{Report{0, round, purpose, piece, positions, 0.5}});
+    tell(compute_node, Computed{Report{0, {piece, round, purpose, 0, positions}, 0.5}});
   }
   void final(Round round, PieceId piece, std::uint32_t slice) {
     tell(compute_node,

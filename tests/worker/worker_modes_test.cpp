@@ -18,7 +18,7 @@ class AtOnceTest : public WorkerTest {
   }
   static Start start_from(Round round, PieceId piece, Interval positions, Version least,
                           Purpose purpose = Purpose::train) {
-    return {term, round, purpose, 0, piece, positions, least, positions};
+    return {term, {piece, round, purpose, 0, positions, positions}, least};
   }
   // An answer to the pull of this ticket, from all slices.
   void answer(std::uint64_t ticket, Version version, std::uint64_t steps = 0) {
@@ -76,7 +76,7 @@ TEST_F(AtOnceTest, PullsAnewAfterEachPieceAndNamesWhatItPushed) {
   EXPECT_EQ(heard<Push>().size(), 1U) << "not acknowledged yet";
   answer(pull.ticket, 0);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
   tell(link_node, Disconnected{left});
   EXPECT_THAT(heard<Push>(), IsEmpty()) << "the answer was the acknowledgement";
 }
@@ -123,7 +123,7 @@ TEST_F(AtOnceTest, WhatIsOwedAgainIsNotWaitedFor) {
   EXPECT_EQ(heard<Pull>()[0].own[0].positions, (Interval{0, 4}));
   answer(heard<Pull>()[0].ticket, 0);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
 }
 
 TEST_F(AtOnceTest, WhatCameAheadAndIsTooOldIsPulledAgain) {
@@ -149,7 +149,7 @@ TEST_F(AtOnceTest, APieceThatNeedsLessIsNotKeptWaiting) {
   EXPECT_EQ(heard<Pull>()[0].version, 1U);
   answer(heard<Pull>()[0].ticket, 3);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
 }
 
 TEST_F(AtOnceTest, AnEvaluationSpendsNothing) {
@@ -172,14 +172,14 @@ TEST_F(WorkerTest, LocalStepsAreForTheComputeNodeToTake) {
   tell(scheduler_node, Welcome{term, 0, job});
   reach_shards();
   Start local = start(0, 1, {0, 8});
-  local.whole = {0, 32};
-  local.local = {4, 2};
+  local.piece.whole = {0, 32};
+  local.piece.local = {4, 2};
   tell(scheduler_node, local);
   ASSERT_EQ(heard<Compute>().size(), 1U) << "announced";
-  EXPECT_EQ(heard<Compute>()[0].local, (LocalSteps{4, 2}));
+  EXPECT_EQ(heard<Compute>()[0].piece.local, (LocalSteps{4, 2}));
   arrive_all(0);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].whole, (Interval{0, 32}));
+  EXPECT_EQ(heard<Compute>()[0].piece.whole, (Interval{0, 32}));
   final(0, 1, 2);
   EXPECT_EQ(heard<Push>().at(0).weight, 1.0) << "every piece alike";
 }

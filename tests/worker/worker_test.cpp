@@ -92,7 +92,8 @@ TEST_F(WorkerTest, AStartBeforeTheParametersPullsThenComputes) {
   arrive(4, 1, 2);
   ASSERT_EQ(heard<Compute>().size(), 1U);
   const Compute order = heard<Compute>()[0];
-  EXPECT_EQ(std::tie(order.round, order.piece, order.positions), std::make_tuple(4U, 1U, Interval{0, 8}));
+  EXPECT_EQ(std::tie(order.piece.round, order.piece.id, order.piece.positions),
+            std::make_tuple(4U, 1U, Interval{0, 8}));
   const std::span<const float> values = order.parameters->span();
   EXPECT_THAT(std::vector<float>(values.begin(), values.end()), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2, 3, 3));
   EXPECT_EQ(worker.version(), 4U);
@@ -133,8 +134,9 @@ TEST_F(WorkerTest, PushesSlicesAsTheyAreFinalThenReports) {
   ASSERT_EQ(heard<Push>().size(), 1U);
   EXPECT_THAT(receivers(), ElementsAre(right));
   const Push push = heard<Push>()[0];
-  EXPECT_EQ(std::tie(push.term, push.round, push.piece, push.positions, push.weight, push.slice),
-            std::make_tuple(term, 0U, 5U, Interval{2, 8}, 6.0, 2U));
+  EXPECT_EQ(
+      std::tie(push.term, push.piece.round, push.piece.id, push.piece.positions, push.weight, push.slice),
+      std::make_tuple(term, 0U, 5U, Interval{2, 8}, 6.0, 2U));
   final(0, 5, 0);
   EXPECT_THAT(receivers(), ElementsAre(left));
   final(0, 5, 3);
@@ -163,10 +165,10 @@ TEST_F(WorkerTest, PiecesOfOneRoundAreComputedOneAfterTheOther) {
   tell(scheduler_node, start(0, 2, {8, 16}));
   arrive_all(0);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 1U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 1U);
   computed(0, 1, {0, 8});
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
   wake(1);
   EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(2)) << "what it knows of and has not reported";
 }
@@ -181,7 +183,7 @@ TEST_F(WorkerTest, AnOlderPieceGoesFirst) {
   EXPECT_EQ(heard<Pull>()[0].version, 4U);
   arrive_all(4);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 10U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 10U);
   EXPECT_EQ(heard<Pull>()[0].version, 5U) << "meanwhile the next version comes";
 }
 
@@ -192,7 +194,7 @@ TEST_F(WorkerTest, AnotherPieceOfThisRoundIsComputedWhileTheNextVersionComes) {
   computed(0, 1, {0, 8});
   tell(scheduler_node, start(0, 2, {8, 16}));
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].round, 0U);
+  EXPECT_EQ(heard<Compute>()[0].piece.round, 0U);
 }
 
 TEST_F(WorkerTest, ANewVersionMakesOldPiecesPointless) {
@@ -204,7 +206,7 @@ TEST_F(WorkerTest, ANewVersionMakesOldPiecesPointless) {
   ASSERT_EQ(heard<Abandon>().size(), 1U);
   EXPECT_EQ(heard<Abandon>()[0].before, 1U);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece, 2U);
+  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
   final(0, 1, 0);
   EXPECT_THAT(said, IsEmpty()) << "a gradient that nobody waits for";
   computed(0, 1, {0, 8});
@@ -253,7 +255,7 @@ TEST_F(WorkerTest, WhoLosesTheSchedulerSaysAtOnceWhatItHasDoneAndHolds) {
   computed(0, 1, {0, 8});
   tell(link_node, Disconnected{scheduler_node});
   ASSERT_EQ(heard<Report>().size(), 1U);
-  EXPECT_EQ(heard<Report>()[0].piece, 1U);
+  EXPECT_EQ(heard<Report>()[0].piece.id, 1U);
   ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
   EXPECT_THAT(heard<WorkerBeat>()[0].held, ElementsAre(2));
 }
@@ -327,7 +329,7 @@ TEST_F(WorkerTest, AnEvaluationPushesNothingAndPullsNothingNew) {
   tell(scheduler_node, start(3, 1, {0, 8}, Purpose::evaluate));
   arrive_all(3);
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].purpose, Purpose::evaluate);
+  EXPECT_EQ(heard<Compute>()[0].piece.purpose, Purpose::evaluate);
   computed(3, 1, {0, 8}, Purpose::evaluate);
   EXPECT_EQ(heard<Report>().size(), 1U);
   EXPECT_THAT(heard<Pull>(), IsEmpty()) << "no version follows from it";

@@ -27,12 +27,11 @@ void Feed::close() {
   ready_.close();
 }
 
-std::shared_ptr<FeedRequest> Feed::request(Purpose purpose, std::uint64_t epoch, Interval positions,
-                                           LocalSteps local) {
-  const DataSet& data = purpose == Purpose::train ? *data_.train : *data_.test;
-  CHECK(positions.begin < positions.end && positions.end <= data.size(),
+std::shared_ptr<FeedRequest> Feed::request(const Piece& piece) {
+  const DataSet& data = piece.purpose == Purpose::train ? *data_.train : *data_.test;
+  CHECK(piece.positions.begin < piece.positions.end && piece.positions.end <= data.size(),
         "a request reaches beyond its data set");
-  auto request = std::make_shared<FeedRequest>(purpose, epoch, positions, local);
+  auto request = std::make_shared<FeedRequest>(piece);
   requests_.push(request);
   return request;
 }
@@ -71,11 +70,12 @@ bool Feed::serve_next() {
 
 // False once the feed is closed.
 bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
-  const std::uint64_t steps = std::max<std::uint64_t>(1, request->local.steps);
-  for (std::uint64_t pass = 0; pass < request->local.passes; ++pass) {
-    const SampleOrder order(data_, request->purpose, seed_, request->epoch + pass);
+  const Piece& piece = request->piece;
+  const std::uint64_t steps = std::max<std::uint64_t>(1, piece.local.steps);
+  for (std::uint64_t pass = 0; pass < piece.local.passes; ++pass) {
+    const SampleOrder order(data_, piece.purpose, seed_, piece.epoch + pass);
     for (std::uint64_t step = 0; step < steps && !request->cancelled(); ++step) {
-      if (!serve(request, order, part_of(request->positions, step, steps))) return false;
+      if (!serve(request, order, part_of(piece.positions, step, steps))) return false;
     }
   }
   // Somebody may be waiting for a micro-batch that will not come.

@@ -22,13 +22,9 @@ namespace steelyard {
 
 // What is wanted, and for how long. Held by whoever asked and by the feed.
 struct FeedRequest {
-  FeedRequest(Purpose wanted, std::uint64_t of_epoch, Interval interval, LocalSteps steps)
-      : purpose(wanted), epoch(of_epoch), positions(interval), local(steps) {}
+  explicit FeedRequest(const Piece& wanted) : piece(wanted) {}
 
-  const Purpose purpose;
-  const std::uint64_t epoch;
-  const Interval positions;
-  const LocalSteps local;  // no micro-batch belongs to two steps
+  const Piece piece;  // no micro-batch belongs to two of its local steps
 
   // Nobody wants the rest: next() gives no more of it, and the feed goes on with the next request.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -50,8 +46,7 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
 
   // The positions are not empty and lie inside the data set.
-  std::shared_ptr<FeedRequest> request(Purpose purpose, std::uint64_t epoch, Interval positions,
-                                       LocalSteps local = {});
+  std::shared_ptr<FeedRequest> request(const Piece& piece);
 
   // The next micro-batch of this request, which stays as it is until the next call; null if the request is
   // cancelled or the feed closed. Requests are asked for in their order, each as often as it has

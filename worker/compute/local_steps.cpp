@@ -51,20 +51,19 @@ LocalStepper::LocalStepper(const Job& job)
   }
 }
 
-void LocalStepper::begin(const Compute& compute, std::span<float> moved) {
+void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved) {
   CHECK(moved.size() == local_.size(), "local steps in a job without them");
-  compute_ = compute;
+  piece_ = piece;
   moved_ = moved;
-  weight_ = equal_weights_ ? 1.0 : static_cast<double>(compute.positions.size());
-  unit_ = round_rate(schedule_, samples_, compute.epoch, compute.whole, compute.local);
+  weight_ = equal_weights_ ? 1.0 : static_cast<double>(piece.positions.size());
+  unit_ = round_rate(schedule_, samples_, piece.epoch, piece.whole, piece.local);
   first_ = true;
-  std::ranges::copy(compute.parameters->span(), local_.data());
+  std::ranges::copy(parameters, local_.data());
 }
 
 void LocalStepper::step(std::span<const float> gradient, std::uint64_t positions, std::uint64_t pass,
                         std::uint64_t step) {
-  const double rate =
-      step_rate(schedule_, samples_, compute_.epoch, compute_.whole, compute_.local, pass, step);
+  const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, piece_.local, pass, step);
   const auto samples = static_cast<double>(positions);
   const double scale = weight_ / samples * nn::clipping(gradient, samples, clip_norm_);
   const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;

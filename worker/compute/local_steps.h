@@ -25,8 +25,8 @@ class LocalStepper {
   // Throws Failure (configuration) if the job has local steps and a layout that cannot be stepped.
   explicit LocalStepper(const Job& job);
 
-  // From compute.parameters; `moved` is written from now on, and outlives the last step.
-  void begin(const Compute& compute, std::span<float> moved);
+  // `moved` is written from now on, and outlives the last step.
+  void begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved);
   // `gradient` is summed over so many positions; this step is the next one of the piece.
   void step(std::span<const float> gradient, std::uint64_t positions, std::uint64_t pass, std::uint64_t step);
   [[nodiscard]] std::span<const float> parameters() const { return local_.span(); }
@@ -42,7 +42,7 @@ class LocalStepper {
 
   // Of the piece at hand.
   std::span<float> moved_;
-  Compute compute_;
+  Piece piece_;
   double weight_ = 0, unit_ = 0;
   bool first_ = true;
 };

@@ -29,12 +29,6 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
   return job.layout;
 }
 
-// Whether an announcement means this work. The piece alone is not enough: it may have been cut since.
-bool same_work(const Compute& a, const Compute& b) {
-  return a.round == b.round && a.purpose == b.purpose && a.epoch == b.epoch && a.piece == b.piece &&
-         a.positions == b.positions && a.local == b.local;
-}
-
 // The mean over so many positions, if it is longer than the job wants it.
 void shorten(std::span<float> gradient, std::uint64_t positions, double longest) {
   const auto factor = static_cast<float>(nn::clipping(gradient, static_cast<double>(positions), longest));
@@ -76,7 +70,7 @@ void ComputeNode::give(const ToCompute& message) {
 
 void ComputeNode::take(const Compute& compute) {
   // Positions come from outside; parameters were put together by our own worker.
-  if (!possible(compute)) {
+  if (!possible(compute.piece)) {
     ++ignored_;
   } else if (!compute.parameters) {
     announce(compute);
@@ -93,14 +87,14 @@ void ComputeNode::take(const Abandon& abandon) {
     const std::shared_ptr<FeedRequest> request = weak.lock();
     if (request && round < abandon.before) request->cancel();
   }
-  std::erase_if(announced_, [&](const Task& task) { return task.compute.round < abandon.before; });
+  std::erase_if(announced_, [&](const Task& task) { return task.compute.piece.round < abandon.before; });
 }
 
-bool ComputeNode::possible(const Compute& compute) const {
-  const std::uint64_t samples = compute.purpose == Purpose::train ? train_samples_ : test_samples_;
-  return compute.positions.begin < compute.positions.end && compute.positions.end <= samples &&
-         possible(compute.local, compute.purpose) &&
-         (compute.local.steps == 0 || compute.whole.contains(compute.positions));
+bool ComputeNode::possible(const Piece& piece) const {
+  const std::uint64_t samples = piece.purpose == Purpose::train ? train_samples_ : test_samples_;
+  return piece.positions.begin < piece.positions.end && piece.positions.end <= samples &&
+         possible(piece.local, piece.purpose) &&
+         (piece.local.steps == 0 || piece.whole.contains(piece.positions));
 }
 
 bool ComputeNode::possible(const LocalSteps& local, Purpose purpose) const {
@@ -110,11 +104,11 @@ bool ComputeNode::possible(const LocalSteps& local, Purpose purpose) const {
 }
 
 void ComputeNode::announce(const Compute& compute) {
-  const auto known = [&](const Task& task) { return same_work(task.compute, compute); };
+  const auto known = [&](const Task& task) { return task.compute.piece == compute.piece; };
   if (std::any_of(announced_.begin(), announced_.end(), known)) return;
   forget_expired();
   if (announced_.size() < most_announced && given_.size() < most_given) {
-    announced_.push_back({compute, request(compute)});
+    announced_.push_back({compute, request(compute.piece)});
   }
 }
 
@@ -124,17 +118,16 @@ std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
   while (!announced_.empty()) {
     const Task first = std::move(announced_.front());
     announced_.pop_front();
-    if (same_work(first.compute, compute)) return first.request;
+    if (first.compute.piece == compute.piece) return first.request;
     first.request->cancel();
   }
   forget_expired();
-  return request(compute);
+  return request(compute.piece);
 }
 
-std::shared_ptr<FeedRequest> ComputeNode::request(const Compute& compute) {
-  std::shared_ptr<FeedRequest> request =
-      feed_.request(compute.purpose, compute.epoch, compute.positions, compute.local);
-  given_.emplace_back(compute.round, request);
+std::shared_ptr<FeedRequest> ComputeNode::request(const Piece& piece) {
+  std::shared_ptr<FeedRequest> request = feed_.request(piece);
+  given_.emplace_back(piece.round, request);
   return request;
 }
 
@@ -173,7 +166,7 @@ void ComputeNode::give_up(const Failure& failure) {
 
 void ComputeNode::work_on_tasks() {
   while (const std::optional<Task> task = inbox_.pop()) {
-    if (task->compute.local.steps > 0) {
+    if (task->compute.piece.local.steps > 0) {
       compute_locally(*task);
     } else {
       compute(*task);
@@ -191,7 +184,7 @@ class ComputeNode::PieceSamples final : public Samples {
   void allow(std::uint64_t samples) { left_ = samples; }  // next() ends after so many
 
   const nn::MicroBatch* next() override {
-    if (start_) node_.tell_progress(task_.compute);
+    if (start_) node_.tell_progress(task_.compute.piece.id);
     if (left_ == 0 || abandoned_) return nullptr;
     const nn::MicroBatch* batch = node_.feed_.next(task_.request);
     abandoned_ = batch == nullptr;
@@ -218,37 +211,37 @@ class ComputeNode::PieceSamples final : public Samples {
 
 // A slice is final once the gradient is final from its first float on.
 void ComputeNode::compute(const Task& task) {
-  const Compute& compute = task.compute;
-  const std::span<const float> parameters = compute.parameters->span();
+  const Piece& piece = task.compute.piece;
+  const std::span<const float> parameters = task.compute.parameters->span();
   PieceSamples samples(*this, task);
-  samples.allow(compute.positions.size());
-  if (compute.purpose == Purpose::evaluate) {
+  samples.allow(piece.positions.size());
+  if (piece.purpose == Purpose::evaluate) {
     const nn::Sums sums = engine_->evaluate(parameters, samples);
-    if (!samples.abandoned()) answer(compute, samples.seconds_worked(), sums);
+    if (!samples.abandoned()) answer(piece, samples.seconds_worked(), sums);
     return;
   }
   const Gradient gradient = gradients_.take();
   std::size_t open = slices_.size();  // slices [0, open) may still change
   const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t) {
-    if (clip_norm_ == 0 && !samples.abandoned()) open = post_finals(compute, gradient, open, begin);
+    if (clip_norm_ == 0 && !samples.abandoned()) open = post_finals(piece, gradient, open, begin);
   };
   const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
   if (samples.abandoned()) return;
-  if (clip_norm_ > 0) shorten(gradient->span(), compute.positions.size(), clip_norm_);
-  post_finals(compute, gradient, open, 0);
-  answer(compute, samples.seconds_worked(), sums);
+  if (clip_norm_ > 0) shorten(gradient->span(), piece.positions.size(), clip_norm_);
+  post_finals(piece, gradient, open, 0);
+  answer(piece, samples.seconds_worked(), sums);
 }
 
 // Stepping is computing. Sums are those of one pass, on average.
 void ComputeNode::compute_locally(const Task& task) {
-  const Compute& compute = task.compute;
+  const Piece& piece = task.compute.piece;
   const Gradient moved = gradients_.take(), gradient = gradients_.take();
-  stepper_.begin(compute, moved->span());
+  stepper_.begin(piece, task.compute.parameters->span(), moved->span());
   PieceSamples samples(*this, task);
   nn::Sums sums;
-  for (std::uint64_t at = 0; at < compute.local.passes * compute.local.steps; ++at) {
-    const std::uint64_t pass = at / compute.local.steps, step = at % compute.local.steps;
-    const std::uint64_t size = part_of(compute.positions, step, compute.local.steps).size();
+  for (std::uint64_t at = 0; at < piece.local.passes * piece.local.steps; ++at) {
+    const std::uint64_t pass = at / piece.local.steps, step = at % piece.local.steps;
+    const std::uint64_t size = part_of(piece.positions, step, piece.local.steps).size();
     if (size == 0) continue;
     samples.allow(size);
     sums +=
@@ -256,10 +249,10 @@ void ComputeNode::compute_locally(const Task& task) {
     if (samples.abandoned()) return;
     stepper_.step(gradient->span(), size, pass, step);
   }
-  post_finals(compute, moved, slices_.size(), 0);
-  sums.loss /= static_cast<double>(compute.local.passes);
-  sums.correct /= compute.local.passes;
-  answer(compute, samples.seconds_worked(), sums);
+  post_finals(piece, moved, slices_.size(), 0);
+  sums.loss /= static_cast<double>(piece.local.passes);
+  sums.correct /= piece.local.passes;
+  answer(piece, samples.seconds_worked(), sums);
 }
 
 void ComputeNode::begin_to_measure() {
@@ -268,25 +261,25 @@ void ComputeNode::begin_to_measure() {
 }
 
 // Posts the slices of [0, open) that start at or after `begin`, last first. Returns how many remain.
-std::size_t ComputeNode::post_finals(const Compute& compute, const Gradient& values, std::size_t open,
+std::size_t ComputeNode::post_finals(const Piece& piece, const Gradient& values, std::size_t open,
                                      std::uint64_t begin) {
   for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
     const Slice& slice = slices_[open - 1];
     const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
-    post_(GradientReady{compute.round, compute.piece, static_cast<std::uint32_t>(open - 1),
+    post_(GradientReady{piece.round, piece.id, static_cast<std::uint32_t>(open - 1),
                         Blob::of_floats(values, its)});
   }
   return open;
 }
 
-void ComputeNode::tell_progress(const Compute& compute) {
+void ComputeNode::tell_progress(PieceId piece) {
   const Time now = steady_now();
   if (now - progress_told_ < progress_every) return;
   progress_told_ = now;
-  post_(ComputeProgress{compute.piece});
+  post_(ComputeProgress{piece});
 }
 
-void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums& sums) {
+void ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums& sums) {
   const Time now = steady_now();
   if (now - measured_ >= reading_ages) {
     reading_ = meter_.measure();
@@ -295,10 +288,7 @@ void ComputeNode::answer(const Compute& compute, double seconds, const nn::Sums&
   double cpu = reading_.cpu;
   if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
   post_(Computed{Report{.term = 0,
-                        .round = compute.round,
-                        .purpose = compute.purpose,
-                        .piece = compute.piece,
-                        .positions = compute.positions,
+                        .piece = piece,
                         .seconds = seconds,
                         .loss = sums.loss,
                         .correct = sums.correct,

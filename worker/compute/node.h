@@ -76,10 +76,10 @@ class ComputeNode {
   void take(const Compute& compute);
   void take(const Abandon& abandon);
   void announce(const Compute& compute);
-  [[nodiscard]] bool possible(const Compute& compute) const;
+  [[nodiscard]] bool possible(const Piece& piece) const;
   [[nodiscard]] bool possible(const LocalSteps& local, Purpose purpose) const;
   [[nodiscard]] std::shared_ptr<FeedRequest> request_for(const Compute& compute);
-  std::shared_ptr<FeedRequest> request(const Compute& compute);
+  std::shared_ptr<FeedRequest> request(const Piece& piece);
   void forget_expired();
 
   // On the computing thread.
@@ -88,12 +88,11 @@ class ComputeNode {
   void give_up(const Failure& failure);
   void compute(const Task& task);
   void compute_locally(const Task& task);
-  std::size_t post_finals(const Compute& compute, const Gradient& values, std::size_t open,
-                          std::uint64_t begin);
+  std::size_t post_finals(const Piece& piece, const Gradient& values, std::size_t open, std::uint64_t begin);
   class PieceSamples;
   void begin_to_measure();
-  void tell_progress(const Compute& compute);
-  void answer(const Compute& compute, double seconds, const nn::Sums& sums);
+  void tell_progress(PieceId piece);
+  void answer(const Piece& piece, double seconds, const nn::Sums& sums);
 
   // Constant after construction.
   const Post post_;

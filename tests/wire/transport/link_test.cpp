@@ -48,7 +48,7 @@ Envelope push(NodeId from, std::uint64_t number, std::size_t floats) {
   std::vector<float> values(floats);
   for (std::size_t i = 0; i < floats; ++i) values[i] = static_cast<float>(hash(number, i) % 1000);
   Push said;
-  said.piece = number;
+  said.piece.id = number;
   said.values = Blob::copy_of(values);
   return {from, server, Message(std::in_place_type<ToShard>, said)};
 }
@@ -57,7 +57,7 @@ void expect_whole(const Push& push, std::size_t floats) {
   ASSERT_TRUE(push.values.holds_floats(floats)) << "size or alignment of " << floats << " floats";
   const std::span<const float> values = push.values.floats();
   for (std::size_t i = 0; i < floats; ++i) {
-    ASSERT_EQ(values[i], static_cast<float>(hash(push.piece, i) % 1000)) << "push " << push.piece;
+    ASSERT_EQ(values[i], static_cast<float>(hash(push.piece.id, i) % 1000)) << "push " << push.piece.id;
   }
 }
 
@@ -85,7 +85,7 @@ TEST_P(AnyLink, KeepsOrderAndContents) {
     NodeId from;
     const auto got = next<Push>(*hub, &from);
     ASSERT_TRUE(got) << "push " << i;
-    ASSERT_EQ(got->piece, i);
+    ASSERT_EQ(got->piece.id, i);
     ASSERT_EQ(from, caller);
     expect_whole(*got, sizes[i]);
   }
@@ -147,7 +147,7 @@ TEST_P(AnyLink, ALostCallerIsTold) {
   other->send(push(other_node, 3, 4));
   const auto still = next<Push>(*hub);
   ASSERT_TRUE(still) << "the other one is still connected";
-  EXPECT_EQ(still->piece, 3U);
+  EXPECT_EQ(still->piece.id, 3U);
 }
 
 TEST_P(AnyLink, ALostListenerIsToldAndReachedAgainWhenItIsBack) {

@@ -54,6 +54,29 @@ std::vector<Slice> slices(const Layout& layout) {
   return all;
 }
 
+// Ranges and tensors cover the same floats, each in its own pieces.
+std::string damage_of(const Layout& layout) {
+  std::uint64_t at = 0;
+  for (const Range& range : layout.ranges) {
+    if (range.begin != at || range.end <= range.begin) return "its ranges have holes";
+    at = range.end;
+  }
+  at = 0;
+  for (const TensorPlace& tensor : layout.tensors) {
+    // What is left bounds the product before each step: no shape may overflow.
+    std::uint64_t size = 1;
+    for (const std::uint64_t extent : tensor.shape) {
+      if (extent > layout.size() / std::max<std::uint64_t>(size, 1))
+        return "\"" + tensor.name + "\" is larger than the model";
+      size *= extent;
+    }
+    if (tensor.offset != at || size > layout.size() - at) return "its tensors have holes";
+    at += size;
+  }
+  if (at != layout.size() || at == 0) return "its layout has no sense";
+  return {};
+}
+
 std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shards) {
   CHECK(shards > 0, "a model lies on at least one shard");
   std::vector<std::uint32_t> borders;

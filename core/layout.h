@@ -56,6 +56,10 @@ struct Slice {
 // overlaps or no size.
 std::vector<Slice> slices(const Layout& layout);
 
+// Why a layout from outside is not fit for slices(): what is wrong with it, for people. Empty: nothing. Its
+// slice size is not looked at.
+std::string damage_of(const Layout& layout);
+
 // Cuts `count` slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]).
 std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shards);
 

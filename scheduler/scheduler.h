@@ -55,6 +55,9 @@ class Scheduler {
  private:
   // Joining, signs of life, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
+  // For who had stood in its place (server/model_intake.h).
+  void handle(Time, NodeId, const ModelDescription&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Weights&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out);

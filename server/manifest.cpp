@@ -93,25 +93,6 @@ std::uint64_t as_count(const Json& value, const char* key) {
 }
 std::uint64_t count(const Json& object, const char* key) { return as_count(field(object, key), key); }
 
-void demand_dense(const Layout& layout) {
-  std::uint64_t at = 0;
-  for (const Range& range : layout.ranges) {
-    if (range.begin != at || range.end <= range.begin) throw Damage{"its ranges have holes"};
-    at = range.end;
-  }
-  // Ranges and tensors cover the same floats, each in its own pieces.
-  at = 0;
-  for (const TensorPlace& tensor : layout.tensors) {
-    // Sizes are bounded before they are multiplied: no shape may overflow.
-    for (const std::uint64_t extent : tensor.shape) {
-      if (extent > layout.size()) throw Damage{"\"" + tensor.name + "\" is larger than the model"};
-    }
-    if (tensor.offset != at || tensor.size() > layout.size() - at) throw Damage{"its tensors have holes"};
-    at += tensor.size();
-  }
-  if (at != layout.size() || at == 0 || layout.slice_size == 0) throw Damage{"its layout has no sense"};
-}
-
 // A layout that passes is fit for slices(): dense, not empty, within its own size.
 Layout layout_of(const Json& json) {
   Layout layout;
@@ -127,7 +108,8 @@ Layout layout_of(const Json& json) {
     layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
                              get<bool>(r, "decay"), get<std::uint32_t>(r, "norm_group")});
   }
-  demand_dense(layout);
+  if (const std::string damage = damage_of(layout); !damage.empty()) throw Damage{damage};
+  if (layout.slice_size == 0) throw Damage{"its layout has no sense"};
   return layout;
 }
 

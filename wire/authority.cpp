@@ -11,6 +11,8 @@ struct Speakers {
 
   bool operator()(const Hello&) const { return any(); }
   bool operator()(const Leave&) const { return any(); }
+  bool operator()(const ModelDescription&) const { return it == Role::worker; }
+  bool operator()(const Weights&) const { return it == Role::worker; }
   bool operator()(const Ready&) const { return it == Role::worker; }
   bool operator()(const Report&) const { return it == Role::worker; }
   bool operator()(const WorkerBeat&) const { return it == Role::worker; }
@@ -36,6 +38,8 @@ struct Speakers {
   bool operator()(const Load&) const { return it == Role::checkpointer; }
   bool operator()(const Fetch&) const { return it == Role::checkpointer; }
 
+  bool operator()(const AskModel&) const { return it == Role::scheduler; }
+  bool operator()(const AskWeights&) const { return it == Role::scheduler; }
   bool operator()(const Welcome&) const { return it == Role::scheduler; }
   bool operator()(const Refuse&) const { return it == Role::scheduler; }
   bool operator()(const Roster&) const { return it == Role::scheduler; }

@@ -43,6 +43,11 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.max_batch)
+STEELYARD_NO_FIELDS(AskModel)
+STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, it.data, it.data_hash,
+                 it.mean, it.deviation)
+STEELYARD_FIELDS(AskWeights, it.seed, it.floats)
+STEELYARD_FIELDS(Weights, it.floats, it.values)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
 STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)

@@ -36,6 +36,25 @@ struct Hello {
   std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
 };
 
+// A job may leave its model and data to the workers. Then the scheduler asks the first one that says Hello,
+// before anybody is welcomed: what do you train? And, part by part: from which weights?
+struct AskModel {};
+struct ModelDescription {  // worker -> scheduler
+  Layout layout;           // slice_size is the scheduler's and stays 0
+  std::uint64_t train_samples = 0, test_samples = 0;
+  std::string data{};              // what people call it
+  std::string data_hash{};         // of some training samples; checkpoints keep it
+  double mean = 0, deviation = 1;  // how inputs were made of raw values
+};
+struct AskWeights {  // scheduler -> worker: the first weights of these floats, drawn with this seed
+  std::uint64_t seed = 0;
+  Interval floats;
+};
+struct Weights {  // worker -> scheduler
+  Interval floats;
+  Blob values;
+};
+
 enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint };
 
 struct Refuse {
@@ -349,13 +368,14 @@ struct Computed {  // compute -> worker
 
 // ---- one variant per receiver
 
-using ToScheduler = std::variant<Hello, Ready, Report, NonFinite, Covered, Closed, WorkerBeat, ShardBeat,
-                                 CheckpointerBeat, Saved, Leave, Disconnected, VersionMismatch, Interrupt>;
+using ToScheduler =
+    std::variant<Hello, ModelDescription, Weights, Ready, Report, NonFinite, Covered, Closed, WorkerBeat,
+                 ShardBeat, CheckpointerBeat, Saved, Leave, Disconnected, VersionMismatch, Interrupt>;
 using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
                              Saved, SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
-using ToWorker = std::variant<Welcome, Refuse, Roster, Pong, Start, Parameters, Gone, Resend, SchedulerBeat,
-                              Stop, GradientReady, ComputeProgress, Computed, Disconnected, VersionMismatch,
-                              Unreachable, Interrupt>;
+using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Parameters, Gone,
+                              Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, Computed,
+                              Disconnected, VersionMismatch, Unreachable, Interrupt>;
 using ToCheckpointer = std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Disconnected,
                                     VersionMismatch, Unreachable>;
 using ToCompute = std::variant<Compute, Abandon>;

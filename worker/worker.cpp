@@ -65,6 +65,21 @@ NodeId Worker::shard_of(std::uint32_t slice) const {
 
 // ---- joining
 
+// One without a model answers too, with a description of nothing: somebody else is asked then.
+void Worker::handle(Time, NodeId, const AskModel&, Outbox& out) {
+  if (session_.joined()) return ignore();
+  out.send<ToScheduler>(scheduler_node, options_.model ? options_.model->description : ModelDescription{});
+}
+
+void Worker::handle(Time, NodeId, const AskWeights& ask, Outbox& out) {
+  const auto& model = options_.model;
+  if (session_.joined() || !model || !ask.floats.valid() ||
+      ask.floats.end > model->description.layout.size()) {
+    return ignore();
+  }
+  out.send<ToScheduler>(scheduler_node, Weights{ask.floats, model->weights(ask.seed, ask.floats)});
+}
+
 void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   if (session_.joined()) return ignore();
   options_.prepare(welcome);

@@ -36,6 +36,12 @@ class Worker {
     // Called once, with the job: prepares model and data, or throws Failure. Whatever takes long happens
     // here.
     std::function<void(const Welcome&)> prepare;
+    // What a worker that brings the job's model along answers, if the scheduler asks for it.
+    struct Model {
+      ModelDescription description;
+      std::function<Blob(std::uint64_t seed, Interval floats)> weights;  // floats lie inside the layout
+    };
+    std::optional<Model> model{};
   };
 
   explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}
@@ -57,6 +63,8 @@ class Worker {
  private:
   using Stage = HeldPiece::Stage;
 
+  void handle(Time now, NodeId from, const AskModel& ask, Outbox& out);
+  void handle(Time now, NodeId from, const AskWeights& ask, Outbox& out);
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
   void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
   void handle(Time now, NodeId from, const Roster& roster, Outbox& out);

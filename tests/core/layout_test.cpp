@@ -107,6 +107,29 @@ TEST(Layout, TheDefaultGridReachesEveryShard) {
   }
 }
 
+TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
+  Layout good;
+  append(good, "w", {3, 4});
+  append(good, "b", {4}, Rule::step, false);
+  EXPECT_EQ(damage_of(good), "");
+  const auto damaged = [&](auto change) {
+    Layout layout = good;
+    change(layout);
+    return damage_of(layout);
+  };
+  EXPECT_EQ(damaged([](Layout& it) { it.ranges[1].begin = 13; }), "its ranges have holes");
+  EXPECT_EQ(damaged([](Layout& it) { it.tensors[1].offset = 13; }), "its tensors have holes");
+  EXPECT_EQ(damaged([](Layout& it) { it.tensors.pop_back(); }), "its layout has no sense");
+  EXPECT_EQ(damaged([](Layout& it) { it = {}; }), "its layout has no sense");
+  // A product that wraps around to nothing.
+  const std::uint64_t half = std::uint64_t{1} << 32;
+  EXPECT_EQ(damaged([&](Layout& it) {
+              it.ranges = {{0, half, Rule::step, true, 0}};
+              it.tensors = {{"w", {half, half}, 0}, {"b", {half}, 0}};
+            }),
+            "\"w\" is larger than the model");
+}
+
 TEST(Layout, AModelThatNoMachineHoldsIsRefusedBeforeItsSlicesAreCounted) {
   Layout layout;
   append(layout, "w", {std::uint64_t{1} << 46});

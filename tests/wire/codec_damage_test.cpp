@@ -73,7 +73,7 @@ TEST(CodecDamage, AMissingPayloadIsABlobThatFitsNoSlice) {
     EXPECT_TRUE(again.payload.value().empty()) << made.name();
     ++checked;
   }
-  EXPECT_EQ(checked, 4) << "Load, Push, Parameters, State";
+  EXPECT_EQ(checked, 5) << "Weights, Load, Push, Parameters, State";
 }
 
 TEST(CodecDamage, MessagesForOthersAreRefused) {
@@ -115,7 +115,7 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
   EXPECT_EQ(home, 3U + 3U + 7U + 3U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
                                         "GradientReady, ComputeProgress, Computed; "
                                         "to them and the checkpointer Unreachable";
-  EXPECT_EQ(unknown, 4U * 256U - 14U - 17U - 17U - 11U);
+  EXPECT_EQ(unknown, 4U * 256U - 16U - 17U - 19U - 11U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

@@ -22,7 +22,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"balancing/cost/leading_signal.cpp",
      "tests/balancing/policy/steelyard_test.cpp: a share that leads speed"},
     {"balancing/policy/last_round.cpp", "tests/balancing/policy/split_test.cpp: whose split is it"},
-    {"balancing/policy/lb_bsp_search.cpp", "tests/balancing/policy/lb_bsp_test.cpp: GPUs and mixed clusters"},
     {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},

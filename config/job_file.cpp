@@ -49,8 +49,8 @@ const JobKey* find_key(const std::string& section, std::string_view name) {
 // Reads one file, section by section, into a draft.
 class JobReader {
  public:
-  JobReader(const JobSource& source, const Extensions& extensions)
-      : source_(source), extensions_(extensions) {}
+  JobReader(const JobSource& source, const Extensions& extensions, const ClusterSpec* cluster)
+      : source_(source), extensions_(extensions), cluster_(cluster) {}
 
   JobFile read() {
     check_kind();
@@ -64,6 +64,11 @@ class JobReader {
     check_choice("data", data_trouble(job.data, job.data_options, extensions_));
     read_policies();
     read_workers();
+    if (cluster_ != nullptr) {
+      draft_.file.servers = cluster_->servers;
+      draft_.shards_per_server = 1;
+      draft_.file.worker_specs = cluster_->workers;
+    }
     finish();
     return std::move(draft_.file);
   }
@@ -94,6 +99,7 @@ class JobReader {
 
   const JobSource& source_;
   const Extensions& extensions_;
+  const ClusterSpec* const cluster_;
   JobDraft draft_;
 };
 
@@ -313,17 +319,17 @@ void JobReader::finish() {
 }  // namespace
 
 JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
-                  const Extensions& extensions) {
+                  const Extensions& extensions, const ClusterSpec* cluster) {
   const JobSource source(text, name, overrides);
-  return JobReader(source, extensions).read();
+  return JobReader(source, extensions, cluster).read();
 }
 
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides,
-                      const Extensions& extensions) {
+                      const Extensions& extensions, const ClusterSpec* cluster) {
   const InputKind kind{"job file", 1,
                        "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
                        "lists all keys)"};
-  return parse_job(read_input(path, kind), path, overrides, extensions);
+  return parse_job(read_input(path, kind), path, overrides, extensions, cluster);
 }
 
 std::string memory_note(const JobFile& file) {

@@ -37,14 +37,22 @@ struct JobFile {
   std::string resolved;  // all of it as TOML, with every default; read again it gives the same
 };
 
+// Servers and workers that are not the job file's own: those of a hosts file.
+struct ClusterSpec {
+  std::uint32_t servers = 0;  // with a shard each
+  std::vector<WorkerSpec> workers;
+};
+
 // Reads a file. `overrides` are the values of --set, "train.lr=0.05", "policy.lb-bsp.alpha=0.2" or
-// "worker.worker-1.slow=4"; they win over the file. Throws Failure (configuration) that names file, line and
-// column, what is there and what may be there.
+// "worker.worker-1.slow=4"; they win over the file. `cluster`, if any, takes the place of the file's servers
+// and workers. Throws Failure (configuration) that names file, line and column, what is there and what may be
+// there.
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {},
-                      const Extensions& extensions = {});
+                      const Extensions& extensions = {}, const ClusterSpec* cluster = nullptr);
 // The same for a text; `name` is what messages call it.
 JobFile parse_job(std::string_view text, const std::string& name,
-                  const std::vector<std::string>& overrides = {}, const Extensions& extensions = {});
+                  const std::vector<std::string>& overrides = {}, const Extensions& extensions = {},
+                  const ClusterSpec* cluster = nullptr);
 
 // Fills in what only the data can tell: sizes, and the length of the schedule. Throws Failure (configuration)
 // for a data set that is smaller than one round.

@@ -7,13 +7,12 @@
 
 #include "cli/help.h"
 #include "cli/manual.h"
-#include "config/toml_text.h"
 #include "core/error.h"
 #include "core/near_match.h"
+#include "launch/process_options.h"
 #include "report/version_text.h"
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
-#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {
@@ -40,12 +39,6 @@ The roles by hand, in any order, on one machine or several:
 constexpr const char* exit_codes = R"(Exit codes:
   0 finished   1 training failed   2 wrong usage   69 a peer could not be reached   74 file or disk
   75 ended on request, resume later   76 another release or another job   78 wrong configuration)";
-CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
-  const auto check = [is_good, expected](const std::string& text) {
-    return is_good(text) ? std::string() : steelyard::quoted(text) + ": give " + expected;
-  };
-  return CLI::Validator(check, "", "");
-}
 
 // CLI11 reads -1 as a very large number, and one that is too large as the largest.
 const CLI::Validator natural =
@@ -58,22 +51,16 @@ void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrid
       ->allow_extra_args(false);
 }
 
-// Where a run leaves its results, and what it goes on from.
-template <class RunCommand>
-void add_results(CLI::App& app, RunCommand& it, const std::string& where) {
-  app.add_option("--run-dir,--run_dir", it.run_directory,
-                 where + "where results go (default: runs/NAME-N, a new one each time)");
-  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
-  app.add_option("--resume-from,--resume_from", it.resume_from,
-                 where + "go on from this checkpoint directory");
+void add_run(CLI::App& app, LaunchOptions& it, const std::string& where) {
+  add_job(app, it.job_file, it.overrides);
+  add_options(app, it.results, where);
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
 }
 
-void add_train(CLI::App& parent, TrainCommand& it) {
+void add_train(CLI::App& parent, LaunchOptions& it) {
   CLI::App& app =
       *parent.add_subcommand("train", "run a job with a whole cluster of processes on this machine");
-  add_job(app, it.job_file, it.overrides);
-  add_results(app, it, "");
-  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+  add_run(app, it, "");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick\n"
@@ -84,16 +71,7 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("scheduler", "one role by hand: decides who does what; owns job and results");
   add_job(app, it.job_file, it.overrides);
-  app.add_option("--listen", it.listen, "where servers and workers connect to (port * for any)")
-      ->default_str("127.0.0.1:7070")
-      ->envname("STEELYARD_LISTEN");
-  app.add_option("--run-dir,--run_dir", it.run_directory, "where results go (default: runs/NAME-N)");
-  app.add_flag("--resume", it.resume, "go on from the newest checkpoint in --run-dir");
-  app.add_option("--resume-from,--resume_from", it.resume_from, "go on from this checkpoint directory");
-  app.add_flag("--run-dir-ready", it.run_directory_ready)->group("");  // for `train`, which has made it,
-  app.add_option("--run-dir-lock", it.run_directory_lock)->group("");  // and locked
-  app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
-  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+  add_options(app, it.options);
   app.footer(
       "Ctrl-C finishes the round, saves a checkpoint and ends the job; twice: at once.\nExamples:\n"
       "  steelyard scheduler examples/jobs/quick.toml\n"
@@ -103,23 +81,8 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
 void add_server(CLI::App& parent, ServerCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("server", "one role by hand: holds a part of the model and sums gradients");
-  app.add_option("--scheduler", it.scheduler, "the scheduler's endpoint")
-      ->required()
-      ->envname("STEELYARD_SCHEDULER");
-  app.add_option("--listen", it.listen, "where workers connect to")
-      ->default_str("127.0.0.1:*")
-      ->envname("STEELYARD_LISTEN");
-  app.add_option("--advertise", it.advertise,
-                 "the host name or address under which workers reach this server");
-  app.add_option("--name", it.name, "what to call it (default: made from host and process)")
-      ->envname("STEELYARD_NAME");
+  add_options(app, it.options);
   app.add_option("--job", it.job_file, "take part in this job only");
-  app.add_option("--shards", it.shards, "threads that each hold a part of the model")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--wait", it.wait, "seconds to wait for the scheduler, at first and when it is silent")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--quiet,-q", it.quiet, "say only what goes wrong");
-  app.add_flag("--insecure", it.insecure, "allow plain-text connections from other machines");
   app.footer(
       "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
       "  steelyard server --scheduler 10.0.0.1:7070 --listen '0.0.0.0:*' --insecure");
@@ -127,51 +90,26 @@ void add_server(CLI::App& parent, ServerCommand& it) {
 
 void add_worker(CLI::App& parent, WorkerCommand& it) {
   CLI::App& app = *parent.add_subcommand("worker", "one role by hand: computes gradients");
-  app.add_option("--scheduler", it.scheduler, "the scheduler's endpoint")
-      ->required()
-      ->envname("STEELYARD_SCHEDULER");
-  app.add_option("--name", it.name,
-                 "what to call it; each worker needs its own (default: made from host and process)")
-      ->envname("STEELYARD_NAME");
-  app.add_option("--device", it.device, "what computes: cpu")->check(CLI::IsMember({"cpu", "gpu"}));
+  add_options(app, it.options);
   app.add_option("--job", it.job_file, "take part in this job only");
-  app.add_option("--data", it.data_options,
-                 "replace a data option of the job, as in dir=/data/fashion; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--slow", it.slow,
-                 "compute so many times slower, to try out unequal machines: a number, or steps as in \"2, "
-                 "6@10, again@20\"")
-      ->check(checked_by(Throttle::is_slow, Throttle::slow_expected()));
-  app.add_option("--cpu", it.cpu,
-                 "share of its processor that others leave to it, to try that out: the same, as in \"1, "
-                 "0.4@10, 1@20\"")
-      ->check(checked_by(Throttle::is_cpu, Throttle::cpu_expected()));
-  app.add_option("--max-batch", it.max_batch, "positions that fit its memory in one piece (0: no limit)")
-      ->check(natural);
-  app.add_option("--wait", it.wait, "seconds to wait for the scheduler, at first and when it is silent")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_flag("--quiet,-q", it.quiet, "say only what goes wrong");
   app.footer(
       "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
       "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7");
 }
 
-void add_launch(CLI::App& parent, LaunchCommand& it) {
+void add_launch(CLI::App& parent, LaunchOptions& it) {
   CLI::App& app = *parent.add_subcommand("launch", "run a job on many machines, from this one");
   app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
       ->required();
-  add_job(app, it.job_file, it.overrides);
-  add_results(app, it, "on the scheduler's host: ");
+  add_run(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure, "allow plain-text connections between machines");
-  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
   app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
       "Example: steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run --insecure");
 }
 
-void add_attend(CLI::App& parent, AttendCommand& it) {
+void add_attend(CLI::App& parent, AttendOptions& it) {
   CLI::App& app = *parent.add_subcommand("attend", "what launch runs on each host; not for people");
   app.group("");  // does its work without being advertised
   app.add_option("--directory", it.directory);
@@ -252,14 +190,11 @@ void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensi
 }
 
 // Which directory a run goes on in is nobody's guess.
-template <class RunCommand>
-RunCommand complete(const RunCommand& command) {
-  if (command.resume && command.run_directory.empty()) {
-    throw Failure(
-        ExitCode::usage,
-        "--resume needs --run-dir: the directory of the run to go on with, as in --run-dir runs/job-1");
-  }
-  return command;
+void require_directory(const ResultOptions& results) {
+  if (!results.resume || !results.directory.empty()) return;
+  throw Failure(
+      ExitCode::usage,
+      "--resume needs --run-dir: the directory of the run to go on with, as in --run-dir runs/job-1");
 }
 
 // The command at hand, or all of it.
@@ -340,14 +275,13 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
   bool version = false;
   app.add_flag("--version", version, "release, protocol, and what this machine can compute with");
 
-  TrainCommand train;
+  LaunchOptions train, launch;
   SchedulerCommand scheduler;
   ServerCommand server;
   WorkerCommand worker;
   SimulateCommand simulate;
   CompareCommand compare;
-  LaunchCommand launch;
-  AttendCommand attend;
+  AttendOptions attend;
   ProfileCommand profile;
   std::string topic;
   add_train(app, train);
@@ -376,13 +310,15 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
     throw Failure(ExitCode::usage, complaint(app, error));
   }
   if (version) return TextCommand{version_text()};
-  if (app.got_subcommand("train")) return complete(train);
-  if (app.got_subcommand("scheduler")) return complete(scheduler);
+  for (const ResultOptions* results : {&train.results, &launch.results, &scheduler.options.results})
+    require_directory(*results);
+  if (app.got_subcommand("train")) return train;
+  if (app.got_subcommand("scheduler")) return scheduler;
   if (app.got_subcommand("server")) return server;
   if (app.got_subcommand("worker")) return worker;
   if (app.got_subcommand("simulate")) return simulate;
   if (app.got_subcommand("compare")) return compare;
-  if (app.got_subcommand("launch")) return complete(launch);
+  if (app.got_subcommand("launch")) return launch;
   if (app.got_subcommand("attend")) return attend;
   if (app.got_subcommand("profile")) return profile;
   if (man) return TextCommand{man_page(program_text(app, extensions))};

@@ -13,6 +13,17 @@
 
 namespace steelyard {
 
+// A role by hand.
+template <class Options>
+struct RoleCommand {
+  std::string job_file;  // of a server or worker: the only one that it takes part in; empty: any
+  std::vector<std::string> overrides;  // key=value, of the scheduler's
+  Options options;
+};
+using SchedulerCommand = RoleCommand<SchedulerOptions>;
+using ServerCommand = RoleCommand<ServerOptions>;
+using WorkerCommand = RoleCommand<WorkerOptions>;
+
 struct SimulateCommand {
   std::string scenario_file;
   std::string policy, sync;  // empty: as the scenario says
@@ -49,8 +60,8 @@ struct TextCommand {  // help and versions: to standard output
   std::string text;
 };
 
-using Command = std::variant<TrainCommand, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
-                             CompareCommand, LaunchCommand, AttendCommand, ProfileCommand, TextCommand>;
+using Command = std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
+                             CompareCommand, AttendOptions, ProfileCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

@@ -14,10 +14,10 @@
 #include "cli/compare/compare.h"
 #include "cli/profile/profile.h"
 #include "cli/simulate.h"
+#include "config/prepare_job.h"
 #include "core/error.h"
 #include "launch/attend.h"
 #include "launch/launch.h"
-#include "launch/train.h"
 #include "report/terminal_text.h"
 #include "roles/roles.h"
 #include "wire/machine.h"
@@ -26,16 +26,7 @@ namespace steelyard {
 namespace {
 
 // In top and ps, which show fifteen letters. Children run /proc/self/exe, and would all be called "exe".
-const char* process_name(const Command& command) {
-  return std::visit(Overloaded{
-                        [](const TrainCommand&) { return "steelyard:train"; },
-                        [](const SchedulerCommand&) { return "steelyard:sched"; },
-                        [](const ServerCommand&) { return "steelyard:serve"; },
-                        [](const WorkerCommand&) { return "steelyard:work"; },
-                        [](const auto&) { return "steelyard"; },
-                    },
-                    command);
-}
+void call_process(const char* name) { prctl(PR_SET_NAME, name); }
 
 // Whoever read what we say may be gone (`| tee log` and Ctrl-C, `| head`): what we are about goes on, and is
 // saved. Children inherit it. A standard stream that was closed must not become a file that somebody opens.
@@ -54,17 +45,31 @@ int run(int argc, char** argv, const Extensions& extensions) {
   std::setlocale(LC_ALL, "C");
   survive_silent_streams();
   try {
-    const Command command = read_command_line(argc, argv, extensions);
-    prctl(PR_SET_NAME, process_name(command));
+    Command command = read_command_line(argc, argv, extensions);
+    call_process("steelyard");
     return std::visit(Overloaded{
-                          [&](const TrainCommand& it) { return run_train(it, extensions); },
-                          [&](const SchedulerCommand& it) { return run_scheduler(it, extensions); },
-                          [&](const ServerCommand& it) { return run_server(it, extensions); },
-                          [&](const WorkerCommand& it) { return run_worker(it, extensions); },
+                          [&](const LaunchOptions& it) {
+                            if (!it.hosts_file) call_process("steelyard:train");
+                            return run_launch(it, extensions);
+                          },
+                          [&](const SchedulerCommand& it) {
+                            call_process("steelyard:sched");
+                            return run_scheduler(
+                                it.options, read_job_file(it.job_file, it.overrides, extensions), extensions);
+                          },
+                          [&](ServerCommand& it) {
+                            call_process("steelyard:serve");
+                            it.options.fingerprint = job_fingerprint(it.job_file, extensions);
+                            return run_server(it.options);
+                          },
+                          [&](WorkerCommand& it) {
+                            call_process("steelyard:work");
+                            it.options.fingerprint = job_fingerprint(it.job_file, extensions);
+                            return run_worker(it.options, extensions);
+                          },
                           [&](const SimulateCommand& it) { return run_simulate(it, extensions); },
                           [&](const CompareCommand& it) { return run_compare(it, extensions); },
-                          [&](const LaunchCommand& it) { return run_launch(it, extensions); },
-                          [](const AttendCommand& it) { return run_attend(it); },
+                          [](const AttendOptions& it) { return run_attend(it); },
                           [&](const ProfileCommand& it) { return run_profile(it, extensions); },
                           [](const TextCommand& it) {
                             std::fputs(it.text.c_str(), stdout);

@@ -2,7 +2,7 @@
 // passes on what they say, and ends them when that input ends: nothing outlives the launcher, whether it goes
 // in good order, is killed, or its connection breaks.
 //
-// ExitReason: the scheduler, if it is here, is asked to end, and the others wait for it to tell them; who is
+// At the end the scheduler, if it is here, is asked to end, and the others wait for it to tell them; who is
 // still there after ten seconds is asked as well, and five seconds later killed. People need not know this
 // command; the words are in launch/lines.h.
 #pragma once
@@ -11,6 +11,6 @@
 
 namespace steelyard {
 
-int run_attend(const AttendCommand& command);
+int run_attend(const AttendOptions& options);
 
 }  // namespace steelyard

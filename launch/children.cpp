@@ -13,10 +13,13 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/time.h"
 #include "report/terminal_text.h"
 
 namespace steelyard {
 namespace {
+
+constexpr Duration last_wait = std::chrono::seconds(5);  // of somebody killed, who may wait for a disk
 
 // In the child, between fork and exec: nothing here may allocate or throw.
 [[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments) {
@@ -42,23 +45,7 @@ namespace {
 
 }  // namespace
 
-void Children::start(const std::string& name, const std::vector<std::string>& arguments,
-                     const std::string& log, int keep) {
-  int file = -1;
-  if (!log.empty()) {
-    file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (file < 0) {
-      throw Failure(ExitCode::io,
-                    "cannot write " + log + ": " + std::strerror(errno) + "; choose another --run-dir");
-    }
-  }
-  add(name, {.path = {}, .arguments = arguments, .out = file, .error = file, .keep = keep}, log);
-  if (file >= 0) close(file);
-}
-
-void Children::start(const std::string& name, const Program& program) { add(name, program, ""); }
-
-void Children::add(const std::string& name, const Program& program, const std::string& log) {
+void Children::start(const std::string& name, const Program& program) {
   std::vector<std::string> owned{program.path.empty() ? "steelyard" : program.path};
   owned.insert(owned.end(), program.arguments.begin(), program.arguments.end());
   std::vector<char*> raw;
@@ -69,12 +56,14 @@ void Children::add(const std::string& name, const Program& program, const std::s
   if (process == 0) become(parent, program, raw.data());
   if (process < 0)
     throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
-  children_.push_back({name, process, log, std::nullopt});
+  children_.push_back({name, process, std::nullopt});
 }
 
 Children::~Children() {
   signal_all(SIGKILL);
-  wait_all(std::chrono::seconds(5));
+  for (const Time end = steady_now() + last_wait; running() > 0 && steady_now() < end;) {
+    if (ended().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 std::vector<Child> Children::ended() {
@@ -98,14 +87,6 @@ void Children::signal_all(int signal) {
   for (const Child& child : children_) {
     if (!child.status) kill(child.process, signal);
   }
-}
-
-bool Children::wait_all(Duration timeout) {
-  const Time end = steady_now() + timeout;
-  while (running() > 0 && steady_now() < end) {
-    if (ended().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return running() == 0;
 }
 
 std::size_t Children::running() const {

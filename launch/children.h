@@ -8,18 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "core/time.h"
-
 namespace steelyard {
 
 struct Child {
   std::string name;
   pid_t process = 0;
-  std::string log;            // where its output goes; empty: where ours goes
   std::optional<int> status;  // as wait() gives it; nothing while it runs
 };
 
-// Another program than this one, or other ends for input and output than usual.
 struct Program {
   std::string path;                    // or a name that is looked up in PATH; empty: this very program
   std::vector<std::string> arguments;  // behind its own name
@@ -34,23 +30,17 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Runs this very program with these arguments; `keep` as in Program. Throws Failure (io).
-  void start(const std::string& name, const std::vector<std::string>& arguments, const std::string& log,
-             int keep = -1);
   // Runs a program; one that cannot be run ends with the code 127. Descriptors stay the caller's to close.
+  // Throws Failure (io).
   void start(const std::string& name, const Program& program);
 
   // Who has ended since the last call.
   std::vector<Child> ended();
   void signal(const std::string& name, int signal);  // a child that runs
   void signal_all(int signal);
-  // Until all have ended, or the timeout is over; whether they have.
-  bool wait_all(Duration timeout);
   [[nodiscard]] std::size_t running() const;
 
  private:
-  void add(const std::string& name, const Program& program, const std::string& log);
-
   std::vector<Child> children_;
 };
 

@@ -1,10 +1,11 @@
-// `steelyard launch`: a job on many hosts. Scheduler, servers and workers are started where a hosts file says
-// (config/hosts_file.h), through one connection to each host, supervised, and never left behind.
+// `steelyard train` and `steelyard launch`: a whole cluster, each role a process of its own, started as a
+// plan says (launch/plan.h), supervised (launch/supervision.h), and never left behind. `train` is a launch on
+// this machine alone.
 //
-// What each process says goes to a log of its own on this side, empty for one that says nothing; the
-// scheduler's words are shown as they are, those of the others with their name and host before them. Where
-// the scheduler runs on this machine, logs and results lie in one run directory; otherwise results are on
-// the scheduler's host.
+// What each process says goes to a log of its own on this side. `train`'s scheduler has the terminal itself;
+// where the roles are on other hosts, the scheduler's words are shown as they are and those of the others
+// with their name and host before them. Where the scheduler runs on this machine, logs and results lie in one
+// run directory; otherwise results are on the scheduler's host.
 #pragma once
 
 #include "config/extensions.h"
@@ -12,7 +13,7 @@
 
 namespace steelyard {
 
-// The job's exit code, as `train` gives it.
-int run_launch(const LaunchCommand& command, const Extensions& extensions);
+// The job's exit code: the scheduler's, or why the cluster could not be kept up.
+int run_launch(const LaunchOptions& options, const Extensions& extensions);
 
 }  // namespace steelyard

@@ -9,96 +9,64 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Processes may say what is no UTF-8; that is shown as such and stops nothing.
-std::string text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-// The value of a key if it is there and of the kind; the default otherwise.
-template <class Value>
-Value get(const Json& json, const char* key, Value fallback) {
-  const auto found = json.find(key);
-  if (found == json.end()) return fallback;
-  try {
-    return found->get<Value>();
-  } catch (const Json::exception&) {
-    return fallback;
+// The fields of each message; a line is of the kind whose first field it has.
+void each_field(auto& it, auto&& field) {
+  using Kind = std::remove_cvref_t<decltype(it)>;
+  if constexpr (std::is_same_v<Kind, StartProcess>) {
+    field("start", it.name), field("arguments", it.arguments), field("input", it.input);
+  } else if constexpr (std::is_same_v<Kind, SignalProcess>) {
+    field("to", it.name), field("signal", it.signal);
+  } else if constexpr (std::is_same_v<Kind, Beat>) {
+    int always = 1;
+    field("beat", always);
+  } else if constexpr (std::is_same_v<Kind, HostReady>) {  // the same in all releases
+    field("ready", it.release), field("protocol", it.protocol);
+  } else if constexpr (std::is_same_v<Kind, Said>) {
+    field("from", it.name), field("error", it.error), field("text", it.text);
+  } else {
+    field("ended", it.name), field("status", it.status);
   }
 }
 
-std::optional<Json> object(const std::string& line) {
-  Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  return json;
+template <class Message>
+std::string written(const Message& message) {
+  Json json;
+  std::visit([&](const auto& it) { each_field(it, [&](auto key, const auto& value) { json[key] = value; }); },
+             message);
+  // Processes may say what is no UTF-8; that is shown as such and stops nothing.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A value of another kind than it should be is passed over.
+template <class Message, class... Kinds>
+std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
+  const Json json = Json::parse(line, nullptr, false);
+  std::optional<Message> message;
+  const auto try_kind = [&](auto it) {
+    bool is_kind = json.is_object(), first = true;
+    each_field(it, [&](auto key, auto& value) {
+      is_kind &= !std::exchange(first, false) || json.contains(key);
+      if (is_kind && json.contains(key)) try {
+          json[key].get_to(value);
+        } catch (const Json::exception&) {
+        }
+    });
+    if (is_kind) message = it;
+  };
+  (try_kind(Kinds{}), ...);
+  return message;
 }
 
 }  // namespace
 
-std::string to_line(const ToHost& message) {
-  Json json;
-  std::visit(Overloaded{
-                 [&](const StartProcess& it) {
-                   json["start"] = it.name;
-                   json["arguments"] = it.arguments;
-                   json["input"] = it.input;
-                 },
-                 [&](const SignalProcess& it) {
-                   json["to"] = it.name;
-                   json["signal"] = it.signal;
-                 },
-                 [&](const Beat&) { json["beat"] = 1; },
-             },
-             message);
-  return text(json);
-}
-
-std::string to_line(const FromHost& message) {
-  Json json;
-  std::visit(Overloaded{
-                 [&](const HostReady& it) {
-                   json["ready"] = it.release;
-                   json["protocol"] = it.protocol;
-                 },
-                 [&](const Said& it) {
-                   json["from"] = it.name;
-                   json[it.error ? "error" : "out"] = it.text;
-                 },
-                 [&](const ProcessEnded& it) {
-                   json["ended"] = it.name;
-                   json["status"] = it.status;
-                 },
-             },
-             message);
-  return text(json);
-}
+std::string to_line(const ToHost& message) { return written(message); }
+std::string to_line(const FromHost& message) { return written(message); }
 
 std::optional<ToHost> to_host(const std::string& line) {
-  const std::optional<Json> json = object(line);
-  if (!json) return std::nullopt;
-  if (json->contains("start")) {
-    return StartProcess{get(*json, "start", std::string()),
-                        get(*json, "arguments", std::vector<std::string>()),
-                        get(*json, "input", std::string())};
-  }
-  if (json->contains("to")) {
-    return SignalProcess{get(*json, "to", std::string()), get(*json, "signal", 0)};
-  }
-  if (json->contains("beat")) return Beat{};
-  return std::nullopt;
+  return read<ToHost>(line, static_cast<ToHost*>(nullptr));
 }
-
 std::optional<FromHost> from_host(const std::string& line) {
-  const std::optional<Json> json = object(line);
-  if (!json) return std::nullopt;
-  if (json->contains("ready")) {
-    return HostReady{get(*json, "protocol", std::uint64_t{0}), get(*json, "ready", std::string())};
-  }
-  if (json->contains("from")) {
-    const bool error = json->contains("error");
-    return Said{get(*json, "from", std::string()), error, get(*json, error ? "error" : "out", std::string())};
-  }
-  if (json->contains("ended")) {
-    return ProcessEnded{get(*json, "ended", std::string()), get(*json, "status", 0)};
-  }
-  return std::nullopt;
+  return read<FromHost>(line, static_cast<FromHost*>(nullptr));
 }
 
 }  // namespace steelyard

@@ -1,5 +1,6 @@
-// What `steelyard launch` and the `steelyard attend` on each host say to each other: a line of JSON each,
-// over the standard input and output of that process, whatever carries them there.
+// What a launcher and each of its hosts (launch/host.h) say to each other. Between `steelyard launch` and the
+// `steelyard attend` on another host each is a line of JSON over the standard input and output of that
+// process, whatever carries them there.
 //
 // The connection is the lease: when it ends, however it ends, attend ends what it has started. Beats tell a
 // launcher that is idle from one that is gone.

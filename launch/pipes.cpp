@@ -51,6 +51,13 @@ Descriptor text_to_read(const std::string& text) {
   return file;
 }
 
+Descriptor log_to_write(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (file.number() >= 0) return file;
+  throw Failure(ExitCode::io,
+                "cannot write " + path + ": " + std::strerror(errno) + "; choose another --run-dir");
+}
+
 std::vector<std::string> LineReader::read() {
   std::vector<std::string> lines;
   std::array<char, 1 << 16> block;
@@ -96,15 +103,6 @@ void LineWriter::flush() {
       broken_ = true;
     }
   }
-}
-
-void wait_readable(std::span<const int> descriptors, Duration timeout) {
-  std::vector<pollfd> all;
-  for (const int descriptor : descriptors) {
-    if (descriptor >= 0) all.push_back({descriptor, POLLIN, 0});
-  }
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
-  poll(all.data(), all.size(), static_cast<int>(limit.count()));
 }
 
 }  // namespace steelyard

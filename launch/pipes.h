@@ -2,12 +2,9 @@
 // other. Belongs to one thread.
 #pragma once
 
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "core/time.h"
 
 namespace steelyard {
 
@@ -31,8 +28,10 @@ class Descriptor {
 struct Pipe {
   Descriptor read, write;
 };
-Pipe make_pipe();                                  // not inherited by children; throws Failure (io)
+// All of them are not inherited by children, and throw Failure (io).
+Pipe make_pipe();
 Descriptor text_to_read(const std::string& text);  // a file without a name, for a child's standard input
+Descriptor log_to_write(const std::string& path);  // a file that grows, for what a child says
 
 // Whole lines out of a pipe, without ever waiting. What ends without a newline is a line, too. One that is
 // longer than the limit is cut into several.
@@ -42,7 +41,6 @@ class LineReader {
 
   std::vector<std::string> read();                     // that have come
   [[nodiscard]] bool ended() const { return ended_; }  // nothing more will come
-  [[nodiscard]] int descriptor() const { return ended_ ? -1 : end_.number(); }
 
  private:
   void take(char c, std::vector<std::string>& lines);
@@ -71,8 +69,5 @@ class LineWriter {
   std::string waiting_;
   bool broken_ = false;
 };
-
-// Until one of them has something to read, or the timeout is over. Negative numbers are passed over.
-void wait_readable(std::span<const int> descriptors, Duration timeout);
 
 }  // namespace steelyard

@@ -5,33 +5,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
-#include "config/toml_text.h"
-#include "core/check.h"
 #include "launch/children.h"
+#include "launch/process_options.h"
 #include "roles/endpoint.h"
 #include "wire/transport/address.h"
 
 namespace steelyard {
 namespace {
 
-using Kind = LaunchProcess::Kind;
-
 constexpr const char* job_input = "/dev/stdin";  // how the scheduler gets the job, wherever it runs
-
-// What is in the hosts file goes before what is in the job.
-std::string workers_text(const HostsFile& hosts) {
-  std::string text;
-  for (const HostSpec& host : hosts.hosts) {
-    for (const HostWorker& worker : host.workers) {
-      text += "\n[[worker]]\nname = " + steelyard::quoted(worker.spec.name) +
-              "\nslow = " + option_text(worker.spec.slow) + "\ncpu = " + option_text(worker.spec.cpu) +
-              "\ndevice = " + steelyard::quoted(worker.spec.device) +
-              "\nmax_batch = " + std::to_string(worker.spec.max_batch) + "\n";
-    }
-  }
-  return text;
-}
 
 // Anybody may come to a port that leaves its machine; the message has to say whose.
 void require_allowed(const HostSpec& host, bool insecure) {
@@ -61,61 +45,56 @@ std::vector<std::string> command_for(const HostSpec& host, const std::string& pr
           host.ssh, shell_line(there)};
 }
 
-// The arguments of each role; `scheduler` is its endpoint as the others see it.
+// How each process is started, with its options.
 class Roles {
  public:
-  Roles(const LaunchCommand& command, const HostsFile& hosts) : command_(command) {
+  Roles(const LaunchOptions& options, const HostsFile& hosts, const std::string& sockets)
+      : options_(options), sockets_(sockets) {
     const HostSpec& host = hosts.scheduler();
-    scheduler_ = with_port(host.address, std::to_string(host.port));
+    scheduler_ = endpoint("scheduler", host.address, std::to_string(host.port));
   }
 
-  [[nodiscard]] LaunchProcess scheduler(const HostSpec& host, const JobFile& job,
-                                        const ResultPlace& results) const {
-    std::vector<std::string> arguments{"scheduler", job_input, "--listen",
-                                       with_port(host.listen, std::to_string(host.port))};
-    if (!results.path.empty()) arguments.insert(arguments.end(), {"--run-dir", results.path});
-    if (results.ready) arguments.emplace_back("--run-dir-ready");
-    if (command_.resume) arguments.emplace_back("--resume");
-    if (!command_.resume_from.empty())
-      arguments.insert(arguments.end(), {"--resume-from", command_.resume_from});
-    if (command_.quiet) arguments.emplace_back("--quiet");
-    return {"scheduler", host.name, Kind::scheduler, allowed(std::move(arguments)), job.resolved};
+  [[nodiscard]] LaunchProcess scheduler(const HostSpec& host, const JobFile& job) const {
+    SchedulerOptions it;
+    it.listen = endpoint("scheduler", host.listen, std::to_string(host.port));
+    it.results = options_.results;
+    it.quiet = options_.quiet;
+    it.insecure = options_.insecure;
+    return {"scheduler", host.name, Role::scheduler, words({"scheduler", job_input}, it), job.resolved};
   }
   [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name) const {
-    return {
-        name, host.name, Kind::server,
-        allowed({"server", "--scheduler", scheduler_, "--name", name, "--listen", with_port(host.listen, "*"),
-                 "--advertise", host.address, "--shards", std::to_string(host.shards), "--quiet"}),
-        ""};
+    ServerOptions it;
+    it.scheduler = scheduler_;
+    it.name = name;
+    it.listen = host.shards == 1 ? endpoint(name, host.listen, "*") : with_port(host.listen, "*");
+    if (!here()) it.advertise = host.address;
+    it.shards = host.shards;
+    it.quiet = !here();  // what it says is shown
+    it.insecure = options_.insecure;
+    return {name, host.name, Role::shard, words({"server"}, it), ""};
   }
   [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker) const {
-    const WorkerSpec& spec = worker.spec;
-    std::vector<std::string> arguments{"worker",
-                                       "--scheduler",
-                                       scheduler_,
-                                       "--name",
-                                       spec.name,
-                                       "--device",
-                                       spec.device,
-                                       "--slow",
-                                       spec.slow,
-                                       "--cpu",
-                                       spec.cpu,
-                                       "--max-batch",
-                                       std::to_string(spec.max_batch),
-                                       "--quiet"};
-    for (const std::string& option : worker.data_options)
-      arguments.insert(arguments.end(), {"--data", option});
-    return {spec.name, host.name, Kind::worker, std::move(arguments), ""};
+    WorkerOptions it;
+    it.scheduler = scheduler_;
+    it.spec = worker.spec;
+    it.data_options = worker.data_options;
+    it.quiet = !here();
+    return {it.spec.name, host.name, Role::worker, words({"worker"}, it), ""};
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> allowed(std::vector<std::string> arguments) const {
-    if (command_.insecure) arguments.emplace_back("--insecure");
-    return arguments;
+  [[nodiscard]] bool here() const { return !sockets_.empty(); }
+  [[nodiscard]] std::string endpoint(const std::string& name, const std::string& host,
+                                     const std::string& port) const {
+    return here() ? "ipc://" + sockets_ + "/" + name : with_port(host, port);
+  }
+  static std::vector<std::string> words(std::vector<std::string> command, const auto& options) {
+    std::ranges::move(arguments_of(options), std::back_inserter(command));
+    return command;
   }
 
-  const LaunchCommand& command_;
+  const LaunchOptions& options_;
+  const std::string& sockets_;
   std::string scheduler_;
 };
 
@@ -125,12 +104,6 @@ class Roles {
 
 }  // namespace
 
-const LaunchHost& LaunchPlan::host(const std::string& name) const {
-  const auto found = std::ranges::find_if(hosts, [&](const LaunchHost& it) { return it.spec.name == name; });
-  CHECK(found != hosts.end(), "a host that is not in the plan");
-  return *found;
-}
-
 std::string LaunchPlan::roles_on(const std::string& host) const {
   std::string text;
   for (const LaunchProcess& it : processes) {
@@ -139,41 +112,51 @@ std::string LaunchPlan::roles_on(const std::string& host) const {
   return text;
 }
 
-JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts, const Extensions& extensions) {
-  for (const std::string& argument : command.overrides) {
+JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts, const Extensions& extensions) {
+  for (const std::string& argument : options.overrides) {
     const bool workers = argument.starts_with("worker.");
     const bool servers =
         argument.starts_with("cluster.servers=") || argument.starts_with("cluster.shards_per_server=");
     if (workers || servers) {
       throw Failure(ExitCode::usage, "--set " + argument + ": the " + (workers ? "workers" : "servers") +
-                                         " are those of " + command.hosts_file + ": change them there");
+                                         " are those of " + options.hosts_file.value_or("the hosts") +
+                                         ": change them there");
     }
   }
-  const std::string resolved = read_job_file(command.job_file, command.overrides, extensions).resolved;
-  // Workers stand at the end of a resolved job.
-  const std::string shared = resolved.substr(0, resolved.find("\n[[worker]]"));
-  return parse_job(shared + workers_text(hosts), command.job_file,
-                   {"cluster.servers=" + std::to_string(hosts.shards()), "cluster.shards_per_server=1"},
-                   extensions);
+  ClusterSpec cluster{hosts.shards(), {}};
+  for (const HostSpec& host : hosts.hosts) {
+    for (const HostWorker& worker : host.workers) cluster.workers.push_back(worker.spec);
+  }
+  return read_job_file(options.job_file, options.overrides, extensions, &cluster);
 }
 
-LaunchPlan make_launch_plan(const LaunchCommand& command, const HostsFile& hosts, const JobFile& job,
-                            const ResultPlace& results, const std::string& self) {
+HostsFile this_machine(const JobFile& job) {
+  HostSpec host;
+  host.name = "here";
+  host.address = host.listen = "127.0.0.1";
+  host.scheduler = true;
+  host.servers = job.servers;
+  host.shards = job.job.shards / job.servers;
+  for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
+  return {{host}};
+}
+
+LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts, const JobFile& job,
+                            const std::string& self, const std::string& sockets) {
   LaunchPlan plan;
-  const Roles roles(command, hosts);
-  std::vector<LaunchProcess> servers, workers;
+  plan.here = !sockets.empty();
+  const Roles roles(options, hosts, sockets);
+  std::uint32_t servers = 0;
   for (const HostSpec& host : hosts.hosts) {
-    if (host.scheduler || host.servers > 0) require_allowed(host, command.insecure);
+    if (host.scheduler || host.servers > 0) require_allowed(host, options.insecure);
     const std::string program = host.steelyard.empty() ? self : host.steelyard;
     plan.hosts.push_back({host, program, command_for(host, program)});
-    if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job, results));
+    if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
-      servers.push_back(roles.server(host, "server-" + std::to_string(servers.size())));
-    for (const HostWorker& worker : host.workers) workers.push_back(roles.worker(host, worker));
+      plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++)));
+    for (const HostWorker& worker : host.workers) plan.processes.push_back(roles.worker(host, worker));
   }
-  for (auto* group : {&servers, &workers}) {
-    for (LaunchProcess& process : *group) plan.processes.push_back(std::move(process));
-  }
+  std::ranges::stable_sort(plan.processes, {}, &LaunchProcess::role);
   return plan;
 }
 

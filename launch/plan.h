@@ -1,8 +1,8 @@
-// Who is started where, and by which command: what `launch` makes of a hosts file and a job, before anything
-// runs. Pure, but for require_reachable.
+// Who is started where, and by which command: what is made of hosts and a job before anything runs. Pure, but
+// for require_reachable. A cluster on this machine alone, as `train` starts it, is a plan with one host.
 //
-// One process attends to each host (launch/lines.h) and starts the roles there, so that a host costs one
-// connection, and the connection's end is the end of all that it started.
+// On every other host one process attends (launch/lines.h) and starts the roles there, so that a host costs
+// one connection, and the connection's end is the end of all that it started.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 #include "config/hosts_file.h"
 #include "core/error.h"
 #include "launch/options.h"
+#include "wire/node.h"
 
 namespace steelyard {
 
 struct LaunchProcess {
   std::string name;  // its own, also in messages
   std::string host;
-  enum class Kind { scheduler, server, worker } kind = Kind::worker;
+  Role role = Role::worker;            // scheduler, or shard for a server
   std::vector<std::string> arguments;  // of the program
   std::string input;                   // the scheduler reads the job there
 };
@@ -28,29 +29,27 @@ struct LaunchHost {
   std::vector<std::string> reach;  // the command that attends to it
 };
 
-// Where the scheduler puts results.
-struct ResultPlace {
-  std::string path;    // empty: it finds one itself
-  bool ready = false;  // made by the launcher, on the same machine
-};
-
 struct LaunchPlan {
   std::vector<LaunchHost> hosts;
   std::vector<LaunchProcess> processes;  // in the order in which they are started
+  bool here = false;  // all on this machine: this very process starts them, with sockets in a directory
 
-  [[nodiscard]] const LaunchHost& host(const std::string& name) const;
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
 };
 
 // The job with the hosts' servers and workers for its own. Throws Failure (usage) for a --set that is about
 // workers, (configuration) as read_job_file does.
-JobFile job_for_hosts(const LaunchCommand& command, const HostsFile& hosts,
+JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts,
                       const Extensions& extensions = {});
 
-// `self` is the program that launches. Throws Failure (configuration) where a port is open to others and
-// nobody has allowed that.
-LaunchPlan make_launch_plan(const LaunchCommand& command, const HostsFile& hosts, const JobFile& job,
-                            const ResultPlace& results, const std::string& self);
+// This machine as the one host of a job, with the servers and workers that the job itself names.
+HostsFile this_machine(const JobFile& job);
+
+// `self` is the program that launches. `sockets`, for a plan without a hosts file, is the directory in which
+// the processes find each other. Throws Failure (configuration) where a port is open to others and nobody has
+// allowed that.
+LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts, const JobFile& job,
+                            const std::string& self, const std::string& sockets = "");
 
 // Throws Failure (configuration) for what can be seen from here: no such namespace, no such program.
 void require_reachable(const LaunchHost& host);

@@ -40,24 +40,44 @@ void Steps::add(Steps more) {
   if (!code) code = more.code;
 }
 
-Supervision::Supervision(const std::vector<Process>& processes, std::function<std::string()> way_back)
-    : way_back_(std::move(way_back)) {
-  for (const Process& it : processes) processes_.push_back({.it = it});
+Supervision::Supervision(const LaunchPlan& plan, std::function<std::string()> way_back)
+    : plan_(plan), way_back_(std::move(way_back)) {
+  for (const LaunchProcess& it : plan.processes) processes_.push_back({.it = &it});
 }
 
-Supervision::Watched& Supervision::find(const std::string& name) {
-  const auto found = std::ranges::find_if(processes_, [&](const Watched& it) { return it.it.name == name; });
-  CHECK(found != processes_.end(), "a process that is not supervised");
-  return *found;
+// In messages: "process 'ada' on host 'mouse'".
+std::string Supervision::called(const LaunchProcess& process) const {
+  const std::string what =
+      process.role == Role::scheduler ? "the scheduler" : "process '" + process.name + "'";
+  return plan_.here ? what : what + " on host '" + process.host + "'";
+}
+
+bool Supervision::host_ready(const std::string& host) { return ready_.insert(host).second && started(); }
+
+Steps Supervision::host_lost(const std::string& host, const Failure& why) {
+  Steps steps;
+  if (!ending_ || !started()) steps.says.emplace_back(why.what());
+  if (!started()) {
+    steps.code = static_cast<int>(why.code());
+    return steps;
+  }
+  for (Watched& process : processes_) {
+    if (process.it->host != host) continue;
+    if (process.it->role == Role::scheduler) steps.code = static_cast<int>(ExitCode::unreachable);
+    steps.tell |= std::exchange(process.stage, Stage::gone) != Stage::gone && !ending_;
+  }
+  return steps;
 }
 
 Steps Supervision::ended(Time now, const std::string& name, int status, const std::string& words) {
   Steps steps;
-  Watched& process = find(name);
-  if (process.it.role == Role::scheduler) {
+  const auto found = std::ranges::find_if(processes_, [&](const Watched& it) { return it.it->name == name; });
+  CHECK(found != processes_.end(), "a process that is not supervised");
+  Watched& process = *found;
+  if (process.it->role == Role::scheduler) {
     steps.code = WEXITSTATUS(status);
     if (WIFEXITED(status)) return steps;
-    steps.says.push_back(process.it.called + " " + describe_status(status) + "; " + way_back_());
+    steps.says.push_back(called(*process.it) + " " + describe_status(status) + "; " + way_back_());
     steps.code = static_cast<int>(ExitCode::unreachable);
     return steps;
   }
@@ -69,20 +89,16 @@ Steps Supervision::ended(Time now, const std::string& name, int status, const st
   return WIFEXITED(status) ? steps : failed(now, process);
 }
 
-Steps Supervision::lost(const std::string& name) {
-  Steps steps;
-  steps.tell = std::exchange(find(name).stage, Stage::gone) != Stage::gone && !ending_;
-  return steps;
-}
-
 Steps Supervision::interrupted() {
   Steps steps;
   steps.end = !std::exchange(ending_, true);
+  if (!started()) steps.code = static_cast<int>(ExitCode::temporary);
   return steps;
 }
 
 Steps Supervision::wake(Time now) {
   Steps steps;
+  if (!started()) return steps;
   for (Watched& process : processes_) {
     if (process.stage == Stage::doubtful && now - process.since > doubt) steps.add(failed(now, process));
     if (process.stage == Stage::waiting && now >= process.next) steps.add(start(now, process));
@@ -102,7 +118,7 @@ Steps Supervision::failed(Time now, Watched& process) {
   process.stage = Stage::gone;
   const int status = process.status;
   if (ending_ || exited_with(status, ExitCode::ok)) return steps;
-  steps.says.push_back(process.it.called + " " + describe_status(status) + process.words);
+  steps.says.push_back(called(*process.it) + " " + describe_status(status) + process.words);
   const bool unseen = exited_with(status, ExitCode::unreachable);
   if (WIFEXITED(status) && !unseen) {
     steps.tell = true;
@@ -115,7 +131,7 @@ Steps Supervision::failed(Time now, Watched& process) {
 }
 
 Steps Supervision::again(Time now, Watched& process) {
-  const std::string& name = process.it.name;
+  const std::string& name = process.it->name;
   const bool counted_on = process.killed < most_killed && process.out_of_sight < most_unseen;
   Steps steps;
   steps.tell = std::exchange(process.counted_on, counted_on) && !counted_on;
@@ -141,15 +157,15 @@ Steps Supervision::start(Time now, Watched& process) {
   process.stage = Stage::running;
   process.began = now;
   Steps steps;
-  steps.says.push_back("starting '" + process.it.name + "' again");
-  steps.starts.push_back(process.it.name);
+  steps.says.push_back("starting '" + process.it->name + "' again");
+  steps.starts.push_back(process.it->name);
   return steps;
 }
 
 bool Supervision::nobody_left() const {
   return std::ranges::none_of(processes_, [](const Watched& it) {
     const bool alive = it.stage == Stage::running || it.stage == Stage::doubtful;
-    return it.it.role == Role::worker && (alive || (it.stage == Stage::waiting && it.counted_on));
+    return it.it->role == Role::worker && (alive || (it.stage == Stage::waiting && it.counted_on));
   });
 }
 

@@ -1,5 +1,10 @@
-// Supervision: what follows when the processes of a job end. It decides; `train` and `launch` do.
+// Supervision: what follows when hosts answer and are lost, and when the processes of a job end. It decides;
+// Cluster (launch/cluster.h) does.
 //
+//  - Nothing is started before all hosts have answered, since training begins with all; one that does not
+//    answer ends the launch.
+//  - When a host is lost, what ran there is gone for good, and the job goes on without. When it was the
+//    scheduler's, nothing goes on.
 //  - The end of the scheduler is the end of the job, and its exit code is the job's.
 //  - A server or worker that was killed, or that lost sight of the scheduler (69), is started again: at once
 //    while it has starts in hand, else when the next one comes (Starts).
@@ -13,11 +18,12 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/time.h"
-#include "wire/node.h"
+#include "launch/plan.h"
 
 namespace steelyard {
 
@@ -44,24 +50,21 @@ struct Steps {
 
 class Supervision {
  public:
-  struct Process {
-    std::string name;
-    Role role = Role::worker;  // or scheduler, or shard for a server
-    std::string called;        // in messages: "process 'ada' on host 'mouse'"
-  };
-  // `way_back` says how to go on when the scheduler was killed.
-  Supervision(const std::vector<Process>& processes, std::function<std::string()> way_back);
+  // `way_back` says how to go on when the scheduler was killed. The plan outlives this.
+  Supervision(const LaunchPlan& plan, std::function<std::string()> way_back);
 
+  bool host_ready(const std::string& host);  // whether it was the last one: all processes are to be started
+  // The connection to a host has ended; why, and the code if it had never answered.
+  Steps host_lost(const std::string& host, const Failure& why);
   // A process has ended; `status` as wait() gives it. `words` are put behind that: "; its log is x.log".
   Steps ended(Time now, const std::string& name, int status, const std::string& words);
-  Steps lost(const std::string& name);  // with its host: it cannot be started again
-  Steps interrupted();                  // somebody wants the job to end
-  Steps wake(Time now);                 // time has passed
+  Steps interrupted();   // somebody wants the job to end
+  Steps wake(Time now);  // time has passed
 
  private:
   enum class Stage { running, doubtful, waiting, gone };
   struct Watched {
-    Process it;
+    const LaunchProcess* it = nullptr;
     Stage stage = Stage::running;
     std::optional<Time> began{};  // this life, if it is not the first
     Starts starts{};
@@ -73,12 +76,15 @@ class Supervision {
     std::string words{};
   };
 
-  Watched& find(const std::string& name);
+  [[nodiscard]] bool started() const { return ready_.size() == plan_.hosts.size(); }
+  [[nodiscard]] std::string called(const LaunchProcess& process) const;
   Steps failed(Time now, Watched& process);
   Steps again(Time now, Watched& process);
   Steps start(Time now, Watched& process);
   [[nodiscard]] bool nobody_left() const;
 
+  const LaunchPlan& plan_;
+  std::set<std::string> ready_;  // hosts that have answered, once
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
   bool ending_ = false;       // we have asked for it

@@ -1,46 +1,49 @@
-// What a process of each role is told when it is started.
+// What a process of each role is told when it is started: plain values. How they stand on a command line is
+// launch/process_options.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "config/job_file.h"
+
 namespace steelyard {
 
-struct SchedulerCommand {
-  std::string job_file;
-  std::vector<std::string> overrides;
-  std::string listen = "127.0.0.1:7070";
-  std::string run_directory;
-  bool run_directory_ready = false;  // `train` has made it
-  int run_directory_lock = -1;       // and has its lock under this number (roles/run_lock.h)
-  bool resume = false;
-  std::string resume_from;
-  bool insecure = false;
-  bool quiet = false;
+// Where a run leaves its results, and what it goes on from.
+struct ResultOptions {
+  std::string directory;    // empty: runs/<name>-N
+  bool resume = false;      // from the newest checkpoint of the directory
+  std::string resume_from;  // or from this checkpoint
+  bool ready = false;       // whoever starts the scheduler has made the directory,
+  int lock = -1;            // and has its lock open under this number (roles/run_lock.h)
 };
 
-struct ServerCommand {
+struct SchedulerOptions {
+  std::string listen = "127.0.0.1:7070";
+  ResultOptions results;
+  bool quiet = false;
+  bool insecure = false;
+};
+
+struct ServerOptions {
   std::string scheduler;
+  std::string name;
   std::string listen = "127.0.0.1:*";
   std::string advertise;  // host under which workers reach it; empty: found out
-  std::string name;
-  std::string job_file;  // optional: refuse any other job
   unsigned shards = 1;
-  double wait = 60;
-  bool insecure = false;
+  double wait = 60;               // seconds for the scheduler to answer
+  std::uint64_t fingerprint = 0;  // of the only job that it takes part in; 0: any
   bool quiet = false;
+  bool insecure = false;
 };
 
-struct WorkerCommand {
+struct WorkerOptions {
   std::string scheduler;
-  std::string name;
-  std::string device = "cpu";
-  std::string job_file;
+  WorkerSpec spec;
   std::vector<std::string> data_options;  // key=value, replacing the job's
-  std::string slow = "1", cpu = "1";      // a Throttle
-  std::uint64_t max_batch = 0;
   double wait = 60;
+  std::uint64_t fingerprint = 0;
   bool quiet = false;
 };
 

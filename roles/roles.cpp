@@ -13,6 +13,12 @@
 
 namespace steelyard {
 
+RunDirectory choose_run_directory(const ResultOptions& options, const std::string& job_name) {
+  if (options.ready || options.resume) return RunDirectory::open(options.directory);
+  if (!options.directory.empty()) return RunDirectory::create(options.directory);
+  return RunDirectory::next("runs", job_name);
+}
+
 NodeId new_node(Role role) {
   std::random_device device;
   const std::uint64_t number = (std::uint64_t{device()} << 32) | device();

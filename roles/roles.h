@@ -16,9 +16,13 @@
 namespace steelyard {
 
 // Each returns the process's exit code. Throws Failure for what prevents it from starting.
-int run_scheduler(const SchedulerCommand& command, const Extensions& extensions);
-int run_server(const ServerCommand& command, const Extensions& extensions);
-int run_worker(const WorkerCommand& command, const Extensions& extensions);
+int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions);
+int run_server(const ServerOptions& options);
+int run_worker(const WorkerOptions& options, const Extensions& extensions);
+
+// Where a run leaves its results: the one place that chooses. Throws Failure (io) for a directory that cannot
+// be.
+RunDirectory choose_run_directory(const ResultOptions& options, const std::string& job_name);
 
 // Shared by the roles.
 NodeId new_node(Role role);                  // with a fresh random number

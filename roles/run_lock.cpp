@@ -21,40 +21,36 @@ std::string signature(int file) {
   return all.substr(0, all.find('\n'));
 }
 
-}  // namespace
-
-RunLock::RunLock(const std::string& directory) {
+// The file, open and locked.
+int lock(const std::string& directory) {
   const std::string path = directory + "/lock";
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file_ < 0) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) {
     throw Failure(ExitCode::io, "run directory " + directory + ": " + path +
                                     " cannot be opened: " + std::generic_category().message(errno) +
                                     ": give --run-dir a place where you may write");
   }
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    const std::string who = signature(file_);
-    ::close(file_);
-    throw Failure(ExitCode::io, "run directory " + directory + ": process " + (who.empty() ? "?" : who) +
-                                    " is training in it: wait until that has ended, end it (kill " + who +
-                                    " saves a checkpoint first), or give --run-dir another name");
-  }
-  sign();
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+  const std::string who = signature(file);
+  ::close(file);
+  throw Failure(ExitCode::io, "run directory " + directory + ": process " + (who.empty() ? "?" : who) +
+                                  " is training in it: wait until that has ended, end it (kill " + who +
+                                  " saves a checkpoint first), or give --run-dir another name");
 }
 
-RunLock::RunLock(const std::string& directory, int inherited) : file_(inherited) {
+}  // namespace
+
+RunLock::RunLock(const std::string& directory, int inherited)
+    : file_(inherited >= 0 ? inherited : lock(directory)) {
   if (::fcntl(file_, F_SETFD, FD_CLOEXEC) != 0) {
     throw Failure(ExitCode::usage, "--run-dir-lock " + std::to_string(inherited) + ": no lock on " +
                                        directory +
                                        " was handed on: leave it out, it is for `steelyard train`");
   }
-  sign();
-}
-
-RunLock::~RunLock() { ::close(file_); }
-
-void RunLock::sign() const {
   const std::string who = std::to_string(::getpid()) + "\n";
   if (::ftruncate(file_, 0) == 0) (void)!::pwrite(file_, who.data(), who.size(), 0);
 }
+
+RunLock::~RunLock() { ::close(file_); }
 
 }  // namespace steelyard

@@ -13,10 +13,10 @@ namespace steelyard {
 
 class RunLock {
  public:
-  // Throws Failure (io) that names the directory and the process that has it.
-  explicit RunLock(const std::string& directory);
-  // The one that the parent had open under this number, and handed on. Throws Failure (usage) if it had not.
-  RunLock(const std::string& directory, int inherited);
+  // `inherited`, if not negative, is the number under which the parent had the file open and handed it on.
+  // Throws Failure (io) that names the directory and the process that has it, (usage) if nothing was handed
+  // on.
+  explicit RunLock(const std::string& directory, int inherited = -1);
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
@@ -24,9 +24,7 @@ class RunLock {
   [[nodiscard]] int descriptor() const { return file_; }  // closed by exec, unless somebody changes that
 
  private:
-  void sign() const;
-
-  int file_ = -1;
+  int file_;
 };
 
 }  // namespace steelyard

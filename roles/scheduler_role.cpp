@@ -25,20 +25,9 @@
 namespace steelyard {
 namespace {
 
-RunDirectory run_directory(const SchedulerCommand& command, const Job& job) {
-  if (command.run_directory_ready || command.resume) return RunDirectory::open(command.run_directory);
-  if (!command.run_directory.empty()) return RunDirectory::create(command.run_directory);
-  return RunDirectory::next("runs", job.name);
-}
-
-RunLock lock_on(const RunDirectory& run, int inherited) {
-  if (inherited >= 0) return {run.path(), inherited};
-  return RunLock(run.path());
-}
-
 // The checkpoint that the run goes on from; empty: none, it begins anew.
-std::string checkpoint_for(const SchedulerCommand& command, const RunDirectory& run) {
-  if (!command.resume_from.empty() || !command.resume) return command.resume_from;
+std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run) {
+  if (!options.resume_from.empty() || !options.resume) return options.resume_from;
   std::vector<std::string> warnings;
   std::string path = newest_checkpoint(run.checkpoints(), &warnings);
   for (const std::string& warning : warnings)
@@ -83,8 +72,12 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, co
   return policy;
 }
 
-// What the checkpointer has no memory for it does again when asked once more; the training goes on meanwhile.
-void keep(Checkpointer& checkpointer, NodeId node, Link& link) {
+// Hosts the checkpointer until it is told to stop. What it has no memory for it does again when asked once
+// more; the training goes on meanwhile.
+void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link) {
+  const std::stop_callback stop(told, [&] {
+    link.post({link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})});
+  });
   while (!checkpointer.finished()) {
     try {
       host(checkpointer, node, link);
@@ -94,23 +87,6 @@ void keep(Checkpointer& checkpointer, NodeId node, Link& link) {
     }
   }
 }
-
-// A thread that is told to end, and waited for, however its scope is left.
-class Alongside {
- public:
-  Alongside(const std::function<void()>& work, std::function<void()> end)
-      : end_(std::move(end)), thread_(work) {}
-  ~Alongside() {
-    end_();
-    thread_.join();
-  }
-  Alongside(const Alongside&) = delete;
-  Alongside& operator=(const Alongside&) = delete;
-
- private:
-  const std::function<void()> end_;
-  std::thread thread_;
-};
 
 void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint) {
   bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
@@ -122,12 +98,12 @@ void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, c
 
 }  // namespace
 
-int run_scheduler(const SchedulerCommand& command, const Extensions& extensions) {
+int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions) {
   block_signals();  // a request to end waits until somebody listens
-  const std::string listen = listening_endpoint(command.listen);
-  require_loopback(listen, command.insecure);
-  if (!command.resume_from.empty()) require_checkpoint(command.resume_from);
-  JobFile file = read_job_file(command.job_file, command.overrides, extensions);
+  const std::string listen = listening_endpoint(options.listen);
+  require_loopback(listen, options.insecure);
+  const ResultOptions& results = options.results;
+  if (!results.resume_from.empty()) require_checkpoint(results.resume_from);
   const Workload workload = workload_of(file.job, extensions);
   complete(file.job, workload, extensions);
   raise_descriptor_limit();
@@ -137,18 +113,18 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
-  const RunDirectory run = run_directory(command, file.job);
-  const RunLock lock = lock_on(run, command.run_directory_lock);
+  const RunDirectory run = choose_run_directory(results, file.job.name);
+  const RunLock lock(run.path(), results.lock);
   Snapshot initial;
   within_memory("the scheduler", file.job,
-                [&] { initial = beginning(checkpoint_for(command, run), file.job, workload); });
+                [&] { initial = beginning(checkpoint_for(results, run), file.job, workload); });
   write_text(run.job(), file.resolved);
   auto policy = policy_for(file.job, initial.progress, extensions);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));
 
   TerminalWriter terminal(STDERR_FILENO);
-  std::ostream shown(command.quiet ? nullptr : &terminal);
-  ProgressBar bar(shown, style(command.quiet));
+  std::ostream shown(options.quiet ? nullptr : &terminal);
+  ProgressBar bar(shown, style(options.quiet));
   introduce(bar, file, run, endpoint);
   Recorder recorder(file, run, bar);
   RecorderThread recording(recorder);
@@ -168,11 +144,7 @@ int run_scheduler(const SchedulerCommand& command, const Extensions& extensions)
       });
   ZmqLink checkpointer_link(context, checkpointer_node);
   checkpointer_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
-  const Alongside keeping([&] { keep(checkpointer, checkpointer_node, checkpointer_link); },
-                          [&] {
-                            checkpointer_link.post({link_node, checkpointer_node,
-                                                    Message(std::in_place_type<ToCheckpointer>, Stop{})});
-                          });
+  const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link));
   host(scheduler, scheduler_node, link, [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
   });

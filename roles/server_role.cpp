@@ -1,6 +1,5 @@
 #include <thread>
 
-#include "config/prepare_job.h"
 #include "core/error.h"
 #include "roles/endpoint.h"
 #include "roles/narrator.h"
@@ -14,21 +13,21 @@
 namespace steelyard {
 namespace {
 
-std::string shard_name(const ServerCommand& command, unsigned index) {
-  return command.shards == 1 ? command.name : command.name + "/" + std::to_string(index);
+std::string shard_name(const ServerOptions& options, unsigned index) {
+  return options.shards == 1 ? options.name : options.name + "/" + std::to_string(index);
 }
 
 // A shard with its link: what one thread of a server owns.
 struct Seat {
-  Seat(ZmqContext& context, const ServerCommand& command, unsigned index, std::uint64_t fingerprint)
+  Seat(ZmqContext& context, const ServerOptions& options, unsigned index)
       : node(new_node(Role::shard)), link(context, node) {
-    const std::string scheduler = complete_endpoint(command.scheduler);
-    const std::string bound = link.listen(listening_endpoint(command.listen));
-    Shard::Options options{node, {}, {from_seconds(command.wait), from_seconds(0.25)}};
-    name = options.hello.name = shard_name(command, index);
-    options.hello.fingerprint = fingerprint;
-    options.hello.endpoint = reachable_endpoint(bound, command.advertise, scheduler);
-    shard = std::make_unique<Shard>(std::move(options));
+    const std::string scheduler = complete_endpoint(options.scheduler);
+    const std::string bound = link.listen(listening_endpoint(options.listen));
+    Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}};
+    name = of_shard.hello.name = shard_name(options, index);
+    of_shard.hello.fingerprint = options.fingerprint;
+    of_shard.hello.endpoint = reachable_endpoint(bound, options.advertise, scheduler);
+    shard = std::make_unique<Shard>(std::move(of_shard));
     link.connect(scheduler_node, scheduler);
   }
 
@@ -41,22 +40,20 @@ struct Seat {
 
 }  // namespace
 
-int run_server(const ServerCommand& given, const Extensions& extensions) {
-  ServerCommand command = given;
-  if (command.name.empty()) command.name = default_name("server");
-  check_name("--name", shard_name(command, command.shards - 1));  // the longest
-  require_loopback(listening_endpoint(command.listen), command.insecure);
-  if (command.shards > 1 && !command.listen.ends_with(":*")) {
+int run_server(const ServerOptions& given) {
+  ServerOptions options = given;
+  if (options.name.empty()) options.name = default_name("server");
+  check_name("--name", shard_name(options, options.shards - 1));  // the longest
+  require_loopback(listening_endpoint(options.listen), options.insecure);
+  if (options.shards > 1 && !options.listen.ends_with(":*")) {
     throw Failure(ExitCode::usage,
                   "with --shards each shard listens on a port of its own: use --listen HOST:*");
   }
   raise_descriptor_limit();
   block_signals();
   ZmqContext context;
-  const std::uint64_t fingerprint = job_fingerprint(command.job_file, extensions);
   std::vector<std::unique_ptr<Seat>> seats;
-  for (unsigned i = 0; i < command.shards; ++i)
-    seats.push_back(std::make_unique<Seat>(context, command, i, fingerprint));
+  for (unsigned i = 0; i < options.shards; ++i) seats.push_back(std::make_unique<Seat>(context, options, i));
   const auto leave = [&](int) {
     for (const auto& seat : seats) {
       seat->link.post({link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})});
@@ -65,8 +62,8 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
   const SignalWatch signals(leave,
                             {"asking the scheduler to save and to end the job; Ctrl-C again ends at once",
                              [] { return "the job cannot go on without this part of the model"; }});
-  const auto say = speaker("server", command.name, command.quiet);
-  say("looking for the scheduler at " + complete_endpoint(command.scheduler));
+  const auto say = speaker("server", options.name, options.quiet);
+  say("looking for the scheduler at " + complete_endpoint(options.scheduler));
   std::vector<std::thread> threads;
   for (const auto& seat : seats) {
     threads.emplace_back([&seat = *seat, &say] {
@@ -90,7 +87,7 @@ int run_server(const ServerCommand& given, const Extensions& extensions) {
     if (seat->failure) throw Failure(*seat->failure);
   }
   for (const auto& seat : seats) {
-    worst = std::max(worst, verdict("server", seat->shard->exit_reason(), command.scheduler));
+    worst = std::max(worst, verdict("server", seat->shard->exit_reason(), options.scheduler));
   }
   return worst;
 }

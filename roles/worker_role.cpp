@@ -31,41 +31,41 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
 
 }  // namespace
 
-int run_worker(const WorkerCommand& given, const Extensions& extensions) {
-  WorkerCommand command = given;
-  if (command.name.empty()) command.name = default_name("worker");
-  check_name("--name", command.name);
-  require_device(command.name, command.device);
-  const Throttle throttle = Throttle::parse(command.slow, command.cpu);
+int run_worker(const WorkerOptions& options, const Extensions& extensions) {
+  WorkerSpec spec = options.spec;
+  if (spec.name.empty()) spec.name = default_name("worker");
+  check_name("--name", spec.name);
+  require_device(spec.name, spec.device);
+  const Throttle throttle = Throttle::parse(spec.slow, spec.cpu);
   raise_descriptor_limit();
   block_signals();
-  const std::string scheduler = complete_endpoint(command.scheduler);
+  const std::string scheduler = complete_endpoint(options.scheduler);
   const NodeId self = new_node(Role::worker);
   ZmqContext context;
   ZmqLink link(context, self);
   std::unique_ptr<ComputeNode> compute;
   Job job;
 
-  Worker::Options options{self, {}, {from_seconds(command.wait), from_seconds(0.25)}, {}};
-  options.hello.name = command.name;
-  options.hello.kind = command.device;
-  options.hello.max_batch = command.max_batch;
-  options.hello.fingerprint = job_fingerprint(command.job_file, extensions);
-  options.prepare = [&](const Welcome& welcome) {
+  Worker::Options of_worker{self, {}, {from_seconds(options.wait), from_seconds(0.25)}, {}};
+  of_worker.hello.name = spec.name;
+  of_worker.hello.kind = spec.device;
+  of_worker.hello.max_batch = spec.max_batch;
+  of_worker.hello.fingerprint = options.fingerprint;
+  of_worker.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
     compute = std::make_unique<ComputeNode>(
-        posting_to(link, self), workload_of(localised(job, command.data_options), extensions), job, throttle);
+        posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle);
   };
-  Worker worker(std::move(options));
+  Worker worker(std::move(of_worker));
   const SignalWatch signals(
       [&](int) {
         link.post({link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})});
       },
       {"leaving the job; the others go on with what this worker owes", {}});
-  const auto say = speaker("worker", command.name, command.quiet);
+  const auto say = speaker("worker", spec.name, options.quiet);
   say("looking for the scheduler at " + scheduler);
-  Narrator narrator(link, command.name, command.device, say);
+  Narrator narrator(link, spec.name, spec.device, say);
   link.connect(scheduler_node, scheduler);
   try {
     within_memory("a worker", job, [&] {
@@ -81,7 +81,7 @@ int run_worker(const WorkerCommand& given, const Extensions& extensions) {
   }
   if (compute && compute->failure()) throw Failure(*compute->failure());  // which the worker has told
   narrator.over(worker.exit_reason());
-  return verdict("worker", worker.exit_reason(), command.scheduler);
+  return verdict("worker", worker.exit_reason(), options.scheduler);
 }
 
 }  // namespace steelyard

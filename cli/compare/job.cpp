@@ -15,6 +15,7 @@
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "launch/children.h"
+#include "launch/pipes.h"
 #include "report/compare/record.h"
 #include "report/run_directory.h"
 
@@ -40,7 +41,11 @@ class Clusters {
     const std::string run = directory_ + "/" + plain_label(entrant) + "-" + std::to_string(repeat + 1);
     const std::string log = run + ".log";
     Children children;
-    children.start("train", arguments(entrant, repeat, run), log);
+    const Descriptor out = log_to_write(log);
+    children.start("train", {.path = {},
+                             .arguments = arguments(entrant, repeat, run),
+                             .out = out.number(),
+                             .error = out.number()});
     const int status = wait(children);
     const std::string result = text_of(run + "/result.json");
     Trial trial = trial_of(text_of(run + "/rounds.jsonl"), result, entrant.sync);

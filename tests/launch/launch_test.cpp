@@ -150,6 +150,16 @@ TEST_F(LaunchTest, AKilledWorkerIsStartedAgain) {
   ends_clean(*run, 75);
 }
 
+TEST_F(LaunchTest, AKilledSchedulerEndsAllWithAWord) {
+  const auto run = launch(hosts(), endless());
+  ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+  kill(run->living_with(" scheduler "), SIGKILL);
+  ends_clean(*run, 69);
+  EXPECT_TRUE(run->says("the scheduler on host 'lion' was killed by signal 9"));
+  EXPECT_TRUE(run->says("--resume"));
+  EXPECT_FALSE(run->says("starting '")) << "what is left is ended, and nothing is started";
+}
+
 TEST_F(LaunchTest, AHostThatIsLostTakesItsProcessesAlong) {
   const std::string spare =
       "[[host]]\nname = \"bear\"\nssh = \"ann@bear\"\naddress = \"127.0.0.1\"\nsteelyard = \"" + program_ +

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard {
@@ -55,20 +57,23 @@ name = "bob"
 class LaunchPlanTest : public testing::Test {
  protected:
   LaunchPlanTest() {
-    command_.hosts_file = "hosts.toml";
-    command_.job_file = folder_.write("job.toml", std::string_view(job_text)).string();
-    command_.insecure = true;
+    options_.hosts_file = "hosts.toml";
+    options_.job_file = folder_.write("job.toml", std::string_view(job_text)).string();
+    options_.insecure = true;
   }
-  [[nodiscard]] JobFile job() const { return job_for_hosts(command_, hosts_); }
-  [[nodiscard]] LaunchPlan plan(const ResultPlace& results = {}) const {
-    return make_launch_plan(command_, hosts_, job(), results, "/bin/steelyard");
+  [[nodiscard]] JobFile job() const { return job_for_hosts(options_, hosts_); }
+  [[nodiscard]] LaunchPlan plan() const {
+    return make_launch_plan(options_, hosts_, job(), "/bin/steelyard");
   }
 
   const TemporaryFolder folder_;
-  LaunchCommand command_;
+  LaunchOptions options_;
   HostsFile hosts_ = parse_hosts(hosts_text, "hosts.toml");
 };
 
+const LaunchHost& host_of(const LaunchPlan& plan, const std::string& name) {
+  return *std::ranges::find_if(plan.hosts, [&](const LaunchHost& it) { return it.spec.name == name; });
+}
 std::string joined(const LaunchProcess& process) { return shell_line(process.arguments); }
 
 TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
@@ -84,10 +89,10 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
 }
 
 TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkersAndServers) {
-  command_.overrides = {"train.lr=0.25"};
+  options_.overrides = {"train.lr=0.25"};
   EXPECT_EQ(job().job.schedule.base, 0.25);
   for (const char* setting : {"worker.ada.slow=3", "cluster.servers=3", "cluster.shards_per_server=2"}) {
-    command_.overrides = {setting};
+    options_.overrides = {setting};
     try {
       (void)job();
       ADD_FAILURE() << setting;
@@ -110,34 +115,33 @@ TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
             "server --scheduler 10.0.0.1:7070 --name server-1 --listen '10.0.0.2:*' --advertise 10.0.0.2 "
             "--shards 2 --quiet --insecure");
   EXPECT_EQ(joined(it.processes[3]),
-            "worker --scheduler 10.0.0.1:7070 --name ada --device cpu --slow 2.5 --cpu 1 --max-batch 64 "
-            "--quiet --data "
+            "worker --scheduler 10.0.0.1:7070 --name ada --slow 2.5 --max-batch 64 --quiet --data "
             "'dir=/a b'");
   EXPECT_EQ(it.processes[3].input, "");
 }
 
 TEST_F(LaunchPlanTest, WaysLeadThere) {
   const LaunchPlan it = plan();
-  EXPECT_THAT(it.host("lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
-  EXPECT_EQ(it.host("lion").reach.back(), R"(steelyard attend --directory 'it'\''s a job')")
+  EXPECT_THAT(host_of(it, "lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
+  EXPECT_EQ(host_of(it, "lion").reach.back(), R"(steelyard attend --directory 'it'\''s a job')")
       << "one word, for the shell there";
-  EXPECT_THAT(it.host("left").reach,
+  EXPECT_THAT(host_of(it, "left").reach,
               ElementsAre("ip", "netns", "exec", "left-net", "/bin/steelyard", "attend"));
-  EXPECT_THAT(it.host("here").reach, ElementsAre("/bin/steelyard", "attend"));
+  EXPECT_THAT(host_of(it, "here").reach, ElementsAre("/bin/steelyard", "attend"));
 }
 
 TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
-  command_.resume = true;
-  command_.resume_from = "/runs/x/checkpoints/7";
-  command_.quiet = true;
-  EXPECT_THAT(joined(plan({"/runs/x", true}).processes[0]),
-              HasSubstr("--run-dir /runs/x --run-dir-ready --resume --resume-from /runs/x/checkpoints/7 "
-                        "--quiet"));
-  EXPECT_THAT(plan({"/runs/x", false}).processes[0].arguments, Not(Contains("--run-dir-ready")));
+  options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", true};
+  options_.quiet = true;
+  EXPECT_THAT(joined(plan().processes[0]),
+              HasSubstr("--run-dir /runs/x --resume --resume-from /runs/x/checkpoints/7 "
+                        "--run-dir-ready --quiet"));
+  options_.results.ready = false;
+  EXPECT_THAT(plan().processes[0].arguments, Not(Contains("--run-dir-ready")));
 }
 
 TEST_F(LaunchPlanTest, OpenPortsHaveToBeAskedFor) {
-  command_.insecure = false;
+  options_.insecure = false;
   try {
     (void)plan();
     FAIL();
@@ -150,6 +154,31 @@ TEST_F(LaunchPlanTest, OpenPortsHaveToBeAskedFor) {
     EXPECT_THAT(process.arguments, Not(Contains("--insecure")));
 }
 
+// What `train` starts: the job's own servers and workers, which find each other without ports.
+TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
+  options_.hosts_file.reset();
+  const JobFile file = parse_job(std::string(job_text) + "slow = 2\nmax_batch = 8\n", "job.toml");
+  const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");
+  ASSERT_EQ(it.processes.size(), 7U);
+  EXPECT_TRUE(it.here);
+  EXPECT_EQ(it.roles_on("here"), "scheduler, server-0, server-1, server-2, server-3, server-4, forgotten");
+  EXPECT_THAT(joined(it.processes[0]), HasSubstr("scheduler /dev/stdin --listen ipc:///tmp/s/scheduler"));
+  EXPECT_EQ(it.processes[0].input, file.resolved);
+  EXPECT_THAT(
+      joined(it.processes[2]),
+      HasSubstr("server --scheduler ipc:///tmp/s/scheduler --name server-1 --listen ipc:///tmp/s/server-1"));
+  EXPECT_THAT(joined(it.processes[6]), HasSubstr("--name forgotten --slow 2 --max-batch 8"));
+  for (const LaunchProcess& process : it.processes)
+    EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "nobody else is spoken to";
+}
+
+// A path is one thing; a port for each shard of a process is another.
+TEST_F(LaunchPlanTest, ServersOfSeveralShardsListenOnPortsOfThisMachine) {
+  const JobFile file = parse_job("[cluster]\nshards_per_server = 3\n[[worker]]\n", "job.toml");
+  const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");
+  EXPECT_THAT(joined(it.processes[1]), AllOf(HasSubstr("--listen '127.0.0.1:*'"), HasSubstr("--shards 3")));
+}
+
 TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {
   const std::string text = describe_plan(plan());
   EXPECT_THAT(text, AllOf(HasSubstr("# host lion: ssh ann@lion"), HasSubstr("ip netns exec left-net"),
@@ -159,8 +188,8 @@ TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {
 
 TEST_F(LaunchPlanTest, WhatCanBeSeenFromHereIsLookedAt) {
   LaunchPlan it = plan();
-  EXPECT_NO_THROW(require_reachable(it.host("lion")));
-  LaunchHost host = it.host("left");
+  EXPECT_NO_THROW(require_reachable(host_of(it, "lion")));
+  LaunchHost host = host_of(it, "left");
   host.program = "/bin/sh";
   host.spec.netns = "steelyard-no-such-namespace";
   try {
@@ -169,7 +198,7 @@ TEST_F(LaunchPlanTest, WhatCanBeSeenFromHereIsLookedAt) {
   } catch (const Failure& failure) {
     EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'left'"), HasSubstr("ip netns add")));
   }
-  host = it.host("here");
+  host = host_of(it, "here");
   host.program = "/nowhere/steelyard";
   try {
     require_reachable(host);
@@ -207,7 +236,7 @@ TEST_F(LaunchPlanTest, WhyAHostDidNotAnswer) {
       {"lion", 9, "", ExitCode::configuration, "was killed by signal 9"},
   };
   for (const auto& [host, status, said, code, part] : cases) {
-    const Failure failure = unreachable(it, it.host(host), status, said);
+    const Failure failure = unreachable(it, host_of(it, host), status, said);
     EXPECT_EQ(failure.code(), code) << failure.what();
     EXPECT_THAT(
         failure.what(),

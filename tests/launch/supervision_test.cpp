@@ -18,6 +18,8 @@ Time at(double s) { return Time{from_seconds(s)}; }
 
 class SupervisionTest : public testing::Test {
  protected:
+  SupervisionTest() { it_.host_ready("here"); }
+
   Steps ended(double when, const std::string& name, int status, const std::string& words = "") {
     return it_.ended(at(when), name, status, words);
   }
@@ -28,12 +30,21 @@ class SupervisionTest : public testing::Test {
     return all;
   }
 
+  static LaunchPlan plan() {
+    LaunchPlan plan;
+    plan.here = true;
+    plan.hosts.emplace_back();
+    plan.hosts.back().spec.name = "here";
+    plan.processes = {{"scheduler", "here", Role::scheduler, {}, ""},
+                      {"server-0", "here", Role::shard, {}, ""},
+                      {"ada", "here", Role::worker, {}, ""},
+                      {"bob", "here", Role::worker, {}, ""}};
+    return plan;
+  }
+
   double now_ = 100;
-  Supervision it_{{{"scheduler", Role::scheduler, "the scheduler"},
-                   {"server-0", Role::shard, "process 'server-0'"},
-                   {"ada", Role::worker, "process 'ada'"},
-                   {"bob", Role::worker, "process 'bob'"}},
-                  [] { return "--run-dir x --resume"; }};
+  const LaunchPlan plan_ = plan();
+  Supervision it_{plan_, [] { return "--run-dir x --resume"; }};
 };
 
 TEST(Starts, ThreeAreInHandAndOneMoreComesEveryFiveSeconds) {
@@ -148,14 +159,6 @@ TEST_F(SupervisionTest, WhoFailsTooOftenIsTriedNowAndThenWhileOthersWork) {
   EXPECT_THAT(steps.starts, ElementsAre("bob")) << "it had recovered";
 }
 
-TEST_F(SupervisionTest, WhatIsLostWithItsHostIsNotStartedAgain) {
-  EXPECT_TRUE(it_.lost("ada").tell);
-  EXPECT_FALSE(it_.lost("ada").tell);
-  EXPECT_THAT(until(110).says, IsEmpty());
-  it_.lost("bob");
-  EXPECT_THAT(until(120).says, ElementsAre(HasSubstr("no worker runs")));
-}
-
 TEST_F(SupervisionTest, AfterARequestToEndNobodyIsStartedAgain) {
   EXPECT_TRUE(it_.interrupted().end);
   EXPECT_FALSE(it_.interrupted().end) << "once";
@@ -164,6 +167,94 @@ TEST_F(SupervisionTest, AfterARequestToEndNobodyIsStartedAgain) {
   const Steps steps = until(110);
   EXPECT_TRUE(steps.starts.empty() && steps.says.empty() && !steps.tell);
   EXPECT_EQ(ended(111, "scheduler", exited(75)).code, 75);
+}
+
+class SupervisedHosts : public testing::Test {
+ protected:
+  static LaunchPlan plan() {
+    LaunchPlan plan;
+    for (const char* name : {"lion", "mouse", "bear"}) {
+      plan.hosts.emplace_back();
+      plan.hosts.back().spec.name = name;
+    }
+    plan.processes = {{"scheduler", "lion", Role::scheduler, {}, ""},
+                      {"server-0", "mouse", Role::shard, {}, ""},
+                      {"ada", "mouse", Role::worker, {}, ""},
+                      {"bob", "bear", Role::worker, {}, ""}};
+    return plan;
+  }
+  void all_ready() {
+    for (const char* host : {"lion", "mouse", "bear"}) it_.host_ready(host);
+  }
+  static Failure lost() { return {ExitCode::unreachable, "it is lost"}; }
+
+  const LaunchPlan plan_ = plan();
+  Supervision it_{plan_, [] { return "--resume"; }};
+};
+
+TEST_F(SupervisedHosts, NothingIsStartedBeforeAllHostsHaveAnswered) {
+  EXPECT_FALSE(it_.host_ready("lion"));
+  EXPECT_FALSE(it_.host_ready("mouse"));
+  EXPECT_FALSE(it_.host_ready("mouse"));
+  EXPECT_TRUE(it_.host_ready("bear"));
+  EXPECT_FALSE(it_.host_ready("bear")) << "once";
+}
+
+TEST_F(SupervisedHosts, ProcessesAreNamedWithTheirHosts) {
+  all_ready();
+  Steps steps = it_.ended(at(100), "ada", SIGKILL, "; last words");
+  EXPECT_THAT(steps.starts, ElementsAre("ada"));
+  EXPECT_THAT(steps.says[0], AllOf(HasSubstr("process 'ada' on host 'mouse'"), HasSubstr("last words")));
+  steps = it_.ended(at(101), "scheduler", SIGKILL, "");
+  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("on host 'lion'"), HasSubstr("--resume"))));
+}
+
+TEST_F(SupervisedHosts, CtrlCIsToldToTheScheduler) {
+  all_ready();
+  EXPECT_TRUE(it_.interrupted().end);
+  EXPECT_FALSE(it_.interrupted().end) << "once";
+  EXPECT_THAT(it_.host_lost("bear", lost()).says, IsEmpty()) << "hosts go when the job ends";
+  EXPECT_EQ(it_.ended(at(2), "scheduler", exited(75), "").code, 75);
+}
+
+TEST_F(SupervisedHosts, CtrlCBeforeThereIsASchedulerEndsAtOnce) {
+  it_.host_ready("lion");
+  it_.host_ready("mouse");
+  EXPECT_EQ(it_.interrupted().code, 75);
+}
+
+TEST_F(SupervisedHosts, AHostThatNeverAnsweredEndsTheLaunchWithItsCode) {
+  it_.host_ready("lion");
+  const Steps steps = it_.host_lost("bear", {ExitCode::configuration, "no program there"});
+  EXPECT_THAT(steps.says[0], HasSubstr("no program there"));
+  EXPECT_EQ(steps.code, 78);
+}
+
+TEST_F(SupervisedHosts, TheJobGoesOnWhileAWorkerIsLeft) {
+  all_ready();
+  Steps steps = it_.host_lost("mouse", lost());
+  EXPECT_THAT(steps.says, ElementsAre("it is lost"));
+  EXPECT_TRUE(steps.tell) << "the scheduler ends the job if the training has not begun";
+  EXPECT_FALSE(it_.wake(at(100)).tell);
+  it_.host_lost("bear", lost());
+  steps = it_.wake(at(101));
+  EXPECT_TRUE(steps.tell) << "nobody computes";
+  EXPECT_THAT(steps.says, ElementsAre(HasSubstr("no worker runs")));
+}
+
+TEST_F(SupervisedHosts, WithoutTheSchedulersHostNothingGoesOn) {
+  all_ready();
+  const Steps steps = it_.host_lost("lion", lost());
+  EXPECT_EQ(steps.code, 69);
+  EXPECT_THAT(steps.says, ElementsAre("it is lost"));
+}
+
+TEST_F(SupervisedHosts, WhatIsLostWithItsHostIsNotStartedAgain) {
+  all_ready();
+  it_.ended(at(100), "bob", exited(69), "");
+  EXPECT_TRUE(it_.host_lost("bear", lost()).tell);
+  EXPECT_FALSE(it_.host_lost("bear", lost()).tell) << "once";
+  for (double now = 100; now < 200; now += 0.1) EXPECT_THAT(it_.wake(at(now)).starts, IsEmpty());
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ const std::vector<Part> house{
     {"roles",
      {"core", "balancing", "wire", "wire/transport", "server", "scheduler", "worker", "worker/compute",
       "config", "report"}},
-    {"launch", {"core", "wire", "wire/transport", "config", "report", "roles"}},
+    {"launch", {"core", "wire", "wire/transport", "worker/compute", "config", "report", "roles"}},
     {"cli",
      {"core", "balancing", "wire", "wire/transport", "worker/compute", "sim", "config", "report", "roles",
       "launch"}},
@@ -56,7 +56,7 @@ struct Library {
 };
 const std::vector<Library> libraries{
     {"^zmq.*", {"wire/transport"}, true, {"wire/transport/zmq_socket.h"}},
-    {"^CLI/.*", {"cli/command_line.cpp"}, true, {}},
+    {"^CLI/.*", {"cli/command_line.cpp", "launch/process_options.cpp"}, true, {}},
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},
     {"^toml\\+\\+/.*", {"config"}, true, {"config/job_source.h"}},
     {"^nlohmann/.*", {"config", "report", "launch", "cli", "server"}, true, {}},

@@ -1,0 +1,156 @@
+#include "launch/cluster.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "core/error.h"
+#include "launch/local_host.h"
+#include "launch/remote_host.h"
+#include "report/terminal_text.h"
+#include "roles/signals.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration tick = std::chrono::milliseconds(20);
+constexpr Duration farewell = std::chrono::seconds(5);    // for the others to end after the scheduler
+constexpr Duration last_wait = std::chrono::seconds(20);  // for attend to end what runs on its host
+constexpr std::size_t last_words = 5;                     // lines of a log, for messages
+
+}  // namespace
+
+Cluster::Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
+                 std::function<std::string()> way_back)
+    : plan_(plan), run_(run), quiet_(quiet), supervision_(plan, std::move(way_back)) {
+  for (const LaunchHost& it : plan.hosts) {
+    const std::string& name = it.spec.name;
+    if (plan.here) {
+      places_.push_back({name, std::make_unique<LocalHost>(run, lock)});
+    } else {
+      places_.push_back({name, std::make_unique<RemoteHost>(plan, it, run)});
+    }
+  }
+}
+
+int Cluster::run(const std::atomic<bool>& interrupted) {
+  while (true) {
+    if (interrupted) act(supervision_.interrupted());
+    look_after();
+    act(supervision_.wake(steady_now()));
+    if (code_) break;
+    std::this_thread::sleep_for(tick);
+  }
+  leave();
+  return *code_;
+}
+
+void Cluster::look_after() {
+  const Time now = steady_now();
+  for (Place& place : places_) {
+    std::vector<FromHost> news;
+    try {
+      news = place.host->hear(now);
+    } catch (const Failure& why) {
+      lose(place, why);
+    }
+    for (const FromHost& message : news) {
+      if (!place.lost) std::visit([&](const auto& it) { hear(place, it); }, message);
+    }
+  }
+}
+
+void Cluster::hear(Place& place, const HostReady&) {
+  if (!supervision_.host_ready(place.name)) return;
+  for (const LaunchProcess& process : plan_.processes) start(process);
+}
+
+void Cluster::hear(Place& place, const Said& message) {
+  const bool scheduler = message.name == "scheduler";
+  if (quiet_ && !scheduler) return;
+  const std::string before = scheduler ? "" : message.name + "@" + place.name + ": ";
+  std::fprintf(message.error ? stderr : stdout, "%s%s\n", before.c_str(), shown_line(message.text).c_str());
+  std::fflush(stdout);
+}
+
+void Cluster::hear(Place&, const ProcessEnded& message) {
+  const auto& [name, status] = message;
+  if (!running_.contains(name)) return;
+  running_[name] = false;
+  if (name == "scheduler") scheduler_killed_ = !WIFEXITED(status);
+  std::string words = "; its log is " + run_.log(name);
+  if (plan_.here || quiet_) {  // what it said was not shown
+    words += "\n" + last_lines(run_.log(name), last_words);
+    words.pop_back();
+  }
+  act(supervision_.ended(steady_now(), name, status, words));
+}
+
+void Cluster::lose(Place& place, const Failure& why) {
+  place.lost = true;
+  place.host->leave();
+  for (const LaunchProcess& process : plan_.processes) {
+    if (process.host != place.name) continue;
+    running_[process.name] = false;
+    scheduler_lost_ |= process.role == Role::scheduler;
+  }
+  act(supervision_.host_lost(place.name, why));
+}
+
+void Cluster::act(const Steps& steps) {
+  if (code_) return;
+  for (const std::string& text : steps.says)
+    std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
+  for (const LaunchProcess& process : plan_.processes) {
+    if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
+  }
+  if (steps.tell) signal("scheduler", somebody_is_gone);
+  if (steps.end) signal("scheduler", SIGTERM);
+  code_ = steps.code;
+}
+
+void Cluster::start(const LaunchProcess& process) {
+  running_[process.name] = true;
+  tell(process.host, StartProcess{process.name, process.arguments, process.input});
+}
+
+void Cluster::signal(const std::string& process, int signal) {
+  for (const LaunchProcess& it : plan_.processes) {
+    if (it.name == process) tell(it.host, SignalProcess{process, signal});
+  }
+}
+
+void Cluster::tell(const std::string& host, const ToHost& message) {
+  for (const Place& place : places_) {
+    if (place.name == host && !place.lost) place.host->tell(message);
+  }
+}
+
+void Cluster::wait_until(const std::function<bool()>& is_so, Duration timeout) {
+  for (const Time end = steady_now() + timeout; !is_so() && steady_now() < end;) {
+    std::this_thread::sleep_for(tick);
+    look_after();
+  }
+}
+
+// A scheduler that has ended in good order has told the others. Whoever is left behind then, or was told
+// nothing because the scheduler was killed, can do nothing more; where only its host is lost, a checkpoint
+// may still be written.
+void Cluster::leave() {
+  const auto all_ended = [&] {
+    return std::ranges::none_of(running_, [](const auto& it) { return it.second; });
+  };
+  if (!scheduler_killed_) wait_until(all_ended, farewell);
+  for (const auto& [name, runs] : running_) {
+    if (runs) signal(name, scheduler_lost_ ? SIGTERM : SIGKILL);
+  }
+  wait_until(all_ended, farewell);
+  for (const Place& place : places_) place.host->leave();
+  wait_until([&] { return std::ranges::all_of(places_, [](const Place& it) { return it.host->over(); }); },
+             last_wait);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,116 @@
+#include "launch/process_options.h"
+
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace steelyard {
+namespace {
+
+using testing::ElementsAre;
+
+// What a process understands that is started with these words.
+template <class Options>
+Options read(std::vector<std::string> words) {
+  CLI::App app;
+  Options options;
+  add_options(app, options);
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  app.parse(words);
+  return options;
+}
+
+template <class Options>
+void survives(const Options& options) {
+  const std::vector<std::string> words = arguments_of(options);
+  EXPECT_EQ(arguments_of(read<Options>(words)), words);
+}
+
+TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
+  WorkerOptions given;
+  given.scheduler = "10.0.0.1:7070";
+  given.spec = {"ada", "2, 6@10, again@20", "0.25", "gpu", 9'223'372'036'854'775'807U};
+  given.data_options = {"dir=/a b", "-x=$HOME", "name="};
+  given.wait = 0.1;
+  given.quiet = true;
+  const auto got = read<WorkerOptions>(arguments_of(given));
+  EXPECT_EQ(got.scheduler, given.scheduler);
+  EXPECT_EQ(got.spec.name, "ada");
+  EXPECT_EQ(got.spec.slow, given.spec.slow);
+  EXPECT_EQ(got.spec.cpu, "0.25");
+  EXPECT_EQ(got.spec.device, "gpu");
+  EXPECT_EQ(got.spec.max_batch, given.spec.max_batch);
+  EXPECT_EQ(got.data_options, given.data_options);
+  EXPECT_EQ(got.wait, 0.1);
+  EXPECT_TRUE(got.quiet);
+  survives(given);
+}
+
+TEST(ProcessOptions, AServersComeBackAsTheyWere) {
+  const ServerOptions given{.scheduler = "ipc:///tmp/s",
+                            .name = "server-0",
+                            .listen = "0.0.0.0:*",
+                            .advertise = "box",
+                            .shards = 64,
+                            .wait = 1e6,
+                            .quiet = true,
+                            .insecure = true};
+  const auto got = read<ServerOptions>(arguments_of(given));
+  EXPECT_EQ(got.scheduler, given.scheduler);
+  EXPECT_EQ(got.name, given.name);
+  EXPECT_EQ(got.listen, given.listen);
+  EXPECT_EQ(got.advertise, "box");
+  EXPECT_EQ(got.shards, 64U);
+  EXPECT_EQ(got.wait, 1e6);
+  EXPECT_TRUE(got.quiet && got.insecure);
+  survives(given);
+}
+
+TEST(ProcessOptions, ASchedulersComeBackAsTheyWere) {
+  const SchedulerOptions given{.listen = "[::1]:7070",
+                               .results = {"-runs/it's", true, "/c/7", true, 5},
+                               .quiet = true,
+                               .insecure = true};
+  const auto got = read<SchedulerOptions>(arguments_of(given));
+  EXPECT_EQ(got.listen, "[::1]:7070");
+  EXPECT_EQ(got.results.directory, "-runs/it's") << "a value that begins like an option";
+  EXPECT_EQ(got.results.resume_from, "/c/7");
+  EXPECT_EQ(got.results.lock, 5);
+  EXPECT_TRUE(got.results.resume && got.results.ready && got.quiet && got.insecure);
+  survives(given);
+}
+
+TEST(ProcessOptions, DefaultsNeedNoWords) {
+  WorkerOptions worker;
+  worker.scheduler = "box:1";
+  worker.spec.name = "ada";
+  EXPECT_THAT(arguments_of(worker), ElementsAre("--scheduler", "box:1", "--name", "ada"));
+  for (const auto& words : {arguments_of(ServerOptions{}), arguments_of(SchedulerOptions{})})
+    EXPECT_THAT(words, testing::Contains("--listen")) << "the environment could say otherwise";
+}
+
+// Whoever starts a process has said what it does, whatever is set where it runs.
+TEST(ProcessOptions, TheEnvironmentDoesNotChangeWhatWasWritten) {
+  for (const char* name : {"STEELYARD_LISTEN", "STEELYARD_NAME", "STEELYARD_SCHEDULER"})
+    setenv(name, "elsewhere", 1);
+  ServerOptions server;
+  server.scheduler = "box:1";
+  survives(server);
+  EXPECT_EQ(read<ServerOptions>(arguments_of(server)).name, "");
+  EXPECT_EQ(read<SchedulerOptions>({}).listen, "elsewhere") << "by hand it counts";
+  EXPECT_EQ(read<SchedulerOptions>(arguments_of(SchedulerOptions{})).listen, "127.0.0.1:7070");
+  for (const char* name : {"STEELYARD_LISTEN", "STEELYARD_NAME", "STEELYARD_SCHEDULER"}) unsetenv(name);
+}
+
+TEST(ProcessOptions, WhatCannotBeIsRefused) {
+  EXPECT_THROW(read<WorkerOptions>({}), CLI::RequiredError);
+  for (const auto& [option, value] : {std::pair("--slow", "0.5"), std::pair("--cpu", "2"),
+                                      std::pair("--max-batch", "-1"), std::pair("--device", "tpu")}) {
+    EXPECT_THROW(read<WorkerOptions>({"--scheduler", "box:1", option, value}), CLI::ValidationError)
+        << option;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -107,25 +107,23 @@ void Cluster::act(const Steps& steps) {
   for (const LaunchProcess& process : plan_.processes) {
     if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
   }
-  if (steps.tell) signal("scheduler", somebody_is_gone);
-  if (steps.end) signal("scheduler", SIGTERM);
+  if (steps.tell) tell("scheduler", SignalProcess{"scheduler", somebody_is_gone});
+  if (steps.end) tell("scheduler", SignalProcess{"scheduler", SIGTERM});
   code_ = steps.code;
 }
 
 void Cluster::start(const LaunchProcess& process) {
   running_[process.name] = true;
-  tell(process.host, StartProcess{process.name, process.arguments, process.input});
+  tell(process.name, StartProcess{process.name, process.arguments, process.input});
 }
 
-void Cluster::signal(const std::string& process, int signal) {
+// A process's host.
+void Cluster::tell(const std::string& process, const ToHost& message) {
   for (const LaunchProcess& it : plan_.processes) {
-    if (it.name == process) tell(it.host, SignalProcess{process, signal});
-  }
-}
-
-void Cluster::tell(const std::string& host, const ToHost& message) {
-  for (const Place& place : places_) {
-    if (place.name == host && !place.lost) place.host->tell(message);
+    if (it.name != process) continue;
+    for (const Place& place : places_) {
+      if (place.name == it.host && !place.lost) place.host->tell(message);
+    }
   }
 }
 
@@ -145,7 +143,7 @@ void Cluster::leave() {
   };
   if (!scheduler_killed_) wait_until(all_ended, farewell);
   for (const auto& [name, runs] : running_) {
-    if (runs) signal(name, scheduler_lost_ ? SIGTERM : SIGKILL);
+    if (runs) tell(name, SignalProcess{name, scheduler_lost_ ? SIGTERM : SIGKILL});
   }
   wait_until(all_ended, farewell);
   for (const Place& place : places_) place.host->leave();

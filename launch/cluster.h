@@ -41,8 +41,7 @@ class Cluster {
   void lose(Place& place, const Failure& why);
   void act(const Steps& steps);
   void start(const LaunchProcess& process);
-  void signal(const std::string& process, int signal);
-  void tell(const std::string& host, const ToHost& message);
+  void tell(const std::string& process, const ToHost& message);
   void leave();
   void wait_until(const std::function<bool()>& is_so, Duration timeout);
 

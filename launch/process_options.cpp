@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "config/toml_text.h"
 #include "worker/compute/throttle.h"
@@ -20,9 +19,6 @@ struct Row {
   CLI::Validator check{};
 };
 
-template <class Given, class Options>
-concept Of = std::same_as<std::remove_const_t<Given>, Options>;
-
 CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
   const auto check = [is_good, expected](const std::string& text) {
     return is_good(text) ? std::string() : steelyard::quoted(text) + ": give " + expected;
@@ -36,16 +32,14 @@ const Row insecure_row{"--insecure", "allow plain-text connections from other ma
 const Row wait_row{"--wait", "seconds to wait for the scheduler, at first and when it is silent", nullptr,
                    CLI::Range(0.0, 1e6)};
 
-template <Of<ResultOptions> Options>
-void each_option(Options& it, const std::string& where, auto&& visit) {
+void each_option(ResultOptions& it, const std::string& where, auto&& visit) {
   visit(Row{"--run-dir,--run_dir", where + "where results go (default: runs/NAME-N, a new one each time)"},
         it.directory);
   visit(Row{"--resume", "go on from the newest checkpoint in --run-dir"}, it.resume);
   visit(Row{"--resume-from,--resume_from", where + "go on from this checkpoint directory"}, it.resume_from);
 }
 
-template <Of<SchedulerOptions> Options>
-void each_option(Options& it, auto&& visit) {
+void each_option(SchedulerOptions& it, auto&& visit) {
   visit(Row{"--listen", "where servers and workers connect to (port * for any)", "STEELYARD_LISTEN"},
         it.listen);
   each_option(it.results, "", visit);
@@ -55,8 +49,7 @@ void each_option(Options& it, auto&& visit) {
   visit(insecure_row, it.insecure);
 }
 
-template <Of<ServerOptions> Options>
-void each_option(Options& it, auto&& visit) {
+void each_option(ServerOptions& it, auto&& visit) {
   visit(scheduler_row, it.scheduler);
   visit(Row{"--name", "what to call it (default: made from host and process)", "STEELYARD_NAME"}, it.name);
   visit(Row{"--listen", "where workers connect to", "STEELYARD_LISTEN"}, it.listen);
@@ -67,8 +60,7 @@ void each_option(Options& it, auto&& visit) {
   visit(insecure_row, it.insecure);
 }
 
-template <Of<WorkerOptions> Options>
-void each_option(Options& it, auto&& visit) {
+void each_option(WorkerOptions& it, auto&& visit) {
   const CLI::Validator slow = checked_by(Throttle::is_slow, Throttle::slow_expected());
   const CLI::Validator cpu = checked_by(Throttle::is_cpu, Throttle::cpu_expected());
   // Of -1 an unsigned range would make a very large number.
@@ -151,9 +143,9 @@ struct Writer {
 
 template <class Options>
 std::vector<std::string> words_of(const Options& given) {
-  const Options defaults;
+  Options options = given, defaults;
   Writer all, usual;
-  each_option(given, all);
+  each_option(options, all);
   each_option(defaults, usual);
   std::vector<std::string> words;
   for (std::size_t i = 0; i < all.options.size(); ++i) {

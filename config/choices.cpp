@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/prepare_job.h"
+
 namespace steelyard {
 namespace {
 
@@ -34,6 +36,7 @@ std::optional<OptionTrouble> model_trouble(const std::string& name,
                                            const Extensions& extensions) {
   nn::ModelTable own;
   for (const auto& row : extensions.engines) own.emplace_back(row.name, nullptr, row.help, row.options);
+  own.emplace_back(external_model, nullptr, "", std::vector<Option>());
   own.insert(own.end(), extensions.models.begin(), extensions.models.end());
   return trouble("model", name, nn::texts_of(options), own, nn::built_in_models());
 }

@@ -2,6 +2,8 @@
 // first.
 #pragma once
 
+#include <functional>
+
 #include "balancing/policies.h"
 #include "nn/models.h"
 #include "worker/compute/data_sets.h"
@@ -13,6 +15,9 @@ struct Extensions {
   nn::ModelTable models{};
   EngineTable engines{};  // models that an engine of their own computes
   DataTable data_sets{};
+  // What this program's workers train in a job whose model is "external": such a job leaves layout, first
+  // weights and data to its workers, and the scheduler asks the first of them.
+  std::function<Workload()> workload{};
   balancing::PolicyTable policies{};
   balancing::PredictorTable predictors{};  // for the policies that take one by name: lb-bsp
 };

@@ -8,6 +8,12 @@
 namespace steelyard {
 
 Workload workload_of(const Job& job, const Extensions& extensions) {
+  if (job.model == external_model) {
+    if (extensions.workload) return extensions.workload();
+    throw Failure(ExitCode::configuration,
+                  "model 'external' comes with the workers, and this program brings none: start workers with "
+                  "the program that has the model");
+  }
   DataSets data = open_data(job.data, job.data_options, extensions.data_sets);
   if (find_choice(job.model, extensions.engines, {}) != nullptr) {
     Workload workload =
@@ -19,10 +25,18 @@ Workload workload_of(const Job& job, const Extensions& extensions) {
   return cpu_workload(nn::make_model(job.model, options, extensions.models), std::move(data));
 }
 
-void complete(Job& job, const Workload& workload, const Extensions& extensions) {
-  job.layout = workload.layout;
+ModelDescription described(const Workload& workload) {
+  const DataSets& data = workload.data;
+  return {.layout = workload.layout,
+          .train_samples = data.train->size(),
+          .test_samples = data.test ? data.test->size() : 0,
+          .data = data.name};
+}
+
+void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
+  job.layout = model.layout;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
-  set_samples(job, workload.data.train->size(), workload.data.test ? workload.data.test->size() : 0);
+  set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);
   nn::validate(job.optimizer);
   nn::validate(job.schedule);
@@ -45,7 +59,7 @@ void within_memory(const std::string& role, const Job& job, const std::function<
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions) {
   if (job_file.empty()) return 0;
   Job job = read_job_file(job_file, {}, extensions).job;
-  complete(job, workload_of(job, extensions), extensions);
+  complete(job, described(workload_of(job, extensions)), extensions);
   return fingerprint(job);
 }
 

@@ -7,14 +7,21 @@
 
 #include "config/extensions.h"
 #include "wire/job.h"
+#include "wire/messages.h"
 
 namespace steelyard {
 
-// Opens the data and builds the model that the job names.
+// The model of a job that comes with its workers (Extensions::workload).
+inline constexpr char external_model[] = "external";
+
+// Opens the data and builds the model that the job names. Throws Failure (configuration) for an external one
+// if this program brings none.
 Workload workload_of(const Job& job, const Extensions& extensions);
 
 // Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
-void complete(Job& job, const Workload& workload, const Extensions& extensions = {});
+void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
+// Of layout and sizes only.
+ModelDescription described(const Workload& workload);
 
 // Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
 // large the model is.

@@ -49,9 +49,10 @@ Setup set_up(const LaunchOptions& options, const Extensions& extensions) {
   JobFile file = read_job_file(options.job_file, options.overrides, extensions);
   Job job = file.job;
   const Workload workload = workload_of(job, extensions);
-  complete(job, workload, extensions);
+  const ModelDescription model = describe(workload);
+  complete(job, model, extensions);
   for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);
-  const auto require_resumable = [job, source = sample_source(job, workload.data)](const std::string& from) {
+  const auto require_resumable = [job, source = sample_source(job, model)](const std::string& from) {
     (void)check_resumable(from, read_manifest(from), job, source);
   };
   if (const std::string& from = options.results.resume_from; !from.empty()) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 
+#include "config/prepare_job.h"
 #include "core/error.h"
 #include "roles/roles.h"
 
@@ -52,25 +53,28 @@ Snapshot completed(Snapshot snapshot, const Job& job, const SampleSource& source
 
 }  // namespace
 
-SampleSource sample_source(const Job& job, const DataSets& data) {
-  const DataSet& train = *data.train;
+ModelDescription describe(const Workload& workload) {
+  ModelDescription model = described(workload);
+  const DataSet& train = *workload.data.train;
   const std::uint64_t features = train.shape().size(), looks = std::min(most_looked_at, train.size());
   std::vector<float> values(looks * features);
   std::vector<std::uint32_t> labels(looks);
   for (std::uint64_t i = 0; i < looks; ++i) {
     const std::uint64_t index = i * train.size() / looks;
     read_sample(train, index, values.data() + i * features, labels[i],
-                [&] { return "data set '" + job.data + "', training sample " + number(index); });
+                [&] { return "data set '" + model.data + "', training sample " + number(index); });
   }
   const auto value_bytes = std::as_bytes(std::span(values)), label_bytes = std::as_bytes(std::span(labels));
   std::vector<std::byte> all(value_bytes.begin(), value_bytes.end());
   all.insert(all.end(), label_bytes.begin(), label_bytes.end());
-  return {job.data,
-          train.size(),
-          seal(all).xxh3_128,
-          job.global_batch,
-          data.normalization.mean,
-          data.normalization.deviation};
+  model.data_hash = seal(all).xxh3_128;
+  model.mean = workload.data.normalization.mean;
+  model.deviation = workload.data.normalization.deviation;
+  return model;
+}
+
+SampleSource sample_source(const Job& job, const ModelDescription& model) {
+  return {model.data, model.train_samples, model.data_hash, job.global_batch, model.mean, model.deviation};
 }
 
 void require_checkpoint(const std::string& path) {
@@ -110,10 +114,15 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
   return notes;
 }
 
-Snapshot fresh_beginning(const Job& job, const SampleSource& source, const Workload& workload) {
+std::vector<float> first_weights(const Workload& workload, std::uint64_t seed) {
+  std::vector<float> weights(workload.layout.size());
+  workload.initialize(weights, seed);
+  return weights;
+}
+
+Snapshot fresh_beginning(const Job& job, const SampleSource& source, std::vector<float> weights) {
   Snapshot snapshot;
-  snapshot.parameters.resize(job.layout.size());
-  workload.initialize(snapshot.parameters, job.seed);
+  snapshot.parameters = std::move(weights);
   // Words of a former run on the same ports belong to another history.
   snapshot.progress.term = new_node(Role::scheduler).number >> 16;
   return completed(std::move(snapshot), job, source);

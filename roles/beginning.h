@@ -17,8 +17,9 @@
 
 namespace steelyard {
 
-// `job` is complete (config/prepare_job.h). Reads a few samples.
-SampleSource sample_source(const Job& job, const DataSets& data);
+// What is trained, with the marks of its data. Reads a few samples.
+ModelDescription describe(const Workload& workload);
+SampleSource sample_source(const Job& job, const ModelDescription& model);
 
 // Throws Failure (usage) unless `path`, which --resume-from gave, is a checkpoint, as far as its manifest
 // tells; names one if there are some near it.
@@ -29,8 +30,10 @@ void require_checkpoint(const std::string& path);
 std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,
                                          const SampleSource& source);
 
-// The snapshots are complete: with the job's layout, seed, fingerprint and source.
-Snapshot fresh_beginning(const Job& job, const SampleSource& source, const Workload& workload);
+// `job` is complete (config/prepare_job.h). The snapshots are too: with the job's layout, seed, fingerprint and source.
+Snapshot fresh_beginning(const Job& job, const SampleSource& source, std::vector<float> weights);
+// The weights of a training that begins.
+std::vector<float> first_weights(const Workload& workload, std::uint64_t seed);
 // Throws Failure (io) for a damaged checkpoint, and as check_resumable does.
 Snapshot resumed_beginning(const std::string& path, const Job& job, const SampleSource& source);
 

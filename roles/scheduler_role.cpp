@@ -14,6 +14,7 @@
 #include "report/terminal_writer.h"
 #include "roles/beginning.h"
 #include "roles/endpoint.h"
+#include "roles/external_model.h"
 #include "roles/roles.h"
 #include "roles/run_lock.h"
 #include "roles/signals.h"
@@ -35,10 +36,30 @@ std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run
   return path;
 }
 
+// What is trained, from whom: built here, or told by the workers.
+struct Trained {
+  ModelDescription description;
+  std::function<std::vector<float>(std::uint64_t seed)> weights;
+};
+
+Trained built_here(const Job& job, const Extensions& extensions) {
+  const Workload workload = workload_of(job, extensions);
+  return {describe(workload), [workload](std::uint64_t seed) { return first_weights(workload, seed); }};
+}
+
+Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint, bool quiet) {
+  const auto say = speaker("scheduler", job.name, quiet);
+  say("waiting for a worker that brings the model, at " + endpoint);
+  std::optional<WorkersModel> told = model_of_workers(link, job.seed, say);
+  if (!told) throw Failure(ExitCode::temporary, "the job was ended before a worker had told its model");
+  return {std::move(told->description),
+          [weights = std::move(told->weights)](std::uint64_t) { return weights; }};
+}
+
 // What the shards begin with.
-Snapshot beginning(const std::string& checkpoint, const Job& job, const Workload& workload) {
-  const SampleSource source = sample_source(job, workload.data);
-  if (checkpoint.empty()) return fresh_beginning(job, source, workload);
+Snapshot beginning(const std::string& checkpoint, const Job& job, const Trained& trained) {
+  const SampleSource source = sample_source(job, trained.description);
+  if (checkpoint.empty()) return fresh_beginning(job, source, trained.weights(job.seed));
   for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
     std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
   }
@@ -104,8 +125,12 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   require_loopback(listen, options.insecure);
   const ResultOptions& results = options.results;
   if (!results.resume_from.empty()) require_checkpoint(results.resume_from);
-  const Workload workload = workload_of(file.job, extensions);
-  complete(file.job, workload, extensions);
+  const bool external = file.job.model == external_model;
+  Trained trained;
+  if (!external) {
+    trained = built_here(file.job, extensions);
+    complete(file.job, trained.description, extensions);
+  }
   raise_descriptor_limit();
   require_descriptors("a scheduler of " + std::to_string(file.job.shards) + " shards", file.job.shards,
                       file.job.shards + file.job.workers);
@@ -113,11 +138,15 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
+  if (external) {
+    trained = told_by_workers(file.job, link, endpoint, options.quiet);
+    complete(file.job, trained.description, extensions);
+  }
   const RunDirectory run = choose_run_directory(results, file.job.name);
   const RunLock lock(run.path(), results.lock);
   Snapshot initial;
   within_memory("the scheduler", file.job,
-                [&] { initial = beginning(checkpoint_for(results, run), file.job, workload); });
+                [&] { initial = beginning(checkpoint_for(results, run), file.job, trained); });
   write_text(run.job(), file.resolved);
   auto policy = policy_for(file.job, initial.progress, extensions);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));

@@ -4,6 +4,7 @@
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "roles/endpoint.h"
+#include "roles/external_model.h"
 #include "roles/narrator.h"
 #include "roles/roles.h"
 #include "roles/signals.h"
@@ -31,7 +32,8 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
 
 }  // namespace
 
-int run_worker(const WorkerOptions& options, const Extensions& extensions) {
+int run_worker(const WorkerOptions& options, const Extensions& given) {
+  Extensions extensions = given;
   WorkerSpec spec = options.spec;
   if (spec.name.empty()) spec.name = default_name("worker");
   check_name("--name", spec.name);
@@ -57,6 +59,11 @@ int run_worker(const WorkerOptions& options, const Extensions& extensions) {
     compute = std::make_unique<ComputeNode>(
         posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle);
   };
+  if (extensions.workload) {  // made once, told and trained
+    const Workload own = extensions.workload();
+    of_worker.model = model_to_tell(own);
+    extensions.workload = [own] { return own; };
+  }
   Worker worker(std::move(of_worker));
   const SignalWatch signals(
       [&](int) {

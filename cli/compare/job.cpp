@@ -138,7 +138,7 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
   Job whole = job.file.job;
   whole.policy = "equal";  // its own need not take part
   whole.policy_options.clear();
-  complete(whole, workload_of(whole, extensions), extensions);
+  complete(whole, described(workload_of(whole, extensions)), extensions);
   std::vector<std::string> reasons;
   std::size_t others = 0;
   for (const Entrant& entrant : entrants) {

@@ -118,7 +118,7 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   Job job = job_of(command, extensions);
   job.global_batch = 1;  // any data set will do
   const Workload workload = workload_of(job, extensions);
-  complete(job, workload, extensions);
+  complete(job, described(workload), extensions);
   const std::uint64_t most = std::min(command.max_batch, workload.data.train->size());
   const unsigned workers =
       command.workers > 0 ? command.workers : std::max(1u, std::thread::hardware_concurrency());

@@ -25,7 +25,7 @@ class BeginningTest : public ::testing::Test {
     append(job_.layout, "w", {2, 3});
     job_.layout.slice_size = 16;
     job_.train_samples = 100;
-    source_ = sample_source(job_, data(7));
+    source_ = source_of(job_, data(7));
   }
 
   static DataSets data(std::uint64_t seed, std::uint64_t samples = 100) {
@@ -33,7 +33,12 @@ class BeginningTest : public ::testing::Test {
     options.samples = samples;
     options.seed = seed;
     options.shape = {2, 2, 1};
-    return {.train = std::make_shared<SyntheticDataSet>(options), .test = nullptr};
+    return {.train = std::make_shared<SyntheticDataSet>(options), .test = nullptr, .name = "synthetic"};
+  }
+  [[nodiscard]] static SampleSource source_of(const Job& job, DataSets sets) {
+    Workload workload;
+    workload.data = std::move(sets);
+    return sample_source(job, describe(workload));
   }
   // Of the job, so many samples into an epoch.
   [[nodiscard]] Snapshot a_snapshot(Position offset) const {
@@ -71,8 +76,8 @@ TEST_F(BeginningTest, ASourceIsItsSamples) {
   EXPECT_EQ(source_.data, "synthetic");
   EXPECT_EQ(source_.samples, 100U);
   EXPECT_EQ(source_.batch, 10U);
-  EXPECT_EQ(sample_source(job_, data(7)), source_);
-  EXPECT_NE(sample_source(job_, data(8)).hash, source_.hash);
+  EXPECT_EQ(source_of(job_, data(7)), source_);
+  EXPECT_NE(source_of(job_, data(8)).hash, source_.hash);
 }
 
 TEST_F(BeginningTest, InTheMiddleOfAnEpochSeedAndSamplesStay) {
@@ -83,11 +88,11 @@ TEST_F(BeginningTest, InTheMiddleOfAnEpochSeedAndSamplesStay) {
               AllOf(HasSubstr("seed = 9 in [job]: the checkpoint " + folder_.path("checkpoints") + "/40"),
                     HasSubstr("at sample 30"), HasSubstr("resume with that, or go on from")));
   EXPECT_THAT(
-      refusal([&] { check(30, job_, sample_source(job_, data(8))); }),
+      refusal([&] { check(30, job_, source_of(job_, data(8))); }),
       AllOf(HasSubstr("[data] gives other training samples"), HasSubstr("resume with the same [data]")));
   other = job_;
   other.train_samples = 120;
-  EXPECT_THAT(refusal([&] { check(30, other, sample_source(other, data(7, 120))); }),
+  EXPECT_THAT(refusal([&] { check(30, other, source_of(other, data(7, 120))); }),
               AllOf(HasSubstr("has 120 training samples"), HasSubstr("the 100 of \"synthetic\"")));
 }
 
@@ -98,13 +103,13 @@ TEST_F(BeginningTest, WhatTheOrderDoesNotDependOnMayChange) {
   other.schedule.base = 0.5;
   other.epochs = 100;
   other.shards = 3;
-  EXPECT_THAT(check(30, other, sample_source(other, data(7))), IsEmpty());
+  EXPECT_THAT(check(30, other, source_of(other, data(7))), IsEmpty());
 }
 
 TEST_F(BeginningTest, AtTheStartOfAnEpochAllMayChangeAndIsSaid) {
   Job other = job_;
   other.seed = 9;
-  EXPECT_THAT(check(0, other, sample_source(other, data(8))),
+  EXPECT_THAT(check(0, other, source_of(other, data(8))),
               ElementsAre(AllOf(HasSubstr("seed = 9"), HasSubstr("it was 1 before")),
                           HasSubstr("other training samples from here on")));
 }

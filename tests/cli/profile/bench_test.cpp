@@ -19,7 +19,7 @@ class ProfileBenchTest : public testing::Test {
     job_.data_options = {{"train", "100"}, {"test", "10"}, {"height", "4"}, {"width", "4"}};
     job_.global_batch = 1;
     workload_ = workload_of(job_, {});
-    complete(job_, workload_);
+    complete(job_, described(workload_));
   }
 
   Job job_;

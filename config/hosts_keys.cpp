@@ -19,31 +19,25 @@ bool is_address(std::string_view text) {
          (text.find(':') == std::string_view::npos || is_ipv6(std::string(text)));
 }
 
-Limits unlisted(Limits limits) {
-  limits.in_help = false;
-  return limits;
-}
-
 std::vector<Key> keys_of_a_host(HostSpec& host) {
-  const Limits address = unlisted(Limits::text(is_address, "a host name or an address, without a port"));
+  const Limits address = Limits::text(is_address, "a host name or an address, without a port", false);
   return {
       {"name", &host.name, Limits::plain_name(), "what messages call it; left out: host-0, host-1, ...",
        "\"host-0\""},
-      {"ssh", &host.ssh, unlisted(Limits::text(is_one_word, "what ssh takes, as in \"user@host\"")),
+      {"ssh", &host.ssh, Limits::text(is_one_word, "what ssh takes, as in \"user@host\"", false),
        "by ssh, without a password", "\"user@host\"",
        "how it is reached: one of the next two; without them it is this machine"},
       {"netns", &host.netns,
-       unlisted(Limits::text(is_plain_name, "the name of a network namespace, as `ip netns` lists it")),
+       Limits::text(is_plain_name, "the name of a network namespace, as `ip netns` lists it", false),
        "a network namespace of this machine (as root); needs an address", "\"left\""},
       {"address", &host.address, address,
        "how the other hosts reach it; left out: the host of ssh, or 127.0.0.1", "\"10.0.0.1\"",
        "where it is, and what runs there"},
       {"listen", &host.listen, address,
        "what its ports are bound to; left out: address, or 0.0.0.0 where that is a name", "\"10.0.0.1\""},
-      {"steelyard", &host.steelyard,
-       unlisted(Limits::text(is_one_line, "the path of the program on that host")),
+      {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
        "the program there; left out: over ssh the one in PATH, else the one that launches", "\"steelyard\""},
-      {"directory", &host.directory, unlisted(Limits::text(is_one_line, "a path on that host")),
+      {"directory", &host.directory, Limits::text(is_one_line, "a path on that host", false),
        "where it runs; left out: here, over ssh the home directory", "\"job\""},
       {"scheduler", &host.scheduler, Limits::any(), "true for one of the hosts; job and results are there"},
       {"port", &host.port, Limits::at_least(1, 65535), "the scheduler's"},

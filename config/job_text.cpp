@@ -5,6 +5,7 @@
 #include "config/job_keys.h"
 #include "config/job_source.h"
 #include "config/toml_text.h"
+#include "nn/models.h"
 
 namespace steelyard {
 namespace {
@@ -34,17 +35,14 @@ std::string resolved_text(JobDraft draft) {
   for (const Section& section : schema.sections) {
     if (section.kind != Section::Kind::one) continue;  // at the end
     text += "\n[" + section.name + "]\n" + key_lines(section);
-    if (section.name == "model") {
-      for (const auto& [option, value] : job.model_options)
-        text += option + " = " + number_text(value) + "\n";
-    }
+    if (section.name == "model") text += option_lines(nn::texts_of(job.model_options));
     if (section.name == "data") text += option_lines(job.data_options);
   }
   if (!job.policy_options.empty())
     text += "\n[policy." + job.policy + "]\n" + option_lines(job.policy_options);
   for (const WorkerSpec& worker : draft.file.worker_specs) {
     draft.worker = worker;
-    text += "\n[[worker]]\n" + key_lines(*schema.find("worker"));
+    text += "\n[[worker]]\n" + key_lines(schema.at("worker"));
   }
   return text;
 }

@@ -11,9 +11,7 @@
 #include "config/scenario_training.h"
 #include "config/toml_section.h"
 #include "config/toml_text.h"
-#include "core/error.h"
 #include "core/near_match.h"
-#include "sim/simulation.h"
 
 namespace steelyard {
 namespace {
@@ -45,8 +43,6 @@ class ScenarioReader {
   void read_worker(const TomlSection& section);
   void read_times(const TomlSection& section);
   void read_event(const TomlSection& section);
-  void name_worker(const TomlSection& section);
-  void check_span(const TomlSection& section) const;
   void check_effects(const TomlSection& section) const;
   void check_once(const TomlSection& section, bool effect) const;
   void check_shape(const TomlSection& section) const;
@@ -164,27 +160,16 @@ void ScenarioReader::read_event(const TomlSection& section) {
   sim::Event& event = draft_.event.event;
   const auto& shapes = sim::shape_names();
   event.shape = static_cast<sim::Shape>(std::ranges::find(shapes, draft_.event.shape) - shapes.begin());
-  name_worker(section);
-  check_span(section);
-  check_shape(section);
-  check_effects(section);
-  scenario_.events.push_back(event);
-}
-
-void ScenarioReader::name_worker(const TomlSection& section) {
-  const std::string& worker = draft_.event.worker;
-  if (worker.empty()) return;
-  const auto found = named_.find(worker);
-  if (found == named_.end()) {
-    std::vector<std::string> names;
-    for (const sim::Device& device : scenario_.workers) names.push_back(device.name);
-    section.demand(false, "worker", "no worker is called \"" + worker + "\"" + did_you_mean(worker, names));
+  if (const std::string& worker = draft_.event.worker; !worker.empty()) {
+    const auto found = named_.find(worker);
+    if (found == named_.end()) {
+      std::vector<std::string> names;
+      for (const sim::Device& device : scenario_.workers) names.push_back(device.name);
+      section.demand(false, "worker",
+                     "no worker is called " + steelyard::quoted(worker) + did_you_mean(worker, names));
+    }
+    event.worker = found->second;
   }
-  draft_.event.event.worker = found->second;
-}
-
-void ScenarioReader::check_span(const TomlSection& section) const {
-  const sim::Event& event = draft_.event.event;
   section.demand(event.from < event.to, "to_round",
                  "to_round must be behind from_round: it is the first without the event");
   const std::uint64_t rounds = sim::count_rounds(scenario_);
@@ -192,6 +177,9 @@ void ScenarioReader::check_span(const TomlSection& section) const {
                  "from_round = " + std::to_string(event.from) + " in [[event]]: the training has " +
                      std::to_string(rounds) + " rounds, 0 to " + std::to_string(rounds - 1) +
                      ": give an earlier one, or [job] more rounds or epochs");
+  check_shape(section);
+  check_effects(section);
+  scenario_.events.push_back(event);
 }
 
 void ScenarioReader::check_effects(const TomlSection& section) const {

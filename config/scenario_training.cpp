@@ -27,18 +27,16 @@ class FirstSamples final : public DataSet {
 };
 
 // Without a training: whatever is said of one.
-void refuse_keys(ScenarioDraft& draft, const TomlSection& section,
-                 const std::vector<TomlSection>& option_sections) {
+void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSection& model,
+                 const TomlSection& data) {
   for (const Key& key : simulated_training_keys(draft)) {
     section.demand(!section.given(key.name), key.name,
                    steelyard::quoted(key.name) +
                        " in [job] means something beside train = true only: add that, or leave it out");
   }
-  for (const TomlSection& options : option_sections) {
-    const std::optional<std::string> first = options.first_key();
-    options.demand(!first, first.value_or(""),
-                   "[model] and [data] mean something beside train = true in [job] only");
-  }
+  const char* what = "[model] and [data] mean something beside train = true in [job] only";
+  for (const auto& [name, value] : draft.job.model_options) model.demand(false, name, what);
+  for (const auto& [name, value] : draft.job.data_options) data.demand(false, name, what);
 }
 
 // Of `all`, as many samples as the scenario says, if it does: the first.
@@ -65,7 +63,7 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
                    const TomlSection& data, const Extensions& extensions) {
   sim::Scenario& scenario = draft.scenario;
   Job& job = draft.job;
-  if (!draft.train) return refuse_keys(draft, section, {model, data});
+  if (!draft.train) return refuse_keys(draft, section, model, data);
   const auto found_in = [&](const TomlSection& options, const char* key,
                             const std::optional<OptionTrouble>& trouble) {
     (trouble && !trouble->option.empty() ? options : section).demand_none(trouble, key);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <sstream>
 
 #include "config/toml_text.h"
+#include "core/check.h"
 #include "wire/name.h"
 
 namespace steelyard {
@@ -24,14 +26,39 @@ const Row* find_row(const std::vector<Row>& rows, std::string_view name) {
   return found != rows.end() ? &*found : nullptr;
 }
 
+constexpr std::size_t help_column = 30, width = 110;
+
+// `help` in its column, in as many lines as it takes; `line` is what stands left of it.
+std::string entry(std::string line, const std::string& help, std::size_t column = help_column) {
+  std::string text;
+  line.resize(std::max(line.size() + 1, column), ' ');
+  std::istringstream words(help);
+  for (std::string word; words >> word;) {
+    if (line.size() + word.size() > width) {
+      text += line + "\n";
+      line = std::string(column, ' ');
+    }
+    line += (line.back() == ' ' ? "" : " ") + word;
+  }
+  return text + line + "\n";
+}
+
+std::string entry(const Key& key) {
+  if (key.name.empty()) return entry("  ...", key.help);
+  const std::string value = key.example.empty() ? value_text(key) : key.example;
+  std::string text = key.heading.empty() ? "" : entry("  #", key.heading, 4);
+  text += entry("  " + key.name + " = " + value, key.help);
+  if (key.limits.in_help) text += entry("", allowed(key), help_column + 2);
+  return text;
+}
+
 }  // namespace
 
 Limits Limits::plain_name() {
-  return {.accepts = is_plain_name,
-          .expected =
-              "a name of at most 64 letters, digits, '.', '_' and '-' that begins with a letter, "
-              "digit or '_'",
-          .in_help = false};
+  return text(
+      is_plain_name,
+      "a name of at most 64 letters, digits, '.', '_' and '-' that begins with a letter, digit or '_'",
+      false);
 }
 
 std::string Section::title() const {
@@ -41,6 +68,11 @@ std::string Section::title() const {
 
 const Key* Section::find(std::string_view key) const { return find_row(keys, key); }
 const Section* Schema::find(std::string_view section) const { return find_row(sections, section); }
+const Section& Schema::at(std::string_view section) const {
+  const Section* found = find(section);
+  CHECK(found != nullptr, "a section that the schema does not have");
+  return *found;
+}
 
 std::string allowed(const Key& key) {
   return std::visit(
@@ -72,6 +104,16 @@ std::string value_text(const Key& key) {
         return "";  // of lists and options there are examples only
       },
       key.field);
+}
+
+std::string describe(const Schema& schema) {
+  std::string text = schema.intro.empty() ? "" : schema.intro + "\n";
+  for (const Section& section : schema.sections) {
+    text += section.title() + "  " + section.help + "\n";
+    if (section.kind == Section::Kind::named) continue;  // its title says what it holds
+    for (const Key& key : section.keys) text += entry(key);
+  }
+  return text;
 }
 
 std::vector<Key> joined(std::vector<std::vector<Key>> parts) {

@@ -46,8 +46,8 @@ struct Limits {
   static Limits share_below_one() { return {0, 1, false, true}; }
   static Limits wide(double least, double most) { return {.least = least, .most = most, .in_help = false}; }
   static Limits one_of(const std::vector<std::string>& choices) { return {.choices = choices}; }
-  static Limits text(bool (*accepts)(std::string_view), const std::string& expected) {
-    return {.accepts = accepts, .expected = expected};
+  static Limits text(bool (*accepts)(std::string_view), const std::string& expected, bool in_help = true) {
+    return {.accepts = accepts, .expected = expected, .in_help = in_help};
   }
   static Limits text_or_number(bool (*accepts)(std::string_view), const std::string& expected) {
     return {.accepts = accepts, .expected = expected, .may_be_number = true};
@@ -83,6 +83,7 @@ struct Schema {
   std::vector<Section> sections;
 
   [[nodiscard]] const Section* find(std::string_view section) const;
+  [[nodiscard]] const Section& at(std::string_view section) const;  // one that there is
 };
 
 // "a whole number of at least 1", "one of "sgd", "momentum"": how a message ends that begins with "give".

@@ -5,7 +5,6 @@
 
 #include "config/job_source.h"
 #include "config/toml_text.h"
-#include "core/check.h"
 #include "core/near_match.h"
 
 namespace steelyard {
@@ -138,35 +137,31 @@ void TomlSection::check_all(const JobSource& source, const Schema& schema) {
 
 TomlSection TomlSection::of(const JobSource& source, const Schema& schema, const std::string& name) {
   const toml::table* table = source.root()[name].as_table();
-  const Section* section = schema.find(name);
-  CHECK(section != nullptr, "a section that the schema does not have");
-  return TomlSection(Text{source, schema, *section, table != nullptr ? *table : no_keys});
+  return TomlSection(Text{source, schema, schema.at(name), table != nullptr ? *table : no_keys});
 }
 
 std::vector<TomlSection> TomlSection::all_of(const JobSource& source, const Schema& schema,
                                              const std::string& name) {
-  const Section* section = schema.find(name);
-  CHECK(section != nullptr, "a section that the schema does not have");
+  const Section& section = schema.at(name);
   const toml::node* node = source.root().get(name);
   if (node == nullptr) return {};
-  if (section->kind == Kind::list) return Text::elements(source, schema, *section, node);
+  if (section.kind == Kind::list) return Text::elements(source, schema, section, node);
   std::vector<TomlSection> parts;
   for (auto&& [key, part] : *node->as_table()) {
     const std::string text(key.str());
     if (!part.is_table()) {
       source.refuse(
           name + "." + text, key.source(),
-          quoted(text) + " in [" + name + "] must be a section: write " + section->title() + " above it");
+          quoted(text) + " in [" + name + "] must be a section: write " + section.title() + " above it");
     }
-    parts.push_back(TomlSection(Text{source, schema, *section, *part.as_table(), text, key.source()}));
+    parts.push_back(TomlSection(Text{source, schema, section, *part.as_table(), text, key.source()}));
   }
   return parts;
 }
 
 std::vector<TomlSection> TomlSection::all_below(const std::string& name) const {
-  const Section* section = text_->schema.find(text_->section.name + "." + name);
-  CHECK(section != nullptr, "a section that the schema does not have");
-  return Text::elements(text_->source, text_->schema, *section, text_->table.get(name));
+  const Section& section = text_->schema.at(text_->section.name + "." + name);
+  return Text::elements(text_->source, text_->schema, section, text_->table.get(name));
 }
 
 void TomlSection::read() const {
@@ -225,11 +220,6 @@ void TomlSection::Text::read_option(const Key& others, const std::string& title,
 const std::string& TomlSection::part() const { return text_->part; }
 
 bool TomlSection::given(const std::string& key) const { return text_->table.contains(key); }
-
-std::optional<std::string> TomlSection::first_key() const {
-  if (text_->table.empty()) return std::nullopt;
-  return std::string(text_->table.begin()->first.str());
-}
 
 void TomlSection::demand(bool holds, const std::string& key, const std::string& what) const {
   if (holds) return;

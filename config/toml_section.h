@@ -34,7 +34,6 @@ class TomlSection {
 
   [[nodiscard]] const std::string& part() const;  // "lbb" of [policy.lbb]; of a [[worker]] its name
   [[nodiscard]] bool given(const std::string& key) const;
-  [[nodiscard]] std::optional<std::string> first_key() const;  // none if nothing is given
   // A rule that joins keys is broken: `key` is where to look, or where it is not given the section.
   void demand(bool holds, const std::string& key, const std::string& what) const;
   // The same for what a model, a data set or a policy says of its options; `key` is where its name stands.

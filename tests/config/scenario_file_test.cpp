@@ -150,6 +150,9 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
               HasSubstr("did you mean \"max_batch\"?"));
   EXPECT_THAT(trouble(std::string(smallest) + "[[event]]\nfromround = 3\n"),
               HasSubstr("did you mean \"from_round\"?"));
+  EXPECT_THAT(trouble("to_round = 3\n"),
+              HasSubstr("odd.toml:1:1: unknown key \"to_round\"; put it under [[event]]"));
+  EXPECT_THAT(trouble("[cluster]\n"), HasSubstr("is of a job"));
   EXPECT_THAT(trouble("[jop]\n"), HasSubstr("did you mean \"job\"?"));
   EXPECT_THAT(trouble("[job]\npolicy = \"lbp\"\n"), HasSubstr("lbb"));
   EXPECT_THAT(trouble("[job]\nsync = \"ssp\"\n"), HasSubstr("give one of bsp"));

@@ -31,7 +31,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"config/hosts_keys.cpp", "tests/config/schema_test.cpp: all tables in one harness"},
     {"config/job_keys.cpp", "tests/config/schema_test.cpp: all tables in one harness"},
     {"config/scenario_keys.cpp", "tests/config/schema_test.cpp: all tables in one harness"},
-    {"config/schema_help.cpp", "tests/config/schema_test.cpp: help, JSON and reading say the same"},
     {"config/schema_json.cpp", "tests/config/schema_test.cpp: help, JSON and reading say the same"},
     {"config/job_source.cpp", "tests/cli/process_input_test.cpp: --set and the files"},
     {"config/job_text.cpp", "tests/config/job_file_test.cpp: the resolved job, written and read"},

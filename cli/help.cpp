@@ -1,9 +1,8 @@
 #include "cli/help.h"
 
-#include "config/hosts_file.h"
-#include "config/job_file.h"
-#include "config/job_schema.h"
-#include "config/scenario_file.h"
+#include "config/hosts_keys.h"
+#include "config/job_keys.h"
+#include "config/scenario_keys.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {
@@ -67,20 +66,34 @@ std::string describe_sync(const Extensions&) {
          "local:8:equal, all weigh alike.\n";
 }
 
+template <class Draft>
+std::string keys_of(const Extensions&) {
+  Draft draft;
+  return steelyard::describe(schema_of(draft));
+}
+
+template <class Draft>
+std::string schema_for(const Extensions&) {
+  Draft draft;
+  return json_schema(schema_of(draft));
+}
+
 struct Topic {
   std::string name;
   std::string (*text)(const Extensions&);
 };
 
 const std::vector<Topic>& topics() {
-  static const std::vector<Topic> all{{"job", [](const Extensions&) { return describe_keys(); }},
-                                      {"scenario", [](const Extensions&) { return describe_scenario(); }},
-                                      {"hosts", [](const Extensions&) { return describe_hosts(); }},
+  static const std::vector<Topic> all{{"job", keys_of<JobDraft>},
+                                      {"scenario", keys_of<ScenarioDraft>},
+                                      {"hosts", keys_of<HostsDraft>},
                                       {"model", describe_models},
                                       {"data", describe_data},
                                       {"policy", describe_policies},
                                       {"sync", describe_sync},
-                                      {"schema", [](const Extensions&) { return job_schema(); }}};
+                                      {"schema", schema_for<JobDraft>},
+                                      {"schema-scenario", schema_for<ScenarioDraft>},
+                                      {"schema-hosts", schema_for<HostsDraft>}};
   return all;
 }
 

@@ -10,7 +10,7 @@
 
 namespace steelyard {
 
-// job, scenario, hosts, model, data, policy, sync, schema.
+// job, scenario, hosts, model, data, policy, sync, schema, schema-scenario, schema-hosts.
 const std::vector<std::string>& help_topics();
 
 // None for a topic that there is not.

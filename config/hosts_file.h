@@ -1,7 +1,7 @@
 // The hosts file: on which machines a job runs, how each is reached, and what each of them does. `steelyard
 // launch` reads it beside the job file, whose servers and workers it replaces. TOML in, plain data out.
 //
-// `steelyard help hosts` lists all keys (describe_hosts).
+// `steelyard help hosts` lists all keys; their table is config/hosts_keys.cpp.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,5 @@ struct HostsFile {
 // Throws Failure (configuration) that names file, line and column, what is there and what may be there.
 HostsFile read_hosts_file(const std::string& path);
 HostsFile parse_hosts(std::string_view text, const std::string& name);
-
-std::string describe_hosts();  // all keys with their defaults and meaning, for people
 
 }  // namespace steelyard

@@ -2,9 +2,9 @@
 // out.
 //
 // What every process must agree on becomes the Job; how each worker is started stays here. `steelyard help
-// job` lists all keys (describe_keys); the table behind it, config/job_keys.cpp, is the only place that knows
-// them. Models, data sets and policies, built in or a user's own, declare the options that they have, and
-// these are checked here as any key is, so that a mistake has its place (config/choices.h).
+// job` lists all keys; the table behind it, config/job_keys.cpp, is the only place that knows them. Models,
+// data sets and policies, built in or a user's own, declare the options that they have, and these are checked
+// here as any key is, so that a mistake has its place (config/choices.h).
 //
 // The schedule of the learning rate needs the length of the training. Given in epochs, that is it; given in
 // rounds, it follows once the number of samples is known (set_samples); where only a time limit is given,
@@ -61,9 +61,6 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
 // What to tell people where all workers together cannot hold a round at once, and it is computed in several
 // turns; empty where they can.
 std::string memory_note(const JobFile& file);
-
-// All keys with their defaults, allowed values and meaning, for people.
-std::string describe_keys();
 
 // A resolved job with one of its workers only, as TOML.
 std::string job_alone(const std::string& resolved, const std::string& worker);

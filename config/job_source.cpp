@@ -121,6 +121,7 @@ std::string shown(const toml::node& node) {
   if (node.is_array()) return "a list";
   if (const auto* text = node.as_string()) return quoted(text->get());
   std::ostringstream out;
+  out << std::boolalpha;
   node.visit([&](const auto& value) {
     if constexpr (toml::is_value<decltype(value)>) out << value.get();
   });

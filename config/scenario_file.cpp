@@ -7,20 +7,14 @@
 #include "config/device_files.h"
 #include "config/input_file.h"
 #include "config/job_source.h"
+#include "config/scenario_keys.h"
 #include "config/scenario_training.h"
 #include "config/toml_section.h"
 #include "config/toml_text.h"
-#include "core/error.h"
 #include "core/near_match.h"
-#include "sim/simulation.h"
-#include "wire/name.h"
-#include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
-
-constexpr double billion = 1e9, no_limit = 1e15;
-constexpr std::uint64_t most_workers = 50'000;
 
 class ScenarioReader {
  public:
@@ -32,146 +26,98 @@ class ScenarioReader {
     scenario_.own_policies = extensions_.policies;
     scenario_.own_predictors = extensions_.predictors;
     check_sections();
-    const auto section = [&](const char* title) { return TomlSection::of(source_, title); };
-    read_job(section("job"), section("model"), section("data"));
-    read_network(section("network"));
+    read_job();
+    read_network();
     read_policies();
-    for (TomlSection& it : TomlSection::all_of(source_, "worker")) read_worker(std::move(it));
-    for (TomlSection& it : TomlSection::all_of(source_, "event")) read_event(std::move(it));
+    for (const TomlSection& it : TomlSection::all_of(source_, schema_, "worker")) read_worker(it);
+    for (const TomlSection& it : TomlSection::all_of(source_, schema_, "event")) read_event(it);
     sim::check_scenario(scenario_);
     return std::move(scenario_);
   }
 
  private:
   void check_sections() const;
-  void read_job(TomlSection section, const TomlSection& model, const TomlSection& data);
-  void read_network(TomlSection section);
+  void read_job();
+  void read_network();
   void read_policies();
-  void read_worker(TomlSection section);
-  // How long a worker takes: what its section says of it, and what follows.
-  struct TimeKeys {
-    int ways = 0;  // of time_ms, samples_per_s, profile, recorded: how many there are
-    double samples_per_s = 0;
-    std::string profile, recorded, recorded_worker, trace;
-  };
-  static TimeKeys read_time_keys(TomlSection& section, sim::Device& device);
-  void apply(const TimeKeys& keys, const TomlSection& section, sim::Device& device) const;
-  void read_event(TomlSection section);
-  bool read_memory(TomlSection& section, sim::Event& event) const;
-  static void check_once(const TomlSection& section, const sim::Event& event, bool effect);
-  void read_shape(TomlSection& section, sim::Event& event) const;
+  void read_worker(const TomlSection& section);
+  void read_times(const TomlSection& section);
+  void read_event(const TomlSection& section);
+  void check_effects(const TomlSection& section) const;
+  void check_once(const TomlSection& section, bool effect) const;
+  void check_shape(const TomlSection& section) const;
+  [[nodiscard]] TomlSection section(const std::string& name) const {
+    return TomlSection::of(source_, schema_, name);
+  }
   // Where a file that is named in the scenario lies: beside it, unless the path is absolute.
   [[nodiscard]] std::string beside(const std::string& path) const { return (folder_ / path).string(); }
 
   const JobSource& source_;
   const std::filesystem::path folder_;
   const Extensions& extensions_;
-  sim::Scenario scenario_;
+  ScenarioDraft draft_{extensions_.policies};
+  sim::Scenario& scenario_ = draft_.scenario;
+  const Schema schema_ = schema_of(draft_);
   std::map<std::string, std::size_t> named_;  // workers, by name
 };
 
 void ScenarioReader::check_sections() const {
-  const std::vector<std::string> known{"job", "model", "data", "network", "policy", "worker", "event"};
-  for (auto&& [key, node] : source_.root()) {
-    const std::string name(key.str());
-    const bool listed = name == "worker" || name == "event";
-    if (name == "cluster" || name == "train") {
-      source_.refuse(name, key.source(),
-                     "[" + name +
-                         "] is of a job, and this is to be a scenario: see steelyard help scenario, or "
-                         "give the job to steelyard train");
-    }
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      source_.refuse(
-          name, key.source(),
-          "unknown section or key \"" + name + "\"" + did_you_mean(name, known) +
-              " (there are: [job], [model], [data], [network], [policy.NAME], [[worker]], [[event]])");
-    }
-    if (listed ? !node.is_array_of_tables() : !node.is_table()) {
-      source_.refuse(name, key.source(),
-                     "\"" + name + "\" must be a section: write " +
-                         (listed ? "[[" + name + "]]" : "[" + name + "]") + " on a line of its own");
-    }
+  for (const char* name : {"cluster", "train"}) {
+    const toml::node* node = source_.root().get(name);
+    if (node == nullptr) continue;
+    source_.refuse(name, node->source(),
+                   "[" + std::string(name) +
+                       "] is of a job, and this is to be a scenario: see steelyard help scenario, or "
+                       "give the job to steelyard train");
   }
+  TomlSection::check_all(source_, schema_);
 }
 
-void ScenarioReader::read_job(TomlSection section, const TomlSection& model, const TomlSection& data) {
-  section.whole("global_batch", scenario_.global_batch, 1, billion);
-  const bool by_rounds = section.whole("rounds", scenario_.rounds, 1, 1e7);
-  if (by_rounds) scenario_.epochs = 0;
-  section.whole("epochs", scenario_.epochs, 1, 1e6);
+void ScenarioReader::read_job() {
+  const TomlSection job = section("job"), model = section("model"), data = section("data");
+  for (const TomlSection* it : {&job, &model, &data}) it->read();
+  const bool by_rounds = job.given("rounds");
+  if (by_rounds && !job.given("epochs")) scenario_.epochs = 0;
   // Where only rounds count there is one epoch, and all rounds are of one length.
-  if (by_rounds && scenario_.epochs == 0)
+  if (by_rounds && scenario_.epochs == 0 && !job.given("samples_per_epoch"))
     scenario_.samples_per_epoch = scenario_.global_batch * scenario_.rounds;
-  section.whole("samples_per_epoch", scenario_.samples_per_epoch, 1, no_limit);
-  section.whole("seed", scenario_.seed, 0, no_limit);
-  section.text("sync", scenario_.sync);
-  section.demand(is_sync(scenario_.sync), "sync",
-                 "sync mode \"" + scenario_.sync + "\" does not exist: choose one of " + sync_choices());
-  section.text("policy", scenario_.policy, sim::simulated_policies(extensions_.policies));
-  read_training(section, model, data, extensions_, scenario_);
-  section.finish();
+  make_training(draft_, job, model, data, extensions_);
 }
 
-void ScenarioReader::read_network(TomlSection section) {
-  sim::NetworkOptions& network = scenario_.network;
-  std::string recorded;
-  const bool by_number = section.number("step_ms", network.step_ms, 0, billion);
-  const bool by_run = section.text("recorded", recorded);
-  section.demand(!by_number || !by_run, "recorded", "give step_ms or a recorded run: one of the two");
-  if (by_run) network.step_ms = read_exchange_ms(beside(recorded));
-  for (const bool of_links : {section.number("latency_ms", network.latency_ms, 0, billion),
-                              section.number("bandwidth_gbps", network.bandwidth_gbps, 1e-6, billion),
-                              section.number("model_mb", network.model_mb, 0, billion)}) {
-    section.demand(!of_links || !(by_number || by_run), by_number ? "step_ms" : "recorded",
-                   "the exchange is either a number (step_ms, or recorded) or follows from latency_ms, "
-                   "bandwidth_gbps and model_mb: give one of the two");
+void ScenarioReader::read_network() {
+  const TomlSection it = section("network");
+  it.read();
+  const bool by_number = it.given("step_ms"), by_run = it.given("recorded");
+  it.demand(!by_number || !by_run, "recorded", "give step_ms or a recorded run: one of the two");
+  for (const char* key : {"latency_ms", "bandwidth_gbps", "model_mb"}) {
+    it.demand(!it.given(key) || !(by_number || by_run), by_number ? "step_ms" : "recorded",
+              "the exchange is either a number (step_ms, or recorded) or follows from latency_ms, "
+              "bandwidth_gbps and model_mb: give one of the two");
   }
-  section.demand(section.given("bandwidth_gbps") || !section.given("model_mb"), "model_mb",
-                 "model_mb takes time on a link of bandwidth_gbps only: give that too");
-  section.demand(section.given("model_mb") || !section.given("bandwidth_gbps"), "bandwidth_gbps",
-                 "bandwidth_gbps is how fast model_mb go: give that too");
-  section.whole("servers", scenario_.servers, 1, 64);
-  section.number("heartbeat_s", scenario_.heartbeat_s, 0.001, 1e6);
-  section.finish();
+  it.demand(it.given("bandwidth_gbps") || !it.given("model_mb"), "model_mb",
+            "model_mb takes time on a link of bandwidth_gbps only: give that too");
+  it.demand(it.given("model_mb") || !it.given("bandwidth_gbps"), "bandwidth_gbps",
+            "bandwidth_gbps is how fast model_mb go: give that too");
+  if (by_run) scenario_.network.step_ms = read_exchange_ms(beside(draft_.recorded));
 }
 
-// Options go to the policies as texts; which there are they know themselves. All are looked at, so that
-// --policy can choose.
+// All are looked at, so that --policy can choose.
 void ScenarioReader::read_policies() {
-  const toml::table* policies = source_.root()["policy"].as_table();
-  if (policies == nullptr) return;
-  for (auto&& [key, node] : *policies) {
-    const std::string name(key.str());
-    if (!node.is_table()) {
-      source_.refuse("", key.source(),
-                     steelyard::quoted(name) +
-                         " in [policy] must be a section: write [policy.<policy>] above its options");
-    }
-    const TomlSection section = TomlSection::of(source_, "policy", name);
-    const balancing::PolicyOptions options = section.options();
-    const auto known = sim::simulated_policies(extensions_.policies);
-    if (const auto trouble = policy_trouble(name, options, known, extensions_)) {
-      if (trouble->option.empty()) source_.refuse("", key.source(), trouble->what);
-      section.demand(false, trouble->option.c_str(), trouble->what);
-    }
-    scenario_.policy_options[name] = options;
+  for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
+    draft_.policy_options.clear();
+    policy.read();
+    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, draft_.policies, extensions_),
+                       "");
+    scenario_.policy_options[policy.part()] = draft_.policy_options;
   }
 }
 
-// Read before finish(), so that a slip in a key is told as that.
-ScenarioReader::TimeKeys ScenarioReader::read_time_keys(TomlSection& section, sim::Device& device) {
-  TimeKeys keys;
-  keys.ways = int{section.numbers("time_ms", device.time_ms)} +
-              int{section.number("samples_per_s", keys.samples_per_s, 1e-6, 1e12)} +
-              int{section.text("profile", keys.profile)} + int{section.text("recorded", keys.recorded)};
-  section.text("recorded_worker", keys.recorded_worker);
-  section.text("trace", keys.trace);
-  return keys;
-}
-
-void ScenarioReader::apply(const TimeKeys& keys, const TomlSection& section, sim::Device& device) const {
-  section.demand(keys.ways == 1, "name",
+void ScenarioReader::read_times(const TomlSection& section) {
+  const ScenarioDraft::Worker& keys = draft_.worker;
+  sim::Device& device = draft_.worker.device;
+  int ways = 0;
+  for (const char* way : {"time_ms", "samples_per_s", "profile", "recorded"}) ways += int{section.given(way)};
+  section.demand(ways == 1, "name",
                  "worker " + steelyard::quoted(device.name) +
                      ": give one of time_ms (a polynomial), samples_per_s, profile and recorded (files)");
   section.demand(!keys.recorded.empty() || keys.recorded_worker.empty(), "recorded_worker",
@@ -187,26 +133,20 @@ void ScenarioReader::apply(const TimeKeys& keys, const TomlSection& section, sim
   if (!keys.trace.empty()) device.trace = read_trace(beside(keys.trace));
 }
 
-void ScenarioReader::read_worker(TomlSection section) {
-  sim::Device device;
+void ScenarioReader::read_worker(const TomlSection& section) {
+  draft_.worker = {};
+  sim::Device& device = draft_.worker.device;
   device.name = "worker-" + std::to_string(scenario_.workers.size());
-  std::uint64_t count = 1;
-  section.text("name", device.name, valid_name, name_expected());
-  section.text("kind", device.kind, {"cpu", "gpu"});
-  const TimeKeys times = read_time_keys(section, device);
-  section.whole("max_batch", device.max_batch, 0, no_limit);
-  section.number("noise", device.noise, 0, 1);
-  section.number("memory_mb", device.memory_mb, 1, no_limit);
-  const bool many = section.whole("count", count, 1, static_cast<double>(most_workers));
-  section.finish();
+  section.read();
   section.demand(device.memory_mb == 0 || device.kind == "cpu", "memory_mb",
                  "memory_mb is what CPU workers report: max_batch says what a GPU can hold");
-  apply(times, section, device);
-  section.demand(scenario_.workers.size() + count <= most_workers, "count",
-                 "more than " + std::to_string(most_workers) + " workers");
+  read_times(section);
+  const std::uint64_t count = draft_.worker.count;
+  section.demand(scenario_.workers.size() + count <= most_simulated_workers, "count",
+                 "more than " + std::to_string(most_simulated_workers) + " workers");
   const std::string name = device.name;
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (many) device.name = name + "-" + std::to_string(i);
+    if (section.given("count")) device.name = name + "-" + std::to_string(i);
     const bool is_new = named_.emplace(device.name, scenario_.workers.size()).second;
     section.demand(is_new, "name",
                    "two workers are called \"" + device.name + "\": give each a name of its own");
@@ -214,39 +154,47 @@ void ScenarioReader::read_worker(TomlSection section) {
   }
 }
 
-void ScenarioReader::read_event(TomlSection section) {
-  sim::Event event;
-  std::string worker;
-  if (section.text("worker", worker)) {
-    std::vector<std::string> names;
-    for (const sim::Device& device : scenario_.workers) names.push_back(device.name);
+void ScenarioReader::read_event(const TomlSection& section) {
+  draft_.event = {};
+  section.read();
+  sim::Event& event = draft_.event.event;
+  const auto& shapes = sim::shape_names();
+  event.shape = static_cast<sim::Shape>(std::ranges::find(shapes, draft_.event.shape) - shapes.begin());
+  if (const std::string& worker = draft_.event.worker; !worker.empty()) {
     const auto found = named_.find(worker);
-    section.demand(found != named_.end(), "worker",
-                   "no worker is called \"" + worker + "\"" + did_you_mean(worker, names));
+    if (found == named_.end()) {
+      std::vector<std::string> names;
+      for (const sim::Device& device : scenario_.workers) names.push_back(device.name);
+      section.demand(false, "worker",
+                     "no worker is called " + steelyard::quoted(worker) + did_you_mean(worker, names));
+    }
     event.worker = found->second;
   }
-  section.whole("from_round", event.from, 0, no_limit);
-  section.whole("to_round", event.to, 0, no_limit);
   section.demand(event.from < event.to, "to_round",
                  "to_round must be behind from_round: it is the first without the event");
-  const double most = billion;
   const std::uint64_t rounds = sim::count_rounds(scenario_);
   section.demand(event.from < rounds, "from_round",
                  "from_round = " + std::to_string(event.from) + " in [[event]]: the training has " +
                      std::to_string(rounds) + " rounds, 0 to " + std::to_string(rounds - 1) +
                      ": give an earlier one, or [job] more rounds or epochs");
-  bool effect = section.number("add_ms", event.add_ms, 0, most);
-  effect |= section.number("scale", event.scale, 1e-3, most);
-  effect |= section.number("cpu", event.cpu, 1e-3, 1);
-  effect |= read_memory(section, event);
-  effect |= section.number("network", event.network, 1e-3, most);
-  section.flag("kill", event.kill);
-  section.flag("join", event.join);
-  section.flag("cut", event.cut);
-  section.flag("unforeseen", event.unforeseen);
-  read_shape(section, event);
-  section.finish();
-  check_once(section, event, effect);
+  check_shape(section);
+  check_effects(section);
+  scenario_.events.push_back(event);
+}
+
+void ScenarioReader::check_effects(const TomlSection& section) const {
+  const sim::Event& event = draft_.event.event;
+  if (section.given("memory")) {  // what is reported only, and only by some workers
+    const auto& workers = scenario_.workers;
+    const bool told = event.worker
+                          ? workers[*event.worker].memory_mb > 0
+                          : std::ranges::any_of(workers, [](const auto& it) { return it.memory_mb > 0; });
+    section.demand(told, "memory",
+                   "memory is a share of what the machine has: give the worker memory_mb, or nobody is told");
+  }
+  const auto given = [&](const char* key) { return section.given(key); };
+  const bool effect = std::ranges::any_of(std::vector{"add_ms", "scale", "cpu", "memory", "network"}, given);
+  check_once(section, effect);
   const bool once = event.kill || event.join || event.cut, walks = event.shape == sim::Shape::random_walk;
   section.demand(
       effect || once || walks, "from_round",
@@ -254,23 +202,11 @@ void ScenarioReader::read_event(TomlSection section) {
   section.demand(!walks || !effect, "shape", "a random_walk is an effect of its own: give no other with it");
   section.demand(!event.unforeseen || effect || walks, "unforeseen",
                  "unforeseen means nothing for kill, join and cut: the oracle foresees none of them");
-  scenario_.events.push_back(event);
-}
-
-// What is reported only, and only by some workers.
-bool ScenarioReader::read_memory(TomlSection& section, sim::Event& event) const {
-  if (!section.number("memory", event.memory, 1e-3, 1)) return false;
-  const auto& workers = scenario_.workers;
-  const bool told = event.worker
-                        ? workers[*event.worker].memory_mb > 0
-                        : std::ranges::any_of(workers, [](const auto& it) { return it.memory_mb > 0; });
-  section.demand(told, "memory",
-                 "memory is a share of what the machine has: give the worker memory_mb, or nobody is told");
-  return true;
 }
 
 // kill, join and cut happen once: most of what shapes an effect means nothing to them.
-void ScenarioReader::check_once(const TomlSection& section, const sim::Event& event, bool effect) {
+void ScenarioReader::check_once(const TomlSection& section, bool effect) const {
+  const sim::Event& event = draft_.event.event;
   const char* what = event.kill ? "kill" : event.join ? "join" : "cut";
   const int several = int{event.kill} + int{event.join} + int{event.cut};
   if (several == 0) return;
@@ -289,19 +225,9 @@ void ScenarioReader::check_once(const TomlSection& section, const sim::Event& ev
                  "who joins is not there before from_round: give from_round, of at least 1");
 }
 
-void ScenarioReader::read_shape(TomlSection& section, sim::Event& event) const {
-  std::string shape = sim::shape_names().front();
-  section.text("shape", shape, sim::shape_names());
-  const auto& names = sim::shape_names();
-  event.shape = static_cast<sim::Shape>(std::find(names.begin(), names.end(), shape) - names.begin());
-  section.whole("period", event.period, 1, billion);
-  section.whole("length", event.length, 1, billion);
-  section.number("mean_gap", event.mean_gap, 1, billion);
-  section.number("mean_length", event.mean_length, 1, billion);
-  section.number("deviation", event.deviation, 0, 10);
-  section.number("lowest", event.lowest, 1e-3, billion);
-  section.number("highest", event.highest, 1e-3, billion);
-
+void ScenarioReader::check_shape(const TomlSection& section) const {
+  const sim::Event& event = draft_.event.event;
+  const std::string& shape = draft_.event.shape;
   const auto may_belong = [&](const char* key, sim::Shape to) {
     section.demand(event.shape == to || !section.given(key), key,
                    std::string(key) + " means nothing for shape " + steelyard::quoted(shape));

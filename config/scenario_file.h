@@ -1,5 +1,5 @@
 // The scenario file: TOML in, a scenario out. The keys are a contract (docs/simulation.md); keys may be
-// added, not changed. `steelyard help scenario` lists them.
+// added, not changed. `steelyard help scenario` lists them; their table is config/scenario_keys.cpp.
 #pragma once
 
 #include <string>
@@ -16,8 +16,5 @@ sim::Scenario read_scenario(const std::string& path, const Extensions& extension
 // The same for a text; `file` is what messages call it.
 sim::Scenario parse_scenario(std::string_view text, const std::string& file,
                              const Extensions& extensions = {});
-
-// All keys with their defaults and meaning, for people.
-std::string describe_scenario();
 
 }  // namespace steelyard

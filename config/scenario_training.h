@@ -2,14 +2,14 @@
 #pragma once
 
 #include "config/extensions.h"
+#include "config/scenario_keys.h"
 #include "config/toml_section.h"
-#include "sim/scenario.h"
 
 namespace steelyard {
 
-// Reads the keys of a training from [job], and the options of [model] and [data]; opens the data and makes
-// the model. Without train = true, any of them is refused. Length and batch of the job are known already.
-void read_training(TomlSection& job, const TomlSection& model, const TomlSection& data,
-                   const Extensions& extensions, sim::Scenario& scenario);
+// Opens the data and makes the model of a draft whose [job], [model] and [data] have been read. Without
+// train = true, any key of a training is refused. Length and batch of the job are known already.
+void make_training(ScenarioDraft& draft, const TomlSection& job, const TomlSection& model,
+                   const TomlSection& data, const Extensions& extensions);
 
 }  // namespace steelyard

@@ -1,71 +1,49 @@
-// One section of a scenario file or a hosts file, key by key. Whatever is asked for is known; finish()
-// refuses the rest by name, with the nearest key that there is.
+// One section of a file, read by the schema of the file. What no schema can say, rules that join keys, its
+// reader asks of it afterwards.
 #pragma once
 
-#include <concepts>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "config/schema.h"
 
 namespace steelyard {
 
 class JobSource;
 
+// Source and schema must outlive it.
 class TomlSection {
  public:
-  // The source must outlive the section. A section that is not there has no keys; `part` is that of a section
-  // like [policy.lbb].
-  static TomlSection of(const JobSource& source, const std::string& name, const std::string& part = "");
-  static std::vector<TomlSection> all_of(const JobSource& source, const std::string& name);  // [[name]]
-  // The sections in this one: a list of them under `key`, called `title`, and one, which a value of another
-  // kind is not; `expected` says what to give. None, and one without keys, if the key is not there.
-  std::vector<TomlSection> all_below(const char* key, const std::string& title);
-  TomlSection below(const char* key, const std::string& expected);
+  // Refuses sections that the schema does not have, with the nearest that there is, and what is none. Throws
+  // Failure (configuration), as all here do.
+  static void check_all(const JobSource& source, const Schema& schema);
 
-  // Each leaves `into` as it is if the key is not there, and says whether it is. Throws Failure
-  // (configuration) for a value of another kind or out of range.
-  bool number(const char* key, double& into, double least, double most);
-  template <std::unsigned_integral Number>
-  bool whole(const char* key, Number& into, double least, double most) {
-    const std::optional<std::uint64_t> value = whole(key, least, most);
-    if (value) into = static_cast<Number>(*value);
-    return value.has_value();
-  }
-  bool text(const char* key, std::string& into, const std::vector<std::string>& choices = {});
-  // `is_good` looks at a text that is not empty; `expected` says what it wants.
-  bool text(const char* key, std::string& into, bool (*is_good)(std::string_view),
-            const std::string& expected);
-  // The same for what may be written without quotes if it is a number.
-  bool text_or_number(const char* key, std::string& into, bool (*is_good)(std::string_view),
-                      const std::string& expected);
-  bool flag(const char* key, bool& into);
-  bool numbers(const char* key, std::vector<double>& into);
-  // All keys, as options of somebody who knows which there are: plain values, as texts.
-  [[nodiscard]] std::map<std::string, std::string> options() const;
+  // One that is not there has no keys.
+  static TomlSection of(const JobSource& source, const Schema& schema, const std::string& name);
+  // Each [[name]], or each [name.PART].
+  static std::vector<TomlSection> all_of(const JobSource& source, const Schema& schema,
+                                         const std::string& name);
+  // Each [[host.worker]] of this [[host]].
+  [[nodiscard]] std::vector<TomlSection> all_below(const std::string& name) const;
 
-  [[nodiscard]] bool given(const char* key) const;
-  // A rule that joins keys is broken: `key`, or where it is not given the section, is where to look.
-  void demand(bool holds, const char* key, const std::string& what) const;
-  void finish() const;
+  // Fills the draft. Refuses keys that the schema does not have, with the nearest that there is, and values
+  // of another kind or out of range.
+  void read() const;
+
+  [[nodiscard]] const std::string& part() const;  // "lbb" of [policy.lbb]; of a [[worker]] its name
+  [[nodiscard]] bool given(const std::string& key) const;
+  // A rule that joins keys is broken: `key` is where to look, or where it is not given the section.
+  void demand(bool holds, const std::string& key, const std::string& what) const;
+  // The same for what a model, a data set or a policy says of its options; `key` is where its name stands.
+  void demand_none(const std::optional<OptionTrouble>& trouble, const std::string& key) const;
 
  private:
-  struct Table;  // as the file has it; no header but one knows how
-  TomlSection(const JobSource& source, std::string title, const Table& table);
-  std::optional<std::uint64_t> whole(const char* key, double least, double most);
-  template <class Read>
-  bool take_text(const char* key, std::string& into, Read read, bool (*is_good)(std::string_view),
-                 const std::string& expected);
-  const Table& look_for(const char* key);
-  [[noreturn]] void refuse(const char* key, const std::string& what) const;
+  struct Text;  // as the file has it; no header but one knows how
+  explicit TomlSection(Text text);
 
-  const JobSource* source_;
-  std::string title_;
-  std::shared_ptr<const Table> table_;
-  std::vector<std::string> known_;
+  std::shared_ptr<const Text> text_;
 };
 
 }  // namespace steelyard

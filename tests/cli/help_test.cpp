@@ -41,6 +41,12 @@ TEST(Help, KnowsWhatAProgramAdds) {
   EXPECT_THAT(told("model", own), HasSubstr("\n  lenet5 "));
 }
 
+TEST(Help, HasASchemaForEachKindOfFile) {
+  EXPECT_THAT(told("schema"), HasSubstr("\"title\": \"a job of steelyard\""));
+  EXPECT_THAT(told("schema-scenario"), HasSubstr("\"title\": \"a scenario of steelyard\""));
+  EXPECT_THAT(told("schema-hosts"), HasSubstr("\"title\": \"the hosts of steelyard launch\""));
+}
+
 TEST(Help, HasATextForEachTopicAndNoOther) {
   for (const std::string& topic : help_topics()) EXPECT_NE(told(topic), "no such topic") << topic;
   EXPECT_FALSE(describe("weather", {}));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "config/job_keys.h"
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 #include "wire/sync_mode.h"
@@ -237,8 +238,8 @@ TEST(JobFile, GoldenUnknownNames) {
             "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, sync, "
             "sums, policy, heartbeat, dead_after)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
-            "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: policy, job, model, "
-            "data, train, cluster, worker)");
+            "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
+            "train, cluster, policy, worker)");
   EXPECT_EQ(refusal("lr = 1\n" + one_worker), "j.toml:1:1: unknown key \"lr\"; put it under [train]");
   EXPECT_EQ(
       refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
@@ -285,7 +286,7 @@ TEST(JobFile, GoldenShapes) {
   EXPECT_EQ(refusal("train = 3\n" + one_worker),
             "j.toml:1:1: \"train\" must be a section: write [train] on a line of its own");
   EXPECT_EQ(refusal("[worker]\nslow = 2\n"),
-            "j.toml:1:2: \"worker\" must be a section: write [[worker]] on a line of its own");
+            "j.toml:1:2: \"worker\" must be a section: write [[worker]] once for each, on a line of its own");
   EXPECT_EQ(refusal("[policy]\nboa = 2\n" + one_worker),
             "j.toml:2:1: \"boa\" in [policy] must be a section: write [policy.<policy>] above it");
   EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\n[[worker]]\nname = \"a\"\n"),
@@ -364,7 +365,8 @@ TEST(JobFile, TheScheduleKnowsTheLengthOfTheTraining) {
 }
 
 TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
-  const std::string help = describe_keys();
+  JobDraft draft;
+  const std::string help = describe(schema_of(draft));
   std::stringstream lines(parse_job("[[worker]]\n", "j").resolved);
   for (std::string line; std::getline(lines, line);) {
     const std::string key = line.substr(0, line.find(" ="));

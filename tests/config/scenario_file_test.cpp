@@ -150,9 +150,12 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
               HasSubstr("did you mean \"max_batch\"?"));
   EXPECT_THAT(trouble(std::string(smallest) + "[[event]]\nfromround = 3\n"),
               HasSubstr("did you mean \"from_round\"?"));
+  EXPECT_THAT(trouble("to_round = 3\n"),
+              HasSubstr("odd.toml:1:1: unknown key \"to_round\"; put it under [[event]]"));
+  EXPECT_THAT(trouble("[cluster]\n"), HasSubstr("is of a job"));
   EXPECT_THAT(trouble("[jop]\n"), HasSubstr("did you mean \"job\"?"));
   EXPECT_THAT(trouble("[job]\npolicy = \"lbp\"\n"), HasSubstr("lbb"));
-  EXPECT_THAT(trouble("[job]\nsync = \"ssp\"\n"), HasSubstr("choose one of bsp"));
+  EXPECT_THAT(trouble("[job]\nsync = \"ssp\"\n"), HasSubstr("give one of bsp"));
 }
 
 // [job] policy is steelyard in all of these.
@@ -183,7 +186,8 @@ TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
   EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nname = \"a\\nb\"\n"),
               HasSubstr("give 1 to 64 letters"));
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, \"2\"]\n"), HasSubstr("numbers only"));
-  EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nkind = \"tpu\"\n"), HasSubstr("cpu, gpu"));
+  EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 3\nkind = \"tpu\"\n"),
+              HasSubstr("one of \"cpu\", \"gpu\""));
   EXPECT_THAT(trouble(std::string(smallest) + "name = \"x\"\n[[worker]]\nname = \"x\"\nsamples_per_s = 1\n"),
               HasSubstr("two workers"));
   EXPECT_THAT(trouble("worker = 3\n"), HasSubstr("[[worker]]"));

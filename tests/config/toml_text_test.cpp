@@ -4,8 +4,6 @@
 
 #include <cstdlib>
 
-#include "config/job_keys.h"
-
 namespace steelyard {
 namespace {
 
@@ -31,13 +29,6 @@ TEST(TomlText, OptionsAreBareOnlyIfTheyComeBack) {
   for (const char* text : {"007", "1e3", "5.0", "nan", "inf", "+5", "", "True", "0x10", "fast"}) {
     EXPECT_EQ(option_text(text), "\"" + std::string(text) + "\"");
   }
-}
-
-TEST(JobKeys, PlainNamesAreFitForFiles) {
-  for (const char* good : {"a", "lb-bsp", "run_2.5", "0"}) EXPECT_TRUE(is_plain_name(good)) << good;
-  for (const char* bad : {"", ".", "..", "-x", "a/b", "a b", "ü"}) EXPECT_FALSE(is_plain_name(bad)) << bad;
-  EXPECT_TRUE(is_plain_name(std::string(64, 'a')));
-  EXPECT_FALSE(is_plain_name(std::string(65, 'a')));
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ TEST_P(Modes, AWorkerKilledAtAnyMessage) {
     world.populate(3, 2);
     world.on_kill = [&](NodeId) { world.add_worker("late"); };
     world.run();
+    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
     expect_whole(world, job, "killed at message " + std::to_string(at));
   }
 }

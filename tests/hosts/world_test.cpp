@@ -84,6 +84,7 @@ TEST(World, AWorkerKilledAtAnyMessage) {
     world.populate(3, 2);
     world.on_kill = [&](NodeId) { world.add_worker("late"); };  // the job waits for three
     world.run();
+    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
     expect_plain_result(world, "killed at message " + std::to_string(at));
   }
 }

@@ -1,6 +1,6 @@
 // The simulator's real time per round of ten thousand workers, joining left out: one shard, no gradient
 // bytes. Without and with the checker, which looks at the scheduler's invariants whenever a round begins.
-#include "sim/world.h"
+#include "sim/scenario_run.h"
 
 #include "balancing/policies.h"
 #include "bench/sections.h"
@@ -26,9 +26,9 @@ sim::Scenario scenario_of(Round rounds, std::uint64_t seed) {
   return scenario;
 }
 
-double seconds_of(const sim::Scenario& scenario, sim::World::Checks checks) {
+double seconds_of(const sim::Scenario& scenario, sim::ScenarioRun::Checks checks) {
   const Time begin = steady_now();
-  sim::World world(scenario, [](const auto&) { return balancing::make_policy("equal"); }, {checks, {}});
+  sim::ScenarioRun world(scenario, [](const auto&) { return balancing::make_policy("equal"); }, {checks, {}});
   world.run();
   expect(world.rounds().size() == scenario.rounds, "sim: a simulation has lost rounds");
   return seconds(steady_now() - begin);
@@ -39,12 +39,12 @@ double seconds_of(const sim::Scenario& scenario, sim::World::Checks checks) {
 void sim_section(const Effort& effort, Table& table) {
   table.section("simulator, milliseconds per round of 10,000 workers");
   const sim::Scenario brief = scenario_of(few, effort.seed), longer = scenario_of(more, effort.seed);
-  using Checks = sim::World::Checks;
+  using Checks = sim::ScenarioRun::Checks;
   const auto per_round = [&](Checks checks) {
     return 1000 * (seconds_of(longer, checks) - seconds_of(brief, checks)) / (more - few);
   };
   const auto spreads = alternate(
-      effort.pairs, {[&] { return per_round(Checks::none); }, [&] { return per_round(Checks::rounds); }});
+      effort.pairs, {[&] { return per_round(Checks::never); }, [&] { return per_round(Checks::rounds); }});
   const auto add = [&](const char* name, const Spread& ours, double limit_ms) {
     const Spread limit{limit_ms, limit_ms, limit_ms};
     table.add({name, "ms", ours, "promised", limit, true, 1.0});

@@ -39,7 +39,9 @@ std::string rows_text(const Choices<Make>& own, const Choices<Make>& built_in) {
 
 std::string describe_models(const Extensions& extensions) {
   return "[model] name = \"...\", and its options in the same section:\n" +
-         rows_text(extensions.engines, {}) + rows_text(extensions.models, nn::built_in_models());
+         rows_text(extensions.engines, {}) + rows_text(extensions.models, nn::built_in_models()) +
+         padded(std::string("  ") + external_model, name_column + 2) +
+         "comes with the workers: the first one that joins tells layout and first weights\n";
 }
 
 std::string describe_data(const Extensions& extensions) {

@@ -6,11 +6,8 @@
 //
 //   own_engine train examples/jobs/own_engine.toml
 //
-// ends after a second or two with
-//
-//   finished
-//     test accuracy       93.30 %   (best 93.30 %, round 120)
-//     ...
+// ends after a second or two with "test accuracy 93.30 %". With --set model.name=external, model and data come
+// from the workers alone: scheduler and servers may then be those of a program that knows neither.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -70,8 +67,16 @@ steelyard::Workload logistic(const steelyard::DataSets& data, const steelyard::O
   return workload;
 }
 
+steelyard::Workload brought() {
+  const steelyard::DataSets data = steelyard::open_data("synthetic", {{"classes", "2"}, {"noise", "8"}});
+  steelyard::Workload workload = logistic(data, {});
+  workload.data = data;
+  return workload;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return steelyard::run(argc, argv, {.engines = {{"logistic", logistic, "logistic regression by hand"}}});
+  return steelyard::run(argc, argv,
+                        {.engines = {{"logistic", logistic, "logistic regression by hand"}}, .workload = brought});
 }

@@ -68,7 +68,7 @@ Devices::Devices(const Scenario& scenario, std::uint64_t seed)
     const std::size_t last = event.worker ? first + 1 : strokes_.size();
     for (std::size_t worker = first; worker < last; ++worker) {
       Stroke stroke{&event, {}};
-      const Random random(hash(seed, shape_draws, number, worker));
+      const Random random(event.draws ? *event.draws : hash(seed, shape_draws, number, worker));
       if (event.shape == Shape::bursty) stroke.levels = bursts(event, rounds, random);
       if (event.shape == Shape::random_walk) stroke.levels = walk(event, rounds, random);
       strokes_[worker].push_back(std::move(stroke));
@@ -103,6 +103,18 @@ double Devices::noise(std::size_t worker, Round round) const {
   return std::max(least_noise, 1 + deviation * random.normal());
 }
 
+// What is drawn beside noise(), and behind it.
+double Devices::noisy_ms(std::size_t worker, Round round, double ms) const {
+  const Device& device = scenario_.workers[worker];
+  if (device.jitter == 0 && device.quantum_ms == 0 && device.pause_chance == 0) return ms;
+  Random random(hash(seed_, noise_draws, worker, round));
+  random.normal();
+  ms *= std::exp(device.jitter * random.normal());
+  if (device.quantum_ms > 0) ms = std::ceil(ms / device.quantum_ms) * device.quantum_ms;
+  if (random.uniform() < device.pause_chance) ms -= device.pause_ms * std::log(1 - random.uniform());
+  return ms;
+}
+
 double Devices::batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
                          bool foreseen_only) const {
   if (samples == 0) return 0;
@@ -112,7 +124,8 @@ double Devices::batch_ms(std::size_t worker, Round round, std::uint64_t samples,
   const double recorded = foreseen_only ? device.recording.trend(round) : device.recording.factor(round);
   const double own = device.own_ms(static_cast<double>(samples)) * recorded * now.scale / now.cpu;
   const double done = device.trace.empty() ? own : 1000 * device.trace.took_s(at_s, own * luck / 1000) / luck;
-  return (done + now.add_ms) * luck;
+  const double ms = (done + now.add_ms) * luck;
+  return foreseen_only ? ms : noisy_ms(worker, round, ms);
 }
 
 double Devices::true_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s) const {

@@ -3,6 +3,9 @@
 //   true time   (p_i(b) scale_i(k) / cpu_i(k) + add_i(k))          what the oracle knows
 //   drawn time  the same with unforeseen events, times noise_i(k)    what happens
 //
+// On a machine with jitter, quanta or pauses the drawn time is then multiplied by exp(jitter normal), rounded
+// up to whole quanta, and now and then made longer by a pause.
+//
 // A recording multiplies p by what the recorded round took over its line (true: by the trend of that).
 // Under a trace, p is done at the speed of the time at which it is done; `at_s` counts from the
 // beginning of the first round.
@@ -44,9 +47,10 @@ class Devices {
     std::vector<float> levels;
   };
   [[nodiscard]] State state(std::size_t worker, Round round, bool foreseen_only) const;
+  [[nodiscard]] double noise(std::size_t worker, Round round) const;
   [[nodiscard]] double batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
                                 bool foreseen_only) const;
-  [[nodiscard]] double noise(std::size_t worker, Round round) const;
+  [[nodiscard]] double noisy_ms(std::size_t worker, Round round, double ms) const;
 
   const Scenario& scenario_;
   const std::uint64_t seed_;

@@ -52,6 +52,7 @@ struct Event {
   double mean_gap = 0, mean_length = 0;  // bursty, in rounds
   double deviation = 0;                  // random walk
   double lowest = 0.25, highest = 4;     // random walk: its bounds
+  std::optional<std::uint64_t> draws{};  // what random shapes are drawn from; nothing: scenario and place
 };
 
 }  // namespace steelyard::sim

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/world.h"
+#include "sim/scenario_run.h"
 
 namespace steelyard::sim {
 

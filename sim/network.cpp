@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/check.h"
+#include "sim/faults.h"
 
 namespace steelyard::sim {
 namespace {
@@ -11,12 +11,6 @@ bool reports_training(const Message& message) {
   const auto* received = std::get_if<ToScheduler>(&message);
   const auto* report = received == nullptr ? nullptr : std::get_if<Report>(received);
   return report != nullptr && report->piece.purpose == Purpose::train;
-}
-
-template <class Receiver, class Said>
-bool says(const Message& message) {
-  const auto* received = std::get_if<Receiver>(&message);
-  return received != nullptr && std::holds_alternative<Said>(*received);
 }
 
 }  // namespace
@@ -32,32 +26,41 @@ Network::Network(const NetworkOptions& options, std::uint64_t centre, std::uint6
       slice_ms_(options.model_ms() / static_cast<double>(slices_)) {}
 
 Network::Connection& Network::connection(std::uint64_t outer, std::uint64_t inner) {
-  CHECK(inner < centre_, "workers do not talk to each other");
   if (links_.size() <= outer) {
     links_.resize(outer + 1);
     connections_.resize(links_.size() * centre_);
   }
-  return connections_[outer * centre_ + inner];
+  return inner < centre_ ? connections_[outer * centre_ + inner] : others_[{outer, inner}];
+}
+
+void Network::slow(NodeId outer, double factor) {
+  connection(outer.number, 0);
+  links_[outer.number].slowdown = factor;
 }
 
 double Network::transfer_ms(const Message& message) const {
   return says<ToShard, Push>(message) || says<ToWorker, Parameters>(message) ? slice_ms_ : 0;
 }
 
-double Network::delay_ms(const Message& message) const {
-  const bool fixed = says<ToShard, Push>(message) || reports_training(message);
-  return options_.latency_ms + (fixed ? options_.step_ms : 0);
+double Network::slowdown(const Envelope& envelope) const {
+  const std::uint64_t outer = std::max(envelope.from.number, envelope.to.number);
+  return outer < links_.size() ? links_[outer].slowdown : 1;
 }
 
-Time Network::arrival(Time now, const Envelope& envelope, double slowdown) {
+Duration Network::delay(const Envelope& envelope) const {
+  const bool fixed = says<ToShard, Push>(envelope.message) || reports_training(envelope.message);
+  return from_seconds((options_.latency_ms + (fixed ? options_.step_ms : 0)) * slowdown(envelope) / 1000);
+}
+
+Time Network::arrival(Time now, const Envelope& envelope, Duration late) {
   const std::uint64_t from = envelope.from.number, to = envelope.to.number;
   const std::uint64_t outer = std::max(from, to), inner = std::min(from, to);
   Connection& between = connection(outer, inner);
   Time& last = from == outer ? between.last_out : between.last_in;
-  const Duration transfer = from_seconds(transfer_ms(envelope.message) * slowdown / 1000);
+  Link& link = links_[outer];
+  const Duration transfer = from_seconds(transfer_ms(envelope.message) * link.slowdown / 1000);
   Time sent = now;
   if (transfer > Duration::zero()) {
-    Link& link = links_[outer];
     const Time begun = std::max(link.free, now);
     sent = link.free = begun + transfer;
     if (from == outer) {
@@ -65,7 +68,7 @@ Time Network::arrival(Time now, const Envelope& envelope, double slowdown) {
       sent = std::max(sent, link.begun + transfer * static_cast<std::int64_t>(slices_));
     }
   }
-  last = std::max(last, sent + from_seconds(delay_ms(envelope.message) * slowdown / 1000));
+  last = std::max(last, sent + delay(envelope) + late);
   return last;
 }
 
@@ -75,13 +78,17 @@ void Network::cut(NodeId a, NodeId b) {
   Connection& between = connection(outer, std::min(a.number, b.number));
   // What was under way is gone: nothing waits behind it.
   between = {{}, {}, between.cuts + 1};
+  const double slowdown = links_[outer].slowdown;
   links_[outer] = {};
+  links_[outer].slowdown = slowdown;
 }
 
 std::uint32_t Network::stamp(NodeId a, NodeId b) const {
   if (!ever_cut_) return 0;
   const std::uint64_t outer = std::max(a.number, b.number), inner = std::min(a.number, b.number);
-  return outer < links_.size() && inner < centre_ ? connections_[outer * centre_ + inner].cuts : 0;
+  if (inner < centre_) return outer < links_.size() ? connections_[outer * centre_ + inner].cuts : 0;
+  const auto found = others_.find({outer, inner});
+  return found == others_.end() ? 0 : found->second.cuts;
 }
 
 }  // namespace steelyard::sim

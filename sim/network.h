@@ -15,6 +15,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "wire/machine.h"
@@ -33,12 +35,16 @@ struct NetworkOptions {
 
 class Network {
  public:
-  // Nodes with numbers below `centre` (scheduler, checkpointer, servers) talk to all; others to them only. A
-  // model has `slices` slices of one size.
+  // Nodes with numbers below `centre` (scheduler, checkpointer, servers) talk to all; others to them, and
+  // rarely among themselves. A model has `slices` slices of one size.
   Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices);
 
-  // When a message that is sent now arrives. `slowdown` is that of the worker at one end.
-  Time arrival(Time now, const Envelope& envelope, double slowdown);
+  // When a message that is sent now arrives, if it is so much later than it would be.
+  Time arrival(Time now, const Envelope& envelope, Duration late = {});
+  // How long a word takes that waits for no other.
+  [[nodiscard]] Duration delay(const Envelope& envelope) const;
+  // From now on what this outer node says and hears takes so many times as long.
+  void slow(NodeId outer, double factor);
 
   // Breaks the connection of two nodes; stamps tell what was sent before.
   void cut(NodeId a, NodeId b);
@@ -53,18 +59,20 @@ class Network {
     Time free;                // it has passed on all
     Time said = Time::max();  // a push was said then,
     Time begun;               // and began to pass
+    double slowdown = 1;
   };
   Connection& connection(std::uint64_t outer, std::uint64_t inner);
   [[nodiscard]] double transfer_ms(const Message& message) const;
-  [[nodiscard]] double delay_ms(const Message& message) const;
+  [[nodiscard]] double slowdown(const Envelope& envelope) const;
 
   const NetworkOptions options_;
   const std::uint64_t centre_;
   const std::uint64_t slices_;
   const double slice_ms_;
   bool ever_cut_ = false;
-  std::vector<Link> links_;              // by number of the outer node
-  std::vector<Connection> connections_;  // centre_ of them for each link
+  std::vector<Link> links_;                                               // by number of the outer node
+  std::vector<Connection> connections_;                                   // centre_ of them for each link
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Connection> others_;  // of two outer nodes
 };
 
 }  // namespace steelyard::sim

@@ -87,7 +87,7 @@ bool ends_round(const Scenario& scenario, const SyncMode& mode, Round batch, std
 }
 
 // Rounds are the clock of events: where nobody is left to end one, nobody ever comes back. In the order of
-// World::begin_round(). A target may end the job before; only then is it not known.
+// ScenarioRun::begin_round(). A target may end the job before; only then is it not known.
 void check_somebody_is_there(const Scenario& scenario) {
   struct Change {
     std::vector<std::size_t> lost, back;

@@ -28,6 +28,9 @@ struct Device {
   Recording recording{};                 // what a real run did in each round beside time_ms
   SpeedTrace trace{};                    // how fast it is at what time
   double memory_mb = 0;                  // what its machine has; CPU workers report it; 0: unknown
+  // Rounds of a millisecond on a machine that others use too: the logarithm of a time varies by `jitter`; who
+  // sleeps does so for whole quanta; and with this chance it is taken away for an exponential time.
+  double jitter = 0, quantum_ms = 0, pause_chance = 0, pause_ms = 0;
 
   // For a batch when nothing disturbs it; 0 samples take none.
   [[nodiscard]] double own_ms(double samples) const {

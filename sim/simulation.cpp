@@ -23,10 +23,10 @@ std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const ba
 }
 
 // `batches`, if it is asked for: global batches that were gone through.
-Result run(const Scenario& scenario, const World::Options& options, std::uint64_t* batches = nullptr) {
+Result run(const Scenario& scenario, const ScenarioRun::Options& options, std::uint64_t* batches = nullptr) {
   check_scenario(scenario);
   const auto make = [&](const balancing::TrueCurves& truth) { return policy_for(scenario, truth); };
-  World world(scenario, make, options);
+  ScenarioRun world(scenario, make, options);
   world.run();
   Result result{scenario.name,        scenario.policy, scenario.sync, scenario.seed, {}, world.rounds(), 0,
                 world.tally().updates};
@@ -64,7 +64,7 @@ Result simulate(const Scenario& scenario, std::optional<double> ideal_s) {
                                                "'; choose one of " + joined(names));
   }
   std::uint64_t batches = 0;
-  Result result = run(scenario, {World::Checks::rounds, {}, true}, &batches);
+  Result result = run(scenario, {ScenarioRun::Checks::rounds, {}, true}, &batches);
   // A training that has reached its target has done less than the whole job: so does the yardstick.
   const bool ended_early = scenario.target_accuracy > 0 && batches < count_rounds(scenario);
   if (ideal_s && !ended_early) {
@@ -83,7 +83,7 @@ double ideal_seconds(const Scenario& scenario) {
   Scenario ideal = scenario;
   ideal.policy = oracle;
   ideal.sync = "bsp";
-  return run(ideal, {World::Checks::none, {}, false}).total_s();
+  return run(ideal, {ScenarioRun::Checks::never, {}, false}).total_s();
 }
 
 std::optional<std::size_t> best_single_device(const Scenario& scenario) {
@@ -118,7 +118,7 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
 double alone_seconds(const Scenario& scenario, std::size_t worker) {
   Scenario alone = scenario;
   alone.policy = "equal";
-  return run(alone, {World::Checks::rounds, worker, false}).total_s();
+  return run(alone, {ScenarioRun::Checks::rounds, worker, false}).total_s();
 }
 
 }  // namespace steelyard::sim

@@ -7,7 +7,7 @@
 
 #include "sim/result.h"
 #include "sim/scenario.h"
-#include "sim/world.h"
+#include "sim/scenario_run.h"
 
 namespace steelyard::sim {
 

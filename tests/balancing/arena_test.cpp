@@ -57,7 +57,7 @@ TEST(Arena, TheCoTenantIsSeenBeforeTheRound) {
   Scenario s("", 100, 200, {{{0, 1}, "cpu", 0}, {{0, 1}, "gpu", 0}}, 3);
   s.co_tenant(0, 10, 5, 0.4);
   int busy = 0;
-  for (std::uint64_t k = 1; k <= s.rounds; ++k) {
+  for (std::uint64_t k = 1; k <= s.last_round(); ++k) {
     const Request request = s.request(k);
     EXPECT_EQ(request.workers[1].cpu, -1);
     EXPECT_NEAR(s.time(0, k, 10, false), 10 / request.workers[0].cpu, 1e-9);
@@ -75,8 +75,9 @@ TEST(Arena, TheOracleReachesAHundredPercentOfItself) {
 }
 
 TEST(Arena, TheBestWorkerAlone) {
-  Scenario s("", 100, 3, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 0.1}, "gpu", 0, 99}});
-  s.exchange_ms = 5;
+  Scenario s("", 100, 3, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 0.1}, "gpu", 0}});
+  s.workers[2].max_batch = 99;
+  s.network.step_ms = 5;
   EXPECT_EQ(best_single_ms(s), 3 * 105);  // the third has no room for all
   s.scale(0, 1, 3, 4);
   EXPECT_EQ(best_single_ms(s), 3 * 205);
@@ -97,7 +98,7 @@ TEST(Arena, TheProfileKnowsNoDisturbance) {
 
 TEST(Arena, ARoundEndsWithItsSlowestAndTheExchange) {
   Scenario s("", 90, 1, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 4}, "gpu", 0}});
-  s.exchange_ms = 50;
+  s.network.step_ms = 50;
   Equal equal;
   const Round round = play(s, equal).front();
   EXPECT_THAT(round.compute_ms, ElementsAre(30, 60, 120));

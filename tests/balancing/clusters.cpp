@@ -26,7 +26,7 @@ Scenario undisturbed(std::uint64_t draw) {
   }
   Scenario scenario("cluster " + std::to_string(draw), std::max(positions, 16 * workers), 300, machines,
                     draw);
-  scenario.exchange_ms = one_of(random, {0, 1, 10, 50, 95});
+  scenario.network.step_ms = one_of(random, {0, 1, 10, 50, 95});
   return scenario;
 }
 

@@ -12,7 +12,7 @@ std::vector<Machine> machines(const std::vector<double>& per_sample, double fixe
 }
 
 Scenario with_exchange(Scenario scenario, double ms) {
-  scenario.exchange_ms = ms;
+  scenario.network.step_ms = ms;
   return scenario;
 }
 
@@ -42,7 +42,7 @@ std::vector<Scenario> static_patterns(std::uint64_t seed) {
   all.emplace_back("noisy five percent", 800, 300, machines({0.4, 0.8, 0.8, 1.6, 0.5, 0.9}, 10, "gpu", 0.05),
                    seed + 5);
   std::vector<Machine> capped = lbb_table_2();
-  capped[0].most = 100;
+  capped[0].max_batch = 100;
   all.emplace_back("memory cap", 512, 300, capped, seed + 6);
   all.emplace_back("curved", 600, 300,
                    std::vector<Machine>{{{10, 0.4, 0.001}}, {{5, 0.7, 0, 2e-6}}, {{20, 0.3, 0.002}}},
@@ -114,21 +114,18 @@ std::vector<Scenario> restless_patterns(std::uint64_t seed) {
   const auto machines = [](const std::vector<double>& per_sample, Restless how) {
     std::vector<Machine> all;
     for (const double ms : per_sample) {
-      all.push_back({{0.01, ms},
-                     "cpu",
-                     0.02,
-                     UINT64_MAX,
-                     how.jitter,
-                     how.pause_chance,
-                     how.pause_ms,
-                     ms > per_sample[0] ? how.quantum_ms : 0,
-                     true});
+      Machine& machine = all.emplace_back(std::vector{0.01, ms}, "cpu");
+      machine.jitter = how.jitter;
+      machine.pause_chance = how.pause_chance;
+      machine.pause_ms = how.pause_ms;
+      machine.quantum_ms = ms > per_sample[0] ? how.quantum_ms : 0;
     }
     return all;
   };
   std::vector<Scenario> all;
   const auto add = [&](const char* name, std::vector<Machine> its_machines, std::uint64_t draw) {
-    all.emplace_back(name, 256, 400, std::move(its_machines), seed + draw).warm_up(200);
+    all.push_back(with_exchange({name, 256, 400, std::move(its_machines), seed + draw}, 1));
+    all.back().warm_up(200);
   };
   const Restless usual{0.35, 0.01, 2};
   add("short rounds", machines({0.001, 0.003}, usual), 41);

@@ -173,7 +173,7 @@ TEST(Targets, AStepIsFollowedAfterTwoRounds) {
 std::vector<std::uint64_t> steps_of(const Scenario& scenario, std::uint32_t slot) {
   const auto ms = [&](std::uint64_t k) { return scenario.time(slot, k, 100, false); };
   std::vector<std::uint64_t> steps;
-  for (std::uint64_t k = 6; k + 2 <= scenario.rounds; ++k) {
+  for (std::uint64_t k = 6; k + 2 <= scenario.last_round(); ++k) {
     bool lasting = std::abs(std::log(ms(k) / ms(k - 1))) > 0.2;
     for (std::uint64_t before = k - 5; before < k; ++before) lasting &= ms(before) == ms(k - 1);
     for (std::uint64_t after = k; after < k + 3; ++after) lasting &= ms(after) == ms(k);

@@ -7,49 +7,12 @@
 #include <algorithm>
 
 #include "balancing/policies.h"
-#include "tests/support/world.h"
+#include "tests/hosts/whole_jobs.h"
 
 namespace steelyard::test {
 namespace {
 
 using ::testing::IsEmpty;
-
-Job job_for(const std::string& sync, std::uint64_t samples = 120, std::uint64_t batch = 24,
-            std::uint64_t epochs = 2) {
-  if (parse_sync(sync).on_arrival) return footprint_job(sync, samples, batch, epochs, 3, 2);
-  Job job = toy_job(samples, batch, epochs, 3, 2);
-  job.sync = parse_sync(sync);
-  return job;
-}
-
-void expect_whole(World& world, const Job& job, const std::string& what) {
-  const SyncMode mode = job.sync;
-  std::vector<std::string> violations = world.violations();
-  // Where every piece weighs the same, what comes out follows from how the work was divided.
-  if (mode.equal_weights) {
-    std::erase_if(violations, [](const std::string& it) {
-      return it.ends_with("is not what the plain loop gives") ||
-             it.find("computed from parameters that are not version") != std::string::npos;
-    });
-  }
-  ASSERT_THAT(violations, IsEmpty()) << what;
-  ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
-  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
-      << what << ": " << world.scheduler().outcome().text;
-  EXPECT_EQ(world.scheduler().cursor().epoch(), job.epochs) << what;
-  if (mode.equal_weights) return;
-  if (!mode.on_arrival) {
-    EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
-    return;
-  }
-  const Version all = world.scheduler().cursor().round();
-  const std::vector<float> parameters = world.parameters();
-  for (const Slice& slice : slices(job.layout)) {
-    const std::string trouble =
-        Footprints(job).look({parameters.data() + slice.begin, slice.size()}, all, all);
-    EXPECT_THAT(trouble, IsEmpty()) << what;
-  }
-}
 
 class Modes : public ::testing::TestWithParam<const char*> {};
 
@@ -75,18 +38,13 @@ TEST_P(Modes, AWorkerKilledAtAnyMessage) {
   quiet.populate(3, 2);
   quiet.run();
   for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
-    World world(job, {});
+    World::Options options;
+    options.faults = {kill_at(at, worker_number(at % 3))};
+    World world(job, options);
     world.populate(3, 2);
-    const NodeId victim = world.workers()[at % 3];
-    bool killed = false;
-    world.on_delivery = [&](const Envelope&) {
-      if (world.delivered() == at && !std::exchange(killed, true)) {
-        world.kill(victim);
-        world.add_worker("late");
-      }
-      return true;
-    };
+    world.on_kill = [&](NodeId) { world.add_worker("late"); };
     world.run();
+    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
     expect_whole(world, job, "killed at message " + std::to_string(at));
   }
 }
@@ -189,7 +147,7 @@ TEST_P(Modes, InterruptedAndResumed) {
     first.populate(3, 2);
     std::uint64_t delivered = 0;
     first.on_delivery = [&](const Envelope&) {
-      if (++delivered == 150 + 20 * seed) first.interrupt(scheduler_node);
+      if (++delivered == 150 + 20 * seed) first.interrupt();
       return true;
     };
     ASSERT_TRUE(first.run()) << first.describe();
@@ -206,12 +164,6 @@ TEST_P(Modes, InterruptedAndResumed) {
     second.run();
     expect_whole(second, job, "resumed, seed " + std::to_string(seed));
   }
-}
-
-std::string plain(const ::testing::TestParamInfo<const char*>& at) {
-  std::string name = at.param;
-  std::ranges::replace(name, ':', '_');
-  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Modes,
@@ -233,20 +185,15 @@ std::uint64_t furthest_ahead(const std::string& sync) {
   world.populate(3, 2);
   std::uint64_t furthest = 0;
   const NodeId slow = world.workers()[0];
-  std::map<PieceId, int> put_off;
-  world.on_delivery = [&](const Envelope& envelope) {
+  world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
+  world.on_delivery = [&](const Envelope&) {
     const Scheduler& scheduler = world.scheduler();
     const Round reached = scheduler.cursor().round();
     for (const RoundState& round : scheduler.rounds()) {
       if (round.purpose() == Purpose::train && round.round() > reached)
         furthest = std::max(furthest, round.round() - reached);
     }
-    const auto* message = std::get_if<ToWorker>(&envelope.message);
-    const auto* done = message != nullptr ? std::get_if<Computed>(message) : nullptr;
-    // Its answers come late: each is put off many times.
-    if (envelope.to != slow || done == nullptr || ++put_off[done->report.piece.id] > 200) return true;
-    world.say_again(envelope);
-    return false;
+    return true;
   };
   world.run();
   expect_whole(world, job, sync);

@@ -43,8 +43,8 @@ TEST(World, EveryRecordHasEveryPosition) {
     world.run();
     expect_plain_result(world, "seed " + std::to_string(seed));
     std::uint64_t rounds = 0;
-    for (const Envelope& envelope : world.recorded()) {
-      const auto* record = std::get_if<RoundRecord>(&std::get<ToRecorder>(envelope.message));
+    for (const ToRecorder& told : world.recorded()) {
+      const auto* record = std::get_if<RoundRecord>(&told);
       if (record == nullptr || record->purpose != Purpose::train) continue;
       std::uint64_t sum = 0;
       for (const RoundRecord::Part& part : record->parts) sum += part.share;
@@ -78,18 +78,13 @@ TEST(World, AWorkerKilledAtAnyMessage) {
   quiet.populate(3, 2);
   quiet.run();
   for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
-    World world(job, {});
+    World::Options options;
+    options.faults = {kill_at(at, worker_number(at % 3))};
+    World world(job, options);
     world.populate(3, 2);
-    const NodeId victim = world.workers()[at % 3];
-    bool killed = false;
-    world.on_delivery = [&](const Envelope&) {
-      if (world.delivered() == at && !std::exchange(killed, true)) {
-        world.kill(victim);
-        world.add_worker("late");  // the job waits for three to begin with
-      }
-      return true;
-    };
+    world.on_kill = [&](NodeId) { world.add_worker("late"); };  // the job waits for three
     world.run();
+    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
     expect_plain_result(world, "killed at message " + std::to_string(at));
   }
 }
@@ -262,8 +257,7 @@ TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
   int rounds = 0;
   first.on_delivery = [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToShard>(&envelope.message);
-    if (message != nullptr && std::holds_alternative<Open>(*message) && ++rounds == 14)
-      first.interrupt(scheduler_node);
+    if (message != nullptr && std::holds_alternative<Open>(*message) && ++rounds == 14) first.interrupt();
     return true;
   };
   ASSERT_TRUE(first.run());
@@ -305,8 +299,8 @@ bool between(const Envelope& it, Role a, NodeId b) {
 
 std::vector<std::string> notes(const World& world) {
   std::vector<std::string> all;
-  for (const Envelope& envelope : world.recorded()) {
-    if (const auto* it = std::get_if<Note>(&std::get<ToRecorder>(envelope.message))) all.push_back(it->text);
+  for (const ToRecorder& told : world.recorded()) {
+    if (const auto* it = std::get_if<Note>(&told)) all.push_back(it->text);
   }
   return all;
 }

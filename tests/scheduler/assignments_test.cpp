@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "balancing/policies.h"
-#include "tests/support/world.h"
+#include "tests/support/toy_job.h"
 
 namespace steelyard {
 namespace {

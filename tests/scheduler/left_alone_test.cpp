@@ -51,7 +51,7 @@ Ends end_at_every_moment(const Job& job) {
         const bool running = world.scheduler().phase() == Scheduler::Phase::running;
         if (!running || world.delivered() < at || std::exchange(lost, true)) return true;
         for (const NodeId worker : world.workers()) world.kill(worker);
-        world.interrupt(scheduler_node);
+        world.interrupt();
         return false;
       };
       EXPECT_TRUE(world.run()) << world.describe();

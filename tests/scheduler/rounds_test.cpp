@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "tests/support/world.h"
+#include "tests/support/toy_job.h"
 
 namespace steelyard {
 namespace {

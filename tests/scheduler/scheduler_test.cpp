@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "tests/scheduler/script.h"
 #include "tests/scheduler/script_words.h"
-#include "tests/support/world.h"
+#include "tests/support/toy_job.h"
 
 namespace steelyard {
 namespace {

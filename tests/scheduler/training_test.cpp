@@ -6,7 +6,7 @@
 
 #include "balancing/policies.h"
 #include "tests/scheduler/script_words.h"
-#include "tests/support/world.h"
+#include "tests/support/toy_job.h"
 
 namespace steelyard {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/batches.h"
+#include "sim/scenario_run.h"
 #include "sim/simulation.h"
-#include "sim/world.h"
 #include "tests/sim/made_scenarios.h"
 
 namespace steelyard::sim {

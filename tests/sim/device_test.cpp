@@ -207,6 +207,51 @@ TEST(Devices, TracesCountByTheTimeAndTheirSharesAreReported) {
   EXPECT_EQ(devices.cpu(0, 0, 2, 0.1), 1) << "a slow device is not a busy one";
 }
 
+TEST(Devices, RestlessMachinesJitterSleepAndPause) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}, {10, 1}});
+  scenario.workers[0].jitter = 0.3;
+  scenario.workers[1].quantum_ms = 25;
+  scenario.workers[2].pause_chance = 0.1;
+  scenario.workers[2].pause_ms = 40;
+  const Devices devices(scenario, 1);
+  double logarithms = 0, squares = 0, paused = 0, pauses = 0;
+  constexpr Round rounds = 10'000;
+  for (Round round = 0; round < rounds; ++round) {
+    const double deviation = std::log(devices.drawn_ms(0, round, 50) / 60);
+    logarithms += deviation / rounds;
+    squares += deviation * deviation / rounds;
+    EXPECT_EQ(devices.drawn_ms(1, round, 50), 75);
+    const double pause = devices.drawn_ms(2, round, 50) - 60;
+    paused += pause;
+    pauses += pause > 0 ? 1 : 0;
+    EXPECT_EQ(devices.true_ms(0, round, 50), 60) << "nobody foresees it";
+  }
+  EXPECT_NEAR(logarithms, 0, 0.02);
+  EXPECT_NEAR(std::sqrt(squares), 0.3, 0.01);
+  EXPECT_NEAR(pauses / rounds, 0.1, 0.015);
+  EXPECT_NEAR(paused / pauses, 40, 5);
+}
+
+TEST(Devices, AnEventMayNameWhatItIsDrawnFrom) {
+  Event event = on(0, 0, UINT64_MAX);
+  event.shape = Shape::bursty;
+  event.scale = 2;
+  event.mean_gap = event.mean_length = 5;
+  event.draws = 17;
+  Event second = event;
+  second.worker = 1;
+  Scenario scenario = with(event);
+  scenario.events.push_back(second);
+  Scenario other = scenario;
+  other.events[1].draws = 18;
+  int same = 0;
+  for (Round round = 0; round < 200; ++round) {
+    EXPECT_EQ(ms(scenario, round, 0), ms(scenario, round, 1));
+    same += ms(other, round, 0) == ms(other, round, 1);
+  }
+  EXPECT_LT(same, 150);
+}
+
 TEST(Devices, WhoJoinsLaterIsNotThereAtTheStart) {
   Event event = on(1, 7, UINT64_MAX);
   event.join = true;

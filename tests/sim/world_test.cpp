@@ -1,264 +1,165 @@
-// The machines under virtual time: times, losses, breaks, and the same again.
+// The host alone, with machines of a few lines: order, losses, pauses, computations.
 #include "sim/world.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
-#include "balancing/policies.h"
-#include "core/error.h"
-#include "core/random.h"
-#include "tests/sim/made_scenarios.h"
+#include "tests/sim/talkers.h"
 
 namespace steelyard::sim {
 namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::IsEmpty;
 
-World::MakePolicy policy(const std::string& name) {
-  return [name](const balancing::TrueCurves&) { return balancing::make_policy(name); };
-}
-std::vector<RoundResult> rounds_of(const Scenario& scenario, const std::string& name = "equal") {
-  World world(scenario, policy(name), {World::Checks::steps, {}});
-  world.run();
-  return world.rounds();
-}
-std::uint64_t total(const RoundResult& round) {
-  return std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0});
+TEST(World, WordsArriveInOrderAfterTheirTime) {
+  Talk talk;
+  Talker& heard = talk.start(server);
+  talk.start(ann, {ping(1, 1), ping(1, 2), ping(4, 3)});
+  talk.start(bob, {ping(2, 4)});
+  talk.run();
+  EXPECT_THAT(heard.heard, ElementsAre("11 ping 1 from worker-2", "11 ping 2 from worker-2",
+                                       "12 ping 4 from worker-3", "14 ping 3 from worker-2"));
+  EXPECT_EQ(talk.world.delivered(), 4U);
 }
 
-TEST(World, ARoundTakesItsLongestComputeAndTheExchange) {
-  Scenario scenario = made(100, {{10, 1}, {20, 2}});
-  scenario.network.step_ms = 30;
-  scenario.servers = 3;
-  const auto rounds = rounds_of(scenario);
-  ASSERT_EQ(rounds.size(), 10U);
-  for (const RoundResult& round : rounds) {
-    EXPECT_THAT(round.shares, ElementsAre(50, 50));
-    EXPECT_NEAR(round.compute_ms[0], 60, 1e-5);
-    EXPECT_NEAR(round.compute_ms[1], 120, 1e-5);
-    EXPECT_NEAR(round.round_ms, 150, 1e-5);
-    EXPECT_NEAR(round.se, 60.0 / 90, 1e-9);
+TEST(World, WhatTheDeadHadSaidArrivesAndThenTheNews) {
+  Talk talk;
+  Talker& heard = talk.start(server);
+  const Talker& other = talk.start(bob);
+  talk.start(ann, pings(9));
+  talk.run_until(3);
+  talk.world.kill(ann);
+  EXPECT_EQ(talk.world.find(ann), nullptr);
+  talk.run();
+  EXPECT_THAT(heard.heard, ElementsAre("11 ping 1 from worker-2", "12 ping 2 from worker-2",
+                                       "13 ping 3 from worker-2", "13 lost from worker-2"));
+  EXPECT_THAT(other.heard, IsEmpty()) << "workers have no connections to each other";
+}
+
+TEST(World, SomeOfItMayBeLostWithItsSender) {
+  std::set<std::size_t> arrived;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Talk talk({}, seed, 0.3);
+    Talker& heard = talk.start(server);
+    talk.start(ann, pings(5));
+    talk.run_until(5);
+    talk.world.kill(ann);
+    talk.run();
+    ASSERT_FALSE(heard.heard.empty());
+    EXPECT_EQ(heard.heard.back(), "15 lost from worker-2");
+    for (std::size_t i = 0; i + 1 < heard.heard.size(); ++i)
+      EXPECT_THAT(heard.heard[i], testing::HasSubstr("ping " + std::to_string(i + 1))) << "the first ones";
+    arrived.insert(heard.heard.size() - 1);
   }
+  EXPECT_THAT(arrived, ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-// 20 MB at 8 Gbit/s: 20 ms each way. The first round also waits for the first parameters.
-TEST(World, LinksCostTheirTransfersAndLatencies) {
-  Scenario scenario = made(100, {{10, 1}, {20, 2}});
-  scenario.network = {.latency_ms = 3, .bandwidth_gbps = 8, .model_mb = 20};
-  const auto rounds = rounds_of(scenario);
-  for (std::size_t k = 1; k < rounds.size(); ++k) EXPECT_NEAR(rounds[k].round_ms, 120 + 46, 1e-5) << k;
-  EXPECT_GT(rounds[0].round_ms, 120);
+TEST(World, UnderTheNumberOfADeadNodeAnotherMayStart) {
+  Talk talk;
+  talk.start(server);
+  talk.start(ann, {ping(1, 1), ping(8, 2)});
+  talk.run_until(8);
+  talk.world.kill(server);
+  const Talker& fresh = talk.start(server, {pong(9, 5, ann)});
+  Talker& told = const_cast<Talker&>(machine_of<Talker>(*talk.world.find(ann)));
+  talk.run();
+  EXPECT_THAT(fresh.heard, IsEmpty()) << "the pings were for the one before";
+  EXPECT_THAT(told.heard, ElementsAre("18 lost from shard-1", "19 pong 5 from shard-1"));
 }
 
-TEST(World, TheLastRoundOfAnEpochIsShort) {
-  Scenario scenario = made(100, {{10, 1}, {10, 1}});
-  scenario.rounds = 0;
-  scenario.epochs = 2;
-  scenario.samples_per_epoch = 250;
-  const auto rounds = rounds_of(scenario);
-  std::vector<std::uint64_t> lengths, epochs;
-  for (const RoundResult& round : rounds) {
-    lengths.push_back(total(round));
-    epochs.push_back(round.epoch);
+TEST(World, ACutTakesWhatIsUnderWayAndTellsBothEnds) {
+  Talk talk;
+  Talker& heard = talk.start(server, {pong(1, 7, ann), pong(1, 8, bob)});
+  Talker& told = talk.start(ann, {ping(1, 1), ping(6, 2)});
+  talk.start(bob, {ping(1, 3), ping(2, 4)});
+  talk.run_until(2);
+  talk.world.cut(ann, server);
+  talk.run();
+  EXPECT_THAT(heard.heard, ElementsAre("11 ping 3 from worker-3", "12 ping 4 from worker-3",
+                                       "12 lost from worker-2", "16 ping 2 from worker-2"));
+  EXPECT_THAT(told.heard, ElementsAre("12 lost from shard-1"));
+}
+
+TEST(World, WhoIsPausedHearsAndDoesAllOfItLater) {
+  Talk talk;
+  Talker& heard = talk.start(server, {pong(14, 9, ann)});
+  const Talker& told = talk.start(ann, {ping(1, 1), ping(3, 2), ping(20, 3)});
+  talk.run_until(10);
+  talk.world.pause(server, milliseconds(8));  // until 19, for the first thing after 10 was at 11
+  talk.run();
+  EXPECT_THAT(heard.heard,
+              ElementsAre("11 ping 1 from worker-2", "19 ping 2 from worker-2", "30 ping 3 from worker-2"));
+  EXPECT_THAT(told.heard, ElementsAre("29 pong 9 from shard-1")) << "its own timers wait too";
+}
+
+TEST(World, AHostTellsItsMachineAtOnce) {
+  Talk talk;
+  Talker& heard = talk.start(server);
+  talk.world.tell(server, ToShard(Interrupt{}));
+  talk.run();
+  EXPECT_THAT(heard.heard, ElementsAre("0 interrupt"));
+}
+
+Talker::Line compute(double ms, Round round, std::uint64_t takes_ms) {
+  Compute order;
+  order.piece.round = round;
+  order.piece.positions = {0, takes_ms};
+  order.parameters = std::make_shared<FloatBuffer>(1);
+  return {at_ms(ms), [order](Outbox& out) { out.send<ToCompute>(compute_node, order); }};
+}
+Talker::Line abandon(double ms, Round before) {
+  return {at_ms(ms), [before](Outbox& out) { out.send<ToCompute>(compute_node, Abandon{before}); }};
+}
+
+TEST(World, OrdersAreAnsweredUnlessTheyAreGivenUp) {
+  Talk talk;
+  const Talker& worker = talk.start(
+      ann, {compute(1, 4, 20), compute(1, 5, 30), compute(1, 6, 40), abandon(10, 5), compute(11, 3, 5)});
+  talk.run();
+  EXPECT_THAT(worker.heard, ElementsAre("16 computed 3", "31 computed 5", "41 computed 6"));
+}
+
+TEST(World, AnAnnouncementIsNotComputed) {
+  Talk talk;
+  const Talker& worker =
+      talk.start(ann, {{at_ms(1), [](Outbox& out) { out.send<ToCompute>(compute_node, Compute{}); }}});
+  talk.run();
+  EXPECT_THAT(worker.heard, IsEmpty());
+}
+
+// Keeps what it is told; loses one ping, and kills the server when another is about to arrive.
+struct Watcher final : Observer {
+  explicit Watcher(World& its_world) : world(its_world) {}
+  bool arrives(const Envelope& envelope) override {
+    if (of_host(envelope.message)) return true;
+    const Term number = std::get<Ping>(std::get<ToShard>(envelope.message)).term;
+    told.push_back("arrives " + std::to_string(number));
+    if (number == 4) world.kill(server);
+    return number != 2;
   }
-  EXPECT_THAT(lengths, ElementsAre(100, 100, 50, 100, 100, 50));
-  EXPECT_THAT(epochs, ElementsAre(0, 0, 0, 1, 1, 1));
-}
-
-TEST(World, AKilledWorkersShareIsDoneByTheOthersInTheSameRound) {
-  Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
-  scenario.network.step_ms = 5;
-  scenario.events.push_back(on(1, 4, UINT64_MAX));
-  scenario.events.back().kill = true;
-  World world(scenario, policy("equal"), {World::Checks::steps, {}});
-  world.run();
-  const auto& rounds = world.rounds();
-  ASSERT_EQ(rounds.size(), 10U);
-  EXPECT_THAT(rounds[3].shares, ElementsAre(30, 30, 30));
-  EXPECT_THAT(rounds[4].shares, ElementsAre(45, 0, 45))
-      << "the lost share is divided among those who are left";
-  EXPECT_NEAR(rounds[4].compute_ms[0], 40 + 25, 1e-5) << "as a second piece";
-  EXPECT_THAT(rounds[5].shares, ElementsAre(45, 0, 45));
-  EXPECT_NEAR(rounds[5].compute_ms[0], 55, 1e-5);
-  EXPECT_THAT(world.notes(), Contains(HasSubstr("'b' is lost")));
-}
-
-TEST(World, AKilledWorkerMayComeBackAndOthersMayJoin) {
-  Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
-  scenario.events.push_back(on(0, 2, 5));
-  scenario.events.back().kill = true;
-  scenario.events.push_back(on(2, 7, UINT64_MAX));
-  scenario.events.back().join = true;
-  const auto rounds = rounds_of(scenario);
-  EXPECT_THAT(rounds[1].shares, ElementsAre(45, 45, 0));
-  EXPECT_THAT(rounds[4].shares, ElementsAre(0, 90, 0));
-  EXPECT_THAT(rounds[5].shares, ElementsAre(45, 45, 0));
-  EXPECT_THAT(rounds[6].shares, ElementsAre(45, 45, 0));
-  EXPECT_THAT(rounds[7].shares, ElementsAre(30, 30, 30));
-}
-
-// Whatever breaks, every round is whole, and the probe of the shards is content.
-TEST(World, BrokenConnectionsAndKillsLoseNothing) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Random random(seed);
-    Scenario scenario = made(97, {{10, 1}, {5, 2}, {1, 3}, {2, 2}});
-    scenario.rounds = 40;
-    scenario.samples_per_epoch = 1000;
-    scenario.seed = seed;
-    scenario.servers = 1 + static_cast<std::uint32_t>(random.below(3));
-    scenario.network = {.step_ms = 20 * random.uniform(), .latency_ms = 5 * random.uniform()};
-    for (Device& device : scenario.workers) device.noise = 0.3;
-    for (int i = 0; i < 8; ++i) {
-      const Round from = random.below(39);
-      scenario.events.push_back(on(random.below(3), from, from + 1 + random.below(4)));
-      (random.uniform() < 0.5 ? scenario.events.back().kill : scenario.events.back().cut) = true;
-    }
-    const auto rounds = rounds_of(scenario);
-    ASSERT_EQ(rounds.size(), 40U) << "seed " << seed;
-    for (const RoundResult& round : rounds) {
-      const bool last_of_epoch = round.round % 11 == 10;
-      EXPECT_EQ(total(round), last_of_epoch ? 1000U - 970U : 97U)
-          << "seed " << seed << " round " << round.round;
-    }
+  void stepped(const Hosted& node, const Envelope* in) override {
+    told.push_back((in == nullptr ? "woken " : "stepped ") + to_string(node.id));
   }
-}
-
-TEST(World, WhoeverIsAloneDoesAllOfIt) {
-  Scenario scenario = made(90, {{10, 1}, {10, 2}});
-  scenario.workers[1].max_batch = 40;
-  World world(scenario, policy("equal"), {World::Checks::steps, 1});
-  world.run();
-  ASSERT_EQ(world.rounds().size(), 10U);
-  EXPECT_THAT(world.rounds()[3].shares, ElementsAre(0, 90));
-  EXPECT_NEAR(world.rounds()[3].compute_ms[1], 90 + 90 + 30, 1e-5) << "in three helpings";
-}
-
-TEST(World, SaysSoWhenNobodyIsLeft) {
-  Scenario scenario = made(90, {{10, 1}});
-  scenario.events.push_back(on(0, 4, UINT64_MAX));
-  scenario.events.back().kill = true;
-  World world(scenario, policy("equal"), {});
-  try {
-    world.run();
-    FAIL() << "a job without workers has ended";
-  } catch (const Failure& failure) {
-    EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("round 4"), HasSubstr("no worker is left")));
-  }
-}
-
-// Divides equally, and keeps what it is told.
-struct Watching final : balancing::Policy {
-  struct Seen {
-    std::vector<balancing::Sample> samples;
-    std::vector<balancing::Request> requests;
-  };
-  explicit Watching(Seen& seen) : seen_(seen) {}
-  void observe(const balancing::Sample& sample) override { seen_.samples.push_back(sample); }
-  std::vector<std::uint64_t> plan(const balancing::Request& request) override {
-    seen_.requests.push_back(request);
-    return std::vector<std::uint64_t>(request.workers.size(), request.positions / request.workers.size());
-  }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(*this); }
-  [[nodiscard]] std::string save() const override { return {}; }
-  void restore(const std::string&) override {}
-  Seen& seen_;
+  void killed(NodeId node) override { told.push_back("killed " + to_string(node)); }
+  World& world;
+  std::vector<std::string> told;
 };
-Watching::Seen watched(const Scenario& scenario) {
-  Watching::Seen seen;
-  World world(scenario, [&](const auto&) { return std::make_unique<Watching>(seen); }, {});
-  world.run();
-  return seen;
-}
 
-// Of CPU workers the policy sees what a co-tenant leaves: the reports carry it.
-TEST(World, CpuWorkersReportTheirShare) {
-  Scenario scenario = made(100, {{10, 1}, {10, 1}});
-  scenario.workers[0].kind = "cpu";
-  scenario.events.push_back(on(0, 3, 5));
-  scenario.events.back().cpu = 0.25;
-  const Watching::Seen seen = watched(scenario);
-  ASSERT_EQ(seen.samples.size(), 20U);
-  for (const balancing::Sample& sample : seen.samples) {
-    const bool struck = sample.slot == 0 && sample.round >= 3 && sample.round < 5;
-    EXPECT_EQ(sample.cpu, sample.slot == 1 ? -1 : struck ? 0.25 : 1.0);
-    EXPECT_NEAR(sample.seconds, struck ? 0.24 : 0.06, 1e-9);
-  }
-}
-
-TEST(World, CpuWorkersReportTheirMemory) {
-  Scenario scenario = made(150, {{10, 1}, {10, 1}, {10, 1}});
-  scenario.workers[0].kind = scenario.workers[1].kind = "cpu";
-  scenario.workers[0].memory_mb = scenario.workers[2].memory_mb = 8000;  // of a GPU worker it is not told
-  scenario.events.push_back(on(0, 3, 5));
-  scenario.events.back().memory = 0.25;
-  const Watching::Seen seen = watched(scenario);
-  ASSERT_EQ(seen.samples.size(), 30U);
-  for (const balancing::Sample& sample : seen.samples) {
-    const bool struck = sample.round >= 3 && sample.round < 5;
-    EXPECT_EQ(sample.memory, sample.slot != 0 ? -1 : struck ? 2000 : 8000) << sample.round;
-    EXPECT_NEAR(sample.seconds, 0.06, 1e-9) << "by itself it changes no time";
-  }
-  // A plan knows what the round before told.
-  for (const balancing::Request& request : seen.requests) {
-    const bool struck = request.round >= 4 && request.round < 6;
-    EXPECT_EQ(request.workers[0].memory, request.round == 0 ? -1 : struck ? 2000 : 8000) << request.round;
-    EXPECT_EQ(request.workers[1].memory, -1);
-  }
-}
-
-// Events count batches of global_batch: a round of local steps tells how it is in its last one.
-TEST(World, RoundsOfManyBatchesReportTheLast) {
-  Scenario scenario = made(100, {{10, 1}, {10, 1}});
-  scenario.sync = "local:5";
-  scenario.workers[0].kind = "cpu";
-  scenario.workers[0].memory_mb = 8000;
-  scenario.events.push_back(on(0, 7, 10));
-  scenario.events.back().memory = 0.5;
-  scenario.events.back().cpu = 0.25;
-  std::vector<double> memory, cpu;
-  for (const balancing::Sample& sample : watched(scenario).samples) {
-    if (sample.slot != 0) continue;
-    memory.push_back(sample.memory);
-    cpu.push_back(sample.cpu);
-  }
-  EXPECT_THAT(memory, ElementsAre(8000, 4000));
-  EXPECT_THAT(cpu, ElementsAre(1, 0.25));
-}
-
-// Half speed from 0.3 s on, which is in the middle of the third round: 50 ms at full speed, and 50 ms' work.
-TEST(World, TracesCountFromTheBeginningOfTheFirstRound) {
-  Scenario scenario = made(100, {{0, 1}});
-  scenario.network.step_ms = 25;
-  scenario.workers[0].kind = "cpu";
-  scenario.workers[0].trace = {SpeedTrace::Kind::cpu, {0, 0.3}, {1, 0.5}};
-  const auto rounds = rounds_of(scenario);
-  EXPECT_NEAR(rounds[1].compute_ms[0], 100, 1e-5);
-  EXPECT_NEAR(rounds[2].compute_ms[0], 50 + 100, 1e-5);
-  EXPECT_NEAR(rounds[3].compute_ms[0], 200, 1e-5);
-}
-
-TEST(World, NothingIsTrainedUnlessTheScenarioSaysSo) {
-  const Scenario scenario = made(100, {{0, 1}});
-  World world(scenario, policy("equal"), {World::Checks::steps, {}});
-  world.run();
-  EXPECT_TRUE(world.evaluations().empty());
-}
-
-TEST(World, TenThousandWorkersDoARound) {
-  Scenario scenario = made(20'000, {});
-  scenario.rounds = 2;
-  scenario.samples_per_epoch = 40'000;
-  for (int i = 0; i < 10'000; ++i)
-    scenario.workers.push_back({"w" + std::to_string(i), "gpu", {1, 0.5}, 0, 0.1});
-  World world(scenario, policy("equal"), {});
-  world.run();
-  ASSERT_EQ(world.rounds().size(), 2U);
-  EXPECT_EQ(total(world.rounds()[1]), 20'000U);
-  EXPECT_THAT(world.rounds()[1].shares, testing::Each(2U));
+TEST(World, ObserversSeeAllAndMayInterfere) {
+  Talk talk;
+  Watcher first(talk.world), second(talk.world);
+  talk.world.watch(first);
+  talk.world.watch(second);
+  talk.start(server);
+  talk.start(ann, {ping(1, 1), ping(1, 2), ping(1, 3), ping(1, 4), ping(1, 5)});
+  talk.run();
+  EXPECT_THAT(first.told,
+              ElementsAre("woken worker-2", "arrives 1", "stepped shard-1", "arrives 2", "arrives 3",
+                          "stepped shard-1", "arrives 4", "killed shard-1", "stepped worker-2"));
+  EXPECT_THAT(second.told, testing::Not(Contains("arrives 2"))) << "it is lost before";
+  EXPECT_EQ(talk.world.delivered(), 3U);
 }
 
 }  // namespace

@@ -15,7 +15,10 @@ constexpr double slip = 1e-4;  // of a share; one position is far more
 Footprints::Footprints(const Job& job)
     : mode_(job.sync), slices_(slices(job.layout)), rate_(job.schedule.base) {}
 
-void Footprints::started(NodeId worker, const Start& start) { owed_[worker][start.piece.id] = start; }
+void Footprints::started(NodeId worker, const Start& start) {
+  owed_[worker][start.piece.id] = start;
+  sizes_[start.piece.round] = start.piece.whole.size();
+}
 
 void Footprints::pushed(NodeId worker, const Report& report) {
   own_[worker][report.piece.round].add(report.piece.positions);

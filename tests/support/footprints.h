@@ -33,7 +33,6 @@ class Footprints {
   void started(NodeId worker, const Start& start);
   // This worker has pushed this piece.
   void pushed(NodeId worker, const Report& report);
-  void opened(Round round, std::uint64_t positions) { sizes_[round] = positions; }
 
  private:
   [[nodiscard]] std::uint64_t surely_in(NodeId worker, Round round, const IntervalSet& pushed) const;
@@ -43,7 +42,7 @@ class Footprints {
   const double rate_;
   std::map<NodeId, std::map<Round, IntervalSet>> own_;
   std::map<NodeId, std::map<PieceId, Start>> owed_;
-  std::map<Round, std::uint64_t> sizes_;
+  std::map<Round, std::uint64_t> sizes_;  // positions
 };
 
 }  // namespace steelyard::test

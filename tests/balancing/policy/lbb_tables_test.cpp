@@ -234,13 +234,13 @@ TEST(LbbTables, ThePolicySavesWhatFigure4Says) {
   Lbb lbb(options);
   Equal equal;
   arena::Scenario epoch("", 512, 97, machines);
-  epoch.exchange_ms = 9220 / rounds;
+  epoch.network.step_ms = 9220 / rounds;
   const std::vector<arena::Round> ssgd = arena::play(epoch, equal), ours = arena::play(epoch, lbb);
   const double ssgd_ms = arena::total_ms(ssgd), ours_ms = arena::total_ms(ours);
   EXPECT_NEAR(ssgd_ms / 1000, ssgd_s, 0.01 * ssgd_s);
   EXPECT_NEAR(ours_ms / 1000, lbb_s, 0.01 * lbb_s);
   EXPECT_NEAR(100 * (1 - ours_ms / ssgd_ms), 64.57, 0.5);
-  const double once_ms = ssgd_ms - (rounds - 1) * epoch.exchange_ms;
+  const double once_ms = ssgd_ms - (rounds - 1) * epoch.network.step_ms;
   EXPECT_NEAR(100 * (1 - ours_ms / once_ms), 59.07, 0.5);
 }
 

@@ -79,7 +79,7 @@ TEST(SteelyardRest, WhoIsAsSlowIsTriedWithTheOther) {
 // well.
 TEST(SteelyardRest, WhoseLinkRecoversWorksAgain) {
   Scenario scenario("", 256, 400, std::vector<arena::Machine>(4, {{5, 1}, "gpu", 0.01}), 8);
-  scenario.exchange_ms = 20;
+  scenario.network.step_ms = 20;
   scenario.link(1, 100, 200, 140);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);

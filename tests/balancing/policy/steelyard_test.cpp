@@ -50,10 +50,9 @@ TEST(Steelyard, AColdFirstRoundDoesNotTipTheLine) {
 
 // Compute and communication: who needs 100 ms more for its exchange than the others has that much less time.
 TEST(Steelyard, ASlowLinkLeavesLessTimeToCompute) {
-  std::vector<arena::Machine> machines(3, arena::Machine{{5, 1}, "gpu", 0.01});
-  machines[2].link_ms = 100;
-  Scenario scenario("", 600, 40, machines, 3);
-  scenario.exchange_ms = 30;
+  Scenario scenario("", 600, 40, std::vector<arena::Machine>(3, {{5, 1}, "gpu", 0.01}), 3);
+  scenario.network.step_ms = 30;
+  scenario.link(2, 1, 41, 100);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);
   for (std::size_t k = 12; k < rounds.size(); ++k) {

@@ -43,8 +43,8 @@ Scenario training_scenario(const std::vector<std::vector<double>>& curves) {
 }
 
 std::vector<float> trained(const Scenario& scenario, const std::string& policy) {
-  World world(scenario, [&](const auto&) { return balancing::make_policy(policy); },
-              {World::Checks::steps, {}});
+  ScenarioRun world(scenario, [&](const auto&) { return balancing::make_policy(policy); },
+                    {ScenarioRun::Checks::steps, {}});
   world.run();
   return world.parameters();
 }
@@ -155,8 +155,8 @@ TEST(RealTrainings, TakeTheTimeOfTheirScenarioAndNoOther) {
     Scenario scenario = training_scenario({{10, 1}, {0, 4}, {5, 0.5}});
     scenario.network = network;
     const auto rounds = [&](bool trains) {
-      World world(scenario, [](const auto&) { return balancing::make_policy("lb-bsp"); },
-                  {World::Checks::rounds, {}, trains});
+      ScenarioRun world(scenario, [](const auto&) { return balancing::make_policy("lb-bsp"); },
+                        {ScenarioRun::Checks::rounds, {}, trains});
       world.run();
       EXPECT_EQ(world.evaluations().size(), trains ? 4U : 0U);
       return world.rounds();

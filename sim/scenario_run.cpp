@@ -1,0 +1,243 @@
+#include "sim/scenario_run.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/stats.h"
+#include "scheduler/scheduler.h"
+#include "server/checkpointer.h"
+#include "server/memory_sink.h"
+#include "server/shard.h"
+#include "worker/worker.h"
+
+namespace steelyard::sim {
+namespace {
+
+constexpr NodeId checkpointer_node{Role::checkpointer, 1};
+constexpr std::uint64_t first_shard = 2;
+
+}  // namespace
+
+ScenarioRun::ScenarioRun(const Scenario& scenario, const MakePolicy& make_policy, Options options)
+    : scenario_(scenario),
+      options_(options),
+      devices_(scenario, scenario.seed),
+      job_(job_of(scenario, options.alone.has_value(), options.trains && scenario.training)),
+      batches_(job_, devices_, count_rounds(scenario)),
+      world_(Network(scenario.network, first_shard + job_.shards, slices(job_.layout).size()), *this),
+      next_number_(first_shard + job_.shards),
+      node_of_(scenario.workers.size(), 0),
+      mode_(job_.sync),
+      probe_(mode_),
+      invariants_(options.checks, [this](const std::string& trouble) { break_off(trouble); }) {
+  const std::uint64_t rounds = count_rounds(scenario_);
+  begins_.resize(rounds);
+  comes_.resize(rounds);
+  for (const Event& event : scenario_.events) {
+    network_changes_ = network_changes_ || event.network != 1;
+    if (options_.alone || !event.worker) continue;
+    if ((event.kill || event.cut) && event.from < rounds) begins_[event.from].push_back(&event);
+    // Whoever is to be there for a round starts while the one before is under way.
+    if (event.join && event.from > 0 && event.from <= rounds) comes_[event.from - 1].push_back(*event.worker);
+    if (event.kill && event.to <= rounds) comes_[event.to - 1].push_back(*event.worker);
+  }
+  world_.watch(*this);
+  if (options_.checks != Checks::never) world_.watch(invariants_);
+  populate(make_policy);
+}
+
+// ---- who is there
+
+NodeId ScenarioRun::shard_node(std::uint32_t shard) const { return {Role::shard, first_shard + shard}; }
+
+void ScenarioRun::populate(const MakePolicy& make_policy) {
+  const Progress from;
+  Snapshot initial{from, job_.seed, 0, job_.layout, std::vector<float>(job_.layout.size(), 0.0F), {}, 0};
+  if (options_.trains && scenario_.training) {
+    trainer_ = scenario_.training->trainer(job_);
+    scenario_.training->initialize(initial.parameters, job_.seed);
+  }
+  world_.start<Scheduler>(scheduler_node, job_, from, make_policy(truth()));
+  // Workers first: while a shard or the state is missing, nobody asks whether all of them are there.
+  for (std::size_t worker = 0; worker < scenario_.workers.size(); ++worker) {
+    if (options_.alone ? *options_.alone == worker : devices_.present_at_start(worker)) start_worker(worker);
+  }
+  for (std::uint32_t i = 0; i < job_.shards; ++i) {
+    Shard::Options shard{shard_node(i), {0, "server-" + std::to_string(i), "simulated", "cpu", 0}, {}};
+    world_.start<Shard>(shard_node(i), std::move(shard));
+  }
+  world_.start<Checkpointer>(checkpointer_node, checkpointer_node, std::move(initial),
+                             nn::state_slots(job_.optimizer), in_memory([this](const Snapshot& snapshot) {
+                               parameters_ = snapshot.parameters;
+                               return std::string("memory");
+                             }));
+}
+
+void ScenarioRun::start_worker(std::size_t worker) {
+  const Device& device = scenario_.workers[worker];
+  const NodeId id{Role::worker, next_number_++};
+  const auto welcomed = [this, worker](const Welcome& welcome) {
+    worker_in_.resize(std::max<std::size_t>(worker_in_.size(), welcome.slot + 1), SIZE_MAX);
+    worker_in_[welcome.slot] = worker;
+  };
+  node_of_[worker] = id.number;
+  worker_at_.resize(next_number_, SIZE_MAX);
+  worker_at_[id.number] = worker;
+  if (network_changes_)
+    world_.network().slow(id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1));
+  world_.start<Worker>(
+      id, Worker::Options{id, {0, device.name, {}, device.kind, device.max_batch}, {}, welcomed});
+}
+
+void ScenarioRun::lose(std::size_t worker) {
+  if (const std::uint64_t number = std::exchange(node_of_[worker], 0); number != 0)
+    world_.kill({Role::worker, number});
+}
+
+void ScenarioRun::cut(std::size_t worker) {
+  if (node_of_[worker] == 0) return;
+  const NodeId id{Role::worker, node_of_[worker]};
+  world_.cut(scheduler_node, id);
+  for (std::uint32_t i = 0; i < job_.shards; ++i) world_.cut(shard_node(i), id);
+}
+
+bool ScenarioRun::anybody_left() const {
+  return std::any_of(node_of_.begin(), node_of_.end(), [](std::uint64_t node) { return node != 0; });
+}
+
+// ---- from first to last
+
+void ScenarioRun::run() {
+  while (!ended_) {
+    ++quiet_;
+    if (!world_.step()) break_off("nothing can happen any more");
+    if (quiet_ > 1'000'000 + 100 * world_.size()) break_off("no round has ended for a very long time");
+  }
+  if (ended_->outcome != Outcome::finished) break_off("the job ended early: " + ended_->text);
+}
+
+void ScenarioRun::break_off(const std::string& why) const {
+  throw Failure(ExitCode::failed,
+                scenario_.name + ", round " + std::to_string(rounds_.size()) + ": " + why +
+                    (anybody_left() ? "" : "; no worker is left: look at the events with kill"));
+}
+
+// ---- computing
+
+// What comes between the begin of a round and its end is in its curve too.
+balancing::TrueCurves ScenarioRun::truth() {
+  return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
+    const std::size_t worker = worker_in_.at(slot);
+    const double exchange_ms =
+        scenario_.network.exchange_ms() * devices_.network(worker, batches_.of(round).first);
+    return [this, worker, round, exchange_ms, at_s = since_begin(world_.now())](std::uint64_t share) {
+      return share == 0 ? 0.0 : (batches_.true_ms(worker, round, share, at_s) + exchange_ms) / 1000;
+    };
+  };
+}
+
+double ScenarioRun::since_begin(Time at) const {
+  return next_round_ == 0 ? 0 : std::max(0.0, seconds(at - begun_));
+}
+
+// Evaluations look at the training and are no part of it: they take no time.
+double ScenarioRun::seconds_for(NodeId worker, const Compute& order, Time now) {
+  if (order.piece.purpose == Purpose::evaluate) return 0;
+  return batches_.drawn_ms(worker_at_[worker.number], order, since_begin(now)) / 1000;
+}
+
+void ScenarioRun::finish(const Order& done, const Say& say) {
+  const std::size_t worker = worker_at_[done.worker.number];
+  const Compute& order = done.compute;
+  Computation made;
+  if (trainer_) {
+    made = trainer_->compute(order);
+    for (GradientReady& final : made.finals) say(std::move(final));
+  } else if (order.piece.purpose == Purpose::train) {
+    const Blob sum = probe_.pushed(order);
+    for (std::uint32_t slice = 0; slice < job_.shards; ++slice)
+      say(GradientReady{order.piece.round, order.piece.id, slice, sum});
+  }
+  Report report{0, order.piece};
+  report.seconds = done.seconds;
+  report.loss = made.loss;
+  report.correct = made.correct;
+  if (scenario_.workers[worker].kind == "cpu") {
+    const Round batch = batches_.last_of(order);
+    report.cpu = devices_.cpu(worker, batch, since_begin(done.begun), report.seconds);
+    report.memory = devices_.memory_mb(worker, batch);
+  }
+  say(Computed{report});
+}
+
+// ---- what is looked at
+
+void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
+  if (node.id == scheduler_node) return begin_rounds(machine_of<Scheduler>(node));
+  if (node.id.role != Role::shard || in == nullptr || trainer_) return;
+  if (const std::string trouble = probe_.look(node.id, machine_of<Shard>(node)); !trouble.empty())
+    break_off(trouble);
+}
+
+void ScenarioRun::told(const ToRecorder& message) {
+  if (const auto* note = std::get_if<Note>(&message)) notes_.push_back(note->text);
+  if (const auto* ended = std::get_if<Ended>(&message)) ended_ = *ended;
+  const auto* done = std::get_if<RoundRecord>(&message);
+  if (done == nullptr) return;
+  if (done->purpose == Purpose::train) return record(*done);
+  if (trainer_) evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss, tally_.updates});
+}
+
+void ScenarioRun::record(const RoundRecord& done) {
+  trained_s_ += done.seconds;
+  RoundResult round{done.round, done.epoch, {}, {}, done.seconds * 1000, 0, done.loss};
+  round.samples = done.passes * done.positions.size();
+  round.shares.resize(scenario_.workers.size());
+  round.compute_ms.resize(scenario_.workers.size());
+  tally_.batches += done.passes * batches_.in(done.positions.size());
+  tally_.updates += mode_.on_arrival ? done.parts.size() : 1;
+  std::vector<double> times;
+  times.reserve(done.parts.size());
+  for (const RoundRecord::Part& part : done.parts) {
+    const std::size_t worker = worker_in_.at(part.slot);
+    round.shares[worker] += part.share;
+    round.compute_ms[worker] += part.seconds * 1000;
+    times.push_back(part.seconds);
+  }
+  round.se = relative_spread(times);
+  rounds_.push_back(std::move(round));
+  quiet_ = 0;
+}
+
+// The newest are the last: with slack there may be several.
+void ScenarioRun::begin_rounds(const Scheduler& scheduler) {
+  const std::list<RoundState>& rounds = scheduler.rounds();
+  auto fresh = rounds.end();
+  while (fresh != rounds.begin() && std::prev(fresh)->round() >= next_round_) --fresh;
+  for (; fresh != rounds.end() && fresh->purpose() == Purpose::train; ++fresh) {
+    next_round_ = fresh->round() + 1;
+    begin_round(fresh->open());
+  }
+}
+
+void ScenarioRun::begin_round(const Open& open) {
+  if (open.round == 0) begun_ = world_.now();
+  probe_.open(open.positions);
+  const Round first = batches_.at(open.epoch, open.positions);
+  const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
+  for (; next_batch_ < std::min<Round>(end, begins_.size()); ++next_batch_) {
+    for (const Event* event : begins_[next_batch_]) {
+      if (event->kill) lose(*event->worker);
+      if (event->cut) cut(*event->worker);
+    }
+    for (const std::size_t worker : comes_[next_batch_]) {
+      if (node_of_[worker] == 0) start_worker(worker);
+    }
+  }
+  for (std::size_t worker = 0; network_changes_ && worker < node_of_.size(); ++worker) {
+    if (node_of_[worker] != 0)
+      world_.network().slow({Role::worker, node_of_[worker]}, devices_.network(worker, next_batch_ - 1));
+  }
+}
+
+}  // namespace steelyard::sim

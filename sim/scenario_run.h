@@ -1,0 +1,117 @@
+// A scenario in a world: its cluster of formulas, its events, and the record of its rounds.
+//
+// Scheduler, checkpointer, shards and workers are the product's own; how long a batch takes is asked of the
+// scenario's devices. Gradients are one small whole number per slice, a function of the positions, so that
+// each version of a shard proves that every position was counted exactly once; or, where the scenario trains,
+// those of its model.
+//
+// Deterministic: what happens follows from scenario, seed and policy. A plain object, of one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancing/policy/oracle.h"
+#include "sim/batches.h"
+#include "sim/coverage_probe.h"
+#include "sim/device.h"
+#include "sim/invariants_watch.h"
+#include "sim/result.h"
+#include "sim/scenario.h"
+#include "sim/world.h"
+
+namespace steelyard::sim {
+
+class ScenarioRun final : ComputeModel, Observer {
+ public:
+  using Checks = InvariantsWatch::When;
+  struct Options {
+    Checks checks = Checks::rounds;
+    std::optional<std::size_t> alone;  // this worker is the only one, from first to last
+    bool trains = true;                // if the scenario does; otherwise only its times are simulated
+  };
+  // The policy is made by the caller, who may use the true curves of the slots; they refer to this run.
+  using MakePolicy = std::function<std::unique_ptr<balancing::Policy>(const balancing::TrueCurves&)>;
+
+  // The scenario must outlive the run.
+  ScenarioRun(const Scenario& scenario, const MakePolicy& make_policy, Options options);
+  ScenarioRun(const ScenarioRun&) = delete;
+  ScenarioRun& operator=(const ScenarioRun&) = delete;
+
+  // Until the job is over. Throws Failure (failed) if it cannot end: nobody is left to work, or an
+  // invariant is broken.
+  void run();
+
+  [[nodiscard]] const std::vector<RoundResult>& rounds() const { return rounds_; }
+  [[nodiscard]] const std::vector<Evaluation>& evaluations() const { return evaluations_; }
+  // The last, of a training.
+  [[nodiscard]] const std::vector<float>& parameters() const { return parameters_; }
+  [[nodiscard]] const Staleness& staleness() const { return ended_->staleness; }  // once it has run
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // the scheduler's
+  // What the rounds came to so far: global batches that were gone through, and versions of the parameters
+  // that were made - one a round, and where pushes are applied at once, one for each worker of a round.
+  struct Tally {
+    std::uint64_t batches = 0, updates = 0;
+  };
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+
+ private:
+  void populate(const MakePolicy& make_policy);
+  void start_worker(std::size_t worker);
+  void lose(std::size_t worker);
+  void cut(std::size_t worker);
+  [[nodiscard]] NodeId shard_node(std::uint32_t shard) const;
+
+  [[nodiscard]] double seconds_for(NodeId worker, const Compute& order, Time now) override;
+  void finish(const Order& done, const Say& say) override;
+  void stepped(const Hosted& node, const Envelope* in) override;
+  void told(const ToRecorder& message) override;
+
+  void record(const RoundRecord& done);
+  void begin_rounds(const Scheduler& scheduler);
+  void begin_round(const Open& open);
+  [[nodiscard]] double since_begin(Time at) const;  // seconds, of the first round
+  [[nodiscard]] balancing::TrueCurves truth();
+  [[nodiscard]] bool anybody_left() const;
+  void break_off(const std::string& why) const;
+
+  const Scenario& scenario_;
+  const Options options_;
+  const Devices devices_;
+  const Job job_;
+  const Batches batches_;
+  World world_;
+  std::unique_ptr<Trainer> trainer_;  // null: nothing is trained
+  Time begun_;                        // the first round
+
+  std::uint64_t next_number_;           // of a node
+  std::vector<std::uint64_t> node_of_;  // by worker: number of its living node, or 0
+  std::vector<std::size_t> worker_at_;  // by node number
+  std::vector<std::size_t> worker_in_;  // by slot
+  bool network_changes_ = false;        // some event says so
+
+  Round next_batch_ = 0;                           // global batches below have begun
+  Round next_round_ = 0;                           // rounds below have begun
+  std::vector<std::vector<const Event*>> begins_;  // by round: kills and cuts
+  std::vector<std::vector<std::size_t>> comes_;    // by round: workers that start in it
+  const SyncMode mode_;
+  CoverageProbe probe_;
+  InvariantsWatch invariants_;
+
+  std::vector<RoundResult> rounds_;
+  Tally tally_;
+  std::vector<Evaluation> evaluations_;
+  std::vector<float> parameters_;
+  double trained_s_ = 0;
+  std::vector<std::string> notes_;
+  std::uint64_t quiet_ = 0;  // steps since a round was last recorded
+  std::optional<Ended> ended_;
+};
+
+// The job that the machines are told. `trains`: the scenario's training, and not the probe's numbers.
+Job job_of(const Scenario& scenario, bool alone, bool trains);
+
+}  // namespace steelyard::sim

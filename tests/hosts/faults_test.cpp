@@ -1,0 +1,137 @@
+// Whole jobs under each kind of fault, in every sync mode: they end, and with the parameters that they would
+// have had.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/hosts/whole_jobs.h"
+
+namespace steelyard::test {
+namespace {
+
+using sim::Fault;
+using sim::says;
+using Effect = Fault::Effect;
+
+constexpr std::uint64_t seeds = 25;
+
+Time after(double s) { return Time{std::chrono::seconds(1)} + from_seconds(s); }
+
+class Faults : public ::testing::TestWithParam<const char*> {
+ protected:
+  // `faults`, under a seed; `newcomers`: whoever is killed is replaced.
+  void run(const std::function<std::vector<Fault>(Random&)>& faults, bool newcomers = false) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      Random random(seed * 31);
+      Job job = job_for(GetParam());
+      job.dead_after = 5;
+      World::Options options;
+      options.seed = seed;
+      options.faults = faults(random);
+      World world(job, options);
+      world.populate(3, 2);
+      if (newcomers)
+        world.on_kill = [&](NodeId) { world.add_worker("late-" + std::to_string(world.workers().size())); };
+      world.run();
+      expect_whole(world, job, "seed " + std::to_string(seed));
+      if (HasFatalFailure()) return;
+    }
+  }
+};
+
+const std::vector<std::pair<Role, Role>> links{
+    {Role::worker, Role::scheduler},   {Role::scheduler, Role::worker},  {Role::worker, Role::shard},
+    {Role::shard, Role::worker},       {Role::shard, Role::scheduler},   {Role::scheduler, Role::shard},
+    {Role::shard, Role::checkpointer}, {Role::checkpointer, Role::shard}};
+
+TEST_P(Faults, Delays) {
+  run([](Random&) {
+    return std::vector<Fault>{{.effect = Effect::delay, .chance = 0.1, .most = milliseconds(300)}};
+  });
+}
+
+TEST_P(Faults, ConnectionsThatBreakAtAMessage) {
+  run([](Random&) { return std::vector<Fault>{{.effect = Effect::cut, .chance = 0.02}}; });
+}
+
+TEST_P(Faults, MessagesThatComeTwice) {
+  run([](Random&) { return std::vector<Fault>{{.effect = Effect::repeat, .chance = 0.05}}; });
+}
+
+TEST_P(Faults, OneWayPartitionsThatHold) {
+  run([](Random& random) {
+    std::vector<Fault> faults;
+    for (int i = 0; i < 4; ++i) {
+      const auto [from, to] = links[random.below(links.size())];
+      const double begin = random.uniform() * 0.5;
+      faults.push_back({.effect = Effect::hold,
+                        .from = from,
+                        .to = to,
+                        .begin = after(begin),
+                        .end = after(begin + 2 * random.uniform())});
+    }
+    return faults;
+  });
+}
+
+// What nobody promises: nothing is told of the loss. All words of the scheduler and to it are said again.
+TEST_P(Faults, OneWayPartitionsOfTheSchedulerThatLose) {
+  run([](Random& random) {
+    std::vector<Fault> faults;
+    for (int i = 0; i < 2; ++i) {
+      const double begin = random.uniform() * 0.5;
+      const Role other = random.below(2) == 0 ? Role::worker : Role::shard;
+      const bool hears = random.below(2) == 0;
+      faults.push_back({.effect = Effect::lose,
+                        .from = hears ? other : Role::scheduler,
+                        .to = hears ? Role::scheduler : other,
+                        .begin = after(begin),
+                        .end = after(begin + 2 * random.uniform())});
+    }
+    return faults;
+  });
+}
+
+TEST_P(Faults, SingleMessagesLostWithoutAWord) {
+  run([](Random& random) {
+    return std::vector<Fault>{{.effect = Effect::lose, .first = random.below(400), .count = 1},
+                              {.effect = Effect::lose,
+                               .to = random.below(2) == 0 ? Role::worker : Role::shard,
+                               .first = random.below(200),
+                               .count = 1}};
+  });
+}
+
+TEST_P(Faults, NodesThatPause) {
+  run([](Random& random) {
+    std::vector<Fault> faults;
+    for (int i = 0; i < 4; ++i) {
+      faults.push_back({.effect = Effect::pause,
+                        .to = std::vector{Role::worker, Role::shard, Role::scheduler, Role::checkpointer}[i],
+                        .first = random.below(100),
+                        .count = 3,
+                        .least = milliseconds(10),
+                        .most = milliseconds(1000)});
+    }
+    return faults;
+  });
+}
+
+TEST_P(Faults, WorkersKilledAtTheirMessages) {
+  run(
+      [](Random& random) {
+        return std::vector<Fault>{
+            {.effect = Effect::kill, .to = Role::worker, .first = random.below(60), .count = 1},
+            {.effect = Effect::kill, .to = Role::worker, .first = random.below(200), .count = 1}};
+      },
+      true);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Faults,
+                         ::testing::Values("bsp", "ssp:1", "ssp:3", "asp", "local:1", "local:3",
+                                           "oneshot:epoch", "oneshot:end"),
+                         plain);
+
+}  // namespace
+}  // namespace steelyard::test

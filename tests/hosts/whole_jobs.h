@@ -1,0 +1,55 @@
+// Jobs in every sync mode, and what has to be so when they have ended.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/world.h"
+
+namespace steelyard::test {
+
+inline Job job_for(const std::string& sync, std::uint64_t samples = 120, std::uint64_t batch = 24,
+                   std::uint64_t epochs = 2) {
+  if (parse_sync(sync).on_arrival) return footprint_job(sync, samples, batch, epochs, 3, 2);
+  Job job = toy_job(samples, batch, epochs, 3, 2);
+  job.sync = parse_sync(sync);
+  return job;
+}
+
+inline void expect_whole(World& world, const Job& job, const std::string& what) {
+  const SyncMode mode = job.sync;
+  std::vector<std::string> violations = world.violations();
+  // Where every piece weighs the same, what comes out follows from how the work was divided.
+  if (mode.equal_weights) {
+    std::erase_if(violations, [](const std::string& it) {
+      return it.ends_with("is not what the plain loop gives") ||
+             it.find("computed from parameters that are not version") != std::string::npos;
+    });
+  }
+  ASSERT_THAT(violations, testing::IsEmpty()) << what;
+  ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
+      << what << ": " << world.scheduler().outcome().text;
+  EXPECT_EQ(world.scheduler().cursor().epoch(), job.epochs) << what;
+  if (mode.equal_weights) return;
+  if (!mode.on_arrival) {
+    EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
+    return;
+  }
+  const Version all = world.scheduler().cursor().round();
+  const std::vector<float> parameters = world.parameters();
+  for (const Slice& slice : slices(job.layout)) {
+    const std::string trouble =
+        Footprints(job).look({parameters.data() + slice.begin, slice.size()}, all, all);
+    EXPECT_THAT(trouble, testing::IsEmpty()) << what;
+  }
+}
+
+// Of a test for each mode.
+inline std::string plain(const ::testing::TestParamInfo<const char*>& at) {
+  std::string name = at.param;
+  std::ranges::replace(name, ':', '_');
+  return name;
+}
+
+}  // namespace steelyard::test

@@ -1,0 +1,265 @@
+// The machines under virtual time: times, losses, breaks, and the same again.
+#include "sim/scenario_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "balancing/policies.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "tests/sim/made_scenarios.h"
+
+namespace steelyard::sim {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ScenarioRun::MakePolicy policy(const std::string& name) {
+  return [name](const balancing::TrueCurves&) { return balancing::make_policy(name); };
+}
+std::vector<RoundResult> rounds_of(const Scenario& scenario, const std::string& name = "equal") {
+  ScenarioRun world(scenario, policy(name), {ScenarioRun::Checks::steps, {}});
+  world.run();
+  return world.rounds();
+}
+std::uint64_t total(const RoundResult& round) {
+  return std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0});
+}
+
+TEST(ScenarioRun, ARoundTakesItsLongestComputeAndTheExchange) {
+  Scenario scenario = made(100, {{10, 1}, {20, 2}});
+  scenario.network.step_ms = 30;
+  scenario.servers = 3;
+  const auto rounds = rounds_of(scenario);
+  ASSERT_EQ(rounds.size(), 10U);
+  for (const RoundResult& round : rounds) {
+    EXPECT_THAT(round.shares, ElementsAre(50, 50));
+    EXPECT_NEAR(round.compute_ms[0], 60, 1e-5);
+    EXPECT_NEAR(round.compute_ms[1], 120, 1e-5);
+    EXPECT_NEAR(round.round_ms, 150, 1e-5);
+    EXPECT_NEAR(round.se, 60.0 / 90, 1e-9);
+  }
+}
+
+// 20 MB at 8 Gbit/s: 20 ms each way. The first round also waits for the first parameters.
+TEST(ScenarioRun, LinksCostTheirTransfersAndLatencies) {
+  Scenario scenario = made(100, {{10, 1}, {20, 2}});
+  scenario.network = {.latency_ms = 3, .bandwidth_gbps = 8, .model_mb = 20};
+  const auto rounds = rounds_of(scenario);
+  for (std::size_t k = 1; k < rounds.size(); ++k) EXPECT_NEAR(rounds[k].round_ms, 120 + 46, 1e-5) << k;
+  EXPECT_GT(rounds[0].round_ms, 120);
+}
+
+TEST(ScenarioRun, TheLastRoundOfAnEpochIsShort) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}});
+  scenario.rounds = 0;
+  scenario.epochs = 2;
+  scenario.samples_per_epoch = 250;
+  const auto rounds = rounds_of(scenario);
+  std::vector<std::uint64_t> lengths, epochs;
+  for (const RoundResult& round : rounds) {
+    lengths.push_back(total(round));
+    epochs.push_back(round.epoch);
+  }
+  EXPECT_THAT(lengths, ElementsAre(100, 100, 50, 100, 100, 50));
+  EXPECT_THAT(epochs, ElementsAre(0, 0, 0, 1, 1, 1));
+}
+
+TEST(ScenarioRun, AKilledWorkersShareIsDoneByTheOthersInTheSameRound) {
+  Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
+  scenario.network.step_ms = 5;
+  scenario.events.push_back(on(1, 4, UINT64_MAX));
+  scenario.events.back().kill = true;
+  ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, {}});
+  world.run();
+  const auto& rounds = world.rounds();
+  ASSERT_EQ(rounds.size(), 10U);
+  EXPECT_THAT(rounds[3].shares, ElementsAre(30, 30, 30));
+  EXPECT_THAT(rounds[4].shares, ElementsAre(45, 0, 45))
+      << "the lost share is divided among those who are left";
+  EXPECT_NEAR(rounds[4].compute_ms[0], 40 + 25, 1e-5) << "as a second piece";
+  EXPECT_THAT(rounds[5].shares, ElementsAre(45, 0, 45));
+  EXPECT_NEAR(rounds[5].compute_ms[0], 55, 1e-5);
+  EXPECT_THAT(world.notes(), Contains(HasSubstr("'b' is lost")));
+}
+
+TEST(ScenarioRun, AKilledWorkerMayComeBackAndOthersMayJoin) {
+  Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
+  scenario.events.push_back(on(0, 2, 5));
+  scenario.events.back().kill = true;
+  scenario.events.push_back(on(2, 7, UINT64_MAX));
+  scenario.events.back().join = true;
+  const auto rounds = rounds_of(scenario);
+  EXPECT_THAT(rounds[1].shares, ElementsAre(45, 45, 0));
+  EXPECT_THAT(rounds[4].shares, ElementsAre(0, 90, 0));
+  EXPECT_THAT(rounds[5].shares, ElementsAre(45, 45, 0));
+  EXPECT_THAT(rounds[6].shares, ElementsAre(45, 45, 0));
+  EXPECT_THAT(rounds[7].shares, ElementsAre(30, 30, 30));
+}
+
+// Whatever breaks, every round is whole, and the probe of the shards is content.
+TEST(ScenarioRun, BrokenConnectionsAndKillsLoseNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    Scenario scenario = made(97, {{10, 1}, {5, 2}, {1, 3}, {2, 2}});
+    scenario.rounds = 40;
+    scenario.samples_per_epoch = 1000;
+    scenario.seed = seed;
+    scenario.servers = 1 + static_cast<std::uint32_t>(random.below(3));
+    scenario.network = {.step_ms = 20 * random.uniform(), .latency_ms = 5 * random.uniform()};
+    for (Device& device : scenario.workers) device.noise = 0.3;
+    for (int i = 0; i < 8; ++i) {
+      const Round from = random.below(39);
+      scenario.events.push_back(on(random.below(3), from, from + 1 + random.below(4)));
+      (random.uniform() < 0.5 ? scenario.events.back().kill : scenario.events.back().cut) = true;
+    }
+    const auto rounds = rounds_of(scenario);
+    ASSERT_EQ(rounds.size(), 40U) << "seed " << seed;
+    for (const RoundResult& round : rounds) {
+      const bool last_of_epoch = round.round % 11 == 10;
+      EXPECT_EQ(total(round), last_of_epoch ? 1000U - 970U : 97U)
+          << "seed " << seed << " round " << round.round;
+    }
+  }
+}
+
+TEST(ScenarioRun, WhoeverIsAloneDoesAllOfIt) {
+  Scenario scenario = made(90, {{10, 1}, {10, 2}});
+  scenario.workers[1].max_batch = 40;
+  ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, 1});
+  world.run();
+  ASSERT_EQ(world.rounds().size(), 10U);
+  EXPECT_THAT(world.rounds()[3].shares, ElementsAre(0, 90));
+  EXPECT_NEAR(world.rounds()[3].compute_ms[1], 90 + 90 + 30, 1e-5) << "in three helpings";
+}
+
+TEST(ScenarioRun, SaysSoWhenNobodyIsLeft) {
+  Scenario scenario = made(90, {{10, 1}});
+  scenario.events.push_back(on(0, 4, UINT64_MAX));
+  scenario.events.back().kill = true;
+  ScenarioRun world(scenario, policy("equal"), {});
+  try {
+    world.run();
+    FAIL() << "a job without workers has ended";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("round 4"), HasSubstr("no worker is left")));
+  }
+}
+
+// Divides equally, and keeps what it is told.
+struct Watching final : balancing::Policy {
+  struct Seen {
+    std::vector<balancing::Sample> samples;
+    std::vector<balancing::Request> requests;
+  };
+  explicit Watching(Seen& seen) : seen_(seen) {}
+  void observe(const balancing::Sample& sample) override { seen_.samples.push_back(sample); }
+  std::vector<std::uint64_t> plan(const balancing::Request& request) override {
+    seen_.requests.push_back(request);
+    return std::vector<std::uint64_t>(request.workers.size(), request.positions / request.workers.size());
+  }
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(*this); }
+  [[nodiscard]] std::string save() const override { return {}; }
+  void restore(const std::string&) override {}
+  Seen& seen_;
+};
+Watching::Seen watched(const Scenario& scenario) {
+  Watching::Seen seen;
+  ScenarioRun world(scenario, [&](const auto&) { return std::make_unique<Watching>(seen); }, {});
+  world.run();
+  return seen;
+}
+
+// Of CPU workers the policy sees what a co-tenant leaves: the reports carry it.
+TEST(ScenarioRun, CpuWorkersReportTheirShare) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}});
+  scenario.workers[0].kind = "cpu";
+  scenario.events.push_back(on(0, 3, 5));
+  scenario.events.back().cpu = 0.25;
+  const Watching::Seen seen = watched(scenario);
+  ASSERT_EQ(seen.samples.size(), 20U);
+  for (const balancing::Sample& sample : seen.samples) {
+    const bool struck = sample.slot == 0 && sample.round >= 3 && sample.round < 5;
+    EXPECT_EQ(sample.cpu, sample.slot == 1 ? -1 : struck ? 0.25 : 1.0);
+    EXPECT_NEAR(sample.seconds, struck ? 0.24 : 0.06, 1e-9);
+  }
+}
+
+TEST(ScenarioRun, CpuWorkersReportTheirMemory) {
+  Scenario scenario = made(150, {{10, 1}, {10, 1}, {10, 1}});
+  scenario.workers[0].kind = scenario.workers[1].kind = "cpu";
+  scenario.workers[0].memory_mb = scenario.workers[2].memory_mb = 8000;  // of a GPU worker it is not told
+  scenario.events.push_back(on(0, 3, 5));
+  scenario.events.back().memory = 0.25;
+  const Watching::Seen seen = watched(scenario);
+  ASSERT_EQ(seen.samples.size(), 30U);
+  for (const balancing::Sample& sample : seen.samples) {
+    const bool struck = sample.round >= 3 && sample.round < 5;
+    EXPECT_EQ(sample.memory, sample.slot != 0 ? -1 : struck ? 2000 : 8000) << sample.round;
+    EXPECT_NEAR(sample.seconds, 0.06, 1e-9) << "by itself it changes no time";
+  }
+  // A plan knows what the round before told.
+  for (const balancing::Request& request : seen.requests) {
+    const bool struck = request.round >= 4 && request.round < 6;
+    EXPECT_EQ(request.workers[0].memory, request.round == 0 ? -1 : struck ? 2000 : 8000) << request.round;
+    EXPECT_EQ(request.workers[1].memory, -1);
+  }
+}
+
+// Events count batches of global_batch: a round of local steps tells how it is in its last one.
+TEST(ScenarioRun, RoundsOfManyBatchesReportTheLast) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}});
+  scenario.sync = "local:5";
+  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].memory_mb = 8000;
+  scenario.events.push_back(on(0, 7, 10));
+  scenario.events.back().memory = 0.5;
+  scenario.events.back().cpu = 0.25;
+  std::vector<double> memory, cpu;
+  for (const balancing::Sample& sample : watched(scenario).samples) {
+    if (sample.slot != 0) continue;
+    memory.push_back(sample.memory);
+    cpu.push_back(sample.cpu);
+  }
+  EXPECT_THAT(memory, ElementsAre(8000, 4000));
+  EXPECT_THAT(cpu, ElementsAre(1, 0.25));
+}
+
+// Half speed from 0.3 s on, which is in the middle of the third round: 50 ms at full speed, and 50 ms' work.
+TEST(ScenarioRun, TracesCountFromTheBeginningOfTheFirstRound) {
+  Scenario scenario = made(100, {{0, 1}});
+  scenario.network.step_ms = 25;
+  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].trace = {SpeedTrace::Kind::cpu, {0, 0.3}, {1, 0.5}};
+  const auto rounds = rounds_of(scenario);
+  EXPECT_NEAR(rounds[1].compute_ms[0], 100, 1e-5);
+  EXPECT_NEAR(rounds[2].compute_ms[0], 50 + 100, 1e-5);
+  EXPECT_NEAR(rounds[3].compute_ms[0], 200, 1e-5);
+}
+
+TEST(ScenarioRun, NothingIsTrainedUnlessTheScenarioSaysSo) {
+  const Scenario scenario = made(100, {{0, 1}});
+  ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, {}});
+  world.run();
+  EXPECT_TRUE(world.evaluations().empty());
+}
+
+TEST(ScenarioRun, TenThousandWorkersDoARound) {
+  Scenario scenario = made(20'000, {});
+  scenario.rounds = 2;
+  scenario.samples_per_epoch = 40'000;
+  for (int i = 0; i < 10'000; ++i)
+    scenario.workers.push_back({"w" + std::to_string(i), "gpu", {1, 0.5}, 0, 0.1});
+  ScenarioRun world(scenario, policy("equal"), {});
+  world.run();
+  ASSERT_EQ(world.rounds().size(), 2U);
+  EXPECT_EQ(total(world.rounds()[1]), 20'000U);
+  EXPECT_THAT(world.rounds()[1].shares, testing::Each(2U));
+}
+
+}  // namespace
+}  // namespace steelyard::sim

@@ -1,0 +1,91 @@
+#include "tests/support/version_checks.h"
+
+#include <algorithm>
+
+#include "nn/optimizer/schedule.h"
+#include "tests/support/toy_job.h"
+
+namespace steelyard::test {
+
+VersionChecks::VersionChecks(const Job& job, const Progress& from, std::vector<float> initial)
+    : job_(job),
+      mode_(job.sync),
+      footprints_(job),
+      first_(from.version),
+      cursor_(job, from),
+      momentum_(job.layout.size() * nn::state_slots(job.optimizer)) {
+  versions_.push_back(std::move(initial));
+}
+
+void VersionChecks::complain(const std::string& trouble) {
+  if (!trouble.empty()) violations_.push_back(trouble);
+}
+
+bool VersionChecks::arrives(const Envelope& envelope) {
+  if (const auto* heard = std::get_if<ToWorker>(&envelope.message)) {
+    const auto* done = std::get_if<Computed>(heard);
+    if (done != nullptr && done->report.piece.purpose == Purpose::train)
+      footprints_.pushed(envelope.to, done->report);
+    if (const auto* start = std::get_if<Start>(heard)) footprints_.started(envelope.to, *start);
+  }
+  return true;
+}
+
+void VersionChecks::ordered(NodeId worker, const Compute& order) {
+  const std::string round = std::to_string(order.piece.round);
+  if (mode_.on_arrival) {
+    const std::string trouble = footprints_.look(worker, order);
+    if (!trouble.empty()) complain("parameters of " + to_string(worker) + ": " + trouble);
+  } else if (!std::ranges::equal(order.parameters->span(), expected(order.piece.round))) {
+    complain("round " + round + ": computed from parameters that are not version " + round);
+  }
+}
+
+void VersionChecks::stepped(const sim::Hosted& node, const Envelope*) {
+  if (node.id.role != Role::shard) return;
+  for (const SliceMemory& slice : sim::machine_of<Shard>(node).slices()) {
+    if (!slice.loaded()) continue;
+    const std::span current = slice.current().floats();
+    if (mode_.on_arrival) {
+      const std::string trouble = footprints_.look(current, slice.version());
+      if (!trouble.empty()) complain("a shard: " + trouble);
+    } else if (const std::span whole(expected(slice.version()));
+               !std::ranges::equal(current, whole.subspan(slice.place().begin, slice.place().size()))) {
+      complain("version " + std::to_string(slice.version()) + " of the slice at " +
+               std::to_string(slice.place().begin) + " is not what the plain loop gives");
+    }
+  }
+}
+
+void VersionChecks::stored(const Snapshot& snapshot) {
+  if (!mode_.on_arrival) return;
+  const Version version = snapshot.progress.version;
+  for (const Slice& slice : slices(job_.layout)) {
+    const std::span stored(snapshot.parameters.data() + slice.begin, slice.size());
+    const std::string trouble = footprints_.look(stored, version, version);
+    if (!trouble.empty()) complain("checkpoint " + std::to_string(version) + ": " + trouble);
+  }
+}
+
+const std::vector<float>& VersionChecks::expected(Version version) {
+  while (versions_.size() <= version - first_) advance();
+  return versions_[version - first_];
+}
+
+void VersionChecks::advance() {
+  const Interval positions = cursor_.positions();
+  std::vector<float> sum(job_.layout.size()), next(job_.layout.size());
+  for (Position p = positions.begin; p < positions.end; ++p) {
+    for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, cursor_.epoch(), e);
+  }
+  const double rate =
+      round_rate(job_.schedule, job_.train_samples, cursor_.epoch(), positions, cursor_.local());
+  const nn::Optimizer rule =
+      mode_.is_local() ? nn::Optimizer{nn::Optimizer::Kind::sgd, 0, 0} : job_.optimizer;
+  nn::step(rule, {next, versions_.back(), sum, 1.0 / static_cast<double>(positions.size())},
+           nn::state_slots(rule) == 0 ? std::span<float>() : std::span(momentum_), rate, true);
+  versions_.push_back(std::move(next));
+  cursor_.advance();
+}
+
+}  // namespace steelyard::test

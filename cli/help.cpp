@@ -2,6 +2,7 @@
 
 #include "config/hosts_keys.h"
 #include "config/job_keys.h"
+#include "config/prepare_job.h"
 #include "config/scenario_keys.h"
 #include "wire/sync_mode.h"
 

@@ -28,7 +28,8 @@ function(steelyard_library name)
   add_library(steelyard::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include/steelyard> $<INSTALL_INTERFACE:include>)
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>
+    $<INSTALL_INTERFACE:include/steelyard/internal>)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC steelyard_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED ${target})

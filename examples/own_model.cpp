@@ -14,8 +14,8 @@
 // To build it elsewhere: find_package(steelyard), then link steelyard::cli; tests/package/project does so.
 #include <memory>
 
-#include "cli/run.h"
-#include "core/random.h"
+#include <steelyard/data_set.h>
+#include <steelyard/run.h>
 
 namespace {
 

@@ -19,8 +19,7 @@
 #include <array>
 #include <cstdio>
 
-#include "balancing/policies.h"
-#include "core/error.h"
+#include <steelyard/policy.h>
 
 namespace {
 

@@ -10,9 +10,8 @@
 #include <map>
 #include <memory>
 
-#include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/share_bounds.h"
-#include "cli/run.h"
+#include <steelyard/policy.h>
+#include <steelyard/run.h>
 
 namespace {
 

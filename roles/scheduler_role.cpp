@@ -117,6 +117,12 @@ void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, c
   if (const std::string note = memory_note(file); !note.empty()) bar.note(note);
 }
 
+void require_descriptors_for(const Job& job) {
+  raise_descriptor_limit();
+  require_descriptors("a scheduler of " + std::to_string(job.shards) + " shards", job.shards,
+                      job.shards + job.workers);
+}
+
 }  // namespace
 
 int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions) {
@@ -131,9 +137,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
     trained = built_here(file.job, extensions);
     complete(file.job, trained.description, extensions);
   }
-  raise_descriptor_limit();
-  require_descriptors("a scheduler of " + std::to_string(file.job.shards) + " shards", file.job.shards,
-                      file.job.shards + file.job.workers);
+  require_descriptors_for(file.job);
 
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
@@ -163,14 +167,12 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
                             [&](const Snapshot& about, std::size_t slots) {
                               return open_checkpoint(run.checkpoints(), about, slots);
                             });
-  const SignalWatch signals(
-      [&](int) {
-        link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Interrupt{})});
-      },
-      {"Ctrl-C again ends at once", [&] { return run.way_back(); }},
-      [&] {
-        link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})});
-      });
+  const auto tell = [&](auto said) {
+    link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))});
+  };
+  const SignalWatch signals([&](int) { tell(Interrupt{}); },
+                            {"Ctrl-C again ends at once", [&] { return run.way_back(); }},
+                            [&] { tell(Leave{}); });
   ZmqLink checkpointer_link(context, checkpointer_node);
   checkpointer_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
   const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link));

@@ -110,7 +110,8 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
       refusal_of(good, {"data.samples=abc"}),
       "--set data.samples=abc: data set 'ours', option samples = 'abc': give a whole number from 1 to 100");
   EXPECT_EQ(refusal_of("[model]\nname = \"mlb\"\n"),
-            "j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (there are: computed, mine, lenet5, "
+            "j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (there are: computed, external, "
+            "mine, lenet5, "
             "mlp, softmax, svm)");
   EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"),
               HasSubstr("j.toml:2:8: there is no data set 'mnist'"));

@@ -24,6 +24,17 @@ if(output MATCHES "${SOURCE}/(core|nn|cli|config|report|roles|launch|wire|worker
   message(FATAL_ERROR "the other project was built with sources of ours:\n${output}")
 endif()
 
+file(GLOB_RECURSE headers RELATIVE ${place}/prefix/include/steelyard ${place}/prefix/include/steelyard/*)
+foreach(header engine.h run.h internal/cli/run.h)
+  if(NOT header IN_LIST headers)
+    message(FATAL_ERROR "the package lacks ${header}")
+  endif()
+endforeach()
+list(FILTER headers INCLUDE REGEX "internal/(scheduler|server|sim|launch|roles|report|wire/messages.h)")
+if(headers)
+  message(FATAL_ERROR "the package has headers that nobody was promised: ${headers}")
+endif()
+
 run("the installed program" ${place}/prefix/bin/steelyard --version)
 if(NOT output MATCHES "^steelyard [0-9]")
   message(FATAL_ERROR "unexpected version text: ${output}")

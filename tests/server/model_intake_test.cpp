@@ -48,7 +48,7 @@ class ModelIntakeTest : public ::testing::Test {
       }
     }
   }
-  void hello(NodeId from, const std::string& name = "ann") { tell(from, Hello{.name = name}); }
+  void hello(NodeId from, const std::string& name = "ann") { tell(from, Hello{0, name, {}}); }
   void weights(NodeId from, Interval floats) {
     std::vector<float> values(floats.size());
     std::iota(values.begin(), values.end(), static_cast<float>(floats.begin));

@@ -35,6 +35,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"config/job_source.cpp", "tests/cli/process_input_test.cpp: --set and the files"},
     {"config/job_text.cpp", "tests/config/job_file_test.cpp: the resolved job, written and read"},
     {"report/output_file.cpp", "tests/cli/simulate_test.cpp: --json to files, nowhere and standard output"},
+    {"roles/external_model.cpp", "tests/cli/process_external_test.cpp: whole processes"},
     {"config/prepare_job.cpp", "tests/cli/process_train_test.cpp: whole processes"},
     {"cli/run.cpp", "tests/cli/process_input_test.cpp: exit codes"},
     {"report/run_totals.cpp", "tests/report/recorder_test.cpp: the summary at the end"},

@@ -161,8 +161,8 @@ TEST(Codec, TheMessagesOfARoundFieldByField) {
 
 TEST(Codec, APushHasAHeaderOf128BytesAtTheMost) {
   const std::vector<float> values(65536);
-  const Frames frames =
-      encode(Message(std::in_place_type<ToShard>, Push{1, {.id = 3}, 1, 0, Blob::copy_of(values)}));
+  const Push push{1, Piece{}, 1, 0, Blob::copy_of(values)};
+  const Frames frames = encode(Message(std::in_place_type<ToShard>, push));
   EXPECT_LE(frames.header.size(), 128U);
   ASSERT_TRUE(frames.payload);
   EXPECT_EQ(frames.payload->size(), 262144U);

@@ -8,7 +8,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST_F(WorkerTest, TellsTheModelThatItBringsUntilItIsWelcome) {
-  Worker::Options options{self, {0, "ann"}, {}, [](const Welcome&) {}};
+  Worker::Options options{self, {0, "ann", {}}, {}, [](const Welcome&) {}};
   options.model.emplace();
   options.model->description.layout = make_job().layout;
   options.model->description.train_samples = 7;

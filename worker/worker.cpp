@@ -34,6 +34,7 @@ void Worker::wake(Time now, Outbox& out) {
       beat(out);
       if (late) {
         timeout_.asked_again(now);
+        push_awaited(out);
         pull(std::nullopt, out);
       }
     } else {
@@ -283,6 +284,19 @@ void Worker::push_again(const HeldPiece& piece, std::optional<NodeId> shard, Out
   for (const Push& push : piece.pushes) {
     const NodeId place = shard_of(push.slice);
     if (!shard || place == *shard) out.send<ToShard>(place, push);
+  }
+}
+
+// What shards must have before they can answer the pull, and a full socket may have lost: nobody else says it
+// again, for a piece that is reported in a round behind the oldest one is not looked for.
+void Worker::push_awaited(Outbox& out) {
+  for (const Contribution& own : rule_->own(view())) {
+    for (const HeldPiece& piece : pieces_) {
+      if (piece.round() != own.round || !piece.positions().contains(own.positions)) continue;
+      for (const Push& push : piece.pushes) {
+        if (!next_.arrived[push.slice]) out.send<ToShard>(shard_of(push.slice), push);
+      }
+    }
   }
 }
 

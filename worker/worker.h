@@ -93,6 +93,7 @@ class Worker {
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
   void push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out);
+  void push_awaited(Outbox& out);
   template <class Past>
   void forget(Past past);  // the pieces of which it is true
   [[nodiscard]] HeldPiece* find(PieceId id);

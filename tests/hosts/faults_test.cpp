@@ -103,6 +103,15 @@ TEST_P(Faults, SingleMessagesLostWithoutAWord) {
   });
 }
 
+// As a full socket loses them.
+TEST_P(Faults, SlicesAndTheirQuestionsLostNowAndThen) {
+  run([](Random&) {
+    return std::vector<Fault>{
+        {.effect = Effect::lose, .kind = says<ToShard, Push, Pull, PullAck>, .chance = 0.02},
+        {.effect = Effect::lose, .kind = says<ToWorker, Parameters>, .chance = 0.02}};
+  });
+}
+
 TEST_P(Faults, NodesThatPause) {
   run([](Random& random) {
     std::vector<Fault> faults;

@@ -108,6 +108,24 @@ TEST_F(AtOnceTest, APullAheadServesThePieceThatComesMeanwhile) {
   EXPECT_EQ(pulls, 2U * 7);
 }
 
+// The answer waits for the push, and nobody else knows that the push was lost.
+TEST_F(AtOnceTest, APullThatIsNotAnsweredSaysAgainWhatItWaitsFor) {
+  join_at_once();
+  tell(scheduler_node, start_from(0, 1, {0, 8}, 0));
+  answer(1, 0);
+  do_piece(0, 1, {0, 8});
+  const std::uint64_t ticket = heard<Pull>().at(0).ticket;
+  answer_one(ticket, 0, 2, 0);
+  answer_one(ticket, 0, 1, 0);
+  wake(0.1);
+  EXPECT_THAT(heard<Push>(), IsEmpty()) << "it may come yet";
+  wake(10);
+  ASSERT_EQ(heard<Push>().size(), 1U) << "only the slice that has not been answered";
+  EXPECT_EQ(heard<Push>()[0].slice, 0U);
+  ASSERT_EQ(heard<Pull>().size(), 1U);
+  EXPECT_EQ(heard<Pull>()[0].ticket, ticket);
+}
+
 // Others pushed a part of what it had pushed, which was dropped, and the rest is for it to do again: were it
 // to wait for that, it would wait for itself.
 TEST_F(AtOnceTest, WhatIsOwedAgainIsNotWaitedFor) {

@@ -13,13 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "core/device_kind.h"
+
 namespace steelyard::balancing {
 
 // A living worker, as it is when a plan is made. What it says of its machine is that of its last report:
 // measured up to the end of the round before, at best.
 struct WorkerView {
   std::uint32_t slot = 0;
-  std::string kind = "cpu";                    // "cpu" or "gpu"
+  DeviceKind kind = DeviceKind::cpu;
   std::uint64_t least = 1, most = UINT64_MAX;  // bounds of its share
   double cpu = -1;                             // share available, as last told; -1 if unknown
   double memory = -1;                          // available, as last told; -1 if unknown

@@ -21,7 +21,7 @@ sim::Scenario scenario_of(Round rounds, std::uint64_t seed) {
   scenario.seed = seed;
   scenario.network.step_ms = 5;
   for (std::uint64_t i = 0; i < workers; ++i) {
-    scenario.workers.push_back({"w" + std::to_string(i), "gpu", {1, 0.5}, 0, 0.1});
+    scenario.workers.push_back({"w" + std::to_string(i), DeviceKind::gpu, {1, 0.5}, 0, 0.1});
   }
   return scenario;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/help.h"
 #include "cli/manual.h"
+#include "core/device_kind.h"
 #include "core/error.h"
 #include "core/near_match.h"
 #include "launch/process_options.h"
@@ -123,7 +124,7 @@ void add_profile(CLI::App& parent, ProfileCommand& it) {
   app.add_option("--set", it.overrides, "replace a key of the job file; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--device", it.device, "what computes: cpu")->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--device", it.device, "what computes: cpu")->check(CLI::IsMember(device_kinds()));
   app.add_option("--model", it.model, "another model than the job's");
   app.add_option("--data", it.data, "another data set than the job's, as in synthetic");
   app.add_option("--workers", it.workers, "so many at once (default: as many as processors)")

@@ -1,5 +1,6 @@
 #include "config/job_keys.h"
 
+#include "core/device_kind.h"
 #include "wire/sync_mode.h"
 #include "worker/compute/throttle.h"
 
@@ -89,7 +90,7 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
        "slows its computation down by this factor, to try unequal machines on one"},
       {"cpu", &worker.cpu, Limits::text_or_number(Throttle::is_cpu, Throttle::cpu_expected()),
        "share of its processor that others leave to it, to try that out; its reports tell it"},
-      {"device", &worker.device, Limits::one_of({"cpu", "gpu"}), "what it computes on"},
+      {"device", &worker.device, Limits::one_of(device_kinds()), "what it computes on"},
       {"max_batch", &worker.max_batch, Limits::at_least(0),
        "samples that fit its memory at once; 0: no limit"},
   };

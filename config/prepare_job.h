@@ -1,4 +1,4 @@
-// From the names in a job to what they stand for: model, data, layout. Everybody who computes does this, and
+// From the names in a job to what they stand for: model, data, layout. All that compute do this, and
 // the scheduler, so that a mistake is found before anything is started.
 #pragma once
 

@@ -138,7 +138,8 @@ void ScenarioReader::read_worker(const TomlSection& section) {
   sim::Device& device = draft_.worker.device;
   device.name = "worker-" + std::to_string(scenario_.workers.size());
   section.read();
-  section.demand(device.memory_mb == 0 || device.kind == "cpu", "memory_mb",
+  device.kind = device_kind(draft_.worker.kind);
+  section.demand(device.memory_mb == 0 || device.kind == DeviceKind::cpu, "memory_mb",
                  "memory_mb is what CPU workers report: max_batch says what a GPU can hold");
   read_times(section);
   const std::uint64_t count = draft_.worker.count;

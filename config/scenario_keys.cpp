@@ -1,5 +1,6 @@
 #include "config/scenario_keys.h"
 
+#include "core/device_kind.h"
 #include "wire/name.h"
 #include "wire/sync_mode.h"
 
@@ -53,7 +54,7 @@ std::vector<Key> keys_of_a_worker(ScenarioDraft::Worker& it) {
        "left out: worker-0, worker-1, ...", "\"worker-0\""},
       {"count", &it.count, Limits::wide(1, most_simulated_workers),
        "so many of them: NAME-0, NAME-1, ...; left out: one, called NAME", "3"},
-      {"kind", &it.device.kind, Limits::one_of({"cpu", "gpu"}),
+      {"kind", &it.kind, Limits::one_of(device_kinds()),
        "policies that read CPU shares see those of CPU workers"},
       {"max_batch", &it.device.max_batch, Limits::wide(0, no_limit),
        "samples that fit its memory at once; 0: no limit"},

@@ -26,6 +26,7 @@ struct ScenarioDraft {
 
   struct Worker {  // the [[worker]] at hand
     sim::Device device;
+    std::string kind = "cpu";
     std::uint64_t count = 1;
     double samples_per_s = 0;
     std::string profile, recorded, recorded_worker, trace;

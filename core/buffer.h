@@ -1,7 +1,7 @@
 // A flat buffer of floats: all parameters of a model, or all gradients of a piece, in one block.
 //
-// Aligned to 64 bytes, fixed in size, not initialised. Shared by pointer; whoever holds a
-// shared_ptr<const FloatBuffer> may read it from any thread.
+// Aligned to 64 bytes, fixed in size, not initialised. Shared by pointer; a holder of
+// a shared_ptr<const FloatBuffer> may read it from any thread.
 #pragma once
 
 #include <cstddef>

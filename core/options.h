@@ -1,9 +1,9 @@
 // What a job chooses by name - a model, a data set, a policy, a predictor - and what each of them can be
 // told.
 //
-// Every row of a table declares its options: what may be given, what holds otherwise, and what it means. All
-// else follows from that: checks, messages, `steelyard help model` and its like. Whoever is made gets its
-// options complete and checked, built in or a user's own.
+// Every row of a table declares its options: what may be given, what holds otherwise, and what it means.
+// Checks, messages and `steelyard help model` are made from these rows. A maker gets its options complete and
+// checked, for built-in rows and a user's own.
 //
 //   {"perceptron", perceptron, "two hidden layers", {whole_option("width", 32, 1, 4096, "units in each")}}
 #pragma once

@@ -34,7 +34,7 @@ class Children {
   // Throws Failure (io).
   void start(const std::string& name, const Program& program);
 
-  // Who has ended since the last call.
+  // The children that have ended since the last call.
   std::vector<Child> ended();
   void signal(const std::string& name, int signal);  // a child that runs
   void signal_all(int signal);

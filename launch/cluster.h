@@ -51,7 +51,7 @@ class Cluster {
   Supervision supervision_;
   std::map<std::string, bool> running_;  // processes
   std::optional<int> code_;
-  // The scheduler may have told nobody to end: it was killed, or nothing is known of it.
+  // The scheduler may not have told the others to end: it was killed, or nothing is known of it.
   bool scheduler_killed_ = false, scheduler_lost_ = false;
   std::vector<Place> places_;  // first to go
 };

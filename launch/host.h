@@ -1,4 +1,4 @@
-// Host: where processes run, as whoever supervises them sees it. Messages to it and from it are those of
+// Host: where processes run, as their supervisor sees it. Messages to it and from it are those of
 // launch/lines.h, whether they cross a connection (RemoteHost) or stay in this process (LocalHost).
 #pragma once
 

@@ -61,7 +61,7 @@ class LineWriter {
   void add(const std::string& line);
   void flush();                                                          // as much as goes
   void close() { end_ = Descriptor(), broken_ = true; }                  // the reader sees the end
-  [[nodiscard]] bool broken() const { return broken_; }                  // nobody reads any more
+  [[nodiscard]] bool broken() const { return broken_; }                  // there is no reader any more
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }  // bytes
 
  private:

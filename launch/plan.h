@@ -1,5 +1,5 @@
-// Who is started where, and by which command: what is made of hosts and a job before anything runs. Pure, but
-// for require_reachable. A cluster on this machine alone, as `train` starts it, is a plan with one host.
+// Which process is started where, and by which command: made of hosts and a job before anything runs. Pure,
+// but for require_reachable. A cluster on this machine alone, as `train` starts it, is a plan with one host.
 //
 // On every other host one process attends (launch/lines.h) and starts the roles there, so that a host costs
 // one connection, and the connection's end is the end of all that it started.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config/toml_text.h"
+#include "core/device_kind.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -69,7 +70,7 @@ void each_option(WorkerOptions& it, auto&& visit) {
   visit(Row{"--name", "what to call it; each worker needs its own (default: made from host and process)",
             "STEELYARD_NAME"},
         it.spec.name);
-  visit(Row{"--device", "what computes: cpu", nullptr, CLI::IsMember({"cpu", "gpu"})}, it.spec.device);
+  visit(Row{"--device", "what computes: cpu", nullptr, CLI::IsMember(device_kinds())}, it.spec.device);
   visit(Row{"--slow",
             "compute so many times slower, to try out unequal machines: a number, or steps as in \"2, 6@10, "
             "again@20\"",

@@ -1,8 +1,8 @@
 // A directory for sockets that only this user can enter; gone when the run is over.
 //
-// Who is killed cannot tidy up, so the next run does: the owner holds a lock on its directory, which ends
-// with the process whatever ends that, and a directory of this name without a lock belongs to nobody. Only
-// sockets are ever removed, and the directory if nothing else is in it.
+// A process that is killed cannot tidy up, so the next run does: the owner holds a lock on its directory,
+// which ends with the process, and a directory of this name without a lock is abandoned. Only sockets are
+// ever removed, and the directory if nothing else is in it.
 #pragma once
 
 #include <string>

@@ -11,9 +11,9 @@
 //  - One that has failed very often in a row is tried once a minute, and no longer counted on.
 //  - One that ended with another code of its own has said why, and would again: it is not started again. For
 //    a moment that is in doubt, since the scheduler may be about to end the job itself.
-//  - Of whoever is gone, or no longer counted on, the scheduler is told. It ends the job if the training has
-//    not begun or no worker is left to it. While no worker runs and none is about to be started, it is told
-//    again and again: it may not have noticed yet that the last one is gone.
+//  - The scheduler is told of processes that are gone, or no longer counted on. It ends the job if the
+//    training has not begun or no worker is left. While no worker runs and none is about to be started, it is
+//    told again and again: it may not have noticed yet that the last one is gone.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ class Starts {
 struct Steps {
   std::vector<std::string> says;    // for people
   std::vector<std::string> starts;  // processes, by name, once more
-  bool tell = false;                // the scheduler, that somebody is gone: SIGUSR2
+  bool tell = false;                // the scheduler, that a process is gone: SIGUSR2
   bool end = false;                 // the scheduler is asked to end: SIGTERM
   std::optional<int> code;          // nothing is left to wait for: the job's exit code
 
@@ -58,7 +58,7 @@ class Supervision {
   Steps host_lost(const std::string& host, const Failure& why);
   // A process has ended; `status` as wait() gives it. `words` are put behind that: "; its log is x.log".
   Steps ended(Time now, const std::string& name, int status, const std::string& words);
-  Steps interrupted();   // somebody wants the job to end
+  Steps interrupted();   // the job is to end
   Steps wake(Time now);  // time has passed
 
  private:
@@ -88,7 +88,7 @@ class Supervision {
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
   bool ending_ = false;       // we have asked for it
-  bool finished_ = false;     // somebody was told that the job is done
+  bool finished_ = false;     // a process was told that the job is done
   std::optional<Time> told_;  // that no worker is left
 };
 

@@ -4,7 +4,7 @@
 //   rounds.jsonl   one line a round (report/recorder.h)
 //   checkpoints/   server/checkpoint.h
 //   log/           what each child process said
-//   lock           who trains in it, or did last (roles/run_lock.h)
+//   lock           the process that trains in it, or did last (roles/run_lock.h)
 //   result.json    the verdict: launchers go by it, since exit codes get lost on their way up
 #pragma once
 
@@ -29,7 +29,7 @@ class RunDirectory {
   [[nodiscard]] std::string result() const { return path_ + "/result.json"; }
   [[nodiscard]] std::string log(const std::string& child) const { return path_ + "/log/" + child + ".log"; }
 
-  // For people: how to go on after an end that nobody planned.
+  // For people: how to go on after an end that was not planned.
   [[nodiscard]] std::string way_back() const;
 
  private:
@@ -41,8 +41,8 @@ class RunDirectory {
 // Makes <parent>/<name>-<N> for the first N that is free, and gives its path. Throws Failure (io) likewise.
 std::string next_directory(const std::string& parent, const std::string& name);
 
-// Replaces a file as a whole, and returns when it is on the disk: whoever reads it, also after a loss of
-// power, sees the old text or the new one. Throws Failure (io).
+// Replaces a file as a whole, and returns when it is on the disk: a reader sees the old text or the new one,
+// also after a loss of power. Throws Failure (io).
 void write_text(const std::string& path, const std::string& text);
 
 // How a run ended, in numbers. What was never measured is negative.

@@ -1,5 +1,5 @@
-// TerminalWriter: text for a terminal, a pipe or a log, written by a thread of its own. Who stops reading -
-// Ctrl-S, a stalled ssh, a full pipe - holds up that thread and nobody else.
+// TerminalWriter: text for a terminal, a pipe or a log, written by a thread of its own. A reader that
+// stops - Ctrl-S, a stalled ssh, a full pipe - holds up that thread alone.
 //
 // It is a stream buffer: what is flushed is one text. One that ends a line is kept until it can be written,
 // 4,096 of them; beyond, they are dropped, counted, and the count is told in their place. One that does not

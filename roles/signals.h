@@ -13,7 +13,7 @@
 
 namespace steelyard {
 
-// To a scheduler, from what supervises its job: somebody it could count on is gone for good.
+// To a scheduler, from what supervises its job: a process of the job is gone for good.
 inline constexpr int somebody_is_gone = SIGUSR2;
 
 class SignalWatch {

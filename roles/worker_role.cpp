@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "config/prepare_job.h"
+#include "core/device_kind.h"
 #include "core/error.h"
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
@@ -50,7 +51,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
 
   Worker::Options of_worker{self, {}, {from_seconds(options.wait), from_seconds(0.25)}, {}};
   of_worker.hello.name = spec.name;
-  of_worker.hello.kind = spec.device;
+  of_worker.hello.kind = device_kind(spec.device);
   of_worker.hello.max_batch = spec.max_batch;
   of_worker.hello.fingerprint = options.fingerprint;
   of_worker.prepare = [&](const Welcome& welcome) {

@@ -1,4 +1,5 @@
-// Admission: who may join the job, under which name and in which slot, and the roster that members get.
+// Admission: which nodes may join the job, under which name and in which slot, and the roster that members
+// get.
 //
 // A name comes back when its former bearer is gone. That may not be known yet: a machine that lost its power
 // closes no connection. So the newcomer asks again, and the former bearer has the time to say a word.

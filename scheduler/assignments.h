@@ -42,9 +42,9 @@ class Assignments {
   // A shard refused a push: its numbers are not finite. Nothing: the piece has been issued again already.
   [[nodiscard]] std::optional<Orders> refuse(Time now, const NonFinite& refused);
 
-  // What this worker owes becomes others', as far as anybody is there.
+  // Gives the pieces of this worker to others, as far as there are any.
   [[nodiscard]] Orders release(Time now, std::uint32_t slot);
-  // What nobody owes is assigned, if somebody is there now.
+  // Pieces without an owner are assigned, if a worker is there now.
   [[nodiscard]] Orders adopt_orphans(Time now);
   // What the worker owes but does not hold was lost on the way to it, or its report on the way here.
   [[nodiscard]] Orders repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held);

@@ -28,7 +28,7 @@ class HeadwayWatch {
 
   // It has been without an answer from some server for so long that this is no delay any more.
   [[nodiscard]] bool is_cut_off(Time now, const WorkerMember& worker) const;
-  // It could have got on for too long, and somebody else could do what it owes.
+  // It could have got on for too long, and another worker could do what it owes.
   [[nodiscard]] bool is_stalled(Time now, const WorkerMember& worker) const;
   // No server is silent. While one is, no worker gets on.
   [[nodiscard]] bool shards_answer(Time now) const;

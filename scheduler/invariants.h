@@ -1,10 +1,10 @@
 // Invariants: what must hold of a scheduler after every step, and from step to step. Run in
 // tests and simulations.
 //
-//  tiling      the pieces of each open round, and what nobody has taken yet, tile its positions, without gap
+//  tiling      the pieces of each open round, and what is not taken yet, tile its positions, without gap
 //              or overlap
-//  ownership   while the job is running, every piece that is not reported has an owner who has not been given
-//              up; only when nobody is there may it have none
+//  ownership   while the job is running, every piece that is not reported has an owner that is not given up;
+//              it may have none only when no worker is there
 //  order       rounds, epochs, positions and phases never go back
 //  pipeline    rounds are in their order, an evaluation is alone and last
 //  slack       no round has begun that is more than the mode's slack ahead of the oldest that is not done

@@ -1,4 +1,4 @@
-// Members: who belongs to the job, and when each was last heard. Slots are small numbers given out in the
+// Members: the nodes of the job, and when each was last heard. Slots are small numbers given out in the
 // order of arrival and kept for a name; nodes are incarnations.
 #pragma once
 
@@ -18,7 +18,7 @@ struct WorkerMember {
   NodeId node;
   std::uint32_t slot = 0;
   std::string name;
-  std::string kind;
+  DeviceKind kind{};
   std::uint64_t most = 0;  // positions of one piece; 0: no limit
   bool ready = false;      // has model and data
   bool present = true;     // its connection lives and it is not silent
@@ -58,13 +58,13 @@ class Members {
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
 
-  // By slot: the order of every plan. Who comes and goes does so by add() and remove_if(),
-  // which keep the books.
+  // By slot: the order of every plan. Add and remove workers by add() and remove_if() alone: they keep the
+  // indices below.
   std::map<std::uint32_t, WorkerMember> workers;
   std::map<std::uint32_t, ShardMember> shards;
   std::optional<NodeId> checkpointer;
 
-  // In the place of whoever had its slot. No other slot has a worker of its name or node.
+  // Replaces the worker that had its slot. No other slot has a worker of its name or node.
   void add(WorkerMember worker);
   template <class Gone>
   void remove_if(Gone gone) {
@@ -83,7 +83,7 @@ class Members {
   [[nodiscard]] std::string worker_name(NodeId node) const;
   // The slot for a newcomer of this name: its former one, or the lowest that is free.
   [[nodiscard]] std::uint32_t worker_slot(const std::string& name) const;
-  // These slots are kept for workers of these names: names[i] has slot i, and an empty one is nobody's.
+  // These slots are kept for workers of these names: names[i] has slot i, and an empty name keeps none.
   void reserve(const std::vector<std::string>& names);
   [[nodiscard]] std::vector<std::string> names() const;  // by slot, as reserve() takes them
   [[nodiscard]] std::optional<std::uint32_t> shard_slot(const std::string& name, std::uint32_t limit) const;
@@ -99,7 +99,7 @@ class Members {
   void forget(const WorkerMember& worker);
   void skip_taken();
 
-  // The books: of thousands of workers, each has to be found at once.
+  // Indices: each of thousands of workers is found at once.
   ByNode by_node_;  // in order: quicker to search than a tree
   std::map<std::string, std::uint32_t> slot_of_name_;
   std::map<std::uint32_t, std::string> reserved_;  // slots whose bearers have not come yet

@@ -1,4 +1,4 @@
-// RoundState: one round (or evaluation): its positions, and who owes which of them.
+// RoundState: one round (or evaluation): its positions, and which worker owes which of them.
 //
 // The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and all parts are owed
 // again, so the pieces that are left (the leaves) always tile the positions, and of any two pieces that ever
@@ -19,7 +19,7 @@ namespace steelyard {
 // Whether it is reported changes through RoundState alone, which keeps account of it; its owner never does.
 struct OwedPiece {
   Interval positions;
-  std::optional<std::uint32_t> owner;  // a worker's slot; nobody while no worker is there
+  std::optional<std::uint32_t> owner;  // a worker's slot; none while no worker is there
   bool reported = false;
   Time since{};              // of the last thing said about it: issued, reported, asked for again
   bool asked_again = false;  // the owner was asked to push it again
@@ -54,10 +54,10 @@ class RoundState {
   // Every piece is, and nothing is left to be taken.
   [[nodiscard]] bool reported() const { return unreported_ == 0 && untaken_.empty(); }
   [[nodiscard]] Interval untaken() const { return untaken_; }
-  // The next positions that nobody has taken: a share of them. What would be left of less than half a share
+  // The next positions that are not taken: a share of them. What would be left of less than half a share
   // is taken with it, unless that is more than `most`: it would be an update by itself, however small.
   Interval take(std::uint64_t share, std::uint64_t most);
-  // What a worker (nobody: nullopt) owes and has not reported, by id.
+  // What a worker (none: nullopt) owes and has not reported, by id.
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
   [[nodiscard]] bool owes(std::uint32_t owner) const { return !owed_by(owner).empty(); }
 
@@ -115,7 +115,7 @@ class RoundState {
   Time started_;
   Interval untaken_;
   Pieces pieces_;
-  // By owner (nobody first, then by slot) the piece that it got last: in a round of thousands of workers,
+  // By owner (none first, then by slot) the piece that it got last: in a round of thousands of workers,
   // each has to find its own at once.
   std::vector<PieceId> newest_;
   std::size_t unreported_ = 0;

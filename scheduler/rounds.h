@@ -39,12 +39,12 @@ class Rounds {
   [[nodiscard]] double trained_seconds(Time now) const;  // those before a resume included
 
   // What is to be done next.
-  struct Wait {};  // for reports, unless somebody is idle and may_run_ahead()
+  struct Wait {};  // for reports, unless a worker is idle and may_run_ahead()
   struct FinishOldest {};
   struct BeginRound {};
   struct BeginEvaluation {};
   using Next = std::variant<Wait, FinishOldest, BeginRound, BeginEvaluation, EndJob>;
-  // `ending`: somebody wants the job to end.
+  // `ending`: the job is to end.
   [[nodiscard]] Next next(Time now, bool ending);
   // Whether the next round may begin although others are open.
   [[nodiscard]] bool may_run_ahead(Time now) const;
@@ -57,7 +57,7 @@ class Rounds {
   [[nodiscard]] RoundRecord record(Time now, const RoundState& round, const Members& members) const;
 
   // All shards have this version: rounds below it are closed, and forgotten once they are done. Reports of a
-  // closed round that do not come within `timeout` are done without; at once, if nobody is left to report.
+  // closed round that do not come within `timeout` are done without; at once, if no worker is left to report.
   // Returns, of each round that closed now, how long the shards waited for the last pushes after the reports.
   std::vector<Duration> confirm(Time now, Version version, bool nobody_works, Duration timeout);
   // Whether a training round below this version is not closed by all shards.

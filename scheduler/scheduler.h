@@ -1,13 +1,13 @@
-// Scheduler: the machine that decides. Who belongs, which round is open, who owes which positions, when it is
-// over. Never sees a tensor.
+// Scheduler: the machine that decides on members, rounds, pieces and the end of the job. Never sees a tensor.
 //
-// Hears messages and asks the classes that own the parts of it; each says in its header what it decides:
+// Takes messages and asks the classes that own the parts of its state; each header says what is decided
+// there:
 //
-//  Members, Admission           who is there, who may join
-//  StateWatch, HeadwayWatch     what does not get on: the model's state on its way, workers
+//  Members, Admission           which nodes are there, and which may join
+//  StateWatch, HeadwayWatch     what makes no progress: loading and saving, workers
 //  Training                     takes the job from its first round to its end:
 //    Rounds                       what is begun next, what is done
-//    Assignments                  who owes what, as the balancing policy says
+//    Assignments                  which worker owes which piece, as the balancing policy says
 //    Checkpoints                  which versions are saved
 //    Shutdown                     the phase of the job, and why it ends
 //  Dispatch                     decisions as messages
@@ -33,7 +33,7 @@ class Scheduler {
  public:
   using Phase = steelyard::Phase;
 
-  // `from` is where to begin: all zero, or a checkpoint's progress (its term raised by whoever resumes).
+  // `from` is where to begin: all zero, or a checkpoint's progress with a raised term.
   Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy);
 
   void step(Time now, const Envelope& in, Outbox& out);
@@ -55,7 +55,7 @@ class Scheduler {
  private:
   // Joining, signs of life, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
-  // For who had stood in its place (server/model_intake.h).
+  // Answers to questions of the ModelIntake that stood in its place (server/model_intake.h).
   void handle(Time, NodeId, const ModelDescription&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Weights&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);

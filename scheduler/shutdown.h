@@ -1,4 +1,4 @@
-// Shutdown: the phase of the job, why it ends, and who has still to leave.
+// Shutdown: the phase of the job, why it ends, and which nodes have still to leave.
 //
 //  gathering   waits for shards and workers
 //  running     trains
@@ -25,7 +25,7 @@ class Shutdown {
 
   void begin_training() { phase_ = Phase::running; }
 
-  // Somebody wants the job to end, or nobody is waited for any more. False: it was asked before.
+  // The job is to end, or nothing is waited for any more. False: it was asked before.
   bool request();
   [[nodiscard]] bool requested() const { return requested_; }
 
@@ -43,7 +43,7 @@ class Shutdown {
   const Stop& stop(Time now, const std::string& trouble, const std::string& way_back,
                    std::set<NodeId> members);
   void left(NodeId node) { awaited_.erase(node); }
-  // Who is to be told once more; nobody once all have left or time is up, and then it is finished.
+  // Nodes that are to get Stop once more. Empty once all have left or time is up; then it is finished.
   const std::set<NodeId>& repeat_stop(Time now);
 
  private:
@@ -52,7 +52,7 @@ class Shutdown {
   bool requested_ = false;
   std::optional<Time> alone_since_;
   Time stop_said_;
-  std::set<NodeId> awaited_;  // who has not left yet
+  std::set<NodeId> awaited_;  // nodes that have not left yet
 };
 
 }  // namespace steelyard

@@ -47,7 +47,7 @@ class Training {
 
   // The worker in this slot is there, or is there again, and may have nothing to do.
   void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }
-  // What nobody owes is assigned, if somebody is there now.
+  // Pieces without an owner are assigned, if a worker is there now.
   void adopt_orphans(Time now, Outbox& out) { apply(now, assignments_.adopt_orphans(now), out); }
   // What the worker in this slot owes becomes others'.
   void release(Time now, std::uint32_t slot, Outbox& out) {

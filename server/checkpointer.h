@@ -2,7 +2,7 @@
 // checkpoint.
 //
 // Lives beside the scheduler, where the run directory is, and speaks to the shards' bulk ports. Both ways
-// the state travels a few parts at a time, each asked for by whoever wants it (server/transfer.h): what is
+// the state travels a few parts at a time, each requested by the receiver (server/transfer.h): what is
 // under way at any moment is a window, and not the model.
 //
 // What it gathers is one cut: the same version of every slice, with optimizer state and step counts. It goes
@@ -43,7 +43,7 @@ class Checkpointer {
     std::optional<Time> asked;  // when it was first asked what it has not answered
     Time offered;               // when it was last offered the state to begin with
     bool loaded = false;        // it has all of that
-    std::string trouble;        // why nobody can connect to it
+    std::string trouble;        // why it cannot be connected to
   };
   struct Gathering {
     std::unique_ptr<CheckpointSink> sink;

@@ -1,4 +1,4 @@
-// Checkpoints in memory, for whoever wants a version and no file: simulations, tests.
+// Checkpoints in memory, where a version is wanted and no file: simulations, tests.
 #pragma once
 
 #include <algorithm>

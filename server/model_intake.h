@@ -3,7 +3,7 @@
 // It stands in the scheduler's place until it has them; the scheduler proper begins afterwards, with a
 // complete job. Of the workers that say Hello, one is asked at a time: what it trains, then its first
 // weights, part by part. One that has no model, goes, or is silent for `timeout` is given up for the next.
-// The recorder is told why. Everybody else hears a heartbeat, so that nobody leaves meanwhile.
+// The recorder is told why. All other nodes hear a heartbeat, so that none leaves meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class ModelIntake {
  public:
   static constexpr std::uint64_t floats_at_a_time = 1 << 18;
 
-  // The seed of the job, for who draws the weights.
+  // `seed` is the job's; the worker draws the weights with it.
   ModelIntake(std::uint64_t seed, Duration timeout) : seed_(seed), timeout_(timeout) {}
 
   void step(Time now, const Envelope& in, Outbox& out);
@@ -45,7 +45,7 @@ class ModelIntake {
   const std::uint64_t seed_;
   const Duration timeout_;
   std::optional<NodeId> asked_;
-  std::string name_;          // of who is asked
+  std::string name_;          // of the worker that is asked
   Time heard_;                // from it, last
   std::set<NodeId> in_vain_;  // not asked again
   bool described_ = false, ended_ = false;

@@ -1,5 +1,5 @@
 // SampleSource: what a training takes its samples from. With the seed it decides which sample stands at which
-// position of an epoch, so who goes on in the middle of one needs the same.
+// position of an epoch, so a job that goes on in the middle of one needs the same.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Transfer: the parts of something large, asked for a few at a time by whoever wants to have them.
+// Transfer: the parts of something large, requested a few at a time by the receiver.
 //
 // One part is in flight to begin with, and one more with each that comes, up to `window`: so a slow line is
 // never asked for more than it has shown to carry, and the sender never has more than the window waiting to
@@ -30,7 +30,8 @@ class Transfer {
 
   // Which parts to ask for now: mostly none. Those that were asked for may also never come.
   std::vector<std::size_t> ask(Time now);
-  // A part is here. False if it was before, or is none: nothing changes but that somebody was heard.
+  // A part is here. False if it was before, or is none: nothing changes but the time of the last sign of
+  // life.
   bool came(Time now, std::size_t part);
   // The connection broke: what was on its way is gone, and is asked for again at once.
   void restart();

@@ -29,7 +29,7 @@ bool says(const Message& message) {
 // What a host tells its own machine, and no other node has said: a connection is gone, the process is to end.
 bool of_host(const Message& message);
 
-// One end of a message: anybody, whoever has a role, or one node.
+// One end of a message: any node, any of a role, or one.
 struct End {
   End() = default;
   End(Role its_role) : role(its_role) {}                      // NOLINT: a role is an end

@@ -40,7 +40,7 @@ struct HostedMachine final : Hosted {
   M machine;
 };
 
-// The machine itself. Whoever asks knows by the node's role what it is.
+// The machine itself; the caller knows its type by the node's role.
 template <Machine M>
 const M& machine_of(const Hosted& node) {
   return static_cast<const HostedMachine<M>&>(node).machine;

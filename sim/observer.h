@@ -1,4 +1,4 @@
-// Who looks at a world: checkers, recorders and scripts of tests.
+// Observers of a world: checkers, recorders and scripts of tests.
 //
 // A world tells its observers in the order in which they came. All that they are given lives as long as the
 // call. An observer may kill, cut, pause and start nodes whenever it is told something.

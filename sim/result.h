@@ -23,10 +23,10 @@ namespace steelyard::sim {
 struct RoundResult {
   Round round = 0;
   std::uint64_t epoch = 0;
-  std::vector<std::uint64_t> shares;  // samples reported; of who was not there: 0
+  std::vector<std::uint64_t> shares;  // samples reported; of a worker that was not there: 0
   std::vector<double> compute_ms;     // without waiting and exchange
   double round_ms = 0;                // with both
-  double se = 0;    // straggler effect, (max - min) / mean of the times of those who computed
+  double se = 0;    // straggler effect, (max - min) / mean of the times of the workers that computed
   double loss = 0;  // of a training: mean over the round's samples
   // Its positions, once for each pass: also those whose report was lost with the worker that had pushed them.
   std::uint64_t samples = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "balancing/policies.h"
+#include "core/device_kind.h"
 #include "sim/batch_time.h"
 #include "sim/event.h"
 #include "sim/network.h"
@@ -20,7 +21,7 @@ namespace steelyard::sim {
 // One worker: how long it takes for a batch.
 struct Device {
   std::string name;
-  std::string kind = "cpu";              // or "gpu"
+  DeviceKind kind = DeviceKind::cpu;
   std::vector<double> time_ms;           // polynomial in the batch size, low order first; held where it falls
   std::uint64_t max_batch = 0;           // positions that fit its memory in one piece; 0: no limit
   double noise = 0;                      // relative standard deviation of one compute time
@@ -63,7 +64,7 @@ struct Scenario {
   double target_accuracy = 0;  // of a training: it ends there; 0: never
 };
 
-// How many rounds it has, whoever takes part.
+// How many rounds it has.
 std::uint64_t count_rounds(const Scenario& scenario);
 
 // Throws Failure (configuration) for what cannot be simulated: no worker, nothing that ends it, a curve that

@@ -63,7 +63,7 @@ void ScenarioRun::populate(const MakePolicy& make_policy) {
     if (options_.alone ? *options_.alone == worker : devices_.present_at_start(worker)) start_worker(worker);
   }
   for (std::uint32_t i = 0; i < job_.shards; ++i) {
-    Shard::Options shard{shard_node(i), {0, "server-" + std::to_string(i), "simulated", "cpu", 0}, {}};
+    Shard::Options shard{shard_node(i), {0, "server-" + std::to_string(i), "simulated", {}, 0}, {}};
     world_.start<Shard>(shard_node(i), std::move(shard));
   }
   world_.start<Checkpointer>(checkpointer_node, checkpointer_node, std::move(initial),
@@ -162,7 +162,7 @@ void ScenarioRun::finish(const Order& done, const Say& say) {
   report.seconds = done.seconds;
   report.loss = made.loss;
   report.correct = made.correct;
-  if (scenario_.workers[worker].kind == "cpu") {
+  if (scenario_.workers[worker].kind == DeviceKind::cpu) {
     const Round batch = batches_.last_of(order);
     report.cpu = devices_.cpu(worker, batch, since_begin(done.begun), report.seconds);
     report.memory = devices_.memory_mb(worker, batch);

@@ -41,7 +41,7 @@ class ScenarioRun final : ComputeModel, Observer {
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
 
-  // Until the job is over. Throws Failure (failed) if it cannot end: nobody is left to work, or an
+  // Until the job is over. Throws Failure (failed) if it cannot end: no worker is left, or an
   // invariant is broken.
   void run();
 

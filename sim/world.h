@@ -2,7 +2,7 @@
 //
 // Machines are the product's own, or anything else that keeps the contract (wire/machine.h). Links come from
 // sim/network.h, what goes wrong from sim/faults.h, and in the place of all compute nodes stands one compute
-// model. Whoever wants to know what happens observes it (sim/observer.h). Scenarios (sim/scenario_run.h) and
+// model. Checkers and recorders observe it (sim/observer.h). Scenarios (sim/scenario_run.h) and
 // tests (tests/support/world.h) are its clients: they start the nodes and say when to stop.
 //
 // Deterministic: what happens follows from the machines, the compute model, the faults and their seed. A

@@ -1,5 +1,4 @@
-// Who may say what: a message is believed only from the role whose business it is. Links drop (and count) the
-// rest, so that no machine has to ask.
+// Which role may send which message. Links drop and count all others, so that no machine has to check.
 #pragma once
 
 #include "wire/machine.h"

@@ -3,7 +3,7 @@
 //   header: 'S' 'Y' | protocol u16 | receiver u8 | kind u8 | fields, little-endian
 //
 // Only what is meant for a role on another machine can be encoded; what a machine tells its
-// pseudo-nodes never travels. decode() takes bytes from anybody: it allocates no more than it was given
+// pseudo-nodes never travels. decode() takes bytes from outside: it allocates no more than it was given
 // and answers what is wrong.
 #pragma once
 

@@ -42,7 +42,7 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.sync, upto(it.sums, SumOrder::positions), it.policy, it.policy_options, it.heartbeat,
                  it.dead_after)
 
-STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, it.kind, it.max_batch)
+STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch)
 STEELYARD_NO_FIELDS(AskModel)
 STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, it.data, it.data_hash,
                  it.mean, it.deviation)

@@ -1,5 +1,5 @@
 // The job description: everything that all processes of one job must agree on. The scheduler owns it and
-// hands it to whoever joins; its fingerprint tells whether two processes mean the same job.
+// hands it to all that join; its fingerprint tells whether two processes mean the same job.
 //
 // Plain data. Nothing here says where a process runs or what it is called: that is each
 // process's own business.

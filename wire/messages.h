@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/device_kind.h"
 #include "core/interval.h"
 #include "core/shared.h"
 #include "core/time.h"
@@ -30,14 +31,14 @@ namespace steelyard {
 // First words of every node to the scheduler, repeated until answered.
 struct Hello {
   std::uint64_t fingerprint = 0;  // of the job it was started for; 0: "I take the scheduler's"
-  std::string name;               // what people call it: wire/name.h; nobody alive may have it
+  std::string name;               // what people call it: wire/name.h; unique among those alive
   std::string endpoint;           // shards: where workers find its bulk port
-  std::string kind = "cpu";       // workers: "cpu" or "gpu"
+  DeviceKind kind{};              // of workers
   std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
 };
 
 // A job may leave its model and data to the workers. Then the scheduler asks the first one that says Hello,
-// before anybody is welcomed: what do you train? And, part by part: from which weights?
+// before any node is welcomed: what do you train? And, part by part: from which weights?
 struct AskModel {};
 struct ModelDescription {  // worker -> scheduler
   Layout layout;           // slice_size is the scheduler's and stays 0
@@ -282,7 +283,7 @@ struct SchedulerBeat {
 struct Disconnected {
   NodeId node;
 };
-// Link -> machine: somebody speaks another version of the protocol.
+// Link -> machine: a node speaks another version of the protocol.
 struct VersionMismatch {
   std::uint32_t protocol = 0;
 };
@@ -330,7 +331,7 @@ struct Leave {
 };
 // Host, compute -> machine: this process is to end in an orderly way.
 struct Interrupt {
-  std::string failure{};  // why it cannot go on; empty: somebody wants it to end
+  std::string failure{};  // why it cannot go on; empty: it was asked to
 };
 
 // ---- on one machine

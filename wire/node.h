@@ -1,8 +1,8 @@
-// Who speaks: a role and a number that belongs to one incarnation of one node.
+// NodeId: the address of a node, a role and a number that belongs to one incarnation of it.
 //
-// The number is drawn at random when a node starts, so a process that comes back is somebody new and nothing
-// sent to the old one reaches it. The scheduler has number 0; so have the pseudo-nodes, which are reached on
-// the same machine only.
+// The number is drawn at random when a node starts. So a process that comes back has another one, and nothing
+// that was sent to the old one reaches it. The scheduler has number 0; so have the pseudo-nodes, which are
+// reached on the same machine only.
 #pragma once
 
 #include <compare>

@@ -30,7 +30,7 @@ struct RoundRecord {
   std::vector<Part> parts;
   Staleness staleness{};  // of the run, as far as the shards have told
 };
-struct Note {  // something worth a line: who came, who was lost, what was saved
+struct Note {  // something worth a line: a node came or was lost, a version was saved
   std::string text;
 };
 struct Ended {

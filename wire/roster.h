@@ -1,5 +1,5 @@
-// A change of roster, as everybody who speaks to shards sees it: connections to those who are gone end, to
-// those who are there begin (or stay: connecting twice is harmless).
+// A change of roster, as all nodes that speak to shards apply it: connections to shards that are gone end, to
+// those that are there begin (or stay: connecting twice is harmless).
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,7 @@ using Round = std::uint64_t;
 using Version = std::uint64_t;
 using Term = std::uint64_t;  // one history of versions; only going back to a checkpoint raises it
 using PieceId =
-    std::uint64_t;  // an interval of a round's positions that somebody owes; never reused in a job
+    std::uint64_t;  // an interval of a round's positions that a worker owes; never reused in a job
 
 enum class Purpose : std::uint8_t { train, evaluate };
 
@@ -31,7 +31,7 @@ struct Progress {
   Position offset = 0;
   double seconds = 0;  // training time so far
   std::string policy_state;
-  std::vector<std::string> workers{};  // names by slot, as the policy's state has them; empty: nobody's
+  std::vector<std::string> workers{};  // names by slot, as the policy's state has them; empty: free
 };
 
 enum class Outcome : std::uint8_t {

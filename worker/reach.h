@@ -2,7 +2,7 @@
 //
 // A worker can be in touch with the scheduler and still be cut off from a shard: a wrong --advertise, a
 // firewall, a line that is down in one place. It takes part in the training only once every shard has
-// answered it, and whoever stops answering is named in its heartbeats. Pure; part of the worker machine.
+// answered it, and those that stop answering are named in its heartbeats. Pure; part of the worker machine.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ class Reach {
 
   [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: none yet
   [[nodiscard]] bool ready() const { return ready_; }             // every shard has answered since adopt()
-  [[nodiscard]] const std::vector<NodeId>& awaited() const { return awaited_; }  // who is to answer
+  [[nodiscard]] const std::vector<NodeId>& awaited() const { return awaited_; }  // shards that are to answer
 
  private:
   std::uint64_t roster_ = 0;

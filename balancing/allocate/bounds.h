@@ -20,7 +20,7 @@ inline constexpr std::uint64_t most_positions = std::uint64_t{1} << 40;
 // Throws Failure (configuration) with the numbers if no integers within the bounds sum to `total`.
 void check_feasible(std::span<const Bound> bounds, std::uint64_t total);
 
-// The bounds that hold for a round of `total`: everybody who may have a sample gets one, since a worker
+// The bounds that hold for a round of `total`: every worker that may have a sample gets one, since a worker
 // without work is never measured again. Where a round is too short for all minima they shrink to 1, and if
 // need be to 0. Throws as check_feasible() does.
 std::vector<Bound> fitted(std::vector<Bound> bounds, std::uint64_t total);

@@ -6,8 +6,8 @@
 // al., J. Supercomputing 2020). A memory limit, a fixed cost or an exchange time are all part of the bounds
 // or the curve.
 //
-// Among the optima it returns the one that handing out samples one by one gives, always to the worker who
-// would finish soonest with it, the earlier worker first among equals; so everybody, not only the slowest,
+// Among the optima it returns the one that handing out samples one by one gives, always to the worker that
+// would finish soonest with it, the earlier worker first among equals; so every worker, not only the slowest,
 // finishes early. It gets there by bracketing the finishing time, in O(n log) steps instead of one per
 // sample.
 #pragma once

@@ -1,9 +1,9 @@
 // What a worker's link costs it in a round beyond what the best link of that round costs, as a typical value
 // and how sure that is.
 //
-// All wait for the last push alike, whoever made it; so only what one waited longer than who waited least in
-// the same round is its own link's doing. Over the last 15 rounds: median e, deviation of the median
-// s = 1.86 MAD / sqrt(n) (for normal noise); only what is surely there counts: max(0, e - 2 s).
+// All workers wait for the last push of the round. So the cost of a worker's own link is how much longer it
+// waited than the worker that waited least in the same round. Over the last 15 rounds: median e, deviation of
+// the median s = 1.86 MAD / sqrt(n) (for normal noise); only what is surely there counts: max(0, e - 2 s).
 //
 // A link that has changed is known by two waits in a row that are far from the rest on the same side, or by
 // one if nothing was heard of it for long; then what was before is forgotten.

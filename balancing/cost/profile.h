@@ -21,7 +21,7 @@ class Profile {
   explicit Profile(const std::vector<Line>& lines);
 
   [[nodiscard]] bool empty() const { return by_name_.empty() && by_slot_.empty(); }
-  // The worker's own; of whoever is not listed, the mean of all terms. The profile is not empty.
+  // The worker's own curve; for a worker that is not listed, the mean of all. The profile is not empty.
   [[nodiscard]] const Cubic& of(const std::string& name, std::uint32_t slot) const;
 
  private:

@@ -20,10 +20,10 @@ struct Rules {
   // Of the split.
   bool links = true;          // a slow link leaves less time to compute
   bool link_changes = true;   // two waits that agree are a change of the link
-  bool rest = true;           // who only delays rests
+  bool rest = true;           // a worker that only delays rests
   bool rest_doubt = true;     // but only if that is sure
   bool trial_law = true;      // off: a trial every 64 rounds
-  bool shared_trials = true;  // who delays no longer is tried in the same round
+  bool shared_trials = true;  // a trial that delays no longer than another is in the same round
   bool late_rest = true;      // for whom the rounds wait too long rests
   bool one_round = true;      // no share moves by more than a twentieth on the word of one round
   bool least_gain = true;     // off: shares move for any gain

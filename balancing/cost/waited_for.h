@@ -3,10 +3,9 @@
 //
 //   L(k) = t_i(k) - max_{j != i} t_j(k) where i was the last of all, else 0
 //
-// Curves tell how long a worker takes as a rule. Who is often interrupted is late more often than its curve
-// says, and two who are interrupted hold up more rounds than one; that is in L, and in no curve. Mean and
-// error of the mean, with forgetting; and the mean of what it was worth meanwhile, for who is worth little at
-// times need not be worth little on the whole.
+// A curve is a worker's typical time. A worker that is often interrupted is late more often than its curve
+// says; L shows that. Kept: mean and error of the mean of L, with forgetting, and the mean of what the worker
+// was worth in the same rounds.
 #pragma once
 
 #include "balancing/state.h"

@@ -4,7 +4,7 @@
 //   t_i(b) = alpha_i b + beta_i        recursive least squares with forgetting (cost/forgetting_line.h)
 //   minimise T  subject to  t_i(b_i) <= T,  sum b_i = X,  b_i integer within its bounds.
 //
-// Only the abstract is public. Decided here: it is solved as soon as everybody has been measured, then every
+// Only the abstract is public. Decided here: it is solved as soon as all have been measured, then every
 // `period` rounds, or when the longest measured time is `deviation` off the predicted one; a new split is
 // taken if it is predicted to be faster by more than `gain`; a worker that needs more than 1.3 times its own
 // model in three rounds in a row (a dynamic straggler) has its model made anew of these three. Nobody rests.
@@ -56,7 +56,7 @@ class Boa final : public Policy {
   LastRound last_;
   Split split_;
   std::uint64_t rested_ = 0;  // rounds since the program was solved
-  double promised_ = 0;       // seconds of the longest share when it was; 0 before anybody was measured
+  double promised_ = 0;       // seconds of the longest share when it was; 0 before the first measurement
 };
 
 }  // namespace steelyard::balancing

@@ -12,7 +12,7 @@
 //  - d_i / t_i is the epoch's samples over its compute seconds, so that workers that came late compare;
 //  - an epoch ends when the request says so, or else after `rounds` measured rounds;
 //  - a worker without a measurement keeps its place: it counts as the mean of the others;
-//  - everybody keeps at least one sample: who has none is never measured again.
+//  - every worker keeps at least one sample: one without is never measured again.
 #pragma once
 
 #include <map>

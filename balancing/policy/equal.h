@@ -1,4 +1,4 @@
-// The baseline: everybody gets the same, as far as the bounds allow. Ordinary synchronous SGD.
+// The baseline: all workers get the same, as far as the bounds allow. Ordinary synchronous SGD.
 #pragma once
 
 #include "balancing/policy.h"

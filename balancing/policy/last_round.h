@@ -1,4 +1,4 @@
-// What the workers did in the newest round that anybody has reported.
+// What the workers did in the newest round of which there is a report.
 //
 // Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) look at a round once, when
 // all who had a share in it are here. Several pieces of one worker in one round count as one share. Samples
@@ -31,7 +31,7 @@ class LastRound {
   [[nodiscard]] bool take(const Request& request, const Split& split);
 
   [[nodiscard]] const std::map<std::uint32_t, Work>& work() const { return work_; }
-  [[nodiscard]] const Work* find(std::uint32_t slot) const;  // nullptr for who did nothing
+  [[nodiscard]] const Work* find(std::uint32_t slot) const;  // nullptr for a worker that did nothing
   [[nodiscard]] std::uint64_t samples() const;               // of all workers
 
   void save(StateWriter& writer) const;

@@ -15,7 +15,7 @@ constexpr char title[] = "lb-bsp.2";
 
 constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // the id of their party in the search
 
-bool is_gpu(const WorkerView& worker) { return worker.kind == "gpu"; }
+bool is_gpu(const WorkerView& worker) { return worker.kind == DeviceKind::gpu; }
 std::uint64_t party(const WorkerView& worker) { return is_gpu(worker) ? worker.slot : all_cpus; }
 
 }  // namespace

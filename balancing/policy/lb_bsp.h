@@ -16,9 +16,9 @@
 //
 // On GPUs, whose time does not go through the origin: no prediction, but a search that moves a few samples
 // from the straggler to the leader (leader_straggler.h). It starts from an equal split, which is followed by
-// one in proportion to the measured speeds as soon as everybody has one. Who is searched down to nothing is
-// left out until the workers change ("restart without that worker"), if it may rest; else it keeps one
-// sample.
+// one in proportion to the measured speeds as soon as all have one. A worker whose share is searched down to
+// nothing is left out until the workers change ("restart without that worker"), if it may rest; else it keeps
+// one sample.
 //
 // Mixed clusters (the paper is silent): all CPUs together are one party of the search, and share
 // what it grants them in proportion to their predicted speeds. The straggler and the leader may

@@ -1,8 +1,8 @@
 // `oracle`: knows the true curve of every worker in every round, coming events included, but not the noise.
 //
-// The yardstick and no policy for a job: percent of ideal is its time on the same draws over the
-// measured time. It gives the exact integer min-max of the true curves, and leaves out whoever would
-// only delay the round.
+// The reference for "percent of ideal" (its time over the measured time, on the same draws), not a policy for
+// a job. It gives the exact integer min-max of the true curves, and leaves out workers that would only delay
+// the round.
 #pragma once
 
 #include <functional>

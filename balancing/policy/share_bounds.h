@@ -16,12 +16,12 @@ namespace steelyard::balancing {
 // cannot take the round.
 std::vector<Bound> share_bounds(const Request& request);
 
-// The same where the workers in the slots of `resting` get nothing, as far as they may rest. Where the others
-// cannot take the round without them nobody rests.
+// The same where the workers in the slots of `resting` get nothing, as far as they may rest. If the others
+// cannot take the round without them, no worker rests.
 std::vector<Bound> share_bounds(const Request& request, const std::set<std::uint32_t>& resting);
 
-// The same where everybody who may rest may also be given nothing: the exact allocator then leaves out
-// whoever would only delay the round.
+// The same, where workers that may rest may also be given nothing: the exact allocator then leaves out
+// workers that would only delay the round.
 std::vector<Bound> with_rest(const Request& request, std::vector<Bound> bounds);
 
 [[nodiscard]] bool may_rest(const WorkerView& worker);

@@ -31,7 +31,7 @@ struct Split {
   // Whether it answers the request as it is: same workers, same positions, inside the bounds.
   [[nodiscard]] bool fits(const Request& request, const std::vector<Bound>& bounds) const;
 
-  // Its proportions for another round: who is new counts as the mean of those who are known.
+  // Its proportions for another round: a new worker counts as the mean of the known ones.
   [[nodiscard]] std::vector<std::uint64_t> adapted(const Request& request,
                                                    const std::vector<Bound>& bounds) const;
 

@@ -3,9 +3,9 @@
 //   speeds v_i:  x_i = X v_i / sum_j v_j, rounded by largest remainder
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
-// What anybody can do by hand who knows his machines; good as long as they stay as they were. Whoever
-// is not listed counts as the mean speed (or mean curve) of the listed. Without a profile it is
-// `equal`. Nobody rests.
+// The same as setting shares by hand; good while the machines stay as they were. A worker that is not listed
+// counts with the mean speed (or mean curve) of those that are. Without a profile it is `equal`. No worker
+// rests.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // `steelyard`, our own policy and the default of the house.
 //
 //   T_i(b)   the time of worker i over its share, learned on line (cost/cost_filter.h)
-//   x*       = argmin max_i T_i(x_i), sum x_i = X: exact, in integers, under the bounds; 0 for who rests
+//   x*       = argmin max_i T_i(x_i), sum x_i = X: exact, in integers, under the bounds; 0 at rest
 //
 // Each of its ideas is an object of its own:
 //  - the time of one worker: CostFilter. Fixed costs and speeds are learned apart, so the split is right two
@@ -9,7 +9,7 @@
 //    changes have lasted so far in this job;
 //  - the links: Links. A worker whose link costs surely more than the best one has that much less time;
 //  - for whom the rounds wait, and what each is worth: Waits;
-//  - who rests, and the next trial: Rests;
+//  - which workers rest, and the next trial: Rests;
 //  - when shares move: Move.
 // A newcomer counts as its profile says, or as the mean of the others, and is known after its first round.
 #pragma once

@@ -30,8 +30,8 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
 // Why the job ended, of what `train` said in its own name; empty if it did not say.
 std::string complaint_in(const std::string& log);
 
-// Who will not run because the set-up is wrong, with the reason: told before anything long begins. Throws
-// Failure if the job itself is wrong, or if that leaves nobody but the baseline.
+// The entrants that cannot run because the set-up is wrong, with the reason: told before anything long
+// begins. Throws Failure if the job itself is wrong, or if only the baseline is left.
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,
                                   const Extensions& extensions);
 

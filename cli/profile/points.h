@@ -16,7 +16,7 @@ struct ProfilePoint {
 struct Profile {
   std::string name, device, model, data;
   unsigned workers = 1, repeats = 0;
-  std::vector<ProfilePoint> alone;     // one worker, nobody else
+  std::vector<ProfilePoint> alone;     // one worker, no other
   std::vector<ProfilePoint> together;  // each of all workers, all of them computing
 };
 

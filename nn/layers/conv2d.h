@@ -16,8 +16,8 @@ namespace steelyard::nn {
 // Plain loops; samples in, samples out.
 std::unique_ptr<Op> make_reference_conv2d(Shape input, Shape output, Conv2d options);
 
-// Who computes the ReLU behind a convolution: another op, the convolution in both directions, or the
-// convolution forward and the op behind it backward.
+// Where the ReLU behind a convolution is computed: in an op of its own, in the convolution in both
+// directions, or in the convolution forward and in the op behind it backward.
 enum class FusedRelu : std::uint8_t { no, yes, forward_only };
 
 // Our direct kernels; lanes in, lanes out. Best for few input channels; stride 1 and padding < kernel only.

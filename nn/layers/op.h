@@ -35,7 +35,7 @@ struct Gradients {
   const float* input;   // of forward()
   const float* output;  // of forward()
   float* d_output;      // may be overwritten
-  float* d_input;       // written; null if nobody wants it; d_output itself where the op works in place
+  float* d_input;       // written; null if it is not needed; d_output itself where the op works in place
   float* d_parameters;  // weights, then biases
   bool add;             // to d_parameters, instead of writing
 };

@@ -1,7 +1,7 @@
-// How a method looks on a page: one colour and one dash on every page, whoever else is on it. Pure.
+// How a method looks on a page: the same colour and dash on every page. Pure.
 //
 // The policy gives the hue, the sync mode the dash. Equal shares, which are grey under bsp, have a hue for
-// each other mode: whoever compares modes does so on equal shares. The number of a mode (ssp:2, local:8) and
+// each other mode, since modes are mostly compared on equal shares. The number of a mode (ssp:2, local:8) and
 // a mode on top of another policy shift hue and lightness a little. A policy that is not known here has the
 // hue of its name. A device alone has the colour of the text.
 #pragma once

@@ -1,4 +1,4 @@
-// Who takes part in a comparison, and in which order they run. Pure.
+// The entrants of a comparison, and the order in which they run. Pure.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ inline const Entrant equal_bsp{"equal", "bsp", ""};
 // Every policy of the one list under every sync mode of the other, in this order; an entry "equal/ssp:2" of
 // `policies` brings its own sync mode along and is not combined. Both are comma-separated; an empty list of
 // policies means all that are known, an empty list of modes `own_sync`. Equal BSP comes first if it was left
-// out. Throws Failure (usage) for a policy or a mode that nobody knows, and for empty lists.
+// out. Throws Failure (usage) for an unknown policy or mode, and for empty lists.
 std::vector<Entrant> read_entrants(const std::string& policies, const std::string& sync,
                                    const std::vector<std::string>& known, const std::string& own_sync);
 
@@ -31,9 +31,9 @@ struct Contest {
   std::function<void(const Trial&)> ended;
 };
 
-// Runs everybody once, then everybody again: A B C A B C, so that a machine that gets slower in the meantime
-// gets slower for all. Who failed and would fail again runs no second time. An interruption ends it with the
-// run at hand, which counts only if it came to its end all the same.
+// Runs all entrants once, then all again: A B C A B C, so that a machine that slows down slows all of them.
+// An entrant that failed and would fail again is not repeated. An interruption ends it with the current run,
+// which counts only if it was completed.
 void run_all(Comparison& comparison, const Contest& contest);
 
 }  // namespace steelyard

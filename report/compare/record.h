@@ -18,7 +18,7 @@ Trial trial_of(std::string_view rounds, const std::string& result, const std::st
 // Whether the workers of a round wait for each other in this mode.
 bool has_barrier(const std::string& sync);
 
-// The worker that computed the most samples a second over all these runs; empty if nobody computed. The
+// The worker that computed the most samples a second over all these runs; empty if none computed. The
 // exchange costs each worker the same, so it is also the one that is soonest done alone.
 std::string fastest_worker(const Comparison& comparison);
 

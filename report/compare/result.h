@@ -1,7 +1,7 @@
 // What a comparison is about and what came out of it: plain data, the same for jobs (real processes) and for
 // scenarios (virtual time).
 //
-// Seconds are seconds of training: evaluations, which are the same work for everybody, are left out.
+// Seconds are seconds of training: evaluations, which are the same work for all, are left out.
 // Updates are versions of the parameters: one a round, and one for each worker of a round where each push is
 // applied at once. What is not known is negative.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace steelyard {
 
-// Who takes part: a policy and a sync mode, on all workers or on one of them alone.
+// An entrant: a policy and a sync mode, on all workers or on one of them alone.
 struct Entrant {
   std::string policy, sync = "bsp";
   std::string alone;  // the only worker; empty: all take part

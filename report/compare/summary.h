@@ -5,11 +5,11 @@
 //                       pairs, of the same seed: a gain for each, then their median and range. The time is
 //                       that to the target where there is a target, and that of a sample otherwise.
 //
-// Who misses the target in some of its runs needs for ever in these, and so perhaps in the median: then there
-// is no number. Where there is one, such runs count in the median and do not widen the range.
+// A run that misses the target counts as infinitely long. If the median is infinite, there is no number; if
+// it is not, such runs count in the median and do not widen the range.
 //
-// Without a target speed alone would make a method first that learns little: who ends more than a point of
-// accuracy below the best is `behind`, and comes after all who are not, however fast.
+// Without a target, speed alone would put a method first that learns little. So an entrant that ends more
+// than a point of accuracy below the best is `behind`, and is listed after all that are not.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Row {
 // In the order of the entries.
 std::vector<Row> summarise(const Comparison& comparison);
 
-// The soonest at the target first, or the fastest if there is no target; then who is behind, in the same
-// order; who has no such number comes last.
+// The soonest at the target first, or the fastest if there is no target; then those that are behind, in the
+// same order; those without such a number come last.
 std::vector<Row> ranked(std::vector<Row> rows, bool by_target);
 
 // The evaluation that reached the target; null if none did.

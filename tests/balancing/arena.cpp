@@ -104,7 +104,7 @@ Scenario& Scenario::link(std::uint32_t slot, std::uint64_t from, std::uint64_t t
 
 Scenario& Scenario::memory_tenant(std::uint32_t slot, double mean_gap, double mean_length, double left,
                                   double factor) {
-  for (sim::Device& device : workers) device.memory_mb = device.kind == "cpu" ? machine_memory : 0;
+  for (sim::Device& device : workers) device.memory_mb = device.kind == DeviceKind::cpu ? machine_memory : 0;
   sim::Event& event = tenant(slot, mean_gap, mean_length);
   event.memory = left;
   event.scale = factor;
@@ -151,7 +151,7 @@ Request Scenario::request(std::uint64_t round, const sim::Devices& devices) cons
     const sim::Device& device = workers[slot];
     WorkerView worker{.slot = slot, .kind = device.kind};
     if (device.max_batch > 0) worker.most = device.max_batch;
-    if (device.kind == "cpu") worker.cpu = devices.cpu(slot, round);
+    if (device.kind == DeviceKind::cpu) worker.cpu = devices.cpu(slot, round);
     // What is free wanders by a percent or so, whoever is there.
     const double wander = 0.01 * unit(hash(seed, 0x3E30, slot, round));
     if (device.memory_mb > 0) worker.memory = devices.memory_mb(slot, round) * (1 - wander);

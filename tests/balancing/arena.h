@@ -18,8 +18,9 @@
 namespace steelyard::balancing::arena {
 
 struct Machine : sim::Device {
-  Machine(std::vector<double> its_time_ms = {}, std::string its_kind = "gpu", double its_noise = 0.02)
-      : sim::Device{{}, std::move(its_kind), std::move(its_time_ms), 0, its_noise} {}
+  Machine(std::vector<double> its_time_ms = {}, DeviceKind its_kind = DeviceKind::gpu,
+          double its_noise = 0.02)
+      : sim::Device{{}, its_kind, std::move(its_time_ms), 0, its_noise} {}
 };
 
 // A scenario with its disturbances in few words. `to` is the first round that is free of one again; each

@@ -35,7 +35,7 @@ TEST(Arena, TheEmulatorGoesThroughTable2) {
 }
 
 TEST(Arena, DisturbancesDoWhatTheySay) {
-  Scenario s("", 100, 20, {{{10, 1}, "cpu", 0}, {{0, 1}, "gpu", 0}});
+  Scenario s("", 100, 20, {{{10, 1}, DeviceKind::cpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
   s.scale(0, 3, 5, 2).add(0, 4, 6, 7).ramp(1, 10, 14, 3).kill(1, 16).outlier(0, 8, 4);
   const auto ms = [&](std::uint32_t slot, std::uint64_t round) { return s.time(slot, round, 10, false); };
   EXPECT_EQ(ms(0, 2), 20);
@@ -54,7 +54,7 @@ TEST(Arena, DisturbancesDoWhatTheySay) {
 }
 
 TEST(Arena, TheCoTenantIsSeenBeforeTheRound) {
-  Scenario s("", 100, 200, {{{0, 1}, "cpu", 0}, {{0, 1}, "gpu", 0}}, 3);
+  Scenario s("", 100, 200, {{{0, 1}, DeviceKind::cpu, 0}, {{0, 1}, DeviceKind::gpu, 0}}, 3);
   s.co_tenant(0, 10, 5, 0.4);
   int busy = 0;
   for (std::uint64_t k = 1; k <= s.last_round(); ++k) {
@@ -75,7 +75,8 @@ TEST(Arena, TheOracleReachesAHundredPercentOfItself) {
 }
 
 TEST(Arena, TheBestWorkerAlone) {
-  Scenario s("", 100, 3, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 0.1}, "gpu", 0}});
+  Scenario s("", 100, 3,
+             {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 0.1}, DeviceKind::gpu, 0}});
   s.workers[2].max_batch = 99;
   s.network.step_ms = 5;
   EXPECT_EQ(best_single_ms(s), 3 * 105);  // the third has no room for all
@@ -89,7 +90,7 @@ TEST(Arena, TheBestWorkerAlone) {
 }
 
 TEST(Arena, TheProfileKnowsNoDisturbance) {
-  Scenario s("", 100, 3, {{{10, 1}, "gpu", 0}, {{0, 1, 0.01}, "gpu", 0}});
+  Scenario s("", 100, 3, {{{10, 1}, DeviceKind::gpu, 0}, {{0, 1, 0.01}, DeviceKind::gpu, 0}});
   const double before = s.time(1, 2, 50);
   s.scale(1, 1, 4, 2);
   EXPECT_DOUBLE_EQ(s.profile().of("", 0)(50), 0.060);
@@ -97,7 +98,8 @@ TEST(Arena, TheProfileKnowsNoDisturbance) {
 }
 
 TEST(Arena, ARoundEndsWithItsSlowestAndTheExchange) {
-  Scenario s("", 90, 1, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 4}, "gpu", 0}});
+  Scenario s("", 90, 1,
+             {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 4}, DeviceKind::gpu, 0}});
   s.network.step_ms = 50;
   Equal equal;
   const Round round = play(s, equal).front();

@@ -21,7 +21,7 @@ Scenario undisturbed(std::uint64_t draw) {
   for (std::uint64_t i = 0; i < workers; ++i) {
     machines.push_back(
         {{fixed * std::pow(unlike, random.uniform()), per_sample * std::pow(unlike, random.uniform())},
-         random.below(2) == 0 ? "cpu" : "gpu",
+         random.below(2) == 0 ? DeviceKind::cpu : DeviceKind::gpu,
          noise});
   }
   Scenario scenario("cluster " + std::to_string(draw), std::max(positions, 16 * workers), 300, machines,

@@ -5,7 +5,7 @@ namespace {
 
 // Machines with these ms per sample, and a fixed cost in ms.
 std::vector<Machine> machines(const std::vector<double>& per_sample, double fixed,
-                              const std::string& kind = "gpu", double noise = 0.02) {
+                              DeviceKind kind = DeviceKind::gpu, double noise = 0.02) {
   std::vector<Machine> all;
   for (const double ms : per_sample) all.push_back({{fixed, ms}, kind, noise});
   return all;
@@ -21,14 +21,15 @@ const std::vector<double> four{0.5, 0.6, 1.0, 2.0};
 }  // namespace
 
 std::vector<Machine> lbb_table_2(double noise) {
-  return {{{5.896, 0.59308}, "gpu", noise},
-          {{7.151, 0.58077}, "gpu", noise},
-          {{8.291, 0.60233}, "gpu", noise},
-          {{50.982, 2.67139}, "gpu", noise}};
+  return {{{5.896, 0.59308}, DeviceKind::gpu, noise},
+          {{7.151, 0.58077}, DeviceKind::gpu, noise},
+          {{8.291, 0.60233}, DeviceKind::gpu, noise},
+          {{50.982, 2.67139}, DeviceKind::gpu, noise}};
 }
 
 Scenario homogeneous(double noise, std::uint64_t seed) {
-  return {"homogeneous", 1024, 300, machines(std::vector<double>(8, 0.8), 8, "gpu", noise), seed + 21};
+  return {"homogeneous", 1024, 300, machines(std::vector<double>(8, 0.8), 8, DeviceKind::gpu, noise),
+          seed + 21};
 }
 
 std::vector<Scenario> static_patterns(std::uint64_t seed) {
@@ -38,9 +39,9 @@ std::vector<Scenario> static_patterns(std::uint64_t seed) {
   all.emplace_back("ec2 mix", 1024, 300,
                    machines({2.335, 2.335, 1.587, 1.587, 1.096, 1.096, 1.096, 1.096}, 20), seed + 2);
   all.emplace_back("twenty to one", 512, 400, machines({0.3, 6.0}, 2), seed + 3);
-  all.emplace_back("cpu speeds 4:2:1", 700, 300, machines({0.25, 0.5, 1.0}, 0, "cpu"), seed + 4);
-  all.emplace_back("noisy five percent", 800, 300, machines({0.4, 0.8, 0.8, 1.6, 0.5, 0.9}, 10, "gpu", 0.05),
-                   seed + 5);
+  all.emplace_back("cpu speeds 4:2:1", 700, 300, machines({0.25, 0.5, 1.0}, 0, DeviceKind::cpu), seed + 4);
+  all.emplace_back("noisy five percent", 800, 300,
+                   machines({0.4, 0.8, 0.8, 1.6, 0.5, 0.9}, 10, DeviceKind::gpu, 0.05), seed + 5);
   std::vector<Machine> capped = lbb_table_2();
   capped[0].max_batch = 100;
   all.emplace_back("memory cap", 512, 300, capped, seed + 6);
@@ -75,10 +76,11 @@ std::vector<Scenario> slow_patterns(std::uint64_t seed) {
   base("killed and joined", 17).kill(1, 100).join(2, 200);
   Scenario& outliers = base("outliers", 18);
   for (std::uint32_t k = 20; k < 400; k += 23) outliers.outlier(k % 4, k, 4);
-  all.emplace_back("co-tenant, seen, 30 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 19)
+  all.emplace_back("co-tenant, seen, 30 rounds", 512, 400, machines(four, 5, DeviceKind::cpu, 0.03),
+                   seed + 19)
       .co_tenant(0, 40, 30, 0.4)
       .co_tenant(2, 60, 30, 0.5);
-  all.emplace_back("memory, seen, 30 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 20)
+  all.emplace_back("memory, seen, 30 rounds", 512, 400, machines(four, 5, DeviceKind::cpu, 0.03), seed + 20)
       .memory_tenant(0, 40, 30, 0.3, 2.5)
       .memory_tenant(2, 60, 30, 0.4, 2);
   all.emplace_back(with_exchange({"link, four times as slow", 512, 400, machines(four, 10), seed + 21}, 40))
@@ -96,10 +98,10 @@ std::vector<Scenario> quick_patterns(std::uint64_t seed) {
   base("periodic, 12 rounds", 31).periodic(0, 24, 24, 12, 2);
   base("bursty, 10 rounds", 32).bursts(1, 15, 10, 2);
   base("random walk, restless", 33).random_walk(0, 0.06, 0.5, 3).random_walk(1, 0.06, 0.5, 3);
-  all.emplace_back("co-tenant, seen, 8 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 34)
+  all.emplace_back("co-tenant, seen, 8 rounds", 512, 400, machines(four, 5, DeviceKind::cpu, 0.03), seed + 34)
       .co_tenant(0, 10, 8, 0.4)
       .co_tenant(1, 12, 8, 0.5);
-  all.emplace_back("memory, seen, 8 rounds", 512, 400, machines(four, 5, "cpu", 0.03), seed + 35)
+  all.emplace_back("memory, seen, 8 rounds", 512, 400, machines(four, 5, DeviceKind::cpu, 0.03), seed + 35)
       .memory_tenant(0, 10, 8, 0.3, 2.5)
       .memory_tenant(1, 12, 8, 0.4, 2);
   return all;
@@ -114,7 +116,7 @@ std::vector<Scenario> restless_patterns(std::uint64_t seed) {
   const auto machines = [](const std::vector<double>& per_sample, Restless how) {
     std::vector<Machine> all;
     for (const double ms : per_sample) {
-      Machine& machine = all.emplace_back(std::vector{0.01, ms}, "cpu");
+      Machine& machine = all.emplace_back(std::vector{0.01, ms}, DeviceKind::cpu);
       machine.jitter = how.jitter;
       machine.pause_chance = how.pause_chance;
       machine.pause_ms = how.pause_ms;

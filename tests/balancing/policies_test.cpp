@@ -96,7 +96,7 @@ struct World {
     std::uint64_t most = 0;
     for (std::uint32_t slot = 0; slot < 9; ++slot) {
       if (random.below(4) == 0 && (slot < 8 || !r.workers.empty())) continue;
-      WorkerView worker{.slot = slot, .kind = slot % 3 == 0 ? "cpu" : "gpu"};
+      WorkerView worker{.slot = slot, .kind = slot % 3 == 0 ? DeviceKind::cpu : DeviceKind::gpu};
       worker.cpu = random.uniform(), worker.memory = 1000 * random.uniform();
       worker.may_rest = random.below(2) == 0;
       worker.least = random.below(6);

@@ -61,7 +61,7 @@ TEST(ScenarioFile, EveryKeyOfTheContractArrives) {
   EXPECT_EQ(it.policy_options.at("lbb"), (balancing::PolicyOptions{{"rapid", "0.3"}, {"preset", "paper"}}));
   EXPECT_EQ(it.network.step_ms, 95);
   ASSERT_EQ(it.workers.size(), 2U);
-  EXPECT_EQ(it.workers[0].kind, "gpu");
+  EXPECT_EQ(it.workers[0].kind, DeviceKind::gpu);
   EXPECT_THAT(it.workers[0].time_ms, ElementsAre(5.896, 0.59308));
   EXPECT_EQ(it.workers[0].max_batch, 1024U);
   EXPECT_EQ(it.workers[0].noise, 0.02);

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 Time at(double seconds) { return Time{} + from_seconds(seconds); }
 
-Hello named(const std::string& name) { return {0, name, "tcp://box:7071", "cpu", 0}; }
+Hello named(const std::string& name) { return {0, name, "tcp://box:7071", DeviceKind::cpu, 0}; }
 NodeId worker(std::uint64_t id) { return {Role::worker, id}; }
 NodeId shard(std::uint64_t id) { return {Role::shard, id}; }
 

@@ -47,9 +47,9 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
   const Interval gap{random.below(40), 40 + random.below(40)};
   switch (random.below(24)) {
     case 0:
-      return make(w, Hello{rarely ? 1U : 0U, name, "", "cpu", random.below(3) * 5});
+      return make(w, Hello{rarely ? 1U : 0U, name, "", DeviceKind::cpu, random.below(3) * 5});
     case 1:
-      return make(s, Hello{0, std::to_string(shard), "tcp://x", "cpu", 0});
+      return make(s, Hello{0, std::to_string(shard), "tcp://x", DeviceKind::cpu, 0});
     case 2:
       return make(w, Ready{});
     case 3:
@@ -142,7 +142,7 @@ TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
   const NodeId shard{Role::shard, 3};
   for (const char* endpoint : {"tcp://0.0.0.0:7071", "tcp://box:7071:34567", "tcp://the box:7071"}) {
     Outbox out(scheduler_node);
-    const Hello hello{0, "ann", endpoint, "cpu", 0};
+    const Hello hello{0, "ann", endpoint, DeviceKind::cpu, 0};
     scheduler.step({}, {shard, scheduler_node, Message(std::in_place_type<ToScheduler>, hello)}, out);
     const auto said = out.take();
     ASSERT_EQ(said.size(), 2U);

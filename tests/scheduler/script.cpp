@@ -122,8 +122,8 @@ void Script::begin(Words words) {
 
 void Script::hear(NodeId from, const std::string& what, Words words) {
   if (what == "Hello") {
-    Hello hello{words.count("fingerprint", 0), words.plain.at(0), "tcp://" + words.plain.at(0), "cpu",
-                words.count("most", 0)};
+    Hello hello{words.count("fingerprint", 0), words.plain.at(0), "tcp://" + words.plain.at(0),
+                DeviceKind::cpu, words.count("most", 0)};
     if (words.says("rightly")) hello.fingerprint = fingerprint(job_);
     tell(from, hello);
   } else if (what == "Ready") {

@@ -40,7 +40,7 @@ class ShardCase {
   explicit ShardCase(Job with, std::uint32_t slot = 0)
       : job(std::move(with)),
         slices(steelyard::slices(job.layout)),
-        shard({shard_node, {0, "s", "", "cpu", 0}, {}}) {
+        shard({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}}) {
     Outbox out(shard_node);
     shard.wake(now, out);
     said = out.take();

@@ -20,7 +20,7 @@ inline Scenario made(std::uint64_t batch, const std::vector<std::vector<double>>
   scenario.policy = policy;
   for (const std::vector<double>& curve : curves) {
     const std::string name(1, static_cast<char>('a' + scenario.workers.size()));
-    scenario.workers.push_back({name, "gpu", curve, 0, 0});
+    scenario.workers.push_back({name, DeviceKind::gpu, curve, 0, 0});
   }
   return scenario;
 }

@@ -177,7 +177,7 @@ Watching::Seen watched(const Scenario& scenario) {
 // Of CPU workers the policy sees what a co-tenant leaves: the reports carry it.
 TEST(ScenarioRun, CpuWorkersReportTheirShare) {
   Scenario scenario = made(100, {{10, 1}, {10, 1}});
-  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].kind = DeviceKind::cpu;
   scenario.events.push_back(on(0, 3, 5));
   scenario.events.back().cpu = 0.25;
   const Watching::Seen seen = watched(scenario);
@@ -191,7 +191,7 @@ TEST(ScenarioRun, CpuWorkersReportTheirShare) {
 
 TEST(ScenarioRun, CpuWorkersReportTheirMemory) {
   Scenario scenario = made(150, {{10, 1}, {10, 1}, {10, 1}});
-  scenario.workers[0].kind = scenario.workers[1].kind = "cpu";
+  scenario.workers[0].kind = scenario.workers[1].kind = DeviceKind::cpu;
   scenario.workers[0].memory_mb = scenario.workers[2].memory_mb = 8000;  // of a GPU worker it is not told
   scenario.events.push_back(on(0, 3, 5));
   scenario.events.back().memory = 0.25;
@@ -214,7 +214,7 @@ TEST(ScenarioRun, CpuWorkersReportTheirMemory) {
 TEST(ScenarioRun, RoundsOfManyBatchesReportTheLast) {
   Scenario scenario = made(100, {{10, 1}, {10, 1}});
   scenario.sync = "local:5";
-  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].kind = DeviceKind::cpu;
   scenario.workers[0].memory_mb = 8000;
   scenario.events.push_back(on(0, 7, 10));
   scenario.events.back().memory = 0.5;
@@ -233,7 +233,7 @@ TEST(ScenarioRun, RoundsOfManyBatchesReportTheLast) {
 TEST(ScenarioRun, TracesCountFromTheBeginningOfTheFirstRound) {
   Scenario scenario = made(100, {{0, 1}});
   scenario.network.step_ms = 25;
-  scenario.workers[0].kind = "cpu";
+  scenario.workers[0].kind = DeviceKind::cpu;
   scenario.workers[0].trace = {SpeedTrace::Kind::cpu, {0, 0.3}, {1, 0.5}};
   const auto rounds = rounds_of(scenario);
   EXPECT_NEAR(rounds[1].compute_ms[0], 100, 1e-5);
@@ -253,7 +253,7 @@ TEST(ScenarioRun, TenThousandWorkersDoARound) {
   scenario.rounds = 2;
   scenario.samples_per_epoch = 40'000;
   for (int i = 0; i < 10'000; ++i)
-    scenario.workers.push_back({"w" + std::to_string(i), "gpu", {1, 0.5}, 0, 0.1});
+    scenario.workers.push_back({"w" + std::to_string(i), DeviceKind::gpu, {1, 0.5}, 0, 0.1});
   ScenarioRun world(scenario, policy("equal"), {});
   world.run();
   ASSERT_EQ(world.rounds().size(), 2U);

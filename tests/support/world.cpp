@@ -57,13 +57,14 @@ World::World(Job job, Options options)
 
 NodeId World::add_worker(const std::string& name) {
   const NodeId node{Role::worker, world_.size()};
-  world_.start<Worker>(node, Worker::Options{node, {0, name, "", "cpu", 0}, {}, [](const Welcome&) {}});
+  world_.start<Worker>(node,
+                       Worker::Options{node, {0, name, "", DeviceKind::cpu, 0}, {}, [](const Welcome&) {}});
   return workers_.emplace_back(node);
 }
 
 NodeId World::add_shard(const std::string& name) {
   const NodeId node{Role::shard, world_.size()};
-  world_.start<Shard>(node, Shard::Options{node, {0, name, "local", "cpu", 0}, {}});
+  world_.start<Shard>(node, Shard::Options{node, {0, name, "local", DeviceKind::cpu, 0}, {}});
   return shards_.emplace_back(node);
 }
 

@@ -79,7 +79,7 @@ class WorkerTest : public ::testing::Test {
   int prepared = 0;
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> said;
-  Worker worker{{self, {0, "ann", "", "cpu", 0}, {}, [this](const Welcome&) { ++prepared; }}};
+  Worker worker{{self, {0, "ann", "", DeviceKind::cpu, 0}, {}, [this](const Welcome&) { ++prepared; }}};
 };
 
 }  // namespace steelyard::test

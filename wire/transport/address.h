@@ -1,7 +1,7 @@
 // Hosts and ports in endpoints: "tcp://box:7070", "tcp://127.0.0.1:7070", "tcp://[::1]:7070".
 //
-// A name stands for its IPv4 addresses where it has any, and for its IPv6 addresses otherwise: so who listens
-// under a name and who connects to it mean the same.
+// A name stands for its IPv4 addresses where it has any, and for its IPv6 addresses otherwise: so listening
+// under a name and connecting to it mean the same.
 #pragma once
 
 #include <optional>

@@ -13,9 +13,9 @@ using LocalDelivery = std::function<void(Envelope)>;
 
 void deliver(Link& link, const LocalDelivery& local, std::vector<Envelope> said);
 
-// Who is woken so late was stopped, or its whole computer was. What was said to it meanwhile is still on its
-// way through the kernel and other threads: it listens for a while before it is woken and judges who was
-// silent. That is also the longest for which it goes on reading when there is always more to read.
+// A host that is woken later than `stopped_after` was stopped, or its whole computer was. Messages of that
+// time are still on their way through the kernel and other threads. So it reads for `catching_up` before the
+// machine is woken and judges silence. It reads no longer than that, even if there is always more.
 inline constexpr Duration stopped_after = std::chrono::milliseconds(500);
 inline constexpr Duration catching_up = std::chrono::milliseconds(250);
 

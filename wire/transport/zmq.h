@@ -52,7 +52,7 @@ class ZmqLink : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(Envelope envelope) override;
 
-  // What was thrown away because nobody could take it or because it made no sense.
+  // What was thrown away: it had no receiver, or made no sense.
   [[nodiscard]] std::uint64_t dropped() const;
 
  private:

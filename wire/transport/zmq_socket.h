@@ -21,7 +21,7 @@ enum class Traffic { control, bulk };
 using RoutingId = std::array<std::uint8_t, 16>;
 RoutingId routing_id(NodeId node, std::uint64_t socket_number);
 std::uint64_t socket_number(const RoutingId& id);  // of one node, later ones are greater
-// Nobody connects to anybody as the scheduler: nodes connect to it.
+// The scheduler connects to no node: nodes connect to it.
 std::optional<NodeId> node_of(const void* routing_id, std::size_t size);
 
 struct SocketEvent {
@@ -42,8 +42,8 @@ class ZmqSocket {
   [[nodiscard]] int monitor_descriptor() const { return monitor_.get(zmq::sockopt::fd); }
   std::optional<SocketEvent> next_event();  // does not block
 
-  // Kept by whoever sends and reads: a read found nothing, and nothing was sent since. Only then does the
-  // data descriptor tell all that is to come.
+  // Set by the thread that sends and reads: a read found nothing, and nothing was sent since. Only then does
+  // the data descriptor announce all that is to come.
   bool quiet = false;
 
  private:

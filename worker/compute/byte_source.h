@@ -24,7 +24,7 @@ class ByteSource {
 
   [[nodiscard]] std::uint64_t offset() const;  // unpacked bytes read so far
   // There cannot be more unpacked bytes than this: the size of the file, or what gzip at its best makes of
-  // it. Whoever is told of more, by the file itself, need not allocate it to find out.
+  // it. A size in the file that is larger is wrong, and need not be allocated.
   [[nodiscard]] std::uint64_t most() const;
   [[nodiscard]] const std::filesystem::path& file() const;
 

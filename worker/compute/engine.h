@@ -27,7 +27,7 @@ class Samples {
  public:
   virtual ~Samples() = default;
   // The next micro-batch, which stays as it is until the next call. Null at the end of the piece, and sooner
-  // if nobody wants the rest: what is returned then is thrown away.
+  // if the rest is not wanted any more: what is returned then is thrown away.
   virtual const nn::MicroBatch* next() = 0;
   // Whether the micro-batch given last is the last one.
   [[nodiscard]] virtual bool at_end() const = 0;

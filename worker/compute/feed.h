@@ -1,4 +1,4 @@
-// Feed: turns intervals of positions into micro-batches, ahead of whoever computes with them.
+// Feed: turns intervals of positions into micro-batches, ahead of the thread that computes with them.
 //
 // Requests are served in the order of request(), each micro-batch after micro-batch (what is in them:
 // worker/compute/batch_buffer.h), by one thread that belongs to the feed and runs until `ahead` micro-batches
@@ -20,7 +20,7 @@
 
 namespace steelyard {
 
-// What is wanted, and for how long. Held by whoever asked and by the feed.
+// A request for the micro-batches of a piece. Shared by the caller and the feed.
 struct FeedRequest {
   explicit FeedRequest(const Piece& wanted) : piece(wanted) {}
 

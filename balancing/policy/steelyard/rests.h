@@ -1,19 +1,18 @@
 // Which workers are left out of the rounds, and when each is tried again.
 //
-// A worker without whom the round is faster, and surely so, rests. It is tried again with one sample, after
+// A worker rests if the round is certainly faster without it. It is tried again with one sample, after
 //
 //   max(12, sqrt(2 cost / (gain * chance)))    rounds
 //   chance = worked^2 / (worked^2 + 70^2) / (rested + 12)
 //
-// so that trials and the rounds lost before it is back cost as little as possible together. cost: seconds
+// which minimises the cost of the trials plus that of the rounds lost before it is back. cost: seconds
 // that the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per
-// round, that it is back as it was. The first factor of the chance says whether it ever was of use: in the
-// first rounds of a job all work. The second says that what has lasted for n rounds lasts for about n more.
+// round, that it is back as it was. The first factor of the chance is near 1 for a worker that was useful for
+// long. The second assumes that a state that has lasted n rounds lasts about n more.
 // A worker whose trial takes no longer than one that is due is tried in the same round.
 //
-// A worker for whom alone the rounds wait longer than they would take without it rests too
-// (cost/waited_for.h). It is called back after 64 rounds, each time after twice as many, and has to be that
-// late again.
+// A worker also rests if the rounds wait for it alone, and longer than they would take without it
+// (cost/waited_for.h). It returns after 64 rounds, the next time after twice as many, and is judged anew.
 //
 // Any one worker alone is a split too. So the plan is never slower, in its own model, than the best single
 // worker.
@@ -38,7 +37,7 @@ class Rests {
  public:
   using Shares = std::vector<std::uint64_t>;
 
-  // What is known of one worker beside its curve. Who was never measured has worked for 0 rounds.
+  // What is known of one worker beside its curve. A worker that was never measured has worked for 0 rounds.
   struct Known {
     double worked = 0;  // rounds
     double doubt = 0;   // relative deviation of its time for one sample
@@ -48,9 +47,9 @@ class Rests {
 
   explicit Rests(const Rules& rules = {}) : rules_(rules) {}
 
-  // Calls back who is due. Returns the slots of those that rested for being late.
+  // Ends the rests that are over. Returns the slots of workers that had rested for being late.
   std::vector<std::uint32_t> call_back(const Request& request, const std::vector<Affine>& curves);
-  // The exact split, after who has to rest was sent to rest. `curves` and `known` are in the request's order.
+  // Sends workers to rest, then splits exactly. `curves` and `known` are in the request's order.
   Shares solve(const Request& request, const std::vector<Affine>& curves, const std::vector<Known>& known);
   void forget_all_but(const std::set<std::uint32_t>& present);
 

@@ -41,7 +41,7 @@ TEST(Boa, SolvesAgainWhenTheTimeIsTenPercentOff) {
 TEST(Boa, SolvesAgainAfterThePeriod) {
   const auto last_share = [](std::uint64_t period) {
     // 4 % slower: below the deviation, above the gain.
-    Scenario scenario("", 2000, 80, {{{0, 1}, "gpu", 0}, {{0, 1}, "gpu", 0}});
+    Scenario scenario("", 2000, 80, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
     scenario.scale(0, 10, 81, 1.08);
     Boa boa({.period = period});
     return arena::play(scenario, boa).back().share(0);
@@ -89,7 +89,7 @@ TEST(Boa, TheThreeRoundsHaveToFollowEachOther) {
 
 TEST(Boa, ASplitThatGainsTooLittleIsNotTaken) {
   Boa boa({.period = 5});
-  const Scenario scenario("", 2000, 40, {{{0, 1}, "gpu", 0}, {{0, 1.03}, "gpu", 0}});
+  const Scenario scenario("", 2000, 40, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1.03}, DeviceKind::gpu, 0}});
   EXPECT_THAT(arena::play(scenario, boa).back().shares, Each(1000u));
 }
 

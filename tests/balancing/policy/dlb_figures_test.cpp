@@ -19,7 +19,8 @@ constexpr std::uint64_t rounds = 20;  // of an epoch
 // As its authors make a cluster unequal: three of four workers on one GPU. Larger clusters are more of these.
 std::vector<arena::Machine> shared_gpus(std::size_t workers, double noise) {
   std::vector<arena::Machine> machines;
-  for (std::size_t i = 0; i < workers; ++i) machines.push_back({{2, i % 4 == 3 ? 0.5 : 1.5}, "gpu", noise});
+  for (std::size_t i = 0; i < workers; ++i)
+    machines.push_back({{2, i % 4 == 3 ? 0.5 : 1.5}, DeviceKind::gpu, noise});
   return machines;
 }
 
@@ -60,8 +61,12 @@ TEST(DlbFigures, LargerClustersSaveLessTime) {
 // Who has nothing could never be measured again: a thousand times slower, and still one sample.
 TEST(DlbFigures, NobodyIsLeftOut) {
   Dlb dlb({.rounds = 1});
-  const std::vector<Round> played =
-      arena::play({"", 512, 4, {{{0, 1}, "gpu", 0}, {{0, 1}, "gpu", 0}, {{0, 2000}, "gpu", 0}}}, dlb);
+  const std::vector<Round> played = arena::play(
+      {"",
+       512,
+       4,
+       {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}, {{0, 2000}, DeviceKind::gpu, 0}}},
+      dlb);
   EXPECT_EQ(played.back().share(2), 1u);
 }
 

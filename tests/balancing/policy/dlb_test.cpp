@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 Scenario speeds(std::uint64_t positions, std::uint64_t rounds, const std::vector<double>& per_second) {
   std::vector<arena::Machine> machines;
-  for (const double speed : per_second) machines.push_back({{0, 1000 / speed}, "gpu", 0});
+  for (const double speed : per_second) machines.push_back({{0, 1000 / speed}, DeviceKind::gpu, 0});
   return {"", positions, rounds, machines};
 }
 

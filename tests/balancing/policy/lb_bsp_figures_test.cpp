@@ -16,7 +16,8 @@ namespace {
 // alone converge about 40 % sooner. Without fixed costs 1 - 1 / (2.335 mean speed) of the compute time is
 // saved, 40.6 %. By prediction as on CPUs, and by search as on GPUs.
 TEST(LbBspFigures, AdaptedBatchesSaveFortyPercentOnTheAuthorsEc2Cluster) {
-  for (const auto& [kind, settled, within] : {std::tuple{"cpu", 3, 0.5}, std::tuple{"gpu", 400, 2.0}}) {
+  for (const auto& [kind, settled, within] :
+       {std::tuple{DeviceKind::cpu, 3, 0.5}, std::tuple{DeviceKind::gpu, 400, 2.0}}) {
     std::vector<arena::Machine> machines;
     for (const double ms : {2.335, 2.335, 1.587, 1.587, 1.096, 1.096, 1.096, 1.096})
       machines.push_back({{0, ms}, kind, 0});
@@ -24,7 +25,7 @@ TEST(LbBspFigures, AdaptedBatchesSaveFortyPercentOnTheAuthorsEc2Cluster) {
     const std::vector<arena::Round> rounds = arena::play({"", 8 * 128, 500, machines}, *policy);
     EXPECT_NEAR(rounds[0].ms, 128 * 2.335, 1e-6);
     for (auto k = static_cast<std::size_t>(settled); k < rounds.size(); ++k) {
-      ASSERT_NEAR(100 * (1 - rounds[k].ms / rounds[0].ms), 40.6, within) << kind << ", round " << k + 1;
+      ASSERT_NEAR(100 * (1 - rounds[k].ms / rounds[0].ms), 40.6, within) << name(kind) << ", round " << k + 1;
     }
   }
 }

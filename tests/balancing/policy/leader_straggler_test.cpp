@@ -99,8 +99,9 @@ TEST(LeaderStraggler, FindsTheOptimumOfTable2AndStays) {
 
 // The removal: a GPU whose one sample takes longer than all the rest ends without work, if it may rest.
 TEST(LeaderStraggler, LbBspRemovesAHopelessGpu) {
-  const arena::Scenario scenario("", 200, 400,
-                                 {{{5, 0.5}, "gpu", 0}, {{5, 0.5}, "gpu", 0}, {{900, 1}, "gpu", 0}});
+  const arena::Scenario scenario(
+      "", 200, 400,
+      {{{5, 0.5}, DeviceKind::gpu, 0}, {{5, 0.5}, DeviceKind::gpu, 0}, {{900, 1}, DeviceKind::gpu, 0}});
   LbBsp policy;
   const auto rounds = arena::play(scenario, policy);
   EXPECT_EQ(rounds.back().share(2), 0u);
@@ -121,8 +122,11 @@ TEST(LeaderStraggler, LbBspRemovesAHopelessGpu) {
 
 // Mixed clusters: the CPUs share what the search grants them by speed, and all finish together.
 TEST(LeaderStraggler, LbBspBalancesAMixedCluster) {
-  const arena::Scenario scenario(
-      "", 1000, 800, {{{20, 0.2}, "gpu", 0}, {{40, 0.4}, "gpu", 0}, {{0, 1}, "cpu", 0}, {{0, 2}, "cpu", 0}});
+  const arena::Scenario scenario("", 1000, 800,
+                                 {{{20, 0.2}, DeviceKind::gpu, 0},
+                                  {{40, 0.4}, DeviceKind::gpu, 0},
+                                  {{0, 1}, DeviceKind::cpu, 0},
+                                  {{0, 2}, DeviceKind::cpu, 0}});
   LbBsp policy;
   const auto last = arena::play(scenario, policy).back();
   EXPECT_NEAR(static_cast<double>(last.share(2)), 2 * static_cast<double>(last.share(3)), 2);

@@ -18,7 +18,7 @@ TEST(Oracle, KnowsTable2) {
 }
 
 TEST(Oracle, KnowsWhatIsComing) {
-  arena::Scenario scenario("", 90, 10, {{{0, 1}, "gpu", 0}, {{0, 1}, "gpu", 0}});
+  arena::Scenario scenario("", 90, 10, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
   scenario.scale(1, 5, 6, 2);
   Oracle oracle(scenario.truth());
   EXPECT_THAT(oracle.plan(scenario.request(4)), ElementsAre(45, 45));

@@ -30,7 +30,10 @@ TEST(SteelyardRest, WhoOnlyDelaysRestsAndIsTriedAtGrowingIntervals) {
 }
 
 TEST(SteelyardRest, WhoRecoversWorksAgain) {
-  Scenario scenario("", 256, 600, {{{5, 0.5}, "gpu", 0.01}, {{5, 0.7}, "gpu", 0.01}, {{5, 0.5}, "gpu", 0.01}},
+  Scenario scenario("", 256, 600,
+                    {{{5, 0.5}, DeviceKind::gpu, 0.01},
+                     {{5, 0.7}, DeviceKind::gpu, 0.01},
+                     {{5, 0.5}, DeviceKind::gpu, 0.01}},
                     8);
   scenario.add(2, 50, 100, 200);
   Steelyard policy;
@@ -55,7 +58,9 @@ TEST(SteelyardRest, WhoMayNotRestKeepsASample) {
 
 // In its own model the plan is never slower than the best single worker (it is a split too).
 TEST(SteelyardRest, NeverSlowerThanOneAloneInItsOwnModel) {
-  const Scenario scenario("", 64, 60, {{{1, 0.1}, "gpu", 0}, {{40, 0.1}, "gpu", 0}, {{60, 0.1}, "gpu", 0}});
+  const Scenario scenario(
+      "", 64, 60,
+      {{{1, 0.1}, DeviceKind::gpu, 0}, {{40, 0.1}, DeviceKind::gpu, 0}, {{60, 0.1}, DeviceKind::gpu, 0}});
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);
   EXPECT_THAT(rounds[20].shares, ElementsAre(64, 0, 0));
@@ -78,7 +83,7 @@ TEST(SteelyardRest, WhoIsAsSlowIsTriedWithTheOther) {
 // A link eight times as slow for a hundred rounds: first it leaves less time, then it is no use, then it is
 // well.
 TEST(SteelyardRest, WhoseLinkRecoversWorksAgain) {
-  Scenario scenario("", 256, 400, std::vector<arena::Machine>(4, {{5, 1}, "gpu", 0.01}), 8);
+  Scenario scenario("", 256, 400, std::vector<arena::Machine>(4, {{5, 1}, DeviceKind::gpu, 0.01}), 8);
   scenario.network.step_ms = 20;
   scenario.link(1, 100, 200, 140);
   Steelyard policy;
@@ -94,7 +99,7 @@ TEST(SteelyardRest, WhoseLinkRecoversWorksAgain) {
 // Two machines that are often interrupted, for longer than a round takes: two pause twice as often as one,
 // and the second brings less than its pauses cost. No curve says so.
 TEST(SteelyardRest, ForWhomTheRoundsWaitTooOftenRests) {
-  std::vector<arena::Machine> machines{{{0.01, 0.001}, "cpu"}, {{0.01, 0.003}, "cpu"}};
+  std::vector<arena::Machine> machines{{{0.01, 0.001}, DeviceKind::cpu}, {{0.01, 0.003}, DeviceKind::cpu}};
   for (arena::Machine& machine : machines)
     machine.jitter = 0.6, machine.pause_chance = 0.05, machine.pause_ms = 5;
   double over_alone = 0;
@@ -112,7 +117,7 @@ TEST(SteelyardRest, ForWhomTheRoundsWaitTooOftenRests) {
 
 // The same where the second brings more than it costs: it stays, but for a while now and then.
 TEST(SteelyardRest, WhoBringsMoreThanTheRoundsWaitForItStays) {
-  std::vector<arena::Machine> machines(4, {{1, 0.1}, "cpu", 0.05});
+  std::vector<arena::Machine> machines(4, {{1, 0.1}, DeviceKind::cpu, 0.05});
   for (arena::Machine& machine : machines) machine.pause_chance = 0.02, machine.pause_ms = 10;
   const Scenario scenario("", 400, 1000, machines, 5);
   Steelyard policy;
@@ -128,7 +133,9 @@ TEST(SteelyardRest, WhoBringsMoreThanTheRoundsWaitForItStays) {
 TEST(SteelyardRest, WhoIsWorthLittleOnlyAtTimesStays) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Scenario scenario("", 384, 1000,
-                      {{{0.2, 0.03}, "gpu", 0.05}, {{0.2, 0.07}, "gpu", 0.05}, {{0.2, 0.14}, "gpu", 0.05}},
+                      {{{0.2, 0.03}, DeviceKind::gpu, 0.05},
+                       {{0.2, 0.07}, DeviceKind::gpu, 0.05},
+                       {{0.2, 0.14}, DeviceKind::gpu, 0.05}},
                       seed);
     scenario.bursts(0, 20, 20, 3).bursts(1, 15, 15, 2.5);
     Steelyard policy;

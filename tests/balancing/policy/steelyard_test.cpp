@@ -35,7 +35,7 @@ TEST(Steelyard, FindsTheOptimumOfTable2InAFewRounds) {
 // next to nothing, then everything.
 TEST(Steelyard, AColdFirstRoundDoesNotTipTheLine) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    std::vector<arena::Machine> machines{{{0.01, 0.001}, "cpu"}, {{0.01, 0.003}, "cpu"}};
+    std::vector<arena::Machine> machines{{{0.01, 0.001}, DeviceKind::cpu}, {{0.01, 0.003}, DeviceKind::cpu}};
     for (arena::Machine& machine : machines) machine.jitter = 0.3;
     Scenario scenario("", 256, 40, machines, seed);
     scenario.warm_up(200);
@@ -50,7 +50,7 @@ TEST(Steelyard, AColdFirstRoundDoesNotTipTheLine) {
 
 // Compute and communication: who needs 100 ms more for its exchange than the others has that much less time.
 TEST(Steelyard, ASlowLinkLeavesLessTimeToCompute) {
-  Scenario scenario("", 600, 40, std::vector<arena::Machine>(3, {{5, 1}, "gpu", 0.01}), 3);
+  Scenario scenario("", 600, 40, std::vector<arena::Machine>(3, {{5, 1}, DeviceKind::gpu, 0.01}), 3);
   scenario.network.step_ms = 30;
   scenario.link(2, 1, 41, 100);
   Steelyard policy;
@@ -82,7 +82,9 @@ TEST(Steelyard, NoiseMovesLittle) {
 
 TEST(Steelyard, ANewcomerCountsAsTheMeanOfTheOthers) {
   Steelyard policy;
-  Scenario scenario("", 900, 20, {{{0, 1}, "gpu", 0}, {{0, 2}, "cpu", 0}, {{0, 9}, "gpu", 0}});
+  Scenario scenario(
+      "", 900, 20,
+      {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::cpu, 0}, {{0, 9}, DeviceKind::gpu, 0}});
   scenario.join(2, 11);
   const std::vector<Round> rounds = arena::play(scenario, policy);
   EXPECT_NEAR(static_cast<double>(rounds[9].share(0)), 600, 8);
@@ -91,7 +93,7 @@ TEST(Steelyard, ANewcomerCountsAsTheMeanOfTheOthers) {
 }
 
 TEST(Steelyard, ASlotThatReturnsIsMeasuredAnew) {
-  Scenario scenario("", 600, 30, {{{0, 1}, "gpu", 0}, {{0, 1}, "gpu", 0}});
+  Scenario scenario("", 600, 30, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
   Steelyard policy;
   arena::play(scenario, policy);
   policy.plan({31, 600, {{.slot = 0}}});
@@ -100,7 +102,7 @@ TEST(Steelyard, ASlotThatReturnsIsMeasuredAnew) {
 
 // The worker says before the round that half of its CPU is gone; nothing has been measured there yet.
 TEST(Steelyard, HearsOfTheCoTenantBeforeTheRound) {
-  Scenario scenario("", 600, 200, {{{0, 1}, "cpu", 0.02}, {{0, 1}, "cpu", 0.02}}, 3);
+  Scenario scenario("", 600, 200, {{{0, 1}, DeviceKind::cpu, 0.02}, {{0, 1}, DeviceKind::cpu, 0.02}}, 3);
   scenario.co_tenant(0, 20, 10, 0.5);
   Steelyard policy;
   arena::play(scenario, policy);
@@ -131,7 +133,7 @@ TEST(Steelyard, IgnoresASignalThatOnlyJitters) {
 // The same with the memory that a co-tenant leaves, about which nothing is known beforehand but that it
 // matters.
 TEST(Steelyard, HearsOfTheMemoryBeforeTheRound) {
-  Scenario scenario("", 600, 200, {{{0, 1}, "cpu", 0.02}, {{0, 1}, "cpu", 0.02}}, 3);
+  Scenario scenario("", 600, 200, {{{0, 1}, DeviceKind::cpu, 0.02}, {{0, 1}, DeviceKind::cpu, 0.02}}, 3);
   scenario.memory_tenant(0, 20, 10, 0.25, 2);
   Steelyard policy;
   arena::play(scenario, policy);
@@ -162,7 +164,9 @@ TEST(Steelyard, AProfileThatIsWrongIsCorrected) {
 }
 
 TEST(Steelyard, ANewcomerCountsAsItsProfileSays) {
-  Scenario scenario("", 900, 20, {{{0, 1}, "gpu", 0}, {{0, 2}, "gpu", 0}, {{0, 9}, "gpu", 0}});
+  Scenario scenario(
+      "", 900, 20,
+      {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 9}, DeviceKind::gpu, 0}});
   scenario.join(2, 11);
   Steelyard policy({.profile = scenario.profile()});
   const std::vector<Round> rounds = arena::play(scenario, policy);
@@ -213,7 +217,7 @@ TEST(Steelyard, LearnsThatChangesLast) {
 // One of eleven is three times as slow every 25 rounds, for 3 rounds. It keeps its share in between, and
 // costs no more than the two rounds in which each onset and each return is believed.
 TEST(Steelyard, WhoIsOftenSlowForAWhileKeepsItsShareInBetween) {
-  Scenario scenario("", 2200, 500, std::vector<arena::Machine>(11, {{3, 0.4}, "gpu", 0.01}), 3);
+  Scenario scenario("", 2200, 500, std::vector<arena::Machine>(11, {{3, 0.4}, DeviceKind::gpu, 0.01}), 3);
   for (std::uint64_t k = 40; k < 500; k += 25) scenario.scale(4, k, k + 3, 3);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);

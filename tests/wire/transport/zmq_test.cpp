@@ -25,7 +25,8 @@ constexpr NodeId honest{Role::worker, 1};
 Time soon() { return steady_now() + from_seconds(20); }
 
 Frame hello_frame() {
-  const auto header = encode(Message(std::in_place_type<ToScheduler>, Hello{0, "x", "", "cpu", 0})).header;
+  const auto header =
+      encode(Message(std::in_place_type<ToScheduler>, Hello{0, "x", "", DeviceKind::cpu, 0})).header;
   return {reinterpret_cast<const char*>(header.data()), header.size()};
 }
 

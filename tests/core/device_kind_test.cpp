@@ -1,0 +1,14 @@
+#include "core/device_kind.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+TEST(DeviceKind, HasANameEach) {
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) EXPECT_EQ(device_kind(name(kind)), kind);
+  EXPECT_EQ(name(DeviceKind::gpu), "gpu");
+}
+
+}  // namespace
+}  // namespace steelyard

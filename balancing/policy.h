@@ -1,8 +1,7 @@
-// The judgement of the house: a policy sees how long the workers took and says how the next round is divided.
+// A balancing policy: observes how long each worker took, returns how many samples each computes next.
 //
 // A policy is pure: no clock, file, thread or environment; the same calls in the same order give the same
-// plans. It is owned and called by one thread. Because it can be cloned, "what if worker 3 left?" is a copy
-// that is run forward.
+// plans. It is owned and called by one thread. A clone can be run forward to try what would happen.
 //
 // Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of
 // the machine in [0, 1].

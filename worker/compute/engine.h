@@ -2,8 +2,8 @@
 // (worker/compute/cpu_engine.h); a GPU, or a framework of your own, is another.
 //
 // An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to
-// its end and sums over the samples it gets. How many samples it computes at once, in which order it keeps
-// them, and on which device, is its own affair.
+// its end and sums over the samples it gets. It chooses how many samples it computes at once, in which order
+// it keeps them, and on which device.
 //
 // Threads: it is made on the worker's thread; all calls of train() and evaluate() come from one computing
 // thread and block until they are done. An engine that computes elsewhere waits there, and calls `on_final`

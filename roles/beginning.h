@@ -30,7 +30,7 @@ void require_checkpoint(const std::string& path);
 std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,
                                          const SampleSource& source);
 
-// `job` is complete (config/prepare_job.h). The snapshots are too: with its layout, seed, fingerprint and source.
+// `job` is complete (config/prepare_job.h). The snapshots have its layout, seed, fingerprint and the source.
 Snapshot fresh_beginning(const Job& job, const SampleSource& source, std::vector<float> weights);
 // The weights of a training that begins.
 std::vector<float> first_weights(const Workload& workload, std::uint64_t seed);

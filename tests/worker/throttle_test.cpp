@@ -124,9 +124,8 @@ TEST(ThrottledEngine, IsTheEngineSlower) {
   EXPECT_EQ(sums.correct, 10U);
   EXPECT_GE(final_after, 0.030) << "nothing is final before a slower machine had it";
   samples.given = 0;
-  const Time evaluated = steady_now();
   EXPECT_EQ(engine.evaluate({}, samples).correct, 10U);
-  EXPECT_GE(seconds(steady_now() - evaluated), 0.030);
+  EXPECT_GE(seconds(steady_now() - start), 0.060) << "of both, since oversleeping is taken off what follows";
 }
 
 TEST(ThrottledEngine, TellsTheShareOfTheShare) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "wire/notice.h"
 
 namespace steelyard::sim {
 namespace {
@@ -14,20 +15,11 @@ bool linked(Role a, Role b) {
   return a != b;
 }
 
+// Behind what its sender had said.
 Envelope loss(NodeId of, NodeId to) {
-  const auto tell = [&]<class Receiver>(std::in_place_type_t<Receiver> receiver) {
-    return Envelope{of, to, Message(receiver, Disconnected{of})};
-  };
-  switch (to.role) {
-    case Role::scheduler:
-      return tell(std::in_place_type<ToScheduler>);
-    case Role::shard:
-      return tell(std::in_place_type<ToShard>);
-    case Role::worker:
-      return tell(std::in_place_type<ToWorker>);
-    default:
-      return tell(std::in_place_type<ToCheckpointer>);
-  }
+  Envelope news = notice_for(to, Disconnected{of}).value();
+  news.from = of;
+  return news;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "wire/transport/host.h"
 
 #include "core/error.h"
-#include "wire/transport/notice.h"
+#include "wire/notice.h"
 
 namespace steelyard {
 namespace {

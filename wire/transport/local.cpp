@@ -1,7 +1,7 @@
 #include "wire/transport/local.h"
 
 #include "core/check.h"
-#include "wire/transport/notice.h"
+#include "wire/notice.h"
 
 namespace steelyard {
 namespace {

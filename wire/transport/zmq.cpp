@@ -12,8 +12,8 @@
 #include "core/error.h"
 #include "core/queue.h"
 #include "wire/authority.h"
+#include "wire/notice.h"
 #include "wire/transport/address.h"
-#include "wire/transport/notice.h"
 #include "wire/transport/zmq_socket.h"
 
 namespace steelyard {

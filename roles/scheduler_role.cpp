@@ -39,7 +39,7 @@ std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run
 // What is trained, from whom: built here, or told by the workers.
 struct Trained {
   ModelDescription description;
-  std::function<std::vector<float>(std::uint64_t seed)> weights;
+  std::function<std::vector<float>(std::uint64_t seed)> weights;  // called once at most
 };
 
 Trained built_here(const Job& job, const Extensions& extensions) {
@@ -53,11 +53,11 @@ Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint,
   std::optional<WorkersModel> told = model_of_workers(link, job.seed, say);
   if (!told) throw Failure(ExitCode::temporary, "the job was ended before a worker had told its model");
   return {std::move(told->description),
-          [weights = std::move(told->weights)](std::uint64_t) { return weights; }};
+          [weights = std::move(told->weights)](std::uint64_t) mutable { return std::move(weights); }};
 }
 
-// What the shards begin with.
-Snapshot beginning(const std::string& checkpoint, const Job& job, const Trained& trained) {
+// What the shards begin with. Data and weights are not needed afterwards.
+Snapshot beginning(const std::string& checkpoint, const Job& job, Trained trained) {
   const SampleSource source = sample_source(job, trained.description);
   if (checkpoint.empty()) return fresh_beginning(job, source, trained.weights(job.seed));
   for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
@@ -150,7 +150,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   const RunLock lock(run.path(), results.lock);
   Snapshot initial;
   within_memory("the scheduler", file.job,
-                [&] { initial = beginning(checkpoint_for(results, run), file.job, trained); });
+                [&] { initial = beginning(checkpoint_for(results, run), file.job, std::move(trained)); });
   write_text(run.job(), file.resolved);
   auto policy = policy_for(file.job, initial.progress, extensions);
   Scheduler scheduler(file.job, initial.progress, std::move(policy));

@@ -60,10 +60,12 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
     compute = std::make_unique<ComputeNode>(
         posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle);
   };
-  if (extensions.workload) {  // made once, told and trained
-    const Workload own = extensions.workload();
-    of_worker.model = model_to_tell(own);
-    extensions.workload = [own] { return own; };
+  if (extensions.workload) {
+    of_worker.model = [&] {  // made once, told and trained
+      const Workload own = extensions.workload();
+      extensions.workload = [own] { return own; };
+      return model_to_tell(own);
+    };
   }
   Worker worker(std::move(of_worker));
   const SignalWatch signals(

@@ -69,20 +69,21 @@ NodeId Worker::shard_of(std::uint32_t slice) const {
 // One without a model answers too, with a description of nothing: somebody else is asked then.
 void Worker::handle(Time, NodeId, const AskModel&, Outbox& out) {
   if (session_.joined()) return ignore();
-  out.send<ToScheduler>(scheduler_node, options_.model ? options_.model->description : ModelDescription{});
+  if (!model_ && options_.model) model_ = options_.model();
+  out.send<ToScheduler>(scheduler_node, model_ ? model_->description : ModelDescription{});
 }
 
 void Worker::handle(Time, NodeId, const AskWeights& ask, Outbox& out) {
-  const auto& model = options_.model;
-  if (session_.joined() || !model || !ask.floats.valid() ||
-      ask.floats.end > model->description.layout.size()) {
+  if (session_.joined() || !model_ || !ask.floats.valid() ||
+      ask.floats.end > model_->description.layout.size()) {
     return ignore();
   }
-  out.send<ToScheduler>(scheduler_node, Weights{ask.floats, model->weights(ask.seed, ask.floats)});
+  out.send<ToScheduler>(scheduler_node, Weights{ask.floats, model_->weights(ask.seed, ask.floats)});
 }
 
 void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   if (session_.joined()) return ignore();
+  model_.reset();  // it is not asked for any more
   options_.prepare(welcome);
   job_ = welcome.job;
   rule_ = pull_rule(job_.sync);

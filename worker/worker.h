@@ -36,12 +36,12 @@ class Worker {
     // Called once, with the job: prepares model and data, or throws Failure. Whatever takes long happens
     // here.
     std::function<void(const Welcome&)> prepare;
-    // What a worker that brings the job's model along answers, if the scheduler asks for it.
+    // What a worker that brings the job's model along answers. Made when the scheduler asks for it.
     struct Model {
       ModelDescription description;
       std::function<Blob(std::uint64_t seed, Interval floats)> weights;  // floats lie inside the layout
     };
-    std::optional<Model> model{};
+    std::function<Model()> model{};
   };
 
   explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}
@@ -120,6 +120,7 @@ class Worker {
   std::vector<HeldPiece> pieces_;  // by id
   std::vector<Push> spare_;        // empty, with memory for the next piece's
   std::optional<PieceId> computing_;
+  std::optional<Options::Model> model_;  // from the question to the welcome
   std::uint64_t ignored_ = 0;
 };
 

@@ -9,11 +9,14 @@ using ::testing::IsEmpty;
 
 TEST_F(WorkerTest, TellsTheModelThatItBringsUntilItIsWelcome) {
   Worker::Options options{self, {0, "ann", {}}, {}, [](const Welcome&) {}};
-  options.model.emplace();
-  options.model->description.layout = make_job().layout;
-  options.model->description.train_samples = 7;
-  options.model->weights = [](std::uint64_t seed, Interval floats) {
-    return Blob::copy_of(std::vector<float>(floats.size(), static_cast<float>(seed)));
+  options.model = [] {
+    Worker::Options::Model model;
+    model.description.layout = make_job().layout;
+    model.description.train_samples = 7;
+    model.weights = [](std::uint64_t seed, Interval floats) {
+      return Blob::copy_of(std::vector<float>(floats.size(), static_cast<float>(seed)));
+    };
+    return model;
   };
   Worker bringing(std::move(options));
   const auto told = [&](auto message) {

@@ -28,6 +28,7 @@ struct Range {
   Rule rule = Rule::step;
   bool decay = true;             // weight decay applies
   std::uint32_t norm_group = 0;  // ranges of one group share a norm
+  double keep = 0.9;             // ema: the share of the version before in the next one
   friend bool operator==(const Range&, const Range&) = default;
 };
 

@@ -24,11 +24,12 @@ STEELYARD_FIELDS(NodeId, upto(it.role, Role::link), it.number)
 STEELYARD_FIELDS(Interval, it.begin, it.end)
 STEELYARD_FIELDS(LocalSteps, it.steps, it.passes)
 STEELYARD_FIELDS(TensorPlace, it.name, it.shape, it.offset)
-STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group)
+STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group, it.keep)
 STEELYARD_FIELDS(Layout, it.tensors, it.ranges, it.slice_size)
 
 namespace nn {
-STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::nesterov), it.momentum, it.weight_decay)
+STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::nesterov), it.momentum, it.weight_decay, it.beta1,
+                 it.beta2, it.epsilon, it.trust)
 STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.warmup, it.epochs,
                  it.step_epochs, it.step_factor, it.final)
 }  // namespace nn
@@ -36,16 +37,16 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.wa
 STEELYARD_FIELDS(SyncMode, it.slack, it.local, upto(it.span, SyncMode::Span::job), it.on_arrival,
                  it.divide_by_push, it.on_demand, it.equal_weights)
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
-                 it.train_samples, it.test_samples, it.layout, it.global_batch, it.optimizer, it.schedule,
-                 it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
-                 it.checkpoint_every, it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards,
-                 it.sync, upto(it.sums, SumOrder::positions), it.policy, it.policy_options, it.heartbeat,
-                 it.dead_after)
+                 it.train_samples, it.test_samples, it.labels, it.grain, it.layout, it.global_batch,
+                 it.optimizer, it.schedule, it.clip_norm, it.epochs, it.rounds, it.seconds,
+                 it.target_accuracy, it.evaluate_every, it.checkpoint_every, it.checkpoint_rounds,
+                 it.checkpoint_minutes, it.workers, it.shards, it.sync, upto(it.sums, SumOrder::positions),
+                 it.policy, it.policy_options, it.heartbeat, it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch)
 STEELYARD_NO_FIELDS(AskModel)
-STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, it.data, it.data_hash,
-                 it.mean, it.deviation)
+STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, it.labels, it.grain, it.data,
+                 it.data_hash, it.mean, it.deviation)
 STEELYARD_FIELDS(AskWeights, it.seed, it.floats)
 STEELYARD_FIELDS(Weights, it.floats, it.values)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)

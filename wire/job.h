@@ -31,6 +31,10 @@ struct Job {
   std::string data = "fashion-mnist";
   std::map<std::string, std::string> data_options;
   std::uint64_t train_samples = 0, test_samples = 0;
+  std::uint32_t labels = 1;  // of each sample: what counts of correct answers are shares of
+  // Pieces begin and end at multiples of so many positions of their round: the model's statistics of batches
+  // (batch norm) belong to these grains, so that no split changes them. 1: any.
+  std::uint32_t grain = 1;
   Layout layout;
 
   // How. Learning rates are functions of position, so every process has the schedule.

@@ -30,6 +30,9 @@ struct Optimizer {
   Kind kind = Kind::momentum;
   double momentum = 0.9;  // of momentum and nesterov, in [0, 1)
   double weight_decay = 0;
+  double beta1 = 0.9, beta2 = 0.999;  // of adam, adamw and lamb, in [0, 1)
+  double epsilon = 1e-8;              // of adam, adamw and lamb, added to the root of the second moment
+  double trust = 0.001;               // of lars: the rate's share of |w| / |g|
 };
 
 // Throws Failure (configuration) for numbers outside their range.

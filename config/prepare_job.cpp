@@ -33,9 +33,27 @@ ModelDescription described(const Workload& workload) {
           .data = data.name};
 }
 
+namespace {
+
+// Every round but the last of an epoch is made of whole grains, so all but one share are.
+void check_grain(const Job& job) {
+  const std::uint64_t batch = job.global_batch, below = batch / job.grain * job.grain;
+  if (below == batch) return;
+  throw Failure(ExitCode::configuration,
+                "batch = " + std::to_string(batch) + " in [train]: model \"" + job.model +
+                    "\" takes its batch statistics over grains of " + std::to_string(job.grain) +
+                    " samples, and a round is a whole number of them: give " +
+                    (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
+}
+
+}  // namespace
+
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
   job.layout = model.layout;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
+  job.labels = model.labels;
+  job.grain = model.grain;
+  check_grain(job);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);
   nn::validate(job.optimizer);

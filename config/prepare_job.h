@@ -18,7 +18,8 @@ inline constexpr char external_model[] = "external";
 // if this program brings none.
 Workload workload_of(const Job& job, const Extensions& extensions);
 
-// Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
+// Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
+// what can be checked.
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
 // Of layout and sizes only.
 ModelDescription described(const Workload& workload);

@@ -77,11 +77,16 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   job.rounds = scenario.rounds;
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   Workload workload = workload_of(job, extensions);
+  const ModelDescription description = described(workload);
+  section.demand(!section.given("grain"), "grain",
+                 "grain in [job]: the model of a training says its own: leave it out");
+  scenario.grain = description.grain;
   workload.data.train = part_of(workload.data.train, draft, section);
   set_samples(job, workload.data.train->size(), workload.data.test->size());
 
   auto training = std::make_shared<sim::RealTraining>(std::move(workload));
   training->model_name = job.model;
+  training->labels = description.labels;
   training->data_name = job.data;
   training->optimizer = job.optimizer;
   training->schedule = job.schedule;

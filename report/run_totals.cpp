@@ -43,7 +43,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   return parts;
 }
 
-RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival) {
+RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival), grain_(file.job.grain) {
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.max_batch > 0) most_[worker.name] = worker.max_batch;
   }
@@ -72,7 +72,7 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
   recent_samples_ = keep * recent_samples_ + samples;
   recent_seconds_ = keep * recent_seconds_ + record.seconds;
 
-  balancing::RoundTimes times{record.round, record.seconds, {}};
+  balancing::RoundTimes times{record.round, record.seconds, {}, grain_ * record.passes};
   for (const WorkerPart& part : parts) {
     const auto limit = most_.find(part.name);
     times.workers.push_back(

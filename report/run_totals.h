@@ -60,6 +60,7 @@ class RunTotals {
 
   std::map<std::string, std::uint64_t> most_;  // by worker, where there is a limit
   const bool waits_;                           // rounds end together: pushes are not applied at once
+  const std::uint64_t grain_;                  // of the job: shares are multiples of it
   balancing::IdealMeter ideal_;
   Sums all_, steady_;
   double recent_samples_ = 0, recent_seconds_ = 0;  // fade

@@ -39,7 +39,7 @@ int verdict(const char* role, const ExitReason& ending, const std::string& sched
   if (ending.refusal()) {
     std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
     const Refusal reason = ending.refusal()->reason;
-    if (reason == Refusal::name || reason == Refusal::endpoint)
+    if (reason == Refusal::name || reason == Refusal::endpoint || reason == Refusal::memory)
       return static_cast<int>(ExitCode::configuration);
     return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
                                                                                    : ExitCode::protocol);

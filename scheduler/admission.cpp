@@ -43,6 +43,14 @@ Admission::Answer Admission::answer_worker(Time now, NodeId from, const Hello& h
   const auto former = members_.workers.find(slot);
   if (former != members_.workers.end() && former->second.node == from) return Admitted{slot};
   if (const auto answer = contest(now, hello.name)) return *answer;
+  if (hello.max_batch > 0 && hello.max_batch < job_.grain) {
+    const std::string grain = std::to_string(job_.grain);
+    return Refused{Refusal::memory, "worker '" + hello.name + "' holds " + std::to_string(hello.max_batch) +
+                                        " samples at once (max_batch), and model '" + job_.model +
+                                        "' takes its batch statistics over grains of " + grain +
+                                        ": give it a max_batch of " + grain +
+                                        " or more, or leave this worker out"};
+  }
   forget_the_long_gone();
   members_.add({from, slot, hello.name, hello.kind, hello.max_batch, false, true, now, -1, -1});
   return Admitted{slot, "worker '" + hello.name + "' joined"};

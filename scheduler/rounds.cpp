@@ -101,7 +101,7 @@ RoundRecord Rounds::record(Time now, const RoundState& round, const Members& mem
   record.seconds = seconds(now - std::max(round.started(), last_done_.value_or(Time{})));
   record.staleness = members.staleness();
   record.loss = round.loss();
-  record.accuracy = round.accuracy();
+  record.accuracy = round.accuracy(job_.labels);
   const std::vector<RoundState::Part> parts = round.parts();
   record.parts.reserve(parts.size());
   for (const RoundState::Part& part : parts) {

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
+#include "wire/grains.h"
 #include "wire/pull_window.h"
 
 namespace steelyard {
@@ -234,7 +235,9 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   }
   const auto open = open_.find(push.piece.round);
   if (open == open_.end()) return hold(from, push);
-  if (!rule_->takes(push, *slice) || !open->second.positions.contains(push.piece.positions)) {
+  const Interval& round = open->second.positions;
+  if (!rule_->takes(push, *slice) || !round.contains(push.piece.positions) ||
+      !on_grains(round, push.piece.positions, job_.grain)) {
     ++counts_.malformed;
     return;
   }

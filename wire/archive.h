@@ -37,6 +37,16 @@ UpTo<Enum> upto(Enum& value, Enum last) {
   return {value, last};
 }
 
+// A number that is not 0: positive(it.grain).
+template <Plain Number>
+struct Positive {
+  Number& value;
+};
+template <Plain Number>
+Positive<Number> positive(Number& value) {
+  return {value};
+}
+
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
  public:
   Writer() : OutputArchive(this) {}
@@ -142,6 +152,15 @@ template <class Enum>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, UpTo<Enum>& it) {
   reader.get(&it.value, 1);
   if (it.value > it.last) throw Malformed("has a value that is not known");
+}
+template <Plain Number>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Positive<Number>& it) {
+  writer(it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Positive<Number>& it) {
+  reader(it.value);
+  if (it.value == 0) throw Malformed("has a 0 where there is none");
 }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Shared<T>& it) {

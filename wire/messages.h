@@ -58,7 +58,7 @@ struct Weights {  // worker -> scheduler
   Blob values;
 };
 
-enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint };
+enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint, memory };
 
 struct Refuse {
   Refusal reason = Refusal::other_job;

@@ -45,12 +45,13 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       parameters_(job.layout.size()),
       train_samples_(workload.data.train->size()),
       test_samples_(workload.data.test ? workload.data.test->size() : 0),
+      grain_(job.grain),
       local_(job.sync.is_local()),
       clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       gradients_(parameters_),
       stepper_(job),
-      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes()),
+      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
       inbox_(most_tasks) {
   thread_ = std::thread([this] { run(); });
 }
@@ -241,7 +242,7 @@ void ComputeNode::compute_locally(const Task& task) {
   nn::Sums sums;
   for (std::uint64_t at = 0; at < piece.local.passes * piece.local.steps; ++at) {
     const std::uint64_t pass = at / piece.local.steps, step = at % piece.local.steps;
-    const std::uint64_t size = part_of(piece.positions, step, piece.local.steps).size();
+    const std::uint64_t size = part_of(piece.positions, step, piece.local.steps, grain_).size();
     if (size == 0) continue;
     samples.allow(size);
     sums +=

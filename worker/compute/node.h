@@ -100,6 +100,7 @@ class ComputeNode {
   const std::vector<Slice> slices_;
   const std::uint64_t parameters_;
   const std::uint64_t train_samples_, test_samples_;
+  const std::uint64_t grain_;
   const bool local_;        // the job has local steps
   const double clip_norm_;  // of a piece's mean gradient; 0: never
 

@@ -2,6 +2,7 @@
 
 #include "core/device_kind.h"
 #include "wire/sync_mode.h"
+#include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -93,6 +94,8 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
       {"device", &worker.device, Limits::one_of(device_kinds()), "what it computes on"},
       {"max_batch", &worker.max_batch, Limits::at_least(0),
        "samples that fit its memory at once; 0: no limit"},
+      {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
+       "that compute; \"auto\": one for every core that it may use"},
   };
 }
 

@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-Workload workload_of(const Job& job, const Extensions& extensions) {
+Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads) {
   if (job.model == external_model) {
     if (extensions.workload) return extensions.workload();
     throw Failure(ExitCode::configuration,
@@ -22,7 +22,7 @@ Workload workload_of(const Job& job, const Extensions& extensions) {
     return workload;
   }
   const nn::ModelOptions options{data.train->shape(), data.train->classes(), job.model_options};
-  return cpu_workload(nn::make_model(job.model, options, extensions.models), std::move(data));
+  return cpu_workload(nn::make_model(job.model, options, extensions.models), std::move(data), threads);
 }
 
 ModelDescription described(const Workload& workload) {

@@ -8,6 +8,7 @@
 
 #include "config/toml_text.h"
 #include "core/device_kind.h"
+#include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -64,6 +65,7 @@ void each_option(ServerOptions& it, auto&& visit) {
 void each_option(WorkerOptions& it, auto&& visit) {
   const CLI::Validator slow = checked_by(Throttle::is_slow, Throttle::slow_expected());
   const CLI::Validator cpu = checked_by(Throttle::is_cpu, Throttle::cpu_expected());
+  const CLI::Validator threads = checked_by(is_thread_count, thread_count_expected());
   // Of -1 an unsigned range would make a very large number.
   const auto natural = CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
   visit(scheduler_row, it.scheduler);
@@ -83,6 +85,8 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.spec.cpu);
   visit(Row{"--max-batch", "positions that fit its memory in one piece (0: no limit)", nullptr, natural},
         it.spec.max_batch);
+  visit(Row{"--threads", "that compute; \"auto\": one for every core that it may use", nullptr, threads},
+        it.spec.threads);
   visit(wait_row, it.wait);
   visit(quiet_row, it.quiet);
   visit(Row{"--data", "replace a data option of the job, as in dir=/data/fashion; may be repeated"},

@@ -13,6 +13,7 @@
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 #include "worker/compute/node.h"
+#include "worker/compute/thread_count.h"
 #include "worker/worker.h"
 
 namespace steelyard {
@@ -29,6 +30,10 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
     job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
   }
   return job;
+}
+
+Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions) {
+  return workload_of(localised(job, options.data_options), extensions, thread_count(options.spec.threads));
 }
 
 }  // namespace
@@ -57,8 +62,8 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   of_worker.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    compute = std::make_unique<ComputeNode>(
-        posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle);
+    compute = std::make_unique<ComputeNode>(posting_to(link, self), own_workload(options, job, extensions),
+                                            job, throttle);
   };
   if (extensions.workload) {
     of_worker.model = [&] {  // made once, told and trained

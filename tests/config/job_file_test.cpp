@@ -210,6 +210,7 @@ slow = 1
 cpu = 1
 device = "cpu"
 max_batch = 0
+threads = 1
 )");
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
@@ -244,7 +245,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
       "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
-      "device, max_batch)");
+      "device, max_batch, threads)");
 }
 
 TEST(JobFile, GoldenValues) {

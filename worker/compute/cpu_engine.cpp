@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "nn/cpu/onednn.h"
 
 namespace steelyard {
+
+CpuEngine::CpuEngine(const nn::Model& model, unsigned threads) : model_(model) {
+  CHECK(threads > 0, "an engine computes with a thread");
+  model_.check();
+}
 
 // oneDNN plans its primitives for the threads that it sees.
 nn::Network& CpuEngine::network() {

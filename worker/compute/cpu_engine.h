@@ -10,8 +10,9 @@ namespace steelyard {
 
 class CpuEngine final : public Engine {
  public:
-  // Throws Failure (configuration) if the model is not complete.
-  explicit CpuEngine(const nn::Model& model) : model_(model) { model_.check(); }
+  // Throws Failure (configuration) if the model is not complete. `threads` is at least 1; so far all work is
+  // done by one.
+  explicit CpuEngine(const nn::Model& model, unsigned threads = 1);
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override;

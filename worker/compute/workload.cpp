@@ -20,7 +20,7 @@ void require_samples(const char* which, const std::string& data, std::uint64_t h
 
 }  // namespace
 
-Workload cpu_workload(const nn::Model& model, DataSets data) {
+Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads) {
   model.check();
   if (data.train->shape() != model.input() || data.train->classes() != model.classes()) {
     throw Failure(ExitCode::configuration, "the model takes samples of " + to_string(model.input()) + " in " +
@@ -32,7 +32,7 @@ Workload cpu_workload(const nn::Model& model, DataSets data) {
   return {.layout = model.layout(),
           .initialize = [model](std::span<float> parameters,
                                 std::uint64_t seed) { model.initialize(parameters, seed); },
-          .make_engine = [model] { return std::make_unique<CpuEngine>(model); },
+          .make_engine = [model, threads] { return std::make_unique<CpuEngine>(model, threads); },
           .data = std::move(data)};
 }
 

@@ -26,8 +26,9 @@ struct Workload {
 // told with the model's name.
 using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
 
-// A model of nn on the CPU. Throws Failure (configuration) if it is not made for this data.
-Workload cpu_workload(const nn::Model& model, DataSets data);
+// A model of nn on so many threads of the CPU. Throws Failure (configuration) if it is not made for this
+// data.
+Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads = 1);
 
 // Whether the workload, as it is known here, is what the job's other members train. A worker may have been
 // started with other data, another release or other models of its own; its gradients would be sums of

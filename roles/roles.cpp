@@ -35,6 +35,10 @@ std::string default_name(const char* role) {
          behind;
 }
 
+Memory memory_for(const std::string& exchange) {
+  return exchange == exchanges.front() ? Memory::shared : Memory::own;
+}
+
 int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
   if (ending.refusal()) {
     std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());

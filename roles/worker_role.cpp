@@ -45,7 +45,8 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   const std::string scheduler = complete_endpoint(options.scheduler);
   const NodeId self = new_node(Role::worker);
   ZmqContext context;
-  ZmqLink link(context, self);
+  const Memory memory = memory_for(options.exchange);
+  ZmqLink link(context, self, memory);
   std::unique_ptr<ComputeNode> compute;
   Job job;
 
@@ -58,7 +59,8 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
     compute = std::make_unique<ComputeNode>(
-        posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle);
+        posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle,
+        memory);
   };
   if (extensions.workload) {
     of_worker.model = [&] {  // made once, told and trained
@@ -76,6 +78,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   const auto say = speaker("worker", spec.name, options.quiet);
   say("looking for the scheduler at " + scheduler);
   Narrator narrator(link, spec.name, spec.device, say);
+  link.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
   link.connect(scheduler_node, scheduler);
   try {
     within_memory("a worker", job, [&] {

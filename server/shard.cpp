@@ -80,6 +80,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
                          job_.sums == SumOrder::positions);
+    slices_.back().make_versions_in(options_.versions, job_.layout.size());
   }
   std::uint64_t bytes = 0;
   for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);

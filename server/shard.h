@@ -32,6 +32,9 @@ class Shard {
     NodeId self;
     Hello hello;
     Session::Timeouts timeout;
+    // Where versions are made, so that other processes can read them; the shards of a process have one. Null:
+    // in memory of its own.
+    std::shared_ptr<FlatPool> versions{};
   };
   // What was done with the pushes, since the start; and what else came late, repeated or unknown.
   struct Counts {

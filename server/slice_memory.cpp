@@ -1,17 +1,42 @@
 #include "server/slice_memory.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
 
 namespace steelyard {
+namespace {
+
+Blob blob_of(const FlatPool::Part& part) {
+  return {part.owner, std::as_bytes(std::span<const float>(part.values)), part.segment};
+}
+
+}  // namespace
 
 SliceMemory::SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered)
     : place_(place), range_(range), ordered_(ordered), pool_(place.size()), state_(state_slots) {}
+
+void SliceMemory::make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats) {
+  versions_ = std::move(pool);
+  floats_ = floats;
+}
+
+FlatPool::Part SliceMemory::room(std::uint64_t steps) {
+  if (versions_) return versions_->take(floats_, place_.begin, place_.size(), steps);
+  const std::shared_ptr<FloatBuffer> buffer = pool_.take();
+  return {buffer, buffer->span(), nullptr};
+}
 
 bool SliceMemory::load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values) {
   if (slot > state_.size() || !values.holds_floats(place_.size())) return false;
   if (slot == 0) {
     current_ = values;
+    if (versions_) {  // what came over the wire lies where nobody else can read it
+      const FlatPool::Part own = room(steps);
+      std::ranges::copy(values.floats(), own.values.begin());
+      current_ = blob_of(own);
+    }
   } else {
     state_[slot - 1].assign(values.floats().begin(), values.floats().end());
   }
@@ -71,8 +96,8 @@ void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scal
 // An optimizer may keep less state than the slice has room for: local steps keep none here.
 Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
                           double scale) {
-  const std::shared_ptr<FloatBuffer> next = pool_.take();
-  const nn::Update update{next->span(), current_.floats(), sum, scale};
+  const FlatPool::Part next = room(steps_ + 1);
+  const nn::Update update{next.values, current_.floats(), sum, scale};
   const bool stateless = state_.empty() || nn::state_slots(optimizer) == 0;
   switch (range_.rule) {
     case Rule::step:
@@ -86,7 +111,7 @@ Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float>
       break;
   }
   ++steps_;
-  return Blob::of_floats(next, next->span());
+  return blob_of(next);
 }
 
 bool SliceMemory::cover(std::uint64_t round, Interval positions) {

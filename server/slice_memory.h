@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/buffer_pool.h"
+#include "core/flat_pool.h"
 #include "core/interval.h"
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
@@ -28,6 +29,8 @@ class SliceMemory {
   // until the slice is covered and then added in the order of their positions: the same pieces make the
   // same sum, bit for bit.
   SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
+  // Versions are made in this pool from now on, at the slice's place in a model of so many floats.
+  void make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats);
 
   [[nodiscard]] const Slice& place() const { return place_; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -63,6 +66,7 @@ class SliceMemory {
   [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
 
  private:
+  [[nodiscard]] FlatPool::Part room(std::uint64_t steps);  // for the values after so many
   [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
                              double scale);
   void accumulate(const Blob& values);
@@ -73,7 +77,9 @@ class SliceMemory {
   const Slice place_;
   const Range range_;
   const bool ordered_;
-  BufferPool pool_;  // for versions and sums
+  BufferPool pool_;                     // for sums, and for versions if there is no other
+  std::shared_ptr<FlatPool> versions_;  // may be null
+  std::uint64_t floats_ = 0;            // of its buffers
 
   std::uint64_t version_ = 0;
   std::uint64_t steps_ = 0;

@@ -13,7 +13,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/buffer.h"
 #include "core/device_kind.h"
 #include "core/interval.h"
 #include "core/shared.h"
@@ -350,7 +349,7 @@ struct Disconnect {
 // data may be prepared.
 struct Compute {
   Piece piece;
-  std::shared_ptr<const FloatBuffer> parameters;
+  Blob parameters{};  // all of them, flat
 };
 struct Abandon {  // worker -> compute: give up whatever round is older than this
   Round before = 0;

@@ -24,7 +24,7 @@ std::vector<Transport> transports() {
 #ifdef __SANITIZE_THREAD__
   return {Transport::local};
 #else
-  return {Transport::local, Transport::tcp, Transport::ipc};
+  return {Transport::local, Transport::tcp, Transport::ipc, Transport::shared};
 #endif
 }
 

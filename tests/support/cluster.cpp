@@ -52,16 +52,23 @@ class Net {
       if (endpoint != nullptr) *endpoint = "local";
       return local_.join(node);
     }
-    auto link = std::make_unique<ZmqLink>(*context_, node);
+    auto link = std::make_unique<ZmqLink>(*context_, node, memory());
     if (endpoint != nullptr) {
       const std::string path = "ipc://" + sockets_.path(to_string(node));
       *endpoint = link->listen(transport_ == Transport::tcp ? "tcp://127.0.0.1:*" : path);
     }
     return link;
   }
+  [[nodiscard]] Memory memory() const {
+    return transport_ == Transport::shared ? Memory::shared : Memory::own;
+  }
+  // As of one server process with all the shards.
+  [[nodiscard]] const std::shared_ptr<FlatPool>& versions() const { return versions_; }
 
  private:
   const Transport transport_;
+  const std::shared_ptr<FlatPool> versions_ =
+      transport_ == Transport::shared ? std::make_shared<FlatPool>(Memory::shared) : nullptr;
   LocalNetwork local_;
   const TemporaryFolder sockets_;  // of ipc
   std::unique_ptr<ZmqContext> context_;
@@ -78,7 +85,7 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
   options.hello.name = "worker-" + std::to_string(index);
   options.prepare = [&](const Welcome& welcome) {
     compute = std::make_unique<ComputeNode>(posting_to(*link, node), cpu_workload(model, data), welcome.job,
-                                            Throttle::parse(slow, "1"));
+                                            Throttle::parse(slow, "1"), net.memory());
   };
   Worker worker(options);
   link->connect(scheduler_node, scheduler);
@@ -88,7 +95,7 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
 
 void run_shard(Net& net, const std::string& scheduler, std::uint32_t index) {
   const NodeId node{Role::shard, index + 1};
-  Shard::Options options{node, {}, timeout};
+  Shard::Options options{node, {}, timeout, net.versions()};
   options.hello.name = "server-" + std::to_string(index);
   const std::unique_ptr<Link> link = net.join(node, &options.hello.endpoint);
   Shard shard(options);
@@ -114,6 +121,8 @@ const char* name(Transport transport) {
       return "tcp";
     case Transport::ipc:
       return "ipc";
+    case Transport::shared:
+      return "shared memory";
   }
   return "";
 }

@@ -38,7 +38,7 @@ void shorten(std::span<float> gradient, std::uint64_t positions, double longest)
 
 }  // namespace
 
-ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle)
+ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle, Memory gradients)
     : post_(std::move(post)),
       model_name_(job.model),
       slices_(slices(checked_layout(job, workload))),
@@ -48,7 +48,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       local_(job.sync.is_local()),
       clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
-      gradients_(parameters_),
+      gradients_(parameters_, gradients),
       stepper_(job),
       feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes()),
       inbox_(most_tasks) {
@@ -72,10 +72,10 @@ void ComputeNode::take(const Compute& compute) {
   // Positions come from outside; parameters were put together by our own worker.
   if (!possible(compute.piece)) {
     ++ignored_;
-  } else if (!compute.parameters) {
+  } else if (compute.parameters.empty()) {
     announce(compute);
   } else {
-    CHECK(compute.parameters->size() == parameters_, "the parameters have not the size of the model");
+    CHECK(compute.parameters.holds_floats(parameters_), "the parameters have not the size of the model");
     inbox_.push({compute, request_for(compute)});
   }
 }
@@ -212,7 +212,7 @@ class ComputeNode::PieceSamples final : public Samples {
 // A slice is final once the gradient is final from its first float on.
 void ComputeNode::compute(const Task& task) {
   const Piece& piece = task.compute.piece;
-  const std::span<const float> parameters = task.compute.parameters->span();
+  const std::span<const float> parameters = task.compute.parameters.floats();
   PieceSamples samples(*this, task);
   samples.allow(piece.positions.size());
   if (piece.purpose == Purpose::evaluate) {
@@ -236,7 +236,7 @@ void ComputeNode::compute(const Task& task) {
 void ComputeNode::compute_locally(const Task& task) {
   const Piece& piece = task.compute.piece;
   const Gradient moved = gradients_.take(), gradient = gradients_.take();
-  stepper_.begin(piece, task.compute.parameters->span(), moved->span());
+  stepper_.begin(piece, task.compute.parameters.floats(), moved->span());
   PieceSamples samples(*this, task);
   nn::Sums sums;
   for (std::uint64_t at = 0; at < piece.local.passes * piece.local.steps; ++at) {

@@ -53,8 +53,9 @@ class ComputeNode {
   // What it has to say; called on the computing thread.
   using Post = std::function<void(ToWorker)>;
 
-  // Throws Failure as require_same() does, and as making the engine does.
-  ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {});
+  // Gradients lie in `gradients`. Throws Failure as require_same() does, and as making the engine does.
+  ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {},
+              Memory gradients = Memory::own);
   ~ComputeNode();  // gives up what is not done
   ComputeNode(const ComputeNode&) = delete;
   ComputeNode& operator=(const ComputeNode&) = delete;

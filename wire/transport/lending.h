@@ -1,0 +1,81 @@
+// Lending: the payloads that go through one connection between two processes of one host without being moved.
+//
+// A payload that lies in a segment (core/segment.h) is not sent. Its *loan* is: which segment, from which byte
+// on, how many. The other side maps the segment, and the message that its node gets has the bytes where they
+// lie. Whether that works is tried out at the beginning of each connection: both sides introduce themselves,
+// the connecting one first, and each tells whether it could read the other's segment. Between hosts, users or
+// containers it cannot, and payloads are sent as ever.
+//
+// The lender keeps what it lends as it is, until
+//  - the borrower returns the lease, which it does when the last copy of the blob is gone there; or
+//  - the connection ends, by whatever cause. Whether the other side still reads is then unknown, so the
+//    segment is retired: it is never written again, and goes when nobody has it mapped.
+//
+// One thread, the link's. Borrowed blobs may be dropped on any, also after the connection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/queue.h"
+#include "wire/lending_frames.h"
+#include "wire/transport/peer_memory.h"
+
+namespace steelyard {
+
+class Lending {
+ public:
+  using Bytes = std::vector<std::byte>;
+  static constexpr std::size_t most_lent = 4096;  // payloads at a time; what exceeds them is sent
+
+  // `trial`: a segment of this process for the other side to try; null: nothing is to be lent or borrowed.
+  // Both outlive it.
+  Lending(const Segment* trial, PeerMemory& memory);
+  ~Lending();  // the connection has ended
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+
+  // What the connecting side says first.
+  [[nodiscard]] Bytes introduction() const;
+  // Whether both sides can read each other; nothing before that is known.
+  [[nodiscard]] std::optional<bool> agreed() const;
+
+  // What to send instead of these frames; nothing if the payload is to be sent.
+  std::optional<Bytes> lend(const Frames& frames);
+
+  struct Heard {
+    std::optional<Bytes> answer;             // to be sent back
+    std::optional<LentMessage> message;      // its header is a view of the frame
+    Blob payload;                            // of the message
+  };
+  // A frame from the other side. Nothing if it makes no sense.
+  std::optional<Heard> hear(std::span<const std::byte> frame);
+
+  // Says which leases have ended here; nothing if none has since it was asked last.
+  std::optional<Bytes> returns();
+
+  [[nodiscard]] std::size_t lent() const { return lent_.size(); }
+
+ private:
+  class Borrowed;
+  using Ended = BoundedQueue<std::uint64_t>;
+
+  std::optional<Heard> hear(const Introduction& introduction);
+  std::optional<Heard> hear(const LentMessage& message);
+  std::optional<Heard> hear(const Returned& returned);
+
+  const Segment* const trial_;
+  PeerMemory& memory_;
+  std::optional<Introduction> peer_;  // what it said last
+  Reading reading_ = Reading::untried;
+  std::uint64_t last_lease_ = 0;
+  std::map<std::uint64_t, Blob> lent_;  // by lease
+  const std::shared_ptr<Ended> ended_;  // leases that nobody here needs any more
+};
+
+}  // namespace steelyard

@@ -15,6 +15,7 @@
 #include "bench/pairs.h"
 #include "bench/transport/exchange.h"
 #include "server/shard.h"
+#include "wire/pull_window.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 
@@ -199,12 +200,15 @@ class Client final : public Party {
           got.version == version && got.slice < exchange_.pieces && got.values.holds_floats(exchange_.floats),
           "product: an answer is of another version or size");
       answers_[got.slice] = std::move(got.values);
+      const auto arrived = static_cast<std::uint32_t>(exchange_.pieces + 1 - missing);
+      if (arrived % (window_ / 2) == 0) say<ToShard>(link_, self_, shard_node, PullAck{term, 0, arrived});
     }
   }
 
   const Exchange exchange_;
   const unsigned worker_;
   const NodeId self_;
+  const std::uint32_t window_ = pull_window(job_of(exchange_));
   ZmqContext context_;
   std::unique_ptr<Steward> steward_;  // the first worker's
   ZmqLink link_;

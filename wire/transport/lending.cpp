@@ -27,6 +27,7 @@ Lending::Lending(const Segment* trial, PeerMemory& memory)
 Lending::~Lending() {
   ended_->close();
   for (const auto& [lease, blob] : lent_) blob.segment()->retire();
+  memory_.forget_unused();
 }
 
 Lending::Bytes Lending::introduction() const {

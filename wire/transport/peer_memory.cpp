@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -16,6 +17,8 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t most_segments = 4096;  // that one link has mapped
+// Of one process that stay mapped while nobody uses them: it takes the same few by turns.
+constexpr std::ptrdiff_t kept_segments = 8;
 
 class File {
  public:
@@ -83,7 +86,12 @@ std::shared_ptr<const PeerSegment> PeerMemory::find(std::uint32_t process, std::
                                                     const SegmentName& name) {
   const auto known = segments_.find(name);
   if (known != segments_.end()) return known->second;
-  forget_unused();
+  const auto its = [&](const auto& segment) { return segment.first.process == name.process; };
+  if (std::ranges::count_if(segments_, its) >= kept_segments) {
+    std::erase_if(segments_, [&](const auto& segment) {
+      return its(segment) && segment.second.use_count() == 1;
+    });
+  }
   if (segments_.size() >= most_segments) return nullptr;
   auto segment = PeerSegment::open(process, descriptor, name);
   if (segment) segments_.emplace(name, segment);

@@ -38,8 +38,9 @@ class PeerSegment {
 };
 
 // The segments that one link has mapped: each once, whichever connection it is read through, so that parts of
-// one buffer that come from several nodes of a process lie here as they lie there. What nobody uses is
-// unmapped when another is mapped. One thread; what it gives may be used on any.
+// one buffer that come from several nodes of a process lie here as they lie there. A process has few of them
+// and takes them by turns, so they stay mapped; if they are more than a few, those that nobody uses are
+// unmapped before the next is mapped. One thread; what it gives may be used on any.
 class PeerMemory {
  public:
   std::shared_ptr<const PeerSegment> find(std::uint32_t process, std::uint32_t descriptor,

@@ -136,7 +136,11 @@ ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endp
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
   socket->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
   socket->socket().connect(endpoint);
-  if (!trial_ || peer.role != Role::shard) return {endpoint, std::move(socket), nullptr};
+  if (peer.role != Role::shard) return {endpoint, std::move(socket), nullptr};
+  if (!trial_) {
+    if (on_exchange) on_exchange(peer, false);
+    return {endpoint, std::move(socket), nullptr};
+  }
   auto lending = std::make_unique<Lending>(trial_.get(), memory_);
   send_frames(socket->socket(), nullptr, {lending->introduction(), std::nullopt});
   return {endpoint, std::move(socket), std::move(lending)};

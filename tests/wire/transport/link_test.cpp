@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "core/buffer.h"
 #include "core/random.h"
 #include "tests/wire/transport/nets.h"
 

@@ -145,10 +145,13 @@ TEST(PeerMemory, MapsEachOnceAndForgetsWhatNobodyUses) {
   EXPECT_EQ(find(*one), first);
   EXPECT_EQ(memory.size(), 1U);
   EXPECT_NE(find(*two), nullptr);
-  EXPECT_EQ(memory.size(), 2U) << "the first is in use";
-  first.reset();
-  const auto three = Segment::make(100);
-  EXPECT_NE(find(*three), nullptr);
+  EXPECT_EQ(memory.size(), 2U);
+  const auto before = find(*two).get();
+  EXPECT_EQ(find(*two).get(), before) << "it stays mapped";
+  for (int i = 0; i < 20; ++i) EXPECT_NE(find(*Segment::make(100)), nullptr);
+  EXPECT_LE(memory.size(), 8U);
+  EXPECT_EQ(find(*one), first) << "the first is in use";
+  memory.forget_unused();
   EXPECT_EQ(memory.size(), 1U);
 }
 

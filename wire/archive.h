@@ -74,6 +74,13 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
     return count;
   }
+  // The next bytes as they lie in the header.
+  std::span<const std::byte> view(std::size_t size) {
+    if (size > rest_.size()) throw Malformed("ends too soon");
+    const auto bytes = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return bytes;
+  }
   Blob detach() { return std::exchange(payload_, {}); }
   [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
 

@@ -16,27 +16,34 @@ void serialize(Archive& archive, Loan& it) {
   archive(it.lease, it.segment, it.descriptor, it.offset, it.size);
 }
 
-LendingFrame get(std::uint8_t kind, Reader& reader, std::span<const std::byte> frame) {
-  switch (kind) {
-    case 0: {
-      Introduction it;
-      serialize(reader, it);
-      return it;
-    }
-    case 1: {
-      LentMessage it;
-      serialize(reader, it.loan);
-      it.header = frame.last(reader.remaining());
-      return it;
-    }
-    case 2: {
-      Returned it;
-      reader(it.leases);
-      return it;
-    }
-    default:
-      throw Malformed("is of no known kind");
+void put(Writer& writer, const Batch& batch) {
+  writer(batch.returned, cereal::make_size_tag(batch.messages.size()));
+  for (LentMessage it : batch.messages) {
+    serialize(writer, it.loan);
+    writer(cereal::make_size_tag(it.header.size()));
+    writer.put(it.header.data(), it.header.size());
   }
+}
+
+Batch get_batch(Reader& reader) {
+  Batch batch;
+  std::size_t count = 0, size = 0;
+  reader(batch.returned, cereal::make_size_tag(count));
+  while (count-- > 0) {
+    LentMessage& it = batch.messages.emplace_back();
+    serialize(reader, it.loan);
+    reader(cereal::make_size_tag(size));
+    it.header = reader.view(size);
+  }
+  return batch;
+}
+
+LendingFrame get(std::uint8_t kind, Reader& reader) {
+  if (kind == 1) return get_batch(reader);
+  if (kind > 1) throw Malformed("is of no known kind");
+  Introduction introduction;
+  serialize(reader, introduction);
+  return introduction;
 }
 
 }  // namespace
@@ -47,17 +54,13 @@ bool is_lending(std::span<const std::byte> frame) {
 
 std::vector<std::byte> encode_lending(const LendingFrame& said) {
   Writer writer;
+  writer.header.reserve(256);
   writer(std::uint8_t{'S'}, std::uint8_t{'L'}, protocol_version, static_cast<std::uint8_t>(said.index()));
-  LendingFrame copy = said;
   std::visit(Overloaded{
-                 [&](Introduction& it) { serialize(writer, it); },
-                 [&](LentMessage& it) {
-                   serialize(writer, it.loan);
-                   writer.put(it.header.data(), it.header.size());
-                 },
-                 [&](Returned& it) { writer(it.leases); },
+                 [&](Introduction it) { serialize(writer, it); },
+                 [&](const Batch& it) { put(writer, it); },
              },
-             copy);
+             said);
   return std::move(writer.header);
 }
 
@@ -70,9 +73,8 @@ std::variant<LendingFrame, Damage> decode_lending(std::span<const std::byte> fra
     reader(protocol);
     if (protocol != protocol_version) return Damage{"is of another protocol"};
     reader(kind);
-    LendingFrame said = get(kind, reader, frame);
-    const bool carries = std::holds_alternative<LentMessage>(said);
-    if (!carries && reader.remaining() != 0) return Damage{"is longer than its fields"};
+    LendingFrame said = get(kind, reader);
+    if (reader.remaining() != 0) return Damage{"is longer than its fields"};
     return said;
   } catch (const Malformed& damage) {
     return Damage{damage.what()};

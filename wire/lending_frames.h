@@ -27,25 +27,26 @@ struct Introduction {
   Reading reading = Reading::untried;
 };
 
-// Before the header of a message: its payload lies in this segment of the sender, and stays as it is until
-// the lease is returned or the connection ends.
+// Where the payload of a message lies: in this segment of the sender. It stays as it is until the lease is
+// returned or the connection ends.
 struct Loan {
   std::uint64_t lease = 0;    // the sender's number for it
   std::uint64_t segment = 0;  // SegmentName::number
   std::uint32_t descriptor = 0;
-  std::uint64_t offset = 0, size = 0;  // bytes of the segment's values
+  std::uint64_t offset = 0, size = 0;  // bytes of the segment's values; none: the message has no payload
 };
 struct LentMessage {
-  Loan loan;
-  std::span<const std::byte> header;  // of the message, as encode() makes it; a view
+  Loan loan{};
+  std::span<const std::byte> header;  // as encode() makes it; a view
 };
 
-// Nobody reads these any more.
-struct Returned {
-  std::vector<std::uint64_t> leases;
+// What has gathered: one frame costs as much as another, whatever is in it.
+struct Batch {
+  std::vector<std::uint64_t> returned{};  // leases of payloads that nobody reads any more
+  std::vector<LentMessage> messages{};    // in order
 };
 
-using LendingFrame = std::variant<Introduction, LentMessage, Returned>;
+using LendingFrame = std::variant<Introduction, Batch>;
 
 // Whether a header frame is one of these. A message's header never is.
 bool is_lending(std::span<const std::byte> frame);

@@ -69,10 +69,12 @@ bool decode_lending(std::span<const std::byte> frame) {
   const auto decoded = steelyard::decode_lending(frame);
   const auto* said = std::get_if<LendingFrame>(&decoded);
   if (said == nullptr) return false;
-  if (const auto* lent = std::get_if<LentMessage>(said)) {
-    CHECK(lent->header.data() >= frame.data() &&
-              lent->header.data() + lent->header.size() <= frame.data() + frame.size(),
-          "a header lies outside of its frame");
+  if (const auto* batch = std::get_if<Batch>(said)) {
+    for (const LentMessage& it : batch->messages) {
+      CHECK(it.header.data() >= frame.data() &&
+                it.header.data() + it.header.size() <= frame.data() + frame.size(),
+            "a header lies outside of its frame");
+    }
   }
   const std::vector<std::byte> again = encode_lending(*said);
   CHECK(std::ranges::equal(again, frame), "what is believed is the same ever after");

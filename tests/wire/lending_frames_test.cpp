@@ -26,18 +26,20 @@ TEST(LendingFrames, EachIsTheSameAgain) {
   EXPECT_EQ(first.segment, introduction.segment);
   EXPECT_EQ(first.reading, Reading::possible);
 
-  const Bytes header(10, std::byte{'h'});
-  const Bytes frame = encode_lending(LentMessage{loan, header});
-  const auto lent = there_and_back<LentMessage>(frame);
-  EXPECT_EQ(lent.loan.lease, 9U);
-  EXPECT_EQ(lent.loan.segment, 3U);
-  EXPECT_EQ(lent.loan.descriptor, 5U);
-  EXPECT_EQ(lent.loan.offset, 64U);
-  EXPECT_EQ(lent.loan.size, 4096U);
-  EXPECT_TRUE(std::ranges::equal(lent.header, header));
-
-  EXPECT_EQ(there_and_back<Returned>(encode_lending(Returned{{1, 5, 9}})).leases,
-            (std::vector<std::uint64_t>{1, 5, 9}));
+  const Bytes header(10, std::byte{'h'}), other(3, std::byte{'o'});
+  const Bytes frame = encode_lending(Batch{{1, 5, 9}, {{loan, header}, {{}, other}, {{}, {}}}});
+  const auto batch = there_and_back<Batch>(frame);
+  EXPECT_EQ(batch.returned, (std::vector<std::uint64_t>{1, 5, 9}));
+  ASSERT_EQ(batch.messages.size(), 3U);
+  const Loan& lent = batch.messages[0].loan;
+  EXPECT_EQ(lent.lease, 9U);
+  EXPECT_EQ(lent.segment, 3U);
+  EXPECT_EQ(lent.descriptor, 5U);
+  EXPECT_EQ(lent.offset, 64U);
+  EXPECT_EQ(lent.size, 4096U);
+  EXPECT_TRUE(std::ranges::equal(batch.messages[0].header, header));
+  EXPECT_TRUE(std::ranges::equal(batch.messages[1].header, other));
+  EXPECT_TRUE(batch.messages[2].header.empty());
 }
 
 TEST(LendingFrames, AMessagesHeaderIsNone) {
@@ -47,7 +49,8 @@ TEST(LendingFrames, AMessagesHeaderIsNone) {
 }
 
 TEST(LendingFrames, WhatIsCutOffOrTooLongIsRefused) {
-  for (const LendingFrame& said : {LendingFrame(introduction), LendingFrame(Returned{{1, 2}})}) {
+  const Bytes header(10, std::byte{'h'});
+  for (const LendingFrame& said : {LendingFrame(introduction), LendingFrame(Batch{{1, 2}, {{loan, header}}})}) {
     const Bytes whole = encode_lending(said);
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_TRUE(refused({whole.begin(), whole.begin() + static_cast<long>(size)})) << size;
@@ -65,9 +68,12 @@ TEST(LendingFrames, StrangeOnesAreRefused) {
     bad[at] = std::byte{0xff};
     EXPECT_TRUE(refused(bad)) << "byte " << at;
   }
-  Bytes many = encode_lending(Returned{{1}});
-  many[5] = std::byte{0xff};  // of the count
-  EXPECT_TRUE(refused(many)) << "it announces more leases than it has bytes";
+  const Bytes batch = encode_lending(Batch{{1}, {{loan, {}}}});
+  for (const std::size_t at : {std::size_t{5}, std::size_t{17}, batch.size() - 4}) {  // leases, messages, bytes of a header
+    Bytes many = batch;
+    many[at] = std::byte{0xff};
+    EXPECT_TRUE(refused(many)) << "byte " << at << ": it announces more than it has";
+  }
 }
 
 }  // namespace

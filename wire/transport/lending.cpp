@@ -42,27 +42,40 @@ std::optional<bool> Lending::agreed() const {
   return peer_->reading == Reading::possible && reading_ == Reading::possible;
 }
 
-std::optional<Lending::Bytes> Lending::lend(const Frames& frames) {
-  if (!agreed().value_or(false) || !frames.payload || lent_.size() >= most_lent) return std::nullopt;
-  const Blob& payload = *frames.payload;
-  const Segment* segment = payload.segment();
-  if (segment == nullptr || payload.empty()) return std::nullopt;
-  const auto offset = static_cast<std::uint64_t>(payload.bytes().data() - segment->data());
-  const Loan loan{++last_lease_, segment->name().number, static_cast<std::uint32_t>(segment->descriptor()),
-                  offset, payload.size()};
-  lent_.emplace(loan.lease, payload);
-  return encode_lending(LentMessage{loan, frames.header});
+bool Lending::take(const Frames& frames) {
+  if (!agreed().value_or(false)) return false;
+  Loan loan;
+  if (frames.payload && !frames.payload->empty()) {
+    const Blob& payload = *frames.payload;
+    const Segment* segment = payload.segment();
+    if (segment == nullptr || lent_.size() >= most_lent) return false;
+    loan = {++last_lease_, segment->name().number, static_cast<std::uint32_t>(segment->descriptor()),
+            static_cast<std::uint64_t>(payload.bytes().data() - segment->data()), payload.size()};
+    lent_.emplace(loan.lease, payload);
+  }
+  pending_.emplace_back(loan, frames.header);
+  return true;
+}
+
+std::optional<Lending::Bytes> Lending::batch() {
+  Batch batch;
+  while (ended_->size() > 0) batch.returned.push_back(*ended_->pop());
+  for (const auto& [loan, header] : pending_) batch.messages.push_back({loan, header});
+  if (batch.returned.empty() && batch.messages.empty()) return std::nullopt;
+  Bytes frame = encode_lending(batch);
+  pending_.clear();
+  return frame;
 }
 
 std::optional<Lending::Heard> Lending::hear(std::span<const std::byte> frame) {
   const auto decoded = decode_lending(frame);
   const auto* said = std::get_if<LendingFrame>(&decoded);
   if (said == nullptr) return std::nullopt;
-  return std::visit([&](const auto& it) { return hear(it); }, *said);
+  return std::visit([&](const auto& it) -> std::optional<Heard> { return hear(it); }, *said);
 }
 
 // The first is answered; the second only tells how the trial went.
-std::optional<Lending::Heard> Lending::hear(const Introduction& introduction) {
+Lending::Heard Lending::hear(const Introduction& introduction) {
   const bool first = !peer_;
   if (first) {
     const bool readable =
@@ -78,27 +91,29 @@ std::optional<Lending::Heard> Lending::hear(const Introduction& introduction) {
   return heard;
 }
 
-std::optional<Lending::Heard> Lending::hear(const LentMessage& message) {
+// A message whose payload cannot be read is lost, and the lender hears that its loans are of no use.
+std::optional<Lending::Heard> Lending::hear(const Batch& batch) {
   if (trial_ == nullptr || !peer_ || peer_->process == 0) return std::nullopt;
-  const Loan& loan = message.loan;
+  for (const std::uint64_t lease : batch.returned) lent_.erase(lease);
+  Heard heard;
+  for (const LentMessage& message : batch.messages) {
+    if (auto payload = borrow(message.loan)) {
+      heard.messages.push_back({message.header, std::move(*payload)});
+    } else {
+      reading_ = Reading::impossible;
+      heard.answer = introduction();
+    }
+  }
+  return heard;
+}
+
+std::optional<Blob> Lending::borrow(const Loan& loan) {
+  if (loan.size == 0) return Blob();
   auto segment = memory_.find(peer_->process, loan.descriptor, {peer_->segment.process, loan.segment});
   const auto bytes = segment ? segment->values(loan.offset, loan.size) : std::nullopt;
   auto borrowed = std::make_shared<const Borrowed>(std::move(segment), ended_, loan.lease);
-  if (bytes) return Heard{std::nullopt, message, Blob(std::move(borrowed), *bytes)};
-  reading_ = Reading::impossible;
-  return Heard{introduction(), std::nullopt, {}};
-}
-
-std::optional<Lending::Heard> Lending::hear(const Returned& returned) {
-  for (const std::uint64_t lease : returned.leases) lent_.erase(lease);
-  return Heard{};
-}
-
-std::optional<Lending::Bytes> Lending::returns() {
-  Returned returned;
-  while (ended_->size() > 0) returned.leases.push_back(*ended_->pop());
-  if (returned.leases.empty()) return std::nullopt;
-  return encode_lending(returned);
+  if (!bytes) return std::nullopt;
+  return Blob(std::move(borrowed), *bytes);
 }
 
 }  // namespace steelyard

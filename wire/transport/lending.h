@@ -6,8 +6,11 @@
 // the connecting one first, and each tells whether it could read the other's segment. Between hosts, users or
 // containers it cannot, and payloads are sent as ever.
 //
+// Messages to the other side gather, and go in one frame before the node sleeps or when they are many: a frame
+// wakes four threads on its way, which costs more than what is in it.
+//
 // The lender keeps what it lends as it is, until
-//  - the borrower returns the lease, which it does when the last copy of the blob is gone there; or
+//  - the borrower returns the lease, which it does once the last copy of the blob is gone there; or
 //  - the connection ends, by whatever cause. Whether the other side still reads is then unknown, so the
 //    segment is retired: it is never written again, and goes when nobody has it mapped.
 //
@@ -32,6 +35,7 @@ class Lending {
  public:
   using Bytes = std::vector<std::byte>;
   static constexpr std::size_t most_lent = 4096;  // payloads at a time; what exceeds them is sent
+  static constexpr std::size_t most_pending = 16;  // messages
 
   // `trial`: a segment of this process for the other side to try; null: nothing is to be lent or borrowed.
   // Both outlive it.
@@ -45,19 +49,23 @@ class Lending {
   // Whether both sides can read each other; nothing before that is known.
   [[nodiscard]] std::optional<bool> agreed() const;
 
-  // What to send instead of these frames; nothing if the payload is to be sent.
-  std::optional<Bytes> lend(const Frames& frames);
+  // Takes a message for the next batch. False: it has to be sent by itself, after that batch.
+  bool take(const Frames& frames);
+  [[nodiscard]] bool full() const { return pending_.size() >= most_pending; }
+  // A frame with what has gathered: messages that were taken, and leases that have ended here. Nothing if
+  // there is neither.
+  std::optional<Bytes> batch();
 
+  struct Arrived {
+    std::span<const std::byte> header;  // a view of the frame
+    Blob payload;
+  };
   struct Heard {
-    std::optional<Bytes> answer;             // to be sent back
-    std::optional<LentMessage> message;      // its header is a view of the frame
-    Blob payload;                            // of the message
+    std::optional<Bytes> answer;  // to be sent back
+    std::vector<Arrived> messages;
   };
   // A frame from the other side. Nothing if it makes no sense.
   std::optional<Heard> hear(std::span<const std::byte> frame);
-
-  // Says which leases have ended here; nothing if none has since it was asked last.
-  std::optional<Bytes> returns();
 
   [[nodiscard]] std::size_t lent() const { return lent_.size(); }
 
@@ -65,16 +73,17 @@ class Lending {
   class Borrowed;
   using Ended = BoundedQueue<std::uint64_t>;
 
-  std::optional<Heard> hear(const Introduction& introduction);
-  std::optional<Heard> hear(const LentMessage& message);
-  std::optional<Heard> hear(const Returned& returned);
+  Heard hear(const Introduction& introduction);
+  std::optional<Heard> hear(const Batch& batch);
+  std::optional<Blob> borrow(const Loan& loan);
 
   const Segment* const trial_;
   PeerMemory& memory_;
   std::optional<Introduction> peer_;  // what it said last
   Reading reading_ = Reading::untried;
   std::uint64_t last_lease_ = 0;
-  std::map<std::uint64_t, Blob> lent_;  // by lease
+  std::map<std::uint64_t, Blob> lent_;            // by lease
+  std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header
   const std::shared_ptr<Ended> ended_;  // leases that nobody here needs any more
 };
 

@@ -64,7 +64,6 @@ class ZmqLink::State {
   void connect(NodeId peer, const std::string& endpoint);
   void disconnect(NodeId peer) { dealers_.erase(peer); }
   void send(const Envelope& envelope);
-  bool send(NodeId to, Frames frames);
   std::optional<Envelope> receive(Time deadline);
   void post(Envelope envelope);
 
@@ -82,6 +81,12 @@ class ZmqLink::State {
     std::unique_ptr<Lending> lending;  // once it has introduced itself
   };
 
+  struct Lane {  // to one peer
+    ZmqSocket& socket;
+    const RoutingId* id;  // null: a dealer's
+    std::unique_ptr<Lending>& lending;
+  };
+
   Dealer dial(NodeId peer, const std::string& endpoint);
   void wait(Time deadline);
   void drain_posted();
@@ -94,7 +99,11 @@ class ZmqLink::State {
   void accept(NodeId from, Received received);
   void accept(NodeId from, std::span<const std::byte> header, Blob payload);
   void hear(NodeId from, const Received& received);
-  void return_leases();
+  std::optional<Lane> lane_to(NodeId node);
+  bool send(NodeId to, Frames frames);
+  bool send_now(const Lane& lane, Frames frames);
+  void send_batch(const Lane& lane);
+  void send_batches();
 
   zmq::context_t& context_;
   const NodeId self_;
@@ -161,19 +170,42 @@ void ZmqLink::State::send(const Envelope& envelope) {
   if (!send(envelope.to, encode(envelope.message))) ++dropped;
 }
 
+std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
+  if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
+    return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
+  if (const auto peer = peers_.find(node); peer != peers_.end())
+    return Lane{*router_, &peer->second.id, peer->second.lending};
+  return std::nullopt;
+}
+
 // False: nobody takes it.
 bool ZmqLink::State::send(NodeId to, Frames frames) {
-  const auto dealer = dealers_.find(to);
-  const auto peer = peers_.find(to);
-  const bool outwards = dealer != dealers_.end();
-  if (!outwards && peer == peers_.end()) return false;
-  Lending* const lending = (outwards ? dealer->second.lending : peer->second.lending).get();
-  if (lending != nullptr) {
-    if (auto instead = lending->lend(frames)) frames = {std::move(*instead), std::nullopt};
+  const std::optional<Lane> lane = lane_to(to);
+  if (!lane) return false;
+  const bool taken = lane->lending && lane->lending->take(frames);
+  if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);
+  return taken || send_now(*lane, std::move(frames));
+}
+
+bool ZmqLink::State::send_now(const Lane& lane, Frames frames) {
+  lane.socket.quiet = false;
+  return send_frames(lane.socket.socket(), lane.id, std::move(frames));
+}
+
+void ZmqLink::State::send_batch(const Lane& lane) {
+  auto batch = lane.lending->batch();
+  if (batch && !send_now(lane, {std::move(*batch), std::nullopt})) ++dropped;
+}
+
+// What has gathered for other processes leaves before we sleep. That returns what they lent us too, at the
+// latest with the next heartbeat.
+void ZmqLink::State::send_batches() {
+  for (const auto& [peer, dealer] : dealers_) {
+    if (dealer.lending) send_batch(*lane_to(peer));
   }
-  ZmqSocket& socket = outwards ? *dealer->second.socket : *router_;
-  socket.quiet = false;
-  return send_frames(socket.socket(), outwards ? nullptr : &peer->second.id, std::move(frames));
+  for (const auto& [node, peer] : peers_) {
+    if (peer.lending) send_batch(*lane_to(node));
+  }
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
@@ -201,7 +233,7 @@ void ZmqLink::State::wait(Time deadline) {
     if (!dealer.socket->quiet) drain_dealer(peer);
   }
   if (router_ && !router_->quiet) drain_router();
-  return_leases();
+  send_batches();
 
   std::vector<pollfd> watched{{wake_, POLLIN, 0}};
   std::vector<NodeId> peers;
@@ -326,30 +358,17 @@ void ZmqLink::State::accept(NodeId from, Received received) {
 // What the link of another process says, and messages whose payload it lends.
 void ZmqLink::State::hear(NodeId from, const Received& received) {
   const std::span frame(received.header.data<std::byte>(), received.header.size());
-  const auto dealer = dealers_.find(from);
-  const auto peer = peers_.find(from);
-  const bool outwards = dealer != dealers_.end();
-  const bool current = outwards || (peer != peers_.end() && peer->second.id == received.identity);
+  const std::optional<Lane> lane = lane_to(from);
+  const bool current = lane && (lane->id == nullptr || *lane->id == received.identity);
   if (!current || !received.payload.empty()) return void(++dropped);
-  auto& lending = outwards ? dealer->second.lending : peer->second.lending;
-  if (!lending) lending = std::make_unique<Lending>(trial_.get(), memory_);
-  auto heard = lending->hear(frame);
+  if (!lane->lending) lane->lending = std::make_unique<Lending>(trial_.get(), memory_);
+  auto heard = lane->lending->hear(frame);
   if (!heard) return void(++dropped);
   if (heard->answer) {
-    (void)send(from, {std::move(*heard->answer), std::nullopt});
-    if (outwards && on_exchange) on_exchange(from, lending->agreed().value_or(false));
+    (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
+    if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->agreed().value_or(false));
   }
-  if (heard->message) accept(from, heard->message->header, std::move(heard->payload));
-}
-
-// What others lend us is returned before we sleep, at the latest with the next heartbeat.
-void ZmqLink::State::return_leases() {
-  const auto tell = [&](NodeId peer, const std::unique_ptr<Lending>& lending) {
-    if (!lending) return;
-    if (auto returned = lending->returns()) (void)send(peer, {std::move(*returned), std::nullopt});
-  };
-  for (const auto& [peer, dealer] : dealers_) tell(peer, dealer.lending);
-  for (const auto& [node, peer] : peers_) tell(node, peer.lending);
+  for (Lending::Arrived& it : heard->messages) accept(from, it.header, std::move(it.payload));
 }
 
 void ZmqLink::State::accept(NodeId from, std::span<const std::byte> header, Blob payload) {

@@ -48,16 +48,16 @@ class LendingTest : public ::testing::Test {
   void SetUp() override { introduce(worker, server); }
   // Lent by the worker, as the server's node gets it.
   Blob borrow(const Frames& frames) {
-    const auto said = worker.lending->lend(frames);
-    return said ? server.lending->hear(*said)->payload : Blob();
+    if (!worker.lending->take(frames)) return {};
+    return server.lending->hear(*worker.lending->batch())->messages.at(0).payload;
   }
   void return_leases() {
-    if (const auto said = server.lending->returns()) (void)worker.lending->hear(*said);
+    if (const auto said = server.lending->batch()) (void)worker.lending->hear(*said);
   }
   // A loan of the worker's that says something else.
   std::optional<Lending::Heard> hear(const Loan& loan) {
     const Bytes header = message(filled(pool, 0)).header;
-    return server.lending->hear(encode_lending(LentMessage{loan, header}));
+    return server.lending->hear(encode_lending(Batch{{}, {{loan, header}}}));
   }
   [[nodiscard]] Loan sound_loan(const FloatBuffer& buffer) const {
     return {1, buffer.segment()->name().number, static_cast<std::uint32_t>(buffer.segment()->descriptor()), 0,
@@ -73,23 +73,47 @@ TEST_F(LendingTest, PayloadsAreReadWhereTheyLie) {
   ASSERT_EQ(server.lending->agreed(), true);
   const auto buffer = filled(pool, 3);
   const Frames frames = message(buffer);
-  const auto said = worker.lending->lend(frames);
-  ASSERT_TRUE(said);
+  ASSERT_TRUE(worker.lending->take(frames));
+  const auto said = worker.lending->batch();
   EXPECT_LT(said->size(), frames.header.size() + 100);
   const auto heard = server.lending->hear(*said);
-  ASSERT_TRUE(heard && heard->message);
-  EXPECT_TRUE(std::ranges::equal(heard->message->header, frames.header));
-  ASSERT_TRUE(heard->payload.holds_floats(1000));
-  EXPECT_EQ(heard->payload.floats()[999], 3.0F);
+  ASSERT_TRUE(heard && heard->messages.size() == 1);
+  EXPECT_TRUE(std::ranges::equal(heard->messages[0].header, frames.header));
+  const Blob& payload = heard->messages[0].payload;
+  ASSERT_TRUE(payload.holds_floats(1000));
+  EXPECT_EQ(payload.floats()[999], 3.0F);
   buffer->span()[999] = 4;
-  EXPECT_EQ(heard->payload.floats()[999], 4.0F) << "it is a copy";
-  EXPECT_TRUE(heard->payload.floats_to_write_over().empty());
+  EXPECT_EQ(payload.floats()[999], 4.0F) << "it is a copy";
+  EXPECT_TRUE(payload.floats_to_write_over().empty());
+}
+
+// Those without a payload too, and in order.
+TEST_F(LendingTest, MessagesGather) {
+  EXPECT_FALSE(worker.lending->batch());
+  const Frames ping = encode(Message(std::in_place_type<ToShard>, Ping{7}));
+  for (std::size_t i = 0; i < Lending::most_pending; ++i) {
+    EXPECT_FALSE(worker.lending->full());
+    EXPECT_TRUE(worker.lending->take(i % 2 == 0 ? message(filled(pool, static_cast<float>(i))) : ping));
+  }
+  EXPECT_TRUE(worker.lending->full());
+  const auto said = worker.lending->batch();
+  EXPECT_FALSE(worker.lending->full());
+  EXPECT_FALSE(worker.lending->batch());
+  const auto heard = server.lending->hear(*said);
+  ASSERT_TRUE(heard && heard->messages.size() == Lending::most_pending);
+  for (std::size_t i = 0; i < Lending::most_pending; ++i) {
+    const auto& [header, payload] = heard->messages[i];
+    if (i % 2 == 0) {
+      EXPECT_EQ(payload.floats()[0], static_cast<float>(i));
+    } else {
+      EXPECT_TRUE(std::ranges::equal(header, ping.header) && payload.empty());
+    }
+  }
 }
 
 TEST_F(LendingTest, WhatLiesInNoSegmentIsSent) {
   BufferPool own(1000);
-  EXPECT_FALSE(worker.lending->lend(message(filled(own, 1))));
-  EXPECT_FALSE(worker.lending->lend(encode(Message(std::in_place_type<ToShard>, Ping{}))));
+  EXPECT_FALSE(worker.lending->take(message(filled(own, 1))));
 }
 
 TEST(LendingAgreement, BothSidesHaveToWantIt) {
@@ -98,8 +122,8 @@ TEST(LendingAgreement, BothSidesHaveToWantIt) {
     introduce(one, other);
     EXPECT_EQ(one.lending->agreed(), false);
     BufferPool pool(10, Memory::shared);
-    EXPECT_FALSE(one.lending->lend(message(filled(pool, 1))));
-    EXPECT_FALSE(other.lending->lend(message(filled(pool, 1))));
+    EXPECT_FALSE(one.lending->take(message(filled(pool, 1))));
+    EXPECT_FALSE(other.lending->take(message(filled(pool, 1))));
   }
 }
 
@@ -107,10 +131,10 @@ TEST(LendingAgreement, NothingIsLentBeforeTheOtherSideHasReadTheTrial) {
   Side one, other;
   BufferPool pool(10, Memory::shared);
   EXPECT_EQ(one.lending->agreed(), std::nullopt);
-  EXPECT_FALSE(one.lending->lend(message(filled(pool, 1))));
+  EXPECT_FALSE(one.lending->take(message(filled(pool, 1))));
   const auto answer = other.lending->hear(one.lending->introduction())->answer;
   EXPECT_EQ(other.lending->agreed(), std::nullopt);
-  EXPECT_FALSE(other.lending->lend(message(filled(pool, 1)))) << "it has not heard how the trial went";
+  EXPECT_FALSE(other.lending->take(message(filled(pool, 1)))) << "it has not heard how the trial went";
   (void)one.lending->hear(*answer);
   EXPECT_EQ(one.lending->agreed(), true);
 }
@@ -142,7 +166,7 @@ TEST_F(LendingTest, ALeaseEndsByAMessage) {
   EXPECT_EQ(worker.lending->lent(), 0U);
   const auto one = pool.take(), two = pool.take();
   EXPECT_TRUE(one->data() == place || two->data() == place) << "it is not used again";
-  EXPECT_FALSE(server.lending->returns()) << "it was returned already";
+  EXPECT_FALSE(server.lending->batch()) << "it was returned already";
 }
 
 TEST_F(LendingTest, ALeaseThatEndsWithTheConnectionRetiresItsSegment) {
@@ -178,7 +202,7 @@ TEST_F(LendingTest, BorrowedBlobsOutliveTheConnection) {
 TEST_F(LendingTest, LoansThatCannotBeReadAreRefused) {
   const auto buffer = filled(pool, 1);
   const Loan good = sound_loan(*buffer);
-  ASSERT_TRUE(hear(good)->message);
+  ASSERT_EQ(hear(good)->messages.size(), 1U);
   std::vector<Loan> bad(6, good);
   bad[0].offset = 4;  // it ends behind the end
   bad[1].offset = UINT64_MAX - 3;
@@ -192,8 +216,7 @@ TEST_F(LendingTest, LoansThatCannotBeReadAreRefused) {
   for (std::size_t i = 0; i < bad.size(); ++i) {
     const auto heard = hear(bad[i]);
     ASSERT_TRUE(heard);
-    EXPECT_FALSE(heard->message) << "loan " << i;
-    EXPECT_TRUE(heard->payload.empty());
+    EXPECT_TRUE(heard->messages.empty()) << "loan " << i;
     EXPECT_TRUE(heard->answer) << "the lender has to hear that it is lost";
   }
 }
@@ -204,8 +227,8 @@ TEST_F(LendingTest, AfterALoanThatIsLostPayloadsAreSent) {
   lost.offset = 4;
   (void)worker.lending->hear(*hear(lost)->answer);
   EXPECT_EQ(worker.lending->agreed(), false);
-  EXPECT_FALSE(worker.lending->lend(message(buffer)));
-  EXPECT_TRUE(hear(sound_loan(*buffer))->message) << "what was on its way can be read";
+  EXPECT_FALSE(worker.lending->take(message(buffer)));
+  EXPECT_EQ(hear(sound_loan(*buffer))->messages.size(), 1U) << "what was on its way can be read";
 }
 
 TEST(LendingAgreement, ALoanFromWhomNobodyKnowsIsRefused) {
@@ -215,7 +238,7 @@ TEST(LendingAgreement, ALoanFromWhomNobodyKnowsIsRefused) {
   const Bytes header = message(buffer).header;
   const Loan loan{1, buffer->segment()->name().number,
                   static_cast<std::uint32_t>(buffer->segment()->descriptor()), 0, 40};
-  const Bytes said = encode_lending(LentMessage{loan, header});
+  const Bytes said = encode_lending(Batch{{}, {{loan, header}}});
   EXPECT_FALSE(server.lending->hear(said));
   introduce(worker, silent);
   EXPECT_FALSE(silent.lending->hear(said)) << "it does not borrow";
@@ -224,7 +247,7 @@ TEST(LendingAgreement, ALoanFromWhomNobodyKnowsIsRefused) {
 TEST_F(LendingTest, ReturnsOfWhatWasNeverLentDoNothing) {
   const auto buffer = filled(pool, 1);
   const Blob borrowed = borrow(message(buffer));
-  EXPECT_TRUE(worker.lending->hear(encode_lending(Returned{{0, 77, UINT64_MAX}})));
+  EXPECT_TRUE(worker.lending->hear(encode_lending(Batch{{0, 77, UINT64_MAX}, {}})));
   EXPECT_EQ(worker.lending->lent(), 1U);
   EXPECT_FALSE(worker.lending->hear(Bytes(20, std::byte{'S'}))) << "no frame at all";
 }
@@ -234,11 +257,11 @@ TEST_F(LendingTest, NoMoreThanSoManyAreLent) {
   const Frames frames = message(buffer);
   std::vector<Blob> held;
   for (std::size_t i = 0; i < Lending::most_lent; ++i) held.push_back(borrow(frames));
-  EXPECT_FALSE(worker.lending->lend(frames)) << "it is to be sent";
+  EXPECT_FALSE(worker.lending->take(frames)) << "it is to be sent";
   held.clear();
   return_leases();
   EXPECT_EQ(worker.lending->lent(), 0U);
-  EXPECT_TRUE(worker.lending->lend(frames));
+  EXPECT_TRUE(worker.lending->take(frames));
 }
 
 TEST_F(LendingTest, BlobsMayEndOnAnyThread) {
@@ -283,8 +306,10 @@ TEST(LendingDeath, AKilledLenderLeavesWhatIsBeingReadAndNothingElse) {
     put(says[1], worker.lending->introduction());
     const auto answer = worker.lending->hear(get(hears[0]))->answer;
     put(says[1], *answer);
-    put(says[1], *worker.lending->lend(message(filled(pool, 7))));
-    put(says[1], *worker.lending->lend(message(pool.take())));  // another segment, which is not mapped yet
+    for (int i = 0; i < 2; ++i) {  // the second in another segment, which is not mapped before it is too late
+      worker.lending->take(message(filled(pool, 7)));
+      put(says[1], *worker.lending->batch());
+    }
     pause();
     _exit(1);
   }
@@ -295,10 +320,10 @@ TEST(LendingDeath, AKilledLenderLeavesWhatIsBeingReadAndNothingElse) {
   const Bytes late = get(says[0]);
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  ASSERT_TRUE(heard && heard->message);
-  EXPECT_TRUE(std::ranges::all_of(heard->payload.floats(), [](float value) { return value == 7; }));
+  ASSERT_TRUE(heard && heard->messages.size() == 1);
+  EXPECT_TRUE(std::ranges::all_of(heard->messages[0].payload.floats(), [](float value) { return value == 7; }));
   const auto too_late = server.lending->hear(late);
-  EXPECT_TRUE(too_late && !too_late->message) << "nobody can read that any more";
+  EXPECT_TRUE(too_late && too_late->messages.empty()) << "nobody can read that any more";
   heard.reset();
   server.lending.reset();
   server.memory.forget_unused();

@@ -64,8 +64,8 @@ Segment::~Segment() {
 }
 
 bool Segment::reserve(std::size_t offset, std::size_t bytes) const {
-  return bytes == 0 || fallocate(descriptor_, 0, static_cast<off_t>(head_size + offset),
-                                 static_cast<off_t>(bytes)) == 0;
+  return bytes == 0 ||
+         fallocate(descriptor_, 0, static_cast<off_t>(head_size + offset), static_cast<off_t>(bytes)) == 0;
 }
 
 }  // namespace steelyard

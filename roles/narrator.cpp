@@ -95,7 +95,8 @@ std::string Narrator::done() const {
 void Narrator::exchange(NodeId shard, bool lent) {
   const auto known = shards_.find(shard);
   say_("parameters and gradients of server '" + (known == shards_.end() ? to_string(shard) : known->second) +
-       (lent ? "': through shared memory" : "': through sockets (another host or user, or --exchange sockets)"));
+       (lent ? "': through shared memory"
+             : "': through sockets (another host or user, or --exchange sockets)"));
 }
 
 void Narrator::over(const ExitReason& ending) {

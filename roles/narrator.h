@@ -37,7 +37,7 @@ class Narrator : public Link {
   Link& link_;
   const std::string who_, device_;
   const std::function<void(const std::string&)> say_;
-  std::string job_;  // once joined
+  std::string job_;                       // once joined
   std::map<NodeId, std::string> shards_;  // as a worker was told
   Duration timeout_{};
   Time heard_{}, told_{};

@@ -26,8 +26,8 @@ int run_worker(const WorkerOptions& options, const Extensions& extensions);
 RunDirectory choose_run_directory(const ResultOptions& options, const std::string& job_name);
 
 // Shared by the roles.
-NodeId new_node(Role role);                  // with a fresh random number
-std::string default_name(const char* role);  // host and process
+NodeId new_node(Role role);                      // with a fresh random number
+std::string default_name(const char* role);      // host and process
 Memory memory_for(const std::string& exchange);  // where gradients and versions lie
 void raise_descriptor_limit();
 // Throws Failure (configuration) if this process may not have the descriptors that so many outward

@@ -58,9 +58,9 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   of_worker.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    compute = std::make_unique<ComputeNode>(
-        posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle,
-        memory);
+    compute = std::make_unique<ComputeNode>(posting_to(link, self),
+                                            workload_of(localised(job, options.data_options), extensions),
+                                            job, throttle, memory);
   };
   if (extensions.workload) {
     of_worker.model = [&] {  // made once, told and trained

@@ -116,8 +116,9 @@ TEST(Fuzz, MutatedMessagesAreBelievedOrRefused) {
 TEST(Fuzz, MutatedFramesBetweenLinksAreBelievedOrRefused) {
   constexpr int mutations = 50'000;
   const Bytes header(40, std::byte{'h'});
-  const std::vector<Bytes> corpus{encode_lending(Introduction{77, 5, {{1, 2}, 3}, Reading::possible}),
-                                  encode_lending(Batch{{1, 2, 3}, {{{9, 3, 5, 64, 4096}, header}, {{}, header}}})};
+  const std::vector<Bytes> corpus{
+      encode_lending(Introduction{77, 5, {{1, 2}, 3}, Reading::possible}),
+      encode_lending(Batch{{1, 2, 3}, {{{9, 3, 5, 64, 4096}, header}, {{}, header}}})};
   for (const Bytes& frame : corpus) EXPECT_TRUE(fuzz::decode_lending(frame));
   Random random(2026);
   int believed = 0;

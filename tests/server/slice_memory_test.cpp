@@ -136,6 +136,32 @@ TEST(SliceMemory, APushItselfIsNeverWrittenTo) {
   EXPECT_THAT(floats(second), ElementsAre(2));
 }
 
+// Where other processes read versions: side by side with the other slices', in a segment, from the first on.
+TEST(SliceMemory, VersionsLieInThePoolThatTheShardsShare) {
+  const auto pool = std::make_shared<FlatPool>(Memory::shared);
+  const Range range{0, 5};
+  SliceMemory left({0, 3, 0}, range, 0), right({3, 5, 0}, range, 0);
+  for (SliceMemory* slice : {&left, &right}) slice->make_versions_in(pool, 5);
+  ASSERT_TRUE(left.load(0, 4, 9, blob({1, 2, 3})));
+  ASSERT_TRUE(right.load(0, 4, 9, blob({4, 5})));
+  for (int round = 0; round < 5; ++round) {
+    const Blob before = left.current();
+    EXPECT_NE(left.current().segment(), nullptr);
+    EXPECT_EQ(left.current().segment(), right.current().segment());
+    EXPECT_EQ(left.current().floats().data() + 3, right.current().floats().data());
+    const std::vector<float> values = floats(before);
+    ASSERT_TRUE(left.add({0, 1}, 1, blob({1, 1, 1})));
+    ASSERT_TRUE(right.add({0, 1}, 1, blob({1, 1})));
+    for (SliceMemory* slice : {&right, &left}) {
+      slice->apply(plain, 1, 1);
+      slice->release_previous();
+    }
+    EXPECT_EQ(floats(before), values) << "somebody reads it";
+  }
+  EXPECT_THAT(floats(left.current()), ElementsAre(-4, -3, -2));
+  EXPECT_THAT(floats(right.current()), ElementsAre(-1, 0));
+}
+
 // Random pushes against one bit a position and whole numbers.
 TEST(SliceMemory, CountsEveryPositionOnceWhateverIsPushed) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {

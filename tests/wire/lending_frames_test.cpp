@@ -50,7 +50,8 @@ TEST(LendingFrames, AMessagesHeaderIsNone) {
 
 TEST(LendingFrames, WhatIsCutOffOrTooLongIsRefused) {
   const Bytes header(10, std::byte{'h'});
-  for (const LendingFrame& said : {LendingFrame(introduction), LendingFrame(Batch{{1, 2}, {{loan, header}}})}) {
+  for (const LendingFrame& said :
+       {LendingFrame(introduction), LendingFrame(Batch{{1, 2}, {{loan, header}}})}) {
     const Bytes whole = encode_lending(said);
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_TRUE(refused({whole.begin(), whole.begin() + static_cast<long>(size)})) << size;
@@ -69,7 +70,8 @@ TEST(LendingFrames, StrangeOnesAreRefused) {
     EXPECT_TRUE(refused(bad)) << "byte " << at;
   }
   const Bytes batch = encode_lending(Batch{{1}, {{loan, {}}}});
-  for (const std::size_t at : {std::size_t{5}, std::size_t{17}, batch.size() - 4}) {  // leases, messages, bytes of a header
+  for (const std::size_t at :
+       {std::size_t{5}, std::size_t{17}, batch.size() - 4}) {  // leases, messages, bytes of a header
     Bytes many = batch;
     many[at] = std::byte{0xff};
     EXPECT_TRUE(refused(many)) << "byte " << at << ": it announces more than it has";

@@ -34,7 +34,7 @@ namespace steelyard {
 class Lending {
  public:
   using Bytes = std::vector<std::byte>;
-  static constexpr std::size_t most_lent = 4096;  // payloads at a time; what exceeds them is sent
+  static constexpr std::size_t most_lent = 4096;   // payloads at a time; what exceeds them is sent
   static constexpr std::size_t most_pending = 16;  // messages
 
   // `trial`: a segment of this process for the other side to try; null: nothing is to be lent or borrowed.
@@ -82,9 +82,9 @@ class Lending {
   std::optional<Introduction> peer_;  // what it said last
   Reading reading_ = Reading::untried;
   std::uint64_t last_lease_ = 0;
-  std::map<std::uint64_t, Blob> lent_;            // by lease
+  std::map<std::uint64_t, Blob> lent_;           // by lease
   std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header
-  const std::shared_ptr<Ended> ended_;  // leases that nobody here needs any more
+  const std::shared_ptr<Ended> ended_;           // leases that nobody here needs any more
 };
 
 }  // namespace steelyard

@@ -88,9 +88,8 @@ std::shared_ptr<const PeerSegment> PeerMemory::find(std::uint32_t process, std::
   if (known != segments_.end()) return known->second;
   const auto its = [&](const auto& segment) { return segment.first.process == name.process; };
   if (std::ranges::count_if(segments_, its) >= kept_segments) {
-    std::erase_if(segments_, [&](const auto& segment) {
-      return its(segment) && segment.second.use_count() == 1;
-    });
+    std::erase_if(segments_,
+                  [&](const auto& segment) { return its(segment) && segment.second.use_count() == 1; });
   }
   if (segments_.size() >= most_segments) return nullptr;
   auto segment = PeerSegment::open(process, descriptor, name);

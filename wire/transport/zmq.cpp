@@ -63,7 +63,7 @@ class ZmqLink::State {
   std::string listen(const std::string& endpoint);
   void connect(NodeId peer, const std::string& endpoint);
   void disconnect(NodeId peer) { dealers_.erase(peer); }
-  void send(const Envelope& envelope);
+  bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
   void post(Envelope envelope);
 
@@ -80,7 +80,6 @@ class ZmqLink::State {
     RoutingId id{};
     std::unique_ptr<Lending> lending;  // once it has introduced itself
   };
-
   struct Lane {  // to one peer
     ZmqSocket& socket;
     const RoutingId* id;  // null: a dealer's
@@ -100,7 +99,6 @@ class ZmqLink::State {
   void accept(NodeId from, std::span<const std::byte> header, Blob payload);
   void hear(NodeId from, const Received& received);
   std::optional<Lane> lane_to(NodeId node);
-  bool send(NodeId to, Frames frames);
   bool send_now(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);
   void send_batches();
@@ -145,13 +143,13 @@ ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endp
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
   socket->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
   socket->socket().connect(endpoint);
-  if (peer.role != Role::shard) return {endpoint, std::move(socket), nullptr};
-  if (!trial_) {
-    if (on_exchange) on_exchange(peer, false);
-    return {endpoint, std::move(socket), nullptr};
+  std::unique_ptr<Lending> lending;
+  if (trial_ && peer.role == Role::shard) {
+    lending = std::make_unique<Lending>(trial_.get(), memory_);
+    send_frames(socket->socket(), nullptr, {lending->introduction(), std::nullopt});
+  } else if (peer.role == Role::shard && on_exchange) {
+    on_exchange(peer, false);
   }
-  auto lending = std::make_unique<Lending>(trial_.get(), memory_);
-  send_frames(socket->socket(), nullptr, {lending->introduction(), std::nullopt});
   return {endpoint, std::move(socket), std::move(lending)};
 } catch (const zmq::error_t& error) {
   throw Failure(ExitCode::configuration,
@@ -166,10 +164,6 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
   dealers_[peer] = dial(peer, endpoint);
 }
 
-void ZmqLink::State::send(const Envelope& envelope) {
-  if (!send(envelope.to, encode(envelope.message))) ++dropped;
-}
-
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
     return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
@@ -178,7 +172,6 @@ std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   return std::nullopt;
 }
 
-// False: nobody takes it.
 bool ZmqLink::State::send(NodeId to, Frames frames) {
   const std::optional<Lane> lane = lane_to(to);
   if (!lane) return false;
@@ -197,15 +190,12 @@ void ZmqLink::State::send_batch(const Lane& lane) {
   if (batch && !send_now(lane, {std::move(*batch), std::nullopt})) ++dropped;
 }
 
-// What has gathered for other processes leaves before we sleep. That returns what they lent us too, at the
-// latest with the next heartbeat.
+// Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
 void ZmqLink::State::send_batches() {
-  for (const auto& [peer, dealer] : dealers_) {
-    if (dealer.lending) send_batch(*lane_to(peer));
-  }
-  for (const auto& [node, peer] : peers_) {
-    if (peer.lending) send_batch(*lane_to(node));
-  }
+  for (auto& [node, it] : dealers_)
+    if (it.lending) send_batch({*it.socket, nullptr, it.lending});
+  for (auto& [node, it] : peers_)
+    if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
@@ -229,11 +219,11 @@ void ZmqLink::State::post(Envelope envelope) {
 // of all. Those tell only of what comes after libzmq last looked, and it also looks when something is sent: a
 // socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
 void ZmqLink::State::wait(Time deadline) {
+  send_batches();
   for (auto& [peer, dealer] : dealers_) {
     if (!dealer.socket->quiet) drain_dealer(peer);
   }
   if (router_ && !router_->quiet) drain_router();
-  send_batches();
 
   std::vector<pollfd> watched{{wake_, POLLIN, 0}};
   std::vector<NodeId> peers;
@@ -357,12 +347,11 @@ void ZmqLink::State::accept(NodeId from, Received received) {
 
 // What the link of another process says, and messages whose payload it lends.
 void ZmqLink::State::hear(NodeId from, const Received& received) {
-  const std::span frame(received.header.data<std::byte>(), received.header.size());
   const std::optional<Lane> lane = lane_to(from);
-  const bool current = lane && (lane->id == nullptr || *lane->id == received.identity);
-  if (!current || !received.payload.empty()) return void(++dropped);
+  const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);
+  if (former || !received.payload.empty()) return void(++dropped);
   if (!lane->lending) lane->lending = std::make_unique<Lending>(trial_.get(), memory_);
-  auto heard = lane->lending->hear(frame);
+  auto heard = lane->lending->hear({received.header.data<std::byte>(), received.header.size()});
   if (!heard) return void(++dropped);
   if (heard->answer) {
     (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
@@ -401,7 +390,9 @@ std::string ZmqLink::listen(const std::string& endpoint) { return state_->listen
 void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
 void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
-void ZmqLink::send(Envelope envelope) { state_->send(envelope); }
+void ZmqLink::send(Envelope envelope) {
+  if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
+}
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
 void ZmqLink::post(Envelope envelope) { state_->post(std::move(envelope)); }
 std::uint64_t ZmqLink::dropped() const { return state_->dropped; }

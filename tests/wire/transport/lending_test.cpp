@@ -321,7 +321,8 @@ TEST(LendingDeath, AKilledLenderLeavesWhatIsBeingReadAndNothingElse) {
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   ASSERT_TRUE(heard && heard->messages.size() == 1);
-  EXPECT_TRUE(std::ranges::all_of(heard->messages[0].payload.floats(), [](float value) { return value == 7; }));
+  EXPECT_TRUE(
+      std::ranges::all_of(heard->messages[0].payload.floats(), [](float value) { return value == 7; }));
   const auto too_late = server.lending->hear(late);
   EXPECT_TRUE(too_late && too_late->messages.empty()) << "nobody can read that any more";
   heard.reset();

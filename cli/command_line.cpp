@@ -55,7 +55,9 @@ void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrid
 void add_run(CLI::App& app, LaunchOptions& it, const std::string& where) {
   add_job(app, it.job_file, it.overrides);
   add_options(app, it.results, where);
-  app.add_option("--exchange", it.exchange, exchange_help)->check(CLI::IsMember(exchanges));
+  app.add_option("--exchange", it.exchange, exchange_help)
+      ->check(CLI::IsMember(exchanges))
+      ->envname("STEELYARD_EXCHANGE");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
 }
 

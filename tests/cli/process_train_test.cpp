@@ -184,7 +184,7 @@ TEST_F(ProcessTrain, WorkersKilledWhileTheServerReadsTheirGradientsHoldUpNobody)
 
 TEST_F(ProcessTrain, ThroughSocketsAndSharedMemoryItComesToTheSame) {
   for (const std::string exchange : {"auto", "sockets"}) {
-    std::vector<std::string> words = train(exchange, {"train.sums=ordered", "cluster.policy=equal"});
+    std::vector<std::string> words = train(exchange, {"cluster.sums=ordered", "cluster.policy=equal"});
     words.insert(words.end(), {"--exchange", exchange});
     ASSERT_EQ(run(words), 0) << said_;
     EXPECT_THAT(text_of(path(exchange + "/log/ada.log")),

@@ -43,7 +43,7 @@ std::optional<bool> Lending::agreed() const {
 }
 
 bool Lending::take(const Frames& frames) {
-  if (!agreed().value_or(false)) return false;
+  if (!agreed().value_or(false) || frames.header.size() > most_pending_bytes) return false;
   Loan loan;
   if (frames.payload && !frames.payload->empty()) {
     const Blob& payload = *frames.payload;
@@ -54,6 +54,7 @@ bool Lending::take(const Frames& frames) {
     lent_.emplace(loan.lease, payload);
   }
   pending_.emplace_back(loan, frames.header);
+  pending_bytes_ += frames.header.size();
   return true;
 }
 
@@ -64,6 +65,7 @@ std::optional<Lending::Bytes> Lending::batch() {
   if (batch.returned.empty() && batch.messages.empty()) return std::nullopt;
   Bytes frame = encode_lending(batch);
   pending_.clear();
+  pending_bytes_ = 0;
   return frame;
 }
 

@@ -35,7 +35,8 @@ class Lending {
  public:
   using Bytes = std::vector<std::byte>;
   static constexpr std::size_t most_lent = 4096;   // payloads at a time; what exceeds them is sent
-  static constexpr std::size_t most_pending = 16;  // messages
+  // Messages in a batch, and bytes of their headers; longer ones are sent by themselves.
+  static constexpr std::size_t most_pending = 16, most_pending_bytes = 64 << 10;
 
   // `trial`: a segment of this process for the other side to try; null: nothing is to be lent or borrowed.
   // Both outlive it.
@@ -51,7 +52,9 @@ class Lending {
 
   // Takes a message for the next batch. False: it has to be sent by itself, after that batch.
   bool take(const Frames& frames);
-  [[nodiscard]] bool full() const { return pending_.size() >= most_pending; }
+  [[nodiscard]] bool full() const {
+    return pending_.size() >= most_pending || pending_bytes_ >= most_pending_bytes;
+  }
   // A frame with what has gathered: messages that were taken, and leases that have ended here. Nothing if
   // there is neither.
   std::optional<Bytes> batch();
@@ -84,6 +87,7 @@ class Lending {
   std::uint64_t last_lease_ = 0;
   std::map<std::uint64_t, Blob> lent_;           // by lease
   std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header
+  std::size_t pending_bytes_ = 0;
   const std::shared_ptr<Ended> ended_;           // leases that nobody here needs any more
 };
 

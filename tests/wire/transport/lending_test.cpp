@@ -116,6 +116,16 @@ TEST_F(LendingTest, WhatLiesInNoSegmentIsSent) {
   EXPECT_FALSE(worker.lending->take(message(filled(own, 1))));
 }
 
+// A frame may be no longer than the socket allows.
+TEST_F(LendingTest, LongMessagesAreSentByThemselves) {
+  Frames frames = encode(Message(std::in_place_type<ToShard>, Ping{7}));
+  frames.header.resize(Lending::most_pending_bytes);
+  EXPECT_TRUE(worker.lending->take(frames));
+  EXPECT_TRUE(worker.lending->full());
+  frames.header.emplace_back();
+  EXPECT_FALSE(worker.lending->take(frames));
+}
+
 TEST(LendingAgreement, BothSidesHaveToWantIt) {
   for (const bool first : {false, true}) {
     Side one(first), other(!first);

@@ -24,9 +24,10 @@ class FloatBuffer {
   explicit FloatBuffer(std::size_t size, Memory memory = Memory::own)
       : size_(size),
         segment_(memory == Memory::shared ? Segment::make(size * sizeof(float)) : nullptr),
-        data_(segment_ ? reinterpret_cast<float*>(segment_->data())
-                       : static_cast<float*>(::operator new (size * sizeof(float),
-                                                             std::align_val_t{alignment}))) {}
+        data_(segment_
+                  ? reinterpret_cast<float*>(segment_->data())
+                  : static_cast<float*>(::operator new (size * sizeof(float), std::align_val_t{alignment}))) {
+  }
   ~FloatBuffer() {
     if (!segment_) ::operator delete (data_, std::align_val_t{alignment});
   }

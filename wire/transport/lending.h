@@ -34,7 +34,7 @@ namespace steelyard {
 class Lending {
  public:
   using Bytes = std::vector<std::byte>;
-  static constexpr std::size_t most_lent = 4096;   // payloads at a time; what exceeds them is sent
+  static constexpr std::size_t most_lent = 4096;  // payloads at a time; what exceeds them is sent
   // Messages in a batch, and bytes of their headers; longer ones are sent by themselves.
   static constexpr std::size_t most_pending = 16, most_pending_bytes = 64 << 10;
 
@@ -88,7 +88,7 @@ class Lending {
   std::map<std::uint64_t, Blob> lent_;           // by lease
   std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header
   std::size_t pending_bytes_ = 0;
-  const std::shared_ptr<Ended> ended_;           // leases that nobody here needs any more
+  const std::shared_ptr<Ended> ended_;  // leases that nobody here needs any more
 };
 
 }  // namespace steelyard

@@ -113,6 +113,8 @@ void JobReader::finish() {
   job.sync = parse_sync(draft_.sync);
   job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
   const SyncMode& mode = job.sync;
+  const std::string trouble = optimizer_trouble(draft_.training.optimizer, job.optimizer, mode);
+  section("train").demand(trouble.empty(), "optimizer", trouble);
   cluster.demand(mode.span != SyncMode::Span::job || job.epochs > 0, "sync",
                  "sync = \"" + draft_.sync +
                      "\" in [cluster]: one round for the whole job needs its length: give [train] epochs");

@@ -34,7 +34,7 @@ ModelDescription described(const Workload& workload) {
 }
 
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
-  job.layout = model.layout;
+  job.layout = nn::layout_for(job.optimizer, model.layout);
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);

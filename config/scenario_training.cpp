@@ -71,6 +71,9 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   found_in(model, "model", model_trouble(job.model, job.model_options, extensions));
   found_in(data, "data", data_trouble(job.data, job.data_options, extensions));
   draft.training.put_into(job);
+  const std::string trouble =
+      optimizer_trouble(draft.training.optimizer, job.optimizer, parse_sync(scenario.sync));
+  section.demand(trouble.empty(), "optimizer", trouble);
   job.seed = scenario.seed;
   job.global_batch = scenario.global_batch;
   job.epochs = scenario.epochs;

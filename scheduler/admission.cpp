@@ -16,7 +16,7 @@ constexpr std::size_t members_at_most = 65'536;
 Admission::Admission(const Job& job, Members& members, const std::list<RoundState>& rounds)
     : job_(job),
       fingerprint_(fingerprint(job)),
-      slice_count_(static_cast<std::uint32_t>(slices(job.layout).size())),
+      borders_(shard_borders(job.layout, job.shards)),
       members_(members),
       rounds_(rounds) {}
 
@@ -108,9 +108,8 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
 Roster Admission::roster() const {
   Roster roster{{}, roster_number_};
   if (!has_all_shards()) return roster;
-  const auto borders = shard_borders(slice_count_, job_.shards);
   for (const auto& [slot, shard] : members_.shards) {
-    roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1], shard.name});
+    roster.shards.push_back({shard.node, shard.endpoint, borders_[slot], borders_[slot + 1], shard.name});
   }
   return roster;
 }

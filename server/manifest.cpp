@@ -59,7 +59,8 @@ Json layout_json(const Layout& layout) {
                       {"end", r.end},
                       {"rule", rule_name(r.rule)},
                       {"decay", r.decay},
-                      {"norm_group", r.norm_group}});
+                      {"norm_group", r.norm_group},
+                      {"keep", r.keep}});
   }
   return {{"slice_size", layout.slice_size}, {"tensors", tensors}, {"ranges", ranges}};
 }
@@ -107,6 +108,7 @@ Layout layout_of(const Json& json) {
   for (const Json& r : field(json, "ranges")) {
     layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
                              get<bool>(r, "decay"), get<std::uint32_t>(r, "norm_group")});
+    if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");  // not in earlier releases
   }
   if (const std::string damage = damage_of(layout); !damage.empty()) throw Damage{damage};
   if (layout.slice_size == 0) throw Damage{"its layout has no sense"};

@@ -30,6 +30,8 @@ class SliceMemory {
   SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
 
   [[nodiscard]] const Slice& place() const { return place_; }
+  // Whether it is a part of a tensor that is stepped as a whole (apply_together).
+  [[nodiscard]] bool in_norm_group() const { return range_.norm_group != 0; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
@@ -44,17 +46,21 @@ class SliceMemory {
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
   // Where pushes are applied at once, rounds are open beside each other and each has its ledger. cover()
   // enters a push, as add() does but for the sum; apply_now() takes the step that it is good for, and leaves
-  // the version as it is; next_version() says that all of the oldest open round is in.
+  // the version as it is: it weighs `weight`, and a whole update `whole`. next_version() says that all of the oldest open round is in.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
-  void apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double scale);
+  void apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double weight,
+                 double whole);
   void next_version();
-  // Of the average over what has been added: sum of (sum / weight)^2.
+  // Of the gradient, the average over what has been added: sum of (sum / weight)^2. 0 where none is pushed.
   [[nodiscard]] double sum_of_squares();
 
   // Ends the round: the next version is computed from the sum, and the ledger is cleared. The version before
   // stays available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);
+  // The same of all slices of a tensor that is stepped with its norm.
+  static void apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
+                             double scale);
 
   [[nodiscard]] Blob current() const { return current_; }
   [[nodiscard]] const std::optional<Blob>& previous() const { return previous_; }
@@ -64,7 +70,7 @@ class SliceMemory {
 
  private:
   [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
-                             double scale);
+                             double scale, double weight, double whole);
   void accumulate(const Blob& values);
   void add_what_waits();
   void advance(Blob next);
@@ -80,7 +86,8 @@ class SliceMemory {
   std::uint32_t slots_loaded_ = 0;  // bit i: slot i has been loaded
   Blob current_;
   std::optional<Blob> previous_;
-  std::vector<std::vector<float>> state_;
+  const std::uint32_t slots_;
+  std::vector<float> state_;  // slot after slot
 
   // Of the open round. A single push is kept as it came. Further ones are added to it where it lies, if it
   // was received into memory of our own; otherwise into a sum.

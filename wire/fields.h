@@ -28,7 +28,7 @@ STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, i
 STEELYARD_FIELDS(Layout, it.tensors, it.ranges, it.slice_size)
 
 namespace nn {
-STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::nesterov), it.momentum, it.weight_decay, it.beta1,
+STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::lamb), it.momentum, it.weight_decay, it.beta1,
                  it.beta2, it.epsilon, it.trust)
 STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.warmup, it.epochs,
                  it.step_epochs, it.step_factor, it.final)

@@ -123,7 +123,7 @@ std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed) {
 }
 
 Snapshot fresh(Job& job, const nn::Model& model, const DataSets& data) {
-  job.layout = model.layout();
+  job.layout = nn::layout_for(job.optimizer, model.layout());
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   job.train_samples = data.train->size();
   job.test_samples = data.test ? data.test->size() : 0;
@@ -168,6 +168,37 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
   return result;
 }
 
+namespace {
+
+// Of all parameters, as one machine takes it.
+void step(const Job& job, Snapshot& at, const std::vector<float>& gradient, double scale, double rate) {
+  std::vector<float> next(job.layout.size());
+  for (const Range& range : job.layout.ranges) {
+    const auto part = [&](auto& whole) {
+      return std::span(whole).subspan(range.begin, range.end - range.begin);
+    };
+    std::vector<float> state;
+    for (auto& slot : at.state) state.insert(state.end(), part(slot).begin(), part(slot).end());
+    const nn::Update update{part(next), part(at.parameters), part(gradient), scale, at.steps};
+    if (range.norm_group != 0) {
+      nn::TensorStep tensor(job.optimizer, range.decay);
+      tensor.measure(update, state);
+      tensor.finish(update, state, rate, tensor.ratio());
+    } else {
+      nn::step(job.optimizer, update, state, rate, range.decay);
+    }
+    auto from = state.begin();
+    for (auto& slot : at.state) {
+      std::copy_n(from, part(slot).size(), part(slot).begin());
+      from += static_cast<std::ptrdiff_t>(part(slot).size());
+    }
+  }
+  at.parameters = std::move(next);
+  ++at.steps;
+}
+
+}  // namespace
+
 Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
                     std::uint64_t rounds) {
   Snapshot at = from;
@@ -193,11 +224,8 @@ Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data
                      cursor.epoch()},
                     gradient, true, nullptr);
     }
-    std::vector<float> next(job.layout.size());
-    nn::step(job.optimizer, {next, at.parameters, gradient, 1.0 / static_cast<double>(batch.size())},
-             at.state.empty() ? std::span<float>() : std::span(at.state[0]),
-             nn::learning_rate(job.schedule, cursor.epochs_done()), true);
-    at.parameters = std::move(next);
+    step(job, at, gradient, 1.0 / static_cast<double>(batch.size()),
+         nn::learning_rate(job.schedule, cursor.epochs_done()));
   }
   at.progress = cursor.progress(at.progress.term, 0);
   return at;

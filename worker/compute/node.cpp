@@ -30,10 +30,14 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
 }
 
 // The mean over so many positions, if it is longer than the job wants it.
-void shorten(std::span<float> gradient, std::uint64_t positions, double longest) {
-  const auto factor = static_cast<float>(nn::clipping(gradient, static_cast<double>(positions), longest));
+void shorten(const Layout& layout, std::span<float> gradient, std::uint64_t positions, double longest) {
+  const auto factor =
+      static_cast<float>(nn::clipping(layout, gradient, static_cast<double>(positions), longest));
   if (factor == 1) return;
-  for (float& value : gradient) value *= factor;
+  for (const Range& range : layout.ranges) {
+    if (range.rule != Rule::step) continue;
+    for (float& value : gradient.subspan(range.begin, range.end - range.begin)) value *= factor;
+  }
 }
 
 }  // namespace
@@ -41,7 +45,8 @@ void shorten(std::span<float> gradient, std::uint64_t positions, double longest)
 ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle)
     : post_(std::move(post)),
       model_name_(job.model),
-      slices_(slices(checked_layout(job, workload))),
+      layout_(checked_layout(job, workload)),
+      slices_(slices(layout_)),
       parameters_(job.layout.size()),
       train_samples_(workload.data.train->size()),
       test_samples_(workload.data.test ? workload.data.test->size() : 0),
@@ -227,7 +232,7 @@ void ComputeNode::compute(const Task& task) {
   };
   const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
   if (samples.abandoned()) return;
-  if (clip_norm_ > 0) shorten(gradient->span(), piece.positions.size(), clip_norm_);
+  if (clip_norm_ > 0) shorten(layout_, gradient->span(), piece.positions.size(), clip_norm_);
   post_finals(piece, gradient, open, 0);
   answer(piece, samples.seconds_worked(), sums);
 }

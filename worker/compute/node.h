@@ -97,6 +97,7 @@ class ComputeNode {
   // Constant after construction.
   const Post post_;
   const std::string model_name_;
+  const Layout layout_;
   const std::vector<Slice> slices_;
   const std::uint64_t parameters_;
   const std::uint64_t train_samples_, test_samples_;

@@ -37,7 +37,7 @@ Workload cpu_workload(const nn::Model& model, DataSets data) {
 }
 
 void require_same(const Job& job, const Workload& workload) {
-  Layout own = workload.layout;
+  Layout own = nn::layout_for(job.optimizer, workload.layout);
   own.slice_size = job.layout.slice_size;
   if (own != job.layout) {
     refuse("the model '" + job.model + "' of this program has " + std::to_string(own.size()) +

@@ -30,11 +30,13 @@ ModelDescription described(const Workload& workload) {
   return {.layout = workload.layout,
           .train_samples = data.train->size(),
           .test_samples = data.test ? data.test->size() : 0,
+          .labels = data.train->labels(),
           .data = data.name};
 }
 
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
   job.layout = nn::layout_for(job.optimizer, model.layout);
+  job.labels = model.labels;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);

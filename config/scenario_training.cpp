@@ -17,8 +17,9 @@ class FirstSamples final : public DataSet {
   [[nodiscard]] std::uint64_t size() const override { return count_; }
   [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
   [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
-    all_->read(index, into, label);
+  [[nodiscard]] std::uint32_t labels() const override { return all_->labels(); }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    all_->read(index, into, labels);
   }
 
  private:

@@ -3,7 +3,8 @@
     tensors, about = state_dict('runs/NAME/checkpoints/N/model.safetensors')
     net.load_state_dict({name: torch.from_numpy(it) for name, it in tensors.items()})
 
-Pixels go in as (byte / 255 - input.mean) / input.deviation, both in `about`, [batch][channel][row][column].
+Pixels go in as (byte / 255 - input.mean) / input.deviation, both in `about` (one number, or one for each channel
+with spaces between them), [batch][channel][row][column].
 """
 import json
 import numpy

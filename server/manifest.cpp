@@ -115,12 +115,18 @@ Layout layout_of(const Json& json) {
   return layout;
 }
 
+// One number is one, as in earlier releases.
+std::vector<double> numbers(const Json& json, const char* key) {
+  return field(json, key).is_array() ? get<std::vector<double>>(json, key)
+                                     : std::vector{get<double>(json, key)};
+}
+
 SampleSource source_of(const Json& json) {
   SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
                       count(json, "batch")};
   if (!json.contains("mean")) return source;  // of an earlier release
-  source.mean = get<double>(json, "mean");
-  source.deviation = get<double>(json, "deviation");
+  source.mean = numbers(json, "mean");
+  source.deviation = numbers(json, "deviation");
   return source;
 }
 

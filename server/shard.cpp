@@ -248,14 +248,6 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   if (rule_->answers_each_push()) answer_waiting(*slice, out);
 }
 
-// Itself, or all slices of its norm group: they have one version.
-std::span<SliceMemory> Shard::closing_with(SliceMemory& slice) {
-  if (!slice.in_norm_group()) return {&slice, 1};
-  const auto its = std::ranges::equal_range(slices_, slice.place().range, {},
-                                            [](const SliceMemory& other) { return other.place().range; });
-  return {its.begin(), its.end()};
-}
-
 // Every round of which the slice has all, and what closes with it.
 void Shard::close_covered(SliceMemory& slice, Outbox& out) {
   for (;;) {
@@ -265,7 +257,7 @@ void Shard::close_covered(SliceMemory& slice, Outbox& out) {
     const auto is_covered = [&](const SliceMemory& it) { return it.coverage().count() >= open.need; };
     if (!is_covered(slice)) return;
     if (open.gate) return covered(open, out);
-    const std::span<SliceMemory> together = closing_with(slice);
+    const std::span<SliceMemory> together = closing_with(slice, slices_);
     if (!std::ranges::all_of(together, is_covered)) return;
     close(together, open, 1.0, out);
   }
@@ -298,7 +290,7 @@ void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
   const Open round = open->second;  // close() erases it when the last slice is done
   reported_covered_.erase(commit.round);
   for (SliceMemory& slice : slices_) {
-    if (slice.version() == round.round) close(closing_with(slice), round, commit.scale, out);
+    if (slice.version() == round.round) close(closing_with(slice, slices_), round, commit.scale, out);
   }
 }
 

@@ -88,7 +88,6 @@ class Shard {
   void covered(const Open& open, Outbox& out);
   void report_covered(const Open& open, Outbox& out);
   void close_covered(SliceMemory& slice, Outbox& out);
-  [[nodiscard]] std::span<SliceMemory> closing_with(SliceMemory& slice);
   void close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const Open& open, Outbox& out);
   void answer_waiting(const SliceMemory& slice, Outbox& out);

@@ -164,4 +164,11 @@ Blob SliceMemory::copy_of(std::uint32_t slot) const {
                    : Blob::copy_of(std::span(state_).subspan((slot - 1) * place_.size(), place_.size()));
 }
 
+std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all) {
+  if (!slice.in_norm_group()) return {&slice, 1};
+  const auto its = std::ranges::equal_range(all, slice.place().range, {},
+                                            [](const SliceMemory& other) { return other.place().range; });
+  return {its.begin(), its.end()};
+}
+
 }  // namespace steelyard

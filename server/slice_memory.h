@@ -46,7 +46,8 @@ class SliceMemory {
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
   // Where pushes are applied at once, rounds are open beside each other and each has its ledger. cover()
   // enters a push, as add() does but for the sum; apply_now() takes the step that it is good for, and leaves
-  // the version as it is: it weighs `weight`, and a whole update `whole`. next_version() says that all of the oldest open round is in.
+  // the version as it is: it weighs `weight`, and a whole update `whole`. next_version() says that all of the
+  // oldest open round is in.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
   void apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double weight,
@@ -98,5 +99,8 @@ class SliceMemory {
   Blob first_;
   std::shared_ptr<FloatBuffer> sum_;
 };
+
+// Itself, or all of its norm group among a shard's slices: they close together and have one version.
+std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all);
 
 }  // namespace steelyard

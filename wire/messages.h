@@ -43,11 +43,11 @@ struct AskModel {};
 struct ModelDescription {  // worker -> scheduler
   Layout layout;           // slice_size is the scheduler's and stays 0
   std::uint64_t train_samples = 0, test_samples = 0;
-  std::uint32_t labels = 1;        // of each sample
-  std::uint32_t grain = 1;         // Job::grain
-  std::string data{};              // what people call it
-  std::string data_hash{};         // of some training samples; checkpoints keep it
-  double mean = 0, deviation = 1;  // how inputs were made of raw values
+  std::uint32_t labels = 1;                   // of each sample
+  std::uint32_t grain = 1;                    // Job::grain
+  std::string data{};                         // what people call it
+  std::string data_hash{};                    // of some training samples; checkpoints keep it
+  std::vector<double> mean{0}, deviation{1};  // how inputs were made of raw values: of all, or by channel
 };
 struct AskWeights {  // scheduler -> worker: the first weights of these floats, drawn with this seed
   std::uint64_t seed = 0;

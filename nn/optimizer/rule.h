@@ -65,8 +65,8 @@ bool is_linear(const Optimizer& optimizer);
 // Whether it needs norms of whole tensors: lars and lamb.
 bool needs_norms(const Optimizer& optimizer);
 
-// A model's layout as this optimizer needs it. With norms, each tensor that is stepped and has decay becomes a
-// range and a norm group of its own.
+// A model's layout as this optimizer needs it. With norms, each tensor that is stepped and has decay becomes
+// a range and a norm group of its own.
 Layout layout_for(const Optimizer& optimizer, const Layout& model);
 
 // One slice: its buffers are equally long and may have any alignment. `out` overlaps no other, for readers

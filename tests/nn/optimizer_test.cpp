@@ -157,7 +157,8 @@ TEST_P(Rules, ATensorDoesNotDependOnTheCuts) {
 }
 
 // Four steps of one tensor, with the result of each optimizer: PyTorch 2.15's torch.optim.Adam and AdamW in
-// double; for lars and lamb, which it does not have, the equations of rule.h as plain loops in double (Python).
+// double; for lars and lamb, which it does not have, the equations of rule.h as plain loops in double
+// (Python).
 struct Golden {
   Optimizer optimizer;
   double rate;

@@ -216,7 +216,7 @@ Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data
     for (Position p = batch.begin; p < batch.end;) {
       std::uint32_t count = 0;
       for (; count < nn::largest_micro_batch && p < batch.end; ++count, ++p) {
-        data.train->read(order(p), inputs.data() + count * features, labels[count]);
+        data.train->read(order(p), inputs.data() + count * features, &labels[count]);
         positions[count] = p;
       }
       network.train(at.parameters,

@@ -91,7 +91,7 @@ class ComputeNodeTest : public testing::Test {
   nn::Sums direct(Interval positions, Purpose purpose, std::vector<float>& gradient) {
     nn::Network network(model_);
     const SampleOrder order(data_, purpose, job_.seed, 2);
-    BatchBuffer buffer({8, 8, 1}, cpu_sizes);
+    BatchBuffer buffer({8, 8, 1}, 1, cpu_sizes);
     nn::Sums sums;
     gradient.assign(model_.parameters(), 0);
     for (; !positions.empty(); positions.begin += buffer.batch().count) {

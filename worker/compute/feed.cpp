@@ -9,7 +9,7 @@ namespace steelyard {
 Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes)
     : data_(std::move(data)), seed_(seed), requests_(most_requests), free_(ahead), ready_(ahead) {
   for (std::size_t i = 0; i < ahead; ++i) {
-    buffers_.push_back(std::make_unique<BatchBuffer>(data_.train->shape(), sizes));
+    buffers_.push_back(std::make_unique<BatchBuffer>(data_.train->shape(), data_.train->labels(), sizes));
     free_.push(buffers_.back().get());
   }
   thread_ = std::thread([this] { run(); });

@@ -11,14 +11,15 @@
 // `moved` is what is pushed. All factors of a single step of plain SGD are exactly 1: it pushes the gradient
 // itself, and no bit of it is lost.
 //
-// Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left there):
+// Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left
+// there):
 //
 //   mean   moved = moved + W / n_s * G                   w_local = w_local + 1 / n_s * G
 //   ema    moved = W / n_s * G + keep * (moved - W * w)  w_local = keep * w + (1 - keep) / W * moved
 //          (the first step: moved = W / n_s * G)
 //
-// So w_local is the running average that the steps alone would have made, and the server's ordinary rule makes
-// of the pushes the average of all w_local by weight; after one step, what bsp would have made of them.
+// So w_local is the running average that the steps alone would have made, and the server's ordinary rule
+// makes of the pushes the average of all w_local by weight; after one step, what bsp would have made of them.
 //
 // Belongs to one thread.
 #pragma once

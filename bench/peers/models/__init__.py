@@ -12,6 +12,13 @@ from torch.nn import functional as F
 from . import (albert, densenet, efficientnet, gpt, inception, lenet, perceptron, resnet, shufflenet, transformer, vit)
 
 
+def crammer_singer(scores, labels):
+    """The hinge loss of the highest rival, Crammer and Singer 2001."""
+    own = scores.gather(1, labels[:, None])
+    rival = scores.scatter(1, labels[:, None], -torch.inf).amax(1, keepdim=True)
+    return (1 + rival - own).clamp(min=0).mean()
+
+
 @dataclass
 class Peer:
     make: Callable[[], torch.nn.Module]
@@ -22,6 +29,10 @@ class Peer:
     tokens: int = 0  # of the vocabulary; 0: samples are images
     loss: Callable = F.cross_entropy
 
+    def grain_matters(self):
+        """Whether a sample's gradient depends on which samples it is computed with."""
+        return any(isinstance(it, torch.nn.BatchNorm2d) for it in self.make().modules())
+
     def mean_loss(self, scores, labels):
         """Over samples, or over all positions if every position has a label."""
         return self.loss(scores.flatten(0, -2), labels.flatten())
@@ -31,7 +42,7 @@ FASHION, CIFAR, IMAGENET = (1, 28, 28), (3, 32, 32), (3, 224, 224)
 
 PEERS = {
     'softmax': Peer(perceptron.Softmax, FASHION, 10, 7_850, 256),
-    'svm': Peer(perceptron.Softmax, FASHION, 10, 7_850, 256, loss=F.multi_margin_loss),
+    'svm': Peer(perceptron.Softmax, FASHION, 10, 7_850, 256, loss=crammer_singer),
     'mlp': Peer(perceptron.Mlp, FASHION, 10, 535_818, 128),
     'lenet5': Peer(lenet.LeNet5, FASHION, 10, 61_706, 128),
     'cifarnet': Peer(lenet.CifarNet, CIFAR, 10, 1_756_426, 64),

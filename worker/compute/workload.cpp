@@ -33,7 +33,8 @@ Workload cpu_workload(const nn::Model& model, DataSets data) {
           .initialize = [model](std::span<float> parameters,
                                 std::uint64_t seed) { model.initialize(parameters, seed); },
           .make_engine = [model] { return std::make_unique<CpuEngine>(model); },
-          .data = std::move(data)};
+          .data = std::move(data),
+          .model = model};
 }
 
 void require_same(const Job& job, const Workload& workload) {

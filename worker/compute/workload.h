@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/layout.h"
@@ -20,6 +21,8 @@ struct Workload {
   std::function<void(std::span<float> parameters, std::uint64_t seed)> initialize{};
   std::function<std::unique_ptr<Engine>()> make_engine{};
   DataSets data{};
+  // What the engine computes, where it is a model of nn: whoever wants scores makes a network of it.
+  std::optional<nn::Model> model{};
 };
 
 // A row makes the workload of a model that has an engine of its own, for this data. Whatever it throws is

@@ -36,7 +36,7 @@ NpyArray parsed(const std::string& file) { return parse_npy(std::as_bytes(std::s
 constexpr const char* two_by_two = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n";
 
 TEST(Npy, FloatsAreReadOfEveryVersion) {
-  for (const char version : {1, 2, 3}) {
+  for (const char version : {'\1', '\2', '\3'}) {
     const NpyArray it = parsed(npy(two_by_two, floats({1, 2, 3, -0.5F}), version));
     EXPECT_THAT(it.shape, ElementsAre(2, 2));
     EXPECT_THAT(it.values, ElementsAre(1, 2, 3, -0.5F));

@@ -21,6 +21,19 @@ double longest_compute(const RoundTimes& round) {
   return longest;
 }
 
+using Shares = std::vector<std::uint64_t>;
+
+// Seconds of the slowest worker. The last share is by a part of a grain shorter than it says.
+double longest_with_end(const std::vector<Affine>& curves, Shares shares, double shorter) {
+  const auto last =
+      std::find_if(shares.rbegin(), shares.rend(), [](std::uint64_t share) { return share > 0; });
+  if (last == shares.rend()) return 0;
+  const auto at = static_cast<std::size_t>(shares.rend() - last) - 1;
+  const double end = curves[at](static_cast<double>(shares[at]) - shorter);
+  shares[at] = 0;
+  return std::max(longest(curves, shares), end);
+}
+
 // A round tells something if it took time and somebody worked in it.
 bool usable(const RoundTimes& round) {
   const auto worked = [](const WorkerTime& w) {
@@ -61,15 +74,24 @@ double IdealMeter::best_compute(const RoundTimes& round) const {
   std::vector<Affine> curves;
   std::vector<Bound> bounds;
   std::uint64_t positions = 0;
+  const std::uint64_t grain = round.grain;
+  const auto grains = [grain](std::uint64_t samples) {
+    return samples / grain + (samples % grain > 0 ? 1 : 0);
+  };
   for (const WorkerTime& worker : round.workers) {
     const AffineWindow& window = curves_.at(worker.slot);
     if (window.empty()) continue;
-    curves.push_back(window.curve());
+    const Affine curve = window.curve();
+    curves.push_back({curve.fixed, curve.per_sample * static_cast<double>(grain)});
     // A share taken over in mid-round may lie outside the bounds of the plan; what was done was possible.
-    bounds.push_back({std::min(worker.least, worker.share), std::max(worker.most, worker.share)});
+    bounds.push_back({std::min(grains(worker.least), grains(worker.share)),
+                      std::max(worker.most / grain, grains(worker.share))});
     positions += worker.share;
   }
-  return longest(curves, min_max(curves, fitted(std::move(bounds), positions), positions));
+  const std::uint64_t total = grains(positions);
+  const Shares best = min_max(curves, fitted(std::move(bounds), total), total);
+  return longest_with_end(curves, best,
+                          static_cast<double>(total * grain - positions) / static_cast<double>(grain));
 }
 
 void IdealMeter::remember_exchange(const RoundTimes& round) {

@@ -3,7 +3,8 @@
 //
 //   curve_i    affine time of worker i, robustly fitted over its recent shares (cost/affine_window.h)
 //   exchange   median over recent rounds of (round time - longest compute time)
-//   ideal(k)   min over splits of max_i curve_i(b_i), under the bounds of round k, + exchange
+//   ideal(k)   min over splits of max_i curve_i(b_i), under the bounds of round k, + exchange;
+//              each b_i is a whole number of grains, but for the last, which ends where the round does
 //   percent    100 x sum ideal(k) / sum measured(k)
 //
 // Each round is judged with the curves known when it ends. A single round may exceed 100 when it was luckier
@@ -36,6 +37,7 @@ struct RoundTimes {
   std::uint64_t round = 0;
   double seconds = 0;  // from the start of the round to its close
   std::vector<WorkerTime> workers;
+  std::uint64_t grain = 1;  // samples: shares are multiples of it
 };
 
 class IdealMeter {

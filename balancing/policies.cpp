@@ -79,7 +79,8 @@ std::vector<Option> lbb_options() {
       preset_option(number_option("fine", 0, 0, below(2), "straggling above which shares are tuned (FT)")),
       preset_option(
           number_option("rapid", 0, 0, below(100), "straggling above which they are solved anew (RT)")),
-      preset_option(rounds_option("step", {}, "samples that a tuning moves")),
+      preset_option(
+          rounds_option("step", {}, "samples (or grains, where the model has them) that a tuning moves")),
       preset_option(rounds_option("window", {}, "rounds after a rapid step that allow small steps only")),
       preset_option(flag_option("guard", false, "against single outliers")),
       curves("profile_ms", "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),

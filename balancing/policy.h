@@ -4,7 +4,9 @@
 // plans. It is owned and called by one thread. A clone can be run forward to try what would happen.
 //
 // Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of
-// the machine in [0, 1].
+// the machine in [0, 1]. Where a job's pieces begin and end at multiples of g positions (Job::grain), every
+// count here, of samples, positions and bounds, is of grains, g positions each: a policy divides grains as it
+// would divide samples, and whoever asks it converts. So no policy rounds to grains by itself.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,8 @@ struct WorkerView {
   std::string name{};    // as people call it; may be empty
 };
 
-// One finished share: how many samples in how much compute time, without waiting and without exchange.
+// One finished share: how many samples in how much compute time, without waiting and without exchange. A
+// share that ends in a part of a grain is told with the time of whole grains, or not at all.
 struct Sample {
   std::uint32_t slot = 0;
   std::uint64_t round = 0;
@@ -53,6 +56,8 @@ struct Request {
   std::vector<WorkerView> workers;  // the living, ordered by slot; at least one
   std::uint64_t epoch = 0;          // counted from 1; 0 if unknown
   Walk walk{};
+  // Samples of the job in one of the positions here: who brings curves over samples scales them by it.
+  std::uint64_t grain = 1;
 };
 
 class Policy {

@@ -60,7 +60,7 @@ class Trainee {
 
   // The fast kernels agree with the plain ones, and training lowers the loss.
   void check() {
-    nn::Network plain(model_, nn::Kernels::reference);
+    nn::Network plain(model_, nn::Backend::reference);
     std::vector<float> wanted(gradient_.size());
     const double plain_loss = gradients_of(plain, wanted), loss = compute();
     double difference = 0, norm = 0;

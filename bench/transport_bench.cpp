@@ -56,6 +56,15 @@ void as_model(const Effort& effort, Table& table, const std::string& name, const
   throughput(effort, table, name, values, default_slice_size(values.size(), 1), target);
 }
 
+// On one host: values in shared memory, beside the same through ipc.
+void in_one_host(const Effort& effort, Table& table, const std::string& name, const Exchange& values,
+                 std::optional<double> target) {
+  const double gigabytes = static_cast<double>(values.size()) * values.workers * bytes_per_float * 1e-9;
+  const auto spreads = compare(effort, {{product_shared, values}, {product_by_ipc, values}},
+                               [&](double round) { return gigabytes / round; });
+  table.add({name, "GB/s", spreads[0], "the same through ipc", spreads[1], false, target});
+}
+
 void coalescing(const Effort& effort, Table& table) {
   constexpr std::uint64_t keys = 1024, key = kb * 4;  // 4 KB each
   const Exchange coalesced{64 * key, keys / 64}, single{key, keys};
@@ -80,6 +89,12 @@ void transport_section(const Effort& effort, Table& table) {
   as_model(effort, table, "1 MB values, two workers summed", {mb, 16, 2}, {});
   as_model(effort, table, "1 MB value, one in flight", {mb, 1}, 0.85);
   as_model(effort, table, "16 MB value, one in flight", {16 * mb, 1}, {});
+
+  table.section("push + pull with summation on one host: values in shared memory, GB/s each way");
+  in_one_host(effort, table, "4 KB values, 64 in flight", {4 * kb, 64}, {});
+  in_one_host(effort, table, "1 MB values, 16 in flight", {mb, 16}, 3.0);
+  in_one_host(effort, table, "1 MB values, two workers summed", {mb, 16, 2}, 3.0);
+  in_one_host(effort, table, "1 MB value, one in flight", {mb, 1}, {});
 
   table.section("push + pull without summation (repeated pushes, the version that is there)");
   as_slices(effort, table, "4 KB values, 64 in flight", {4 * kb, 64, 1, false});

@@ -27,6 +27,7 @@ Examples:
   steelyard simulate examples/scenarios/lbb_table2.toml
   steelyard compare examples/scenarios/lbb_table2.toml --policies equal,lbb,steelyard
   steelyard help scenario              every key of a scenario
+  steelyard eval runs/job-1            test accuracy of a checkpoint; likewise inspect and predict
   steelyard profile --output here.json how long this machine takes, for scenarios
   steelyard launch examples/hosts.toml examples/jobs/quick.toml --insecure
   steelyard help hosts                 every key of a hosts file
@@ -55,6 +56,9 @@ void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrid
 void add_run(CLI::App& app, LaunchOptions& it, const std::string& where) {
   add_job(app, it.job_file, it.overrides);
   add_options(app, it.results, where);
+  app.add_option("--exchange", it.exchange, exchange_help)
+      ->check(CLI::IsMember(exchanges))
+      ->envname("STEELYARD_EXCHANGE");
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
 }
 
@@ -190,6 +194,93 @@ void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensi
       "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
 }
 
+void add_inspect(CLI::App& parent, InspectCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "inspect", "what is in a run, a checkpoint or a safetensors file, and whether it is whole");
+  app.add_option("path", it.path,
+                 "a run directory (its newest checkpoint), a checkpoint, or a safetensors file")
+      ->required();
+  app.footer("Example:\n  steelyard inspect runs/job-1");
+}
+
+void add_saved(CLI::App& app, SavedOptions& it) {
+  app.add_option("checkpoint", it.path, "a checkpoint, or a run directory (its newest)")->required();
+  app.add_option("--job", it.job_file, "the job that wrote it (default: job.toml of the run it lies in)");
+  app.add_option("--set", it.overrides,
+                 "replace a key of the job file, as in data.dir=/data; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_eval(CLI::App& parent, EvalCommand& it) {
+  CLI::App& app = *parent.add_subcommand("eval", "loss and accuracy of a checkpoint over the test set");
+  add_saved(app, it.saved);
+  app.add_option("--data", it.saved.data, "another data set than the job's, as in synthetic");
+  app.footer("Example: steelyard eval runs/job-1");
+}
+
+void add_predict(CLI::App& parent, PredictCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("predict", "the class of each sample and its probability, from a checkpoint");
+  add_saved(app, it.saved);
+  app.add_option(
+      "--input", it.input,
+      "samples as an npy file, [sample][row][column][channel] or [sample][feature]: floats as the model "
+      "takes them, or bytes, which are normalised as in training (default: the job's test set)");
+  app.add_option("--out", it.output, "write to this file; - for standard output");
+  app.footer(
+      "Writes a line for each sample: its number, class, and probability by softmax over the scores.\n"
+      "Examples:\n  steelyard predict runs/job-1 --out classes.csv\n"
+      "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
+}
+
+// What the options of each command are read into.
+struct Commands {
+  LaunchOptions train, launch;
+  SchedulerCommand scheduler;
+  ServerCommand server;
+  WorkerCommand worker;
+  SimulateCommand simulate;
+  CompareCommand compare;
+  AttendOptions attend;
+  ProfileCommand profile;
+  InspectCommand inspect;
+  EvalCommand eval;
+  PredictCommand predict;
+};
+
+void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
+  add_train(app, it.train);
+  add_scheduler(app, it.scheduler);
+  add_server(app, it.server);
+  add_worker(app, it.worker);
+  add_simulate(app, it.simulate, extensions);
+  add_compare(app, it.compare, extensions);
+  add_launch(app, it.launch);
+  add_attend(app, it.attend);
+  add_profile(app, it.profile);
+  add_inspect(app, it.inspect);
+  add_eval(app, it.eval);
+  add_predict(app, it.predict);
+}
+
+// None where nothing but help is asked for.
+std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
+  if (app.got_subcommand("train")) return it.train;
+  if (app.got_subcommand("scheduler")) return it.scheduler;
+  if (app.got_subcommand("server")) return it.server;
+  if (app.got_subcommand("worker")) return it.worker;
+  if (app.got_subcommand("simulate")) return it.simulate;
+  if (app.got_subcommand("compare")) return it.compare;
+  if (app.got_subcommand("launch")) return it.launch;
+  if (app.got_subcommand("attend")) return it.attend;
+  if (app.got_subcommand("profile")) return it.profile;
+  if (app.got_subcommand("inspect")) return it.inspect;
+  if (app.got_subcommand("eval")) return it.eval;
+  if (app.got_subcommand("predict")) return it.predict;
+  return std::nullopt;
+}
+
 // Which directory a run goes on in is nobody's guess.
 void require_directory(const ResultOptions& results) {
   if (!results.resume || !results.directory.empty()) return;
@@ -276,24 +367,9 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
   bool version = false;
   app.add_flag("--version", version, "release, protocol, and what this machine can compute with");
 
-  LaunchOptions train, launch;
-  SchedulerCommand scheduler;
-  ServerCommand server;
-  WorkerCommand worker;
-  SimulateCommand simulate;
-  CompareCommand compare;
-  AttendOptions attend;
-  ProfileCommand profile;
+  Commands commands;
   std::string topic;
-  add_train(app, train);
-  add_scheduler(app, scheduler);
-  add_server(app, server);
-  add_worker(app, worker);
-  add_simulate(app, simulate, extensions);
-  add_compare(app, compare, extensions);
-  add_launch(app, launch);
-  add_attend(app, attend);
-  add_profile(app, profile);
+  add_commands(app, commands, extensions);
   CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
   bool man = false;
   std::string completion;
@@ -311,17 +387,10 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
     throw Failure(ExitCode::usage, complaint(app, error));
   }
   if (version) return TextCommand{version_text()};
-  for (const ResultOptions* results : {&train.results, &launch.results, &scheduler.options.results})
+  for (const ResultOptions* results :
+       {&commands.train.results, &commands.launch.results, &commands.scheduler.options.results})
     require_directory(*results);
-  if (app.got_subcommand("train")) return train;
-  if (app.got_subcommand("scheduler")) return scheduler;
-  if (app.got_subcommand("server")) return server;
-  if (app.got_subcommand("worker")) return worker;
-  if (app.got_subcommand("simulate")) return simulate;
-  if (app.got_subcommand("compare")) return compare;
-  if (app.got_subcommand("launch")) return launch;
-  if (app.got_subcommand("attend")) return attend;
-  if (app.got_subcommand("profile")) return profile;
+  if (const auto command = chosen(app, commands)) return *command;
   if (man) return TextCommand{man_page(program_text(app, extensions))};
   if (!completion.empty()) return TextCommand{bash_completion(program_text(app, extensions))};
   return TextCommand{help_topic(app, topic, all, extensions)};

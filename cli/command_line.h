@@ -56,12 +56,35 @@ struct ProfileCommand {
   bool quiet = false;
 };
 
+struct InspectCommand {
+  std::string path;  // a run, a checkpoint or a safetensors file
+};
+
+// A checkpoint to compute with, and what of its job is otherwise.
+struct SavedOptions {
+  std::string path;                    // of the checkpoint, or of a run: its newest
+  std::string job_file;                // empty: the one of the run around it
+  std::vector<std::string> overrides;  // key=value
+  std::string data;                    // another data set than the job's; empty: none
+};
+
+struct EvalCommand {
+  SavedOptions saved;
+};
+
+struct PredictCommand {
+  SavedOptions saved;
+  std::string input;         // an npy file; empty: the job's test set
+  std::string output = "-";  // a file, or - for standard output
+};
+
 struct TextCommand {  // help and versions: to standard output
   std::string text;
 };
 
 using Command = std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
-                             CompareCommand, AttendOptions, ProfileCommand, TextCommand>;
+                             CompareCommand, AttendOptions, ProfileCommand, InspectCommand, EvalCommand,
+                             PredictCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

@@ -10,6 +10,9 @@
 #include <exception>
 #include <new>
 
+#include "cli/checkpoint/eval.h"
+#include "cli/checkpoint/inspect.h"
+#include "cli/checkpoint/predict.h"
 #include "cli/command_line.h"
 #include "cli/compare/compare.h"
 #include "cli/profile/profile.h"
@@ -71,6 +74,9 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const CompareCommand& it) { return run_compare(it, extensions); },
                           [](const AttendOptions& it) { return run_attend(it); },
                           [&](const ProfileCommand& it) { return run_profile(it, extensions); },
+                          [](const InspectCommand& it) { return run_inspect(it); },
+                          [&](const EvalCommand& it) { return run_eval(it, extensions); },
+                          [&](const PredictCommand& it) { return run_predict(it, extensions); },
                           [](const TextCommand& it) {
                             std::fputs(it.text.c_str(), stdout);
                             return static_cast<int>(ExitCode::ok);

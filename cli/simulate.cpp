@@ -82,6 +82,10 @@ std::string simulation_summary(const sim::Result& result) {
          print("  seconds             %.3f\n", result.total_s()) +
          print("  samples per second  %.1f\n", result.samples_per_s()) +
          print("  percent of ideal    %.1f   (ideal: %.3f s)\n", result.percent_of_ideal(), result.ideal_s) +
+         (result.work().measured > 0
+              ? print("  efficiency          %.2f   (%.0f %% of a round is computing)\n",
+                      result.work().efficiency(), 100 * result.work().computing())
+              : "") +
          row(print("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f at last",
                    result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +
          print("  round               %.2f ms at first, %.2f ms at last\n", result.rounds.front().round_ms,

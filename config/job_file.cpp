@@ -113,6 +113,8 @@ void JobReader::finish() {
   job.sync = parse_sync(draft_.sync);
   job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
   const SyncMode& mode = job.sync;
+  const std::string trouble = optimizer_trouble(draft_.training.optimizer, job.optimizer, mode);
+  section("train").demand(trouble.empty(), "optimizer", trouble);
   cluster.demand(mode.span != SyncMode::Span::job || job.epochs > 0, "sync",
                  "sync = \"" + draft_.sync +
                      "\" in [cluster]: one round for the whole job needs its length: give [train] epochs");
@@ -165,9 +167,10 @@ std::string memory_note(const JobFile& file) {
   const std::uint64_t batch = file.job.global_batch;
   std::uint64_t hold = 0;
   for (const WorkerSpec& worker : file.worker_specs) {
-    hold += worker.max_batch == 0 ? batch : std::min(worker.max_batch, batch);
+    const std::uint64_t most = worker.max_batch / file.job.grain * file.job.grain;
+    hold += worker.max_batch == 0 ? batch : std::min(most, batch);
   }
-  if (hold >= batch) return "";
+  if (hold >= batch || hold == 0) return "";
   return "the workers hold " + std::to_string(hold) + " of the " + std::to_string(batch) +
          " samples of a round at once (max_batch in [[worker]]): each round takes " +
          std::to_string((batch + hold - 1) / hold) + " turns; give them more, or [train] a smaller batch";

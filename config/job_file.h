@@ -28,6 +28,7 @@ struct WorkerSpec {
   std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/throttle.h)
   std::string device = "cpu";         // or "gpu"
   std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
+  std::string threads = "1";          // that compute (worker/compute/thread_count.h)
 };
 
 struct JobFile {

@@ -1,7 +1,10 @@
 #include "config/job_keys.h"
 
+#include <algorithm>
+
 #include "core/device_kind.h"
 #include "wire/sync_mode.h"
+#include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -48,13 +51,34 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
   };
 }
 
+// In the order of nn::Optimizer::Kind.
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> names{"sgd", "momentum", "nesterov", "adam", "adamw", "lars", "lamb"};
+  return names;
+}
+
 }  // namespace
 
+std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode) {
+  const bool whole = !mode.is_local() && (!mode.on_arrival || mode.divide_by_push);
+  if (nn::is_linear(optimizer) || (whole && !(mode.on_arrival && nn::needs_norms(optimizer)))) return {};
+  const std::string begin =
+      "optimizer = \"" + name + "\" does not go with sync = \"" + sync_text(mode) + "\": ";
+  if (mode.is_local()) {
+    return begin + "local steps begin each round without moments: choose sgd, momentum or nesterov, or " +
+           "sync = \"bsp\"";
+  }
+  if (nn::needs_norms(optimizer)) {
+    return begin + "it steps a whole tensor at once, and here each slice steps as pushes arrive: choose " +
+           "sync = \"bsp\"";
+  }
+  return begin + "there a push is a part of a step, and its steps have no parts: choose sync = \"bsp\" or " +
+         "\"asp\"";
+}
+
 void TrainingWords::put_into(Job& job) const {
-  using Kind = nn::Optimizer::Kind;
-  job.optimizer.kind = optimizer == "sgd"        ? Kind::sgd
-                       : optimizer == "momentum" ? Kind::momentum
-                                                 : Kind::nesterov;
+  const auto kind = std::ranges::find(optimizer_names(), optimizer) - optimizer_names().begin();
+  job.optimizer.kind = static_cast<nn::Optimizer::Kind>(kind);
   using Course = nn::Schedule::Kind;
   job.schedule.kind = schedule == "constant" ? Course::constant
                       : schedule == "step"   ? Course::step
@@ -65,11 +89,18 @@ std::vector<Key> training_keys(Job& job, TrainingWords& words) {
   return {
       {"target_accuracy", &job.target_accuracy, Limits::at_least(0, 1),
        "stop when so large a share of the test samples is right; 0: never"},
-      {"optimizer", &words.optimizer, Limits::one_of({"sgd", "momentum", "nesterov"}),
-       "how weights are changed"},
-      {"momentum", &job.optimizer.momentum, Limits::share_below_one(), "of momentum and nesterov"},
+      {"optimizer", &words.optimizer, Limits::one_of(optimizer_names()), "how weights are changed"},
+      {"momentum", &job.optimizer.momentum, Limits::share_below_one(), "of momentum, nesterov and lars"},
+      {"beta1", &job.optimizer.beta1, Limits::share_below_one(),
+       "of adam, adamw and lamb: what the mean of gradients keeps"},
+      {"beta2", &job.optimizer.beta2, Limits::share_below_one(),
+       "of adam, adamw and lamb: what the mean of their squares keeps"},
+      {"epsilon", &job.optimizer.epsilon, Limits::above(0), "of adam, adamw and lamb: added to the root"},
+      {"trust", &job.optimizer.trust, Limits::above(0),
+       "of lars: a tensor's step is so long beside it, at lr 1"},
       {"weight_decay", &job.optimizer.weight_decay, Limits::at_least(0), "0: none"},
-      {"lr", &job.schedule.base, Limits::above(0), "learning rate after the warm-up"},
+      {"lr", &job.schedule.base, Limits::above(0),
+       "learning rate after the warm-up; for adam and adamw, begin with 0.001"},
       {"schedule", &words.schedule, Limits::one_of({"constant", "step", "cosine"}),
        "how the learning rate goes on"},
       {"warmup", &job.schedule.warmup, Limits::share_below_one(),
@@ -93,6 +124,8 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
       {"device", &worker.device, Limits::one_of(device_kinds()), "what it computes on"},
       {"max_batch", &worker.max_batch, Limits::at_least(0),
        "samples that fit its memory at once; 0: no limit"},
+      {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
+       "that compute; \"auto\": one for every core that it may use"},
   };
 }
 

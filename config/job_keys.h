@@ -14,6 +14,9 @@ struct TrainingWords {
   void put_into(Job& job) const;
 };
 
+// Why this optimizer does not go with this mode, and what does. Empty: it does.
+std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode);
+
 // A job file on its way into settings.
 struct JobDraft {
   JobFile file;

@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-Workload workload_of(const Job& job, const Extensions& extensions) {
+Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads) {
   if (job.model == external_model) {
     if (extensions.workload) return extensions.workload();
     throw Failure(ExitCode::configuration,
@@ -22,7 +22,7 @@ Workload workload_of(const Job& job, const Extensions& extensions) {
     return workload;
   }
   const nn::ModelOptions options{data.train->shape(), data.train->classes(), job.model_options};
-  return cpu_workload(nn::make_model(job.model, options, extensions.models), std::move(data));
+  return cpu_workload(nn::make_model(job.model, options, extensions.models), std::move(data), threads);
 }
 
 ModelDescription described(const Workload& workload) {
@@ -30,12 +30,33 @@ ModelDescription described(const Workload& workload) {
   return {.layout = workload.layout,
           .train_samples = data.train->size(),
           .test_samples = data.test ? data.test->size() : 0,
+          .labels = data.train->labels(),
+          .grain = workload.grain,
           .data = data.name};
 }
 
+namespace {
+
+// Every round but the last of an epoch is made of whole grains, so all but one share are.
+void check_grain(const Job& job) {
+  const std::uint64_t batch = job.global_batch, below = batch / job.grain * job.grain;
+  if (below == batch) return;
+  throw Failure(ExitCode::configuration,
+                "batch = " + std::to_string(batch) + " in [train]: model \"" + job.model +
+                    "\" takes its batch statistics over grains of " + std::to_string(job.grain) +
+                    " samples, and a round is a whole number of them: give " +
+                    (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
+}
+
+}  // namespace
+
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
-  job.layout = model.layout;
+  job.layout = nn::layout_for(job.optimizer, model.layout);
+  job.labels = model.labels;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
+  job.labels = model.labels;
+  job.grain = model.grain;
+  check_grain(job);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);
   nn::validate(job.optimizer);

@@ -15,10 +15,11 @@ namespace steelyard {
 inline constexpr char external_model[] = "external";
 
 // Opens the data and builds the model that the job names. Throws Failure (configuration) for an external one
-// if this program brings none.
-Workload workload_of(const Job& job, const Extensions& extensions);
+// if this program brings none. `threads` are for an engine of ours; those of users have their own ways.
+Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads = 1);
 
-// Fills in what follows from model and data: the layout, the numbers of samples. Checks what can be checked.
+// Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
+// what can be checked.
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
 // Of layout and sizes only.
 ModelDescription described(const Workload& workload);

@@ -13,6 +13,9 @@ std::vector<Key> keys_of_the_job(ScenarioDraft& draft) {
   sim::Scenario& it = draft.scenario;
   return {
       {"global_batch", &it.global_batch, Limits::wide(1, billion), "samples in a round, over all workers"},
+      {"grain", &it.grain, Limits::wide(1, billion),
+       "samples: shares are multiples of it, as models with batch norm want them; of a training, the "
+       "model's"},
       {"samples_per_epoch", &it.samples_per_epoch, Limits::wide(1, no_limit),
        "left out beside rounds: all rounds are one epoch; left out beside train: all samples of the data, "
        "and "

@@ -17,8 +17,9 @@ class FirstSamples final : public DataSet {
   [[nodiscard]] std::uint64_t size() const override { return count_; }
   [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
   [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
-    all_->read(index, into, label);
+  [[nodiscard]] std::uint32_t labels() const override { return all_->labels(); }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    all_->read(index, into, labels);
   }
 
  private:
@@ -71,17 +72,25 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   found_in(model, "model", model_trouble(job.model, job.model_options, extensions));
   found_in(data, "data", data_trouble(job.data, job.data_options, extensions));
   draft.training.put_into(job);
+  const std::string trouble =
+      optimizer_trouble(draft.training.optimizer, job.optimizer, parse_sync(scenario.sync));
+  section.demand(trouble.empty(), "optimizer", trouble);
   job.seed = scenario.seed;
   job.global_batch = scenario.global_batch;
   job.epochs = scenario.epochs;
   job.rounds = scenario.rounds;
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   Workload workload = workload_of(job, extensions);
+  const ModelDescription description = described(workload);
+  section.demand(!section.given("grain"), "grain",
+                 "grain in [job]: the model of a training says its own: leave it out");
+  scenario.grain = description.grain;
   workload.data.train = part_of(workload.data.train, draft, section);
   set_samples(job, workload.data.train->size(), workload.data.test->size());
 
   auto training = std::make_shared<sim::RealTraining>(std::move(workload));
   training->model_name = job.model;
+  training->labels = description.labels;
   training->data_name = job.data;
   training->optimizer = job.optimizer;
   training->schedule = job.schedule;

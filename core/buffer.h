@@ -9,16 +9,28 @@
 #include <new>
 #include <span>
 
+#include "core/segment.h"
+
 namespace steelyard {
+
+// Where values lie: in this process's own memory, or where the system offers it in a segment, which other
+// processes may read.
+enum class Memory { own, shared };
 
 class FloatBuffer {
  public:
-  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t alignment = Segment::head_size;
 
-  explicit FloatBuffer(std::size_t size)
+  explicit FloatBuffer(std::size_t size, Memory memory = Memory::own)
       : size_(size),
-        data_(static_cast<float*>(::operator new (size * sizeof(float), std::align_val_t{alignment}))) {}
-  ~FloatBuffer() { ::operator delete (data_, std::align_val_t{alignment}); }
+        segment_(memory == Memory::shared ? Segment::make(size * sizeof(float)) : nullptr),
+        data_(segment_
+                  ? reinterpret_cast<float*>(segment_->data())
+                  : static_cast<float*>(::operator new (size * sizeof(float), std::align_val_t{alignment}))) {
+  }
+  ~FloatBuffer() {
+    if (!segment_) ::operator delete (data_, std::align_val_t{alignment});
+  }
   FloatBuffer(const FloatBuffer&) = delete;
   FloatBuffer& operator=(const FloatBuffer&) = delete;
 
@@ -27,9 +39,16 @@ class FloatBuffer {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::span<float> span() { return {data_, size_}; }
   [[nodiscard]] std::span<const float> span() const { return {data_, size_}; }
+  [[nodiscard]] const Segment* segment() const { return segment_.get(); }  // null: own memory
+
+  // Takes the memory of these floats from the system (Segment::reserve). Throws std::bad_alloc.
+  void reserve(std::size_t begin, std::size_t floats) const {
+    if (segment_ && !segment_->reserve(begin * sizeof(float), floats * sizeof(float))) throw std::bad_alloc();
+  }
 
  private:
   std::size_t size_;
+  std::unique_ptr<Segment> segment_;
   float* data_;
 };
 

@@ -2,6 +2,7 @@
 // goes, on any thread.
 //
 // Once a buffer was made, taking it costs no allocation: what std::shared_ptr keeps about it lives beside it.
+// One whose segment was retired is not used again.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ namespace steelyard {
 
 class BufferPool {
  public:
-  explicit BufferPool(std::size_t floats) : shared_(std::make_shared<Shared>(floats)) {}
+  explicit BufferPool(std::size_t floats, Memory memory = Memory::own)
+      : shared_(std::make_shared<Shared>(floats, memory)) {}
 
   // A buffer with whatever was in it before.
   std::shared_ptr<FloatBuffer> take() {
@@ -25,26 +27,29 @@ class BufferPool {
 
  private:
   struct Slot {
-    explicit Slot(std::size_t floats) : buffer(floats) {}
+    Slot(std::size_t floats, Memory memory) : buffer(floats, memory) { buffer.reserve(0, floats); }
     FloatBuffer buffer;
     alignas(std::max_align_t) std::byte book[64];  // the counts of the pointers to it
   };
   struct Shared {
-    explicit Shared(std::size_t floats) : size(floats) {}
+    Shared(std::size_t floats, Memory its_memory) : size(floats), memory(its_memory) {}
 
     Slot* take() {
       const std::lock_guard lock(mutex);
-      if (free.empty()) return new Slot(size);
+      if (free.empty()) return new Slot(size, memory);
       Slot* slot = free.back().release();
       free.pop_back();
       return slot;
     }
     void give_back(Slot* used) {
+      std::unique_ptr<Slot> slot(used);
+      if (slot->buffer.segment() != nullptr && slot->buffer.segment()->retired()) return;
       const std::lock_guard lock(mutex);
-      free.emplace_back(used);
+      free.push_back(std::move(slot));
     }
 
     const std::size_t size;
+    const Memory memory;
     std::mutex mutex;  // protects free
     std::vector<std::unique_ptr<Slot>> free;
   };

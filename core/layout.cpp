@@ -9,19 +9,55 @@
 
 namespace steelyard {
 
+namespace {
+
+// But for their places.
+bool alike(Range one, const Range& other) {
+  one.begin = other.begin, one.end = other.end;
+  return one == other;
+}
+
+Range part(Range range, std::uint64_t begin, std::uint64_t end) {
+  range.begin = begin, range.end = end;
+  return range;
+}
+
+}  // namespace
+
 std::uint64_t TensorPlace::size() const {
   return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
-void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule, bool decay) {
+void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule, bool decay,
+            double keep) {
   TensorPlace tensor{std::move(name), std::move(shape), layout.size()};
-  const std::uint64_t end = tensor.offset + tensor.size();
-  if (!layout.ranges.empty() && layout.ranges.back().rule == rule && layout.ranges.back().decay == decay) {
-    layout.ranges.back().end = end;
+  Range range{tensor.offset, tensor.offset + tensor.size(), rule, decay, 0, keep};
+  if (!layout.ranges.empty() && alike(layout.ranges.back(), range)) {
+    layout.ranges.back().end = range.end;
   } else {
-    layout.ranges.push_back({tensor.offset, end, rule, decay, 0});
+    layout.ranges.push_back(range);
   }
   layout.tensors.push_back(std::move(tensor));
+}
+
+// Tensors may lie across ranges in a layout from outside: such a one stays as it is.
+Layout with_norm_groups(const Layout& layout) {
+  Layout grouped{layout.tensors, {}, layout.slice_size};
+  auto tensor = layout.tensors.begin();
+  for (const Range& range : layout.ranges) {
+    std::uint64_t at = range.begin;
+    for (; tensor != layout.tensors.end() && tensor->offset < range.end; ++tensor) {
+      const std::uint64_t begin = tensor->offset, end = begin + tensor->size();
+      const bool has_norm = range.rule == Rule::step && range.decay && begin >= at && end <= range.end;
+      if (!has_norm || begin == end) continue;
+      if (begin > at) grouped.ranges.push_back(part(range, at, begin));
+      grouped.ranges.push_back(part(range, begin, end));
+      grouped.ranges.back().norm_group = static_cast<std::uint32_t>(tensor - layout.tensors.begin()) + 1;
+      at = end;
+    }
+    if (at < range.end) grouped.ranges.push_back(part(range, at, range.end));
+  }
+  return grouped;
 }
 
 // 1 TB in slices of the default size.
@@ -77,11 +113,20 @@ std::string damage_of(const Layout& layout) {
   return {};
 }
 
-std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shards) {
+std::vector<std::uint32_t> shard_borders(const Layout& layout, std::uint32_t shards) {
   CHECK(shards > 0, "a model lies on at least one shard");
+  const std::vector<Slice> all = slices(layout);
+  const auto cuts_a_group = [&](std::uint64_t at) {
+    return at > 0 && at < all.size() && all[at - 1].range == all[at].range &&
+           layout.ranges[all[at].range].norm_group != 0;
+  };
   std::vector<std::uint32_t> borders;
   for (std::uint64_t shard = 0; shard <= shards; ++shard) {
-    borders.push_back(static_cast<std::uint32_t>(shard * count / shards));
+    const std::uint64_t even = shard * all.size() / shards;
+    std::uint64_t before = even, after = even;  // the nearest that may be one
+    while (cuts_a_group(before)) --before;
+    while (cuts_a_group(after)) ++after;
+    borders.push_back(static_cast<std::uint32_t>(even - before <= after - even ? before : after));
   }
   return borders;
 }

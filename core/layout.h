@@ -27,7 +27,7 @@ struct Range {
   std::uint64_t begin = 0, end = 0;
   Rule rule = Rule::step;
   bool decay = true;             // weight decay applies
-  std::uint32_t norm_group = 0;  // ranges of one group share a norm
+  std::uint32_t norm_group = 0;  // not 0: a tensor that is stepped with its norm, whole on one shard
   double keep = 0.9;             // ema: the share of the version before in the next one
   friend bool operator==(const Range&, const Range&) = default;
 };
@@ -43,7 +43,10 @@ struct Layout {
 
 // Appends a tensor behind the last one; ranges with equal properties grow together.
 void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule = Rule::step,
-            bool decay = true);
+            bool decay = true, double keep = 0.9);
+
+// The same with each tensor that is stepped and has decay as a range and a norm group of its own.
+Layout with_norm_groups(const Layout& layout);
 
 // A slice: the unit of message, ledger, sum, version and pull.
 struct Slice {
@@ -61,8 +64,9 @@ std::vector<Slice> slices(const Layout& layout);
 // slice size is not looked at.
 std::string damage_of(const Layout& layout);
 
-// Cuts `count` slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]).
-std::vector<std::uint32_t> shard_borders(std::uint32_t count, std::uint32_t shards);
+// Cuts the slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]). A norm
+// group is never cut, so a shard may have none.
+std::vector<std::uint32_t> shard_borders(const Layout& layout, std::uint32_t shards);
 
 // The default grid: sixteen slices a shard, but none below 256 KB or above 1 MB (a message costs about as
 // much whatever is in it, and what is summed should fit a core's cache); smaller where a small model would

@@ -32,13 +32,13 @@ class Rings : public steelyard::DataSet {
   [[nodiscard]] steelyard::nn::Shape shape() const override { return {1, 1, 2}; }
   [[nodiscard]] std::uint32_t classes() const override { return 3; }
 
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     const double x = 2 * unit(hash(seed_, index, 0)) - 1;
     const double y = 2 * unit(hash(seed_, index, 1)) - 1;
     const double square = x * x + y * y;
     into[0] = static_cast<float>(x);
     into[1] = static_cast<float>(y);
-    label = square < 0.25 ? 0 : square < 0.7 ? 1 : 2;
+    labels[0] = square < 0.25 ? 0 : square < 0.7 ? 1 : 2;
   }
 
  private:

@@ -14,6 +14,7 @@ struct LaunchOptions {
   std::string job_file;
   std::vector<std::string> overrides;  // key=value
   ResultOptions results;               // on the scheduler's host
+  std::string exchange = exchanges.front();
   bool quiet = false;
   bool insecure = false;
   bool dry_run = false;

@@ -69,6 +69,7 @@ class Roles {
     it.listen = host.shards == 1 ? endpoint(name, host.listen, "*") : with_port(host.listen, "*");
     if (!here()) it.advertise = host.address;
     it.shards = host.shards;
+    it.exchange = options_.exchange;
     it.quiet = !here();  // what it says is shown
     it.insecure = options_.insecure;
     return {name, host.name, Role::shard, words({"server"}, it), ""};
@@ -78,6 +79,7 @@ class Roles {
     it.scheduler = scheduler_;
     it.spec = worker.spec;
     it.data_options = worker.data_options;
+    it.exchange = options_.exchange;
     it.quiet = !here();
     return {it.spec.name, host.name, Role::worker, words({"worker"}, it), ""};
   }

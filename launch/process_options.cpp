@@ -8,6 +8,7 @@
 
 #include "config/toml_text.h"
 #include "core/device_kind.h"
+#include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -30,6 +31,7 @@ CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& 
 const Row scheduler_row{"--scheduler", "the scheduler's endpoint", "STEELYARD_SCHEDULER"};
 const Row quiet_row{"--quiet,-q", "say only what goes wrong"};
 const Row insecure_row{"--insecure", "allow plain-text connections from other machines"};
+const Row exchange_row{"--exchange", exchange_help, nullptr, CLI::IsMember(exchanges)};
 const Row wait_row{"--wait", "seconds to wait for the scheduler, at first and when it is silent", nullptr,
                    CLI::Range(0.0, 1e6)};
 
@@ -56,6 +58,7 @@ void each_option(ServerOptions& it, auto&& visit) {
   visit(Row{"--listen", "where workers connect to", "STEELYARD_LISTEN"}, it.listen);
   visit(Row{"--advertise", "the host name or address under which workers reach this server"}, it.advertise);
   visit(Row{"--shards", "threads that each hold a part of the model", nullptr, CLI::Range(1, 64)}, it.shards);
+  visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
   visit(quiet_row, it.quiet);
   visit(insecure_row, it.insecure);
@@ -64,6 +67,7 @@ void each_option(ServerOptions& it, auto&& visit) {
 void each_option(WorkerOptions& it, auto&& visit) {
   const CLI::Validator slow = checked_by(Throttle::is_slow, Throttle::slow_expected());
   const CLI::Validator cpu = checked_by(Throttle::is_cpu, Throttle::cpu_expected());
+  const CLI::Validator threads = checked_by(is_thread_count, thread_count_expected());
   // Of -1 an unsigned range would make a very large number.
   const auto natural = CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
   visit(scheduler_row, it.scheduler);
@@ -83,6 +87,9 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.spec.cpu);
   visit(Row{"--max-batch", "positions that fit its memory in one piece (0: no limit)", nullptr, natural},
         it.spec.max_batch);
+  visit(Row{"--threads", "that compute; \"auto\": one for every core that it may use", nullptr, threads},
+        it.spec.threads);
+  visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
   visit(quiet_row, it.quiet);
   visit(Row{"--data", "replace a data option of the job, as in dir=/data/fashion; may be repeated"},

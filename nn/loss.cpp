@@ -2,58 +2,50 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "core/check.h"
+#include "nn/cpu/softmax.h"
 
 namespace steelyard::nn {
 namespace {
 
-// The scores of one sample, or their gradient: every stride-th float.
-template <class T>
-struct Row {
-  T* data;
-  std::uint64_t stride;
-  std::uint32_t size;
-
-  T& operator[](std::uint32_t c) const { return data[c * stride]; }
-};
-
 // The highest score among those that are not `except`; the first of several.
-std::uint32_t highest(Row<const float> scores, std::uint32_t except) {
+std::uint32_t highest(const float* scores, std::uint32_t classes, std::uint32_t except) {
   std::uint32_t best = except == 0 ? 1 : 0;
-  for (std::uint32_t c = best + 1; c < scores.size; ++c) {
+  for (std::uint32_t c = best + 1; c < classes; ++c) {
     if (c != except && scores[c] > scores[best]) best = c;
   }
   return best;
 }
 
-double softmax_cross_entropy(Row<const float> scores, std::uint32_t label, Row<float> gradient) {
-  // The highest score is taken off first, so that no exponential overflows.
-  const double top = scores[highest(scores, scores.size)];
-  double sum = 0;
-  for (std::uint32_t c = 0; c < scores.size; ++c) {
-    const double share = std::exp(scores[c] - top);
-    sum += share;
-    if (gradient.data != nullptr) gradient[c] = static_cast<float>(share);
-  }
-  if (gradient.data != nullptr) {
-    const float scale = static_cast<float>(1 / sum);
-    for (std::uint32_t c = 0; c < scores.size; ++c) gradient[c] *= scale;
-    gradient[label] -= 1;
-  }
-  return std::log(sum) + top - scores[label];
+bool is_first_of_highest(const float* scores, std::uint32_t classes, std::uint32_t label) {
+  const float own = scores[label];
+  return std::all_of(scores, scores + label, [=](float other) { return other < own; }) &&
+         std::all_of(scores + label, scores + classes, [=](float other) { return other <= own; });
+}
+
+// The loss by one label, and in `gradient` what it adds to that of the sample's mean.
+double softmax_cross_entropy(const LossOptions& options, const float* scores, std::uint32_t label,
+                             float* gradient) {
+  const double share = 1.0 / options.labels, rest = options.smoothing / options.classes;
+  const double own = scores[label];
+  const SoftmaxSums sums = softmax(scores, options.classes, static_cast<float>(share),
+                                   static_cast<float>(-rest * share), gradient);
+  gradient[label] -= static_cast<float>((1 - options.smoothing) * share);
+  const double loss = std::log(sums.exponentials) - (1 - options.smoothing) * (own - sums.top);
+  return rest > 0 ? loss - rest * sums.distances : loss;
 }
 
 // At loss 0 exactly, where the hinge has a kink, the gradient is 0.
-double hinge(Row<const float> scores, std::uint32_t label, Row<float> gradient) {
-  const std::uint32_t rival = highest(scores, label);
+double hinge(const LossOptions& options, const float* scores, std::uint32_t label, float* gradient) {
+  const std::uint32_t rival = highest(scores, options.classes, label);
   const double loss = 1.0 + scores[rival] - scores[label];
-  if (gradient.data != nullptr) {
-    for (std::uint32_t c = 0; c < scores.size; ++c) gradient[c] = 0;
-    if (loss > 0) {
-      gradient[rival] = 1;
-      gradient[label] = -1;
-    }
+  for (std::uint32_t c = 0; c < options.classes; ++c) gradient[c] = 0;
+  if (loss > 0) {
+    gradient[rival] = 1.0F / static_cast<float>(options.labels);
+    gradient[label] = -gradient[rival];
   }
   // A NaN must not pass for a loss of 0.
   return loss > 0 || std::isnan(loss) ? loss : 0;
@@ -61,21 +53,35 @@ double hinge(Row<const float> scores, std::uint32_t label, Row<float> gradient) 
 
 }  // namespace
 
-Sums evaluate_loss(Loss loss, std::uint32_t classes, const MicroBatch& batch, const float* scores,
-                   Strides strides, float* gradient, std::uint32_t places) {
+Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const float* scores, Strides strides,
+                   float* gradient, std::uint32_t places) {
+  CHECK(options.classes > 0 && options.labels > 0, "a loss needs classes and labels");
+  const std::uint32_t classes = options.classes;
+  // Rows that do not lie in a piece are gathered and scattered; they are short.
+  const bool in_a_piece = strides.score == 1;
+  std::vector<float> row(in_a_piece ? 0 : classes), d_row(classes);
   Sums sums;
-  for (std::uint32_t s = 0; s < places; ++s) {
-    const Row<float> d_row{gradient == nullptr ? nullptr : gradient + s * strides.sample, strides.score,
-                           classes};
-    if (s >= batch.count) {
-      for (std::uint32_t c = 0; gradient != nullptr && c < classes; ++c) d_row[c] = 0;
-      continue;
+  for (std::uint64_t s = 0; s < places; ++s) {
+    double loss = 0;
+    for (std::uint64_t l = 0; l < options.labels; ++l) {
+      const std::uint64_t at = s * strides.sample + l * strides.label;
+      if (s >= batch.count) {
+        for (std::uint64_t c = 0; gradient != nullptr && c < classes; ++c)
+          gradient[at + c * strides.score] = 0;
+        continue;
+      }
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] = scores[at + c * strides.score];
+      const float* from = in_a_piece ? scores + at : row.data();
+      float* to = in_a_piece && gradient != nullptr ? gradient + at : d_row.data();
+      const std::uint32_t label = batch.labels[s * options.labels + l];
+      CHECK(label < classes, "a label is no class of the model");
+      sums.correct += is_first_of_highest(from, classes, label) ? 1 : 0;
+      loss += options.kind == Loss::hinge ? hinge(options, from, label, to)
+                                          : softmax_cross_entropy(options, from, label, to);
+      if (in_a_piece || gradient == nullptr) continue;
+      for (std::uint64_t c = 0; c < classes; ++c) gradient[at + c * strides.score] = to[c];
     }
-    const Row<const float> row{scores + s * strides.sample, strides.score, classes};
-    const std::uint32_t label = batch.labels[s];
-    CHECK(label < classes, "a label is no class of the model");
-    sums.loss += loss == Loss::hinge ? hinge(row, label, d_row) : softmax_cross_entropy(row, label, d_row);
-    sums.correct += highest(row, classes) == label ? 1 : 0;
+    sums.loss += loss / options.labels;
   }
   return sums;
 }

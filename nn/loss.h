@@ -1,23 +1,34 @@
 // Losses on the scores ("logits") of the last layer, and their gradients.
 //
-//  softmax_cross_entropy  -log(exp(s_y) / sum_j exp(s_j));  gradient: softmax_j - [j = y]
+//  softmax_cross_entropy  -sum_j t_j log(exp(s_j) / sum_k exp(s_k));  gradient: softmax_j - t_j. The target t
+//                         is [j = y], or, smoothed by e (Szegedy et al. 2016), (1 - e) [j = y] + e / classes
 //  hinge                  max(0, 1 + max_{j != y} s_j - s_y), after Crammer and Singer 2001;  gradient, where
 //                         it is positive: +1 at the rival j of the highest score, -1 at y
 //
-// A sample counts as correct if its label has the highest score (the first of several that are equal).
+// A sample may have several labels, each with scores of its own (the tokens of a text). The loss of the
+// sample is then the mean over its labels, and each label counts for itself as correct. An answer is correct
+// if its label has the highest score (the first of several that are equal).
 #pragma once
 
 #include <cstdint>
 
 #include "nn/micro_batch.h"
-#include "nn/model.h"
 
 namespace steelyard::nn {
+
+enum class Loss : std::uint8_t { softmax_cross_entropy, hinge };
+
+struct LossOptions {
+  Loss kind = Loss::softmax_cross_entropy;
+  std::uint32_t classes = 0;
+  std::uint32_t labels = 1;  // of each sample
+  double smoothing = 0;      // e of the target, in [0, 1]; the hinge has none
+};
 
 // Sums over the real samples of one or more micro-batches; plain numbers, to be added by whoever needs more.
 struct Sums {
   double loss = 0;
-  std::uint64_t correct = 0;
+  std::uint64_t correct = 0;  // labels
 
   Sums& operator+=(const Sums& other) {
     loss += other.loss;
@@ -27,15 +38,17 @@ struct Sums {
   friend bool operator==(const Sums&, const Sums&) = default;
 };
 
-// Where score `c` of sample `s` lies: data[s * sample + c * score].
+// Where score `c` for label `l` of sample `s` lies: data[s * sample + l * label + c * score].
 struct Strides {
   std::uint64_t sample = 0;
   std::uint64_t score = 0;
+  std::uint64_t label = 0;
 };
 
-// `gradient` may be null; otherwise it has the strides of the scores and room for `places` samples. Samples
-// that are not real (index >= batch.count) get a gradient of zero, and their scores and labels are not read.
-Sums evaluate_loss(Loss loss, std::uint32_t classes, const MicroBatch& batch, const float* scores,
-                   Strides strides, float* gradient, std::uint32_t places);
+// The labels of sample `s` begin at batch.labels[s * options.labels]. `gradient` may be null; otherwise it
+// has the strides of the scores and room for `places` samples. Samples that are not real (index >=
+// batch.count) get a gradient of zero, and their scores and labels are not read.
+Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const float* scores, Strides strides,
+                   float* gradient, std::uint32_t places);
 
 }  // namespace steelyard::nn

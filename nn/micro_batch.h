@@ -16,7 +16,7 @@ inline constexpr std::uint32_t largest_micro_batch = micro_batch_sizes.front();
 struct MicroBatch {
   // `size` samples, each of the model's input shape, one behind the other (size is one of micro_batch_sizes).
   const float* inputs = nullptr;
-  const std::uint32_t* labels = nullptr;     // size
+  const std::uint32_t* labels = nullptr;     // size * labels of a sample, one sample behind the other
   const std::uint64_t* positions = nullptr;  // size; in the epoch's permutation: what dropout is keyed by
   std::uint32_t size = 0;
   std::uint32_t count = 0;  // the first `count` samples are real; the rest is padding and changes no sum

@@ -1,41 +1,54 @@
 #include "nn/model.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <set>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "nn/micro_batch.h"
 
 namespace steelyard::nn {
 namespace {
 
-// Every refusal names the layer and what it was given; `trouble` says what is wrong and what to do about it.
-void require(bool condition, const Layer& layer, const std::string& trouble) {
-  if (condition) return;
-  throw Failure(ExitCode::configuration,
-                "model layer '" + layer.name + "' gets " + to_string(layer.input) + " and " + trouble);
+[[noreturn]] void refuse(const Node& node, const std::vector<Shape>& inputs, const std::string& trouble) {
+  std::string given;
+  for (const Shape shape : inputs) given += (given.empty() ? "" : " and ") + to_string(shape);
+  throw Failure(ExitCode::configuration, "model layer '" + node.name + "' gets " + given + " and " + trouble);
 }
 
-// Pools deliver whole windows only.
-Shape pooled(const Layer& layer, std::uint32_t size) {
-  require(size > 0, layer, "has windows of size 0: give a size of at least 1");
-  require(size <= layer.input.height && size <= layer.input.width, layer,
-          "its window of " + std::to_string(size) + " does not fit: use a smaller window or fewer pools");
-  return {layer.input.height / size, layer.input.width / size, layer.input.channels};
+// Where a tensor lies in the flat buffer: parts of one kind lie together, or ranges would be many.
+int part_of(const ParameterSpec& spec) {
+  if (spec.rule != Rule::step) return 2;
+  return spec.decay ? 0 : 1;
 }
 
-// The kernel must fit into the padded picture; steps of `stride` that would leave it are not taken. In 64
-// bits, so that no padding is too large to be refused.
-Shape convolved(const Layer& layer, const Conv2d& c) {
-  require(c.channels > 0 && c.kernel > 0 && c.stride > 0, layer,
-          "needs channels, kernel and stride of at least 1");
-  const std::uint64_t padded_height = layer.input.height + std::uint64_t{2} * c.padding;
-  const std::uint64_t padded_width = layer.input.width + std::uint64_t{2} * c.padding;
-  require(c.kernel <= padded_height && c.kernel <= padded_width, layer,
-          "its kernel of " + std::to_string(c.kernel) + " does not fit: add padding or use a smaller kernel");
-  return {static_cast<std::uint32_t>((padded_height - c.kernel) / c.stride + 1),
-          static_cast<std::uint32_t>((padded_width - c.kernel) / c.stride + 1), c.channels};
+// "fc" and "weight" make "fc.weight", "in_proj" and "_weight" make "in_proj_weight", "cls" and "" make "cls".
+std::string tensor_name(const std::string& layer, const std::string& tensor) {
+  return layer + (tensor.empty() || tensor.front() == '_' ? "" : ".") + tensor;
+}
+
+std::uint64_t product(const std::vector<std::uint64_t>& shape) {
+  std::uint64_t size = 1;
+  for (const std::uint64_t length : shape) size *= length;
+  return size;
+}
+
+void begin(std::span<float> values, Initializer how, Random random) {
+  for (float& value : values) {
+    switch (how.kind) {
+      case Initializer::Kind::constant:
+        value = static_cast<float>(how.value);
+        break;
+      case Initializer::Kind::uniform:
+        value = static_cast<float>(how.value * (2 * random.uniform() - 1));
+        break;
+      case Initializer::Kind::normal:
+        value = static_cast<float>(how.value * random.normal());
+        break;
+    }
+  }
 }
 
 }  // namespace
@@ -45,7 +58,24 @@ std::string to_string(Shape shape) {
          std::to_string(shape.channels);
 }
 
-Model::Model(Shape input, std::uint32_t classes, Loss loss) : input_(input), classes_(classes), loss_(loss) {
+Shape Value::shape() const { return model_->nodes_[node_].shape; }
+
+Value Value::join(std::string name, OpKind kind, const std::vector<Value>& inputs) const {
+  std::vector<std::uint32_t> nodes;
+  for (const Value& input : inputs) {
+    CHECK(input.model_ == model_, "values of two models meet in one op");
+    nodes.push_back(input.node_);
+  }
+  return {*model_, model_->add(std::move(name), std::move(kind), std::move(nodes))};
+}
+
+Value concat(const std::vector<Value>& values) {
+  CHECK(values.size() > 1, "concat needs two values or more");
+  return values.front().join({}, Concat{}, values);
+}
+
+Model::Model(Shape input, std::uint32_t classes, Loss loss)
+    : classes_(classes), loss_(loss), micro_batch_(largest_micro_batch) {
   if (input.size() == 0) {
     throw Failure(ExitCode::configuration, "the model's input is " + to_string(input) +
                                                ", which is empty: give height, width and channels");
@@ -54,117 +84,156 @@ Model::Model(Shape input, std::uint32_t classes, Loss loss) : input_(input), cla
     throw Failure(ExitCode::configuration,
                   "the model has " + std::to_string(classes) + " classes: a classifier needs at least 2");
   }
+  nodes_.push_back({"input", Tokens{}, {}, input});
 }
 
-Layer Model::next(std::string name, LayerKind kind) const {
-  Layer layer{std::move(name), kind, last(), last(), 0, 0, parameters()};
-  return layer;
-}
-
-Model& Model::add(Layer layer) {
-  require(std::none_of(layers_.begin(), layers_.end(), [&](const Layer& l) { return l.name == layer.name; }),
-          layer, "has the name of another layer: names must differ");
-  require(!layer.name.empty(), layer, "has no name: give it one");
-  layers_.push_back(std::move(layer));
+Model& Model::smooth_labels(double share) {
+  if (!(share >= 0 && share < 1)) {
+    throw Failure(ExitCode::configuration,
+                  "label smoothing is " + std::to_string(share) + ": give a share of at least 0 and below 1");
+  }
+  smoothing_ = share;
   return *this;
 }
 
-Model& Model::conv2d(std::string name, Conv2d options) {
-  Layer layer = next(std::move(name), options);
-  layer.output = convolved(layer, options);
-  layer.biases = options.channels;
-  layer.weights = std::uint64_t{options.channels} * options.kernel * options.kernel * layer.input.channels;
-  return add(std::move(layer));
+Model& Model::compute_at_once(std::uint32_t samples) {
+  CHECK(std::find(micro_batch_sizes.begin(), micro_batch_sizes.end(), samples) != micro_batch_sizes.end(),
+        "there are no micro-batches of this size");
+  micro_batch_ = samples;
+  return *this;
 }
 
-Model& Model::max_pool(std::uint32_t size) {
-  Layer layer = next("max_pool" + std::to_string(layers_.size() + 1), MaxPool{size});
-  layer.output = pooled(layer, size);
-  return add(std::move(layer));
+Model& Model::then_op(std::string name, OpKind kind) {
+  add(std::move(name), std::move(kind), {static_cast<std::uint32_t>(nodes_.size() - 1)});
+  return *this;
 }
 
-Model& Model::average_pool(std::uint32_t size) {
-  Layer layer = next("average_pool" + std::to_string(layers_.size() + 1), AveragePool{size});
-  layer.output = pooled(layer, size);
-  return add(std::move(layer));
+std::uint32_t Model::add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs) {
+  const auto place = static_cast<std::uint32_t>(nodes_.size());
+  Node node{std::move(name), std::move(kind), std::move(inputs)};
+  const std::vector<Shape> shapes = input_shapes(node);
+  std::visit(
+      [&](const auto& op) {
+        const bool learns = !op.parameters(shapes).empty();
+        if (learns && node.name.empty()) {
+          node.name = op.name;
+          refuse(node, shapes, "has no name: give it one");
+        }
+        if (node.name.empty()) node.name = op.name + std::to_string(place);
+        try {
+          node.shape = op.shape(shapes);
+        } catch (const Failure& failure) {
+          refuse(node, shapes, failure.what());
+        }
+      },
+      node.kind);
+  add_tensors(node);
+  nodes_.push_back(std::move(node));
+  return place;
 }
 
-Model& Model::relu() { return add(next("relu" + std::to_string(layers_.size() + 1), Relu{})); }
-
-Model& Model::dropout(double probability) {
-  Layer layer = next("dropout" + std::to_string(layers_.size() + 1), Dropout{probability});
-  require(probability >= 0 && probability < 1, layer,
-          "would drop a share of " + std::to_string(probability) + ": give a probability in [0, 1)");
-  return add(std::move(layer));
+void Model::add_tensors(Node& node) {
+  const std::vector<Shape> shapes = input_shapes(node);
+  for (ParameterSpec& spec : std::visit([&](const auto& op) { return op.parameters(shapes); }, node.kind)) {
+    spec.name = tensor_name(node.name, spec.name);
+    const auto same = std::find_if(tensors_.begin(), tensors_.end(),
+                                   [&](const Tensor& p) { return p.spec.name == spec.name; });
+    node.tensors.push_back(static_cast<std::uint32_t>(same - tensors_.begin()));
+    if (same != tensors_.end()) {
+      if (!sharing_) refuse(node, shapes, "has the name of another layer: names must differ");
+      if (same->spec.shape != spec.shape) refuse(node, shapes, "shares parameters of another shape");
+      continue;
+    }
+    tensors_.push_back({std::move(spec)});
+    tensors_.back().size = product(tensors_.back().spec.shape);
+  }
+  place_tensors();
 }
 
-Model& Model::linear(std::string name, std::uint32_t outputs) {
-  Layer layer = next(std::move(name), Linear{outputs});
-  require(outputs > 0, layer, "has no outputs: give at least 1");
-  layer.output = {1, 1, outputs};
-  layer.biases = outputs;
-  layer.weights = layer.input.size() * outputs;
-  return add(std::move(layer));
+void Model::place_tensors() {
+  parameters_ = 0;
+  for (const int part : {0, 1, 2}) {
+    for (Tensor& tensor : tensors_) {
+      if (part_of(tensor.spec) != part) continue;
+      tensor.offset = parameters_;
+      parameters_ += tensor.size;
+    }
+  }
+}
+
+std::vector<Shape> Model::input_shapes(const Node& node) const {
+  std::vector<Shape> shapes;
+  for (const std::uint32_t input : node.inputs) shapes.push_back(nodes_[input].shape);
+  return shapes;
 }
 
 void Model::check() const {
-  if (parameters() == 0) {
+  if (tensors_.empty()) {
     throw Failure(ExitCode::configuration,
                   "the model has no parameters: add a layer with weights, such as linear(\"out\", " +
                       std::to_string(classes_) + ")");
   }
-  require(last().size() == classes_, layers_.back(),
-          "delivers " + to_string(last()) + ", but there are " + std::to_string(classes_) +
-              " classes: end the model with a linear layer of as many outputs");
+  const Node& last = nodes_.back();
+  if (last.shape.channels != classes_ || last.shape.height != 1) {
+    refuse(last, input_shapes(last),
+           "delivers " + to_string(last.shape) + ", but there are " + std::to_string(classes_) +
+               " classes: end the model with a linear layer of as many outputs");
+  }
+  std::set<std::uint32_t> used;
+  for (const Node& node : nodes_) used.insert(node.inputs.begin(), node.inputs.end());
+  for (std::uint32_t i = 0; i + 1 < nodes_.size(); ++i) {
+    if (!used.contains(i)) {
+      refuse(nodes_[i], input_shapes(nodes_[i]),
+             "is computed in vain: nothing reads it. Add the output last");
+    }
+  }
+}
+
+std::uint32_t Model::labels() const { return nodes_.back().shape.width; }
+
+std::uint32_t Model::grain() const {
+  const bool mixes = std::any_of(nodes_.begin() + 1, nodes_.end(),
+                                 [](const Node& n) { return std::holds_alternative<BatchNorm>(n.kind); });
+  return mixes ? largest_micro_batch : 1;
 }
 
 Layout Model::layout() const {
   check();
+  std::vector<const Tensor*> sorted;
+  for (const Tensor& tensor : tensors_) sorted.push_back(&tensor);
+  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
   Layout layout;
-  for (const Layer& layer : layers_) {
-    if (layer.parameters() == 0) continue;
-    CHECK(layout.size() == layer.offset, "layers and layout disagree about an offset");
-    // Channels last, like the samples: oneDNN, the direct kernels and the linear layers read weights as they
-    // lie.
-    std::vector<std::uint64_t> shape{layer.biases, layer.fan_in()};
-    if (const auto* c = std::get_if<Conv2d>(&layer.kind)) {
-      shape = {c->channels, c->kernel, c->kernel, layer.input.channels};
-    }
-    append(layout, layer.name + ".weight", std::move(shape));
-    append(layout, layer.name + ".bias", {layer.biases});
+  for (const Tensor* tensor : sorted) {
+    const ParameterSpec& spec = tensor->spec;
+    CHECK(layout.size() == tensor->offset, "parameters and layout disagree about an offset");
+    append(layout, spec.name, spec.shape, spec.rule, spec.decay, spec.keep);
   }
   return layout;
 }
 
 void Model::initialize(std::span<float> values, std::uint64_t seed) const {
   check();
-  CHECK(values.size() == parameters(), "the buffer has not the size of the model");
-  std::uint64_t tensor = 0;
-  for (const Layer& layer : layers_) {
-    if (layer.parameters() == 0) continue;
-    const double bound = 1 / std::sqrt(static_cast<double>(layer.fan_in()));
-    // A sequence of its own for each tensor: a layer more at the end changes none before it.
-    for (const auto part : {values.subspan(layer.offset, layer.weights),
-                            values.subspan(layer.offset + layer.weights, layer.biases)}) {
-      Random random(hash(seed, tensor++));
-      for (float& value : part) value = static_cast<float>(bound * (2 * random.uniform() - 1));
-    }
+  CHECK(values.size() == parameters_, "the buffer has not the size of the model");
+  // A sequence of its own for each tensor: a layer more at the end changes none before it.
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& p = tensors_[i];
+    begin(values.subspan(p.offset, p.size), p.spec.begins, Random(hash(seed, i)));
   }
-}
-
-std::uint64_t Model::parameters() const {
-  return layers_.empty() ? 0 : layers_.back().offset + layers_.back().parameters();
 }
 
 double Model::flops_per_sample() const {
   double flops = 0;
-  for (const Layer& layer : layers_) {
-    if (layer.parameters() == 0) continue;
-    // Every weight meets the sample once for each place of the output.
-    const double places = static_cast<double>(layer.output.height) * layer.output.width;
-    // The first layer with weights has no one before it who would want its gradient.
-    const double products = layer.offset == 0 ? 2 : 3;
-    flops += products * 2 * places * static_cast<double>(layer.weights);
+  std::vector<bool> learns(nodes_.size());  // whether a node's value depends on parameters
+  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    const bool before = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                    [&](std::uint32_t input) { return learns[input]; });
+    learns[i] = before || !node.tensors.empty();
+    const std::vector<Shape> shapes = input_shapes(node);
+    const double forward = 2 * std::visit([&](const auto& op) { return op.products(shapes); }, node.kind);
+    // Attention has no weights, but two products whose both sides want their gradient.
+    const bool attention = std::holds_alternative<Attention>(node.kind);
+    flops += forward * (attention ? 3 : 1 + (node.tensors.empty() ? 0 : 1) + (before ? 1 : 0));
   }
   return flops;
 }

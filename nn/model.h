@@ -1,110 +1,140 @@
-// A model: the description of a network, not the network itself. Which layers follow each other, what shape
-// lies between them, and where each tensor lies in the flat buffer of parameters.
+// A model: the description of a network, not the network itself. A graph of ops (nn/ops.h), the shapes
+// between them, and where each tensor of parameters lies in the flat buffer.
 //
 //   const Model lenet = Model({28, 28, 1}, 10)
 //       .conv2d("conv1", {.channels = 6, .kernel = 5, .padding = 2}).relu().max_pool(2)
 //       .linear("fc", 10);
 //
-// Shapes are inferred as layers are added; a layer that does not fit throws Failure (configuration) at once
-// and names itself, the shape it was given and the remedy. A Model is a value without scratch memory: copy it
-// freely, read it from any thread. Network (nn/network.h) runs it.
+// Where a row is not enough, input_value() gives a Value to branch from; what is added last is the output.
+// Shapes are inferred as ops are added; one that does not fit throws Failure (configuration) at once. A Model
+// is a value without scratch memory: copy it freely, read it from any thread. Network (nn/network.h) runs it.
+//
+// The flat buffer holds first what optimizers step with decay, then what they step without, then running
+// averages; each in the order of the graph. Tensors have the names, shapes and order of elements of
+// PyTorch's modules: conv1.weight is [out][in / groups][row][column], fc.weight is [out][in].
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/layout.h"
+#include "nn/builder.h"
+#include "nn/loss.h"
+#include "nn/ops.h"
 #include "nn/shape.h"
 
 namespace steelyard::nn {
 
-enum class Loss : std::uint8_t { softmax_cross_entropy, hinge };
-
-// The kinds of layers. Convolution: a square kernel, as much padding on all four sides. Pools: windows of
-// size x size that do not overlap; rows and columns that fill no window are left out.
-struct Conv2d {
-  std::uint32_t channels = 0;  // of the output
-  std::uint32_t kernel = 0;
-  std::uint32_t stride = 1;
-  std::uint32_t padding = 0;
-};
-struct MaxPool {
-  std::uint32_t size = 2;
-};
-struct AveragePool {
-  std::uint32_t size = 2;
-};
-struct Relu {};
-struct Dropout {
-  double probability = 0.5;  // of a feature to be dropped
-};
-struct Linear {
-  std::uint32_t outputs = 0;
-};
-using LayerKind = std::variant<Conv2d, MaxPool, AveragePool, Relu, Dropout, Linear>;
-
-// One layer in its place: what it is, between which shapes, and where its parameters lie.
-struct Layer {
-  std::string name;  // "conv1"; layers without parameters are named by kind and place: "relu2"
-  LayerKind kind;
-  Shape input, output;
-  std::uint64_t weights = 0;  // floats in the tensor NAME.weight; 0 if the layer has no parameters
-  std::uint64_t biases = 0;   // floats in NAME.bias
-  std::uint64_t offset = 0;   // of the weights in the flat buffer; the biases follow
-
-  [[nodiscard]] std::uint64_t parameters() const { return weights + biases; }
-  [[nodiscard]] std::uint64_t fan_in() const { return biases == 0 ? 0 : weights / biases; }
+// One op in its place.
+struct Node {
+  std::string name;  // "conv1"; those without parameters are named by kind and place: "relu2"
+  OpKind kind;
+  std::vector<std::uint32_t> inputs;     // nodes before this one
+  Shape shape{};                         // of what it delivers
+  std::vector<std::uint32_t> tensors{};  // of the model, in the order of their specs
 };
 
-class Model {
+// One tensor of parameters.
+struct Tensor {
+  ParameterSpec spec;  // its name is whole: "conv1.weight"
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;  // in the flat buffer
+};
+
+class Model;
+
+// What a node of a model under construction delivers. Valid while the model lives and is not moved.
+class Value : public Builder<Value, Value> {
  public:
-  // `input` is the shape of one sample as the data set delivers it; `classes` is how many scores come out.
+  Value add(Value other) const { return join({}, Add{}, {*this, other}); }
+  // Each channel times a number of `factors`, a vector (squeeze and excite).
+  Value scale(Value factors) const { return join({}, Scale{}, {*this, factors}); }
+  friend Value concat(const std::vector<Value>& values);
+
+  [[nodiscard]] Shape shape() const;
+  [[nodiscard]] Model& model() const { return *model_; }
+
+ private:
+  friend class Model;
+  friend class Builder<Value, Value>;
+  Value(Model& model, std::uint32_t node) : model_(&model), node_(node) {}
+  Value then_op(std::string name, OpKind kind) const {
+    return join(std::move(name), std::move(kind), {*this});
+  }
+  [[nodiscard]] Value join(std::string name, OpKind kind, const std::vector<Value>& inputs) const;
+
+  Model* model_;
+  std::uint32_t node_;
+};
+
+// Channels behind each other.
+Value concat(const std::vector<Value>& values);
+
+class Model : public Builder<Model, Model&> {
+ public:
+  // `input` is the shape of one sample as the data set delivers it; `classes` is how many scores come out,
+  // for each label of a sample.
   Model(Shape input, std::uint32_t classes, Loss loss = Loss::softmax_cross_entropy);
 
-  // Each adds one layer behind the last. Names become those of the tensors and must differ.
-  Model& conv2d(std::string name, Conv2d options);
-  Model& max_pool(std::uint32_t size);
-  Model& average_pool(std::uint32_t size);
-  Model& relu();
-  Model& dropout(double probability);
-  // Takes the whole sample as one vector, in the order of nn/shape.h (channels last).
-  Model& linear(std::string name, std::uint32_t outputs);
+  Value input_value() { return {*this, 0}; }
 
-  // Throws Failure (configuration) if the last layer does not deliver one number a class, or if nothing can
-  // be learned. The functions below ask the same, so a Network never sees half a model.
+  // From here on a name that was used stands for the same parameters (ALBERT); before, names must differ.
+  Model& share_parameters() { return sharing_ = true, *this; }
+  // Targets of cross-entropy: (1 - share) for the label and share / classes for all (Szegedy et al. 2016).
+  Model& smooth_labels(double share);
+  // Samples that a network computes at once, at the most: one of micro_batch_sizes. Smaller suits large
+  // models, whose activations then stay in the caches.
+  Model& compute_at_once(std::uint32_t samples);
+
+  // Throws Failure (configuration) if the output is not a number a class (and label), if something is
+  // computed in vain, or if nothing can be learned. The functions below ask the same, so a Network never sees
+  // half a model.
   void check() const;
 
-  // NAME.weight is [out][row][column][in] of a convolution and [out][in] of a linear layer; NAME.bias is
-  // [out]. The grid of slices is the job's: slice_size stays 0.
+  // The grid of slices is the job's: slice_size stays 0.
   [[nodiscard]] Layout layout() const;
 
-  // Uniform in +-1/sqrt(fan_in), weights and biases alike (He et al. 2015 with a = sqrt(5), the default of
-  // PyTorch). Each tensor is a pure function of the seed and its place in the layout.
+  // Each tensor is a pure function of the seed and its place in the graph.
   void initialize(std::span<float> parameters, std::uint64_t seed) const;
 
-  [[nodiscard]] Shape input() const { return input_; }
+  [[nodiscard]] Shape input() const { return nodes_.front().shape; }
   [[nodiscard]] std::uint32_t classes() const { return classes_; }
   [[nodiscard]] Loss loss() const { return loss_; }
-  [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }
-  [[nodiscard]] std::uint64_t parameters() const;  // floats in the flat buffer
+  [[nodiscard]] double smoothing() const { return smoothing_; }
+  // Of each sample: the tokens of the output.
+  [[nodiscard]] std::uint32_t labels() const;
+  // Positions whose samples must be computed together, for batch norm's statistics: 1 if there are none.
+  [[nodiscard]] std::uint32_t grain() const;
+  [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
+  // Node 0 is the input, the last one the output; each stands behind its inputs.
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  [[nodiscard]] std::vector<Shape> input_shapes(const Node& node) const;
+  [[nodiscard]] std::uint64_t parameters() const { return parameters_; }  // floats in the flat buffer
 
   // Floating-point operations of one training sample: a multiply-add counts two; forward, gradient of the
-  // weights, and gradient of the input except for the first layer with weights, which needs none.
+  // weights, and gradient of the input where it is needed. Products only: convolutions, linear layers,
+  // attention.
   [[nodiscard]] double flops_per_sample() const;
 
  private:
-  // The shape that the next layer gets.
-  [[nodiscard]] Shape last() const { return layers_.empty() ? input_ : layers_.back().output; }
-  Layer next(std::string name, LayerKind kind) const;
-  Model& add(Layer layer);
+  friend class Value;
+  friend class Builder<Model, Model&>;
+  Model& then_op(std::string name, OpKind kind);
+  std::uint32_t add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs);
+  void add_tensors(Node& node);
+  void place_tensors();
 
-  Shape input_;
   std::uint32_t classes_;
   Loss loss_;
-  std::vector<Layer> layers_;
+  double smoothing_ = 0;
+  std::uint32_t micro_batch_;
+  bool sharing_ = false;
+  std::vector<Node> nodes_;
+  std::vector<Tensor> tensors_;  // in the order of the graph
+  std::uint64_t parameters_ = 0;
 };
 
 std::string to_string(Shape shape);  // "28 x 28 x 1"

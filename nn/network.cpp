@@ -10,44 +10,54 @@ namespace {
 
 void check_batch(const Model& model, std::span<const float> parameters, const MicroBatch& batch) {
   CHECK(parameters.size() == model.parameters(), "the parameters have not the size of the model");
-  CHECK(std::find(micro_batch_sizes.begin(), micro_batch_sizes.end(), batch.size) != micro_batch_sizes.end(),
-        "a micro-batch has a size that networks are not made for");
+  CHECK(
+      std::find(micro_batch_sizes.begin(), micro_batch_sizes.end(), batch.size) != micro_batch_sizes.end() &&
+          batch.size <= model.micro_batch(),
+      "a micro-batch has a size that networks are not made for");
   CHECK(batch.count <= batch.size, "a micro-batch has more real samples than samples");
 }
 
 }  // namespace
 
-Network::Network(const Model& model, Kernels kernels) : model_(model), plan_(make_plan(model, kernels)) {
-  padded_ = std::make_unique<FloatBuffer>(model.input().size() * largest_micro_batch);
-  for (auto& buffer : gradients_) buffer = std::make_unique<FloatBuffer>(plan_.largest);
-}
+Network::Network(const Model& model, Backend backend)
+    : model_(model),
+      plan_(make_plan(model, backend)),
+      arena_(std::make_unique<FloatBuffer>(plan_.arena)),
+      padded_(std::make_unique<FloatBuffer>(model.input().size() * model.micro_batch())) {}
 
 Sums Network::train(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                     bool add, const FinalRange* on_final) {
   CHECK(gradient.size() == model_.parameters(), "the gradient has not the size of the model");
   forward(parameters, batch, true);
-  const Pass pass{batch, true};
-  const Sums sums = evaluate_loss(model_.loss(), model_.classes(), batch, scores(), strides(batch),
-                                  gradients_[0]->data(), pass.places(plan_.last));
+  const Sums sums = loss({batch, true}, this->gradient(plan_.steps.back().output));
   backward(parameters, batch, gradient, add, on_final);
   return sums;
 }
 
 Sums Network::evaluate(std::span<const float> parameters, const MicroBatch& batch) {
   forward(parameters, batch, false);
-  return evaluate_loss(model_.loss(), model_.classes(), batch, scores(), strides(batch), nullptr,
-                       batch.count);
+  return loss({batch, false}, nullptr);
 }
 
 void Network::predict(std::span<const float> parameters, const MicroBatch& batch, std::span<float> wanted) {
-  CHECK(wanted.size() >= std::uint64_t{batch.count} * model_.classes(), "there is no room for the scores");
+  const std::uint64_t labels = model_.labels(), classes = model_.classes();
+  CHECK(wanted.size() >= batch.count * labels * classes, "there is no room for the scores");
   forward(parameters, batch, false);
-  const Strides from = strides(batch);
+  const Strides from = strides({batch, false});
+  const float* all = value(plan_.steps.back().output);
   for (std::uint64_t s = 0; s < batch.count; ++s) {
-    for (std::uint64_t c = 0; c < model_.classes(); ++c) {
-      wanted[s * model_.classes() + c] = scores()[s * from.sample + c * from.score];
+    for (std::uint64_t l = 0; l < labels; ++l) {
+      for (std::uint64_t c = 0; c < classes; ++c) {
+        wanted[(s * labels + l) * classes + c] = all[s * from.sample + l * from.label + c * from.score];
+      }
     }
   }
+}
+
+std::uint64_t Network::bytes() const {
+  std::uint64_t own = 0;
+  for (const Step& step : plan_.steps) own += step.op->bytes();
+  return own + (arena_->size() + padded_->size()) * sizeof(float);
 }
 
 std::vector<std::string> Network::implementations() const {
@@ -61,53 +71,87 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
   onednn::use_this_thread_only();  // here, not once at the start: a network may move between threads
   input_ = staged(batch);
   const Pass pass{batch, training};
-  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    const Step& step = plan_.steps[i];
-    step.op->forward(pass, parameters.data() + step.offset, input_of(i), step.output->data());
+  for (const Step& step : plan_.steps) {
+    point(step, parameters);
+    step.op->forward(pass, {inputs_, parameters_, arena_->data() + plan_.values[step.output].place,
+                            arena_->data() + plan_.workspace});
   }
 }
 
 void Network::backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                        bool add, const FinalRange* on_final) {
   const Pass pass{batch, true};
-  // Two buffers are enough: each step reads the gradient of its output from one and writes that of its input
-  // to the other. The loss began with the first.
-  float* d_output = gradients_[0]->data();
-  float* other = gradients_[1]->data();
-  for (std::size_t i = plan_.steps.size(); i-- > plan_.first_learning;) {
+  for (std::size_t i = plan_.steps.size(); i-- > 0;) {
     const Step& step = plan_.steps[i];
-    float* d_input = step.in_place ? d_output : other;
-    step.op->backward(pass, parameters.data() + step.offset,
-                      {.input = input_of(i),
-                       .output = step.output->data(),
-                       .d_output = d_output,
-                       .d_input = i == plan_.first_learning ? nullptr : d_input,
-                       .d_parameters = gradient.data() + step.offset,
-                       .add = add});
-    if (step.parameters > 0 && on_final != nullptr && *on_final) {
-      (*on_final)(step.offset, step.offset + step.parameters);
-    }
-    if (!step.in_place) std::swap(d_output, other);
+    if (!step.learns) continue;
+    backward(pass, step, parameters, gradient, add);
+    if (on_final == nullptr || !*on_final) continue;
+    for (const auto& [begin, end] : step.final) (*on_final)(begin, end);
   }
+}
+
+void Network::backward(const Pass& pass, const Step& step, std::span<const float> parameters,
+                       std::span<float> gradient, bool add) {
+  point(step, parameters);
+  d_parameters_.clear();
+  for (const std::uint32_t index : step.tensors) {
+    d_parameters_.push_back(gradient.data() + model_.tensors()[index].offset);
+  }
+  float* const aside = arena_->data() + plan_.aside;
+  d_inputs_.clear();
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    const Giving giving = step.gives[k];
+    d_inputs_.push_back({giving == Giving::none          ? nullptr
+                         : giving == Giving::write_aside ? aside
+                                                         : this->gradient(step.inputs[k]),
+                         giving == Giving::add});
+  }
+  step.op->backward(pass, {inputs_, parameters_, value(step.output), this->gradient(step.output), d_inputs_,
+                           d_parameters_, add || !step.first_backward, arena_->data() + plan_.workspace});
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    if (step.gives[k] != Giving::write_aside) continue;
+    const PlannedValue& from = plan_.values[step.inputs[k]];
+    float* to = this->gradient(step.inputs[k]);
+    const std::uint64_t size = from.shape.size() * pass.places(from.order);
+    for (std::uint64_t f = 0; f < size; ++f) to[f] += aside[f];
+  }
+}
+
+Sums Network::loss(const Pass& pass, float* gradient) const {
+  return evaluate_loss({model_.loss(), model_.classes(), model_.labels(), model_.smoothing()}, pass.batch,
+                       value(plan_.steps.back().output), strides(pass), gradient,
+                       gradient == nullptr ? pass.batch.count : pass.places(scores().order));
 }
 
 // The inputs of a micro-batch, with zeros in place of its padding: whatever lies there, a NaN perhaps, must
 // change no sum.
 const float* Network::staged(const MicroBatch& batch) {
   if (batch.count == batch.size) return batch.inputs;
-  const std::uint64_t real = model_.input().size() * batch.count, all = model_.input().size() * batch.size;
-  std::copy_n(batch.inputs, real, padded_->data());
-  std::fill_n(padded_->data() + real, all - real, 0.0F);
+  const std::uint64_t sample = model_.input().size();
+  std::copy_n(batch.inputs, sample * batch.count, padded_->data());
+  std::fill_n(padded_->data() + sample * batch.count, sample * (batch.size - batch.count), 0.0F);
   return padded_->data();
 }
 
-const float* Network::input_of(std::size_t step) const {
-  return step == 0 ? input_ : plan_.steps[step - 1].output->data();
+void Network::point(const Step& step, std::span<const float> parameters) {
+  inputs_.clear();
+  for (const std::uint32_t input : step.inputs) inputs_.push_back(value(input));
+  parameters_.clear();
+  for (const std::uint32_t index : step.tensors) {
+    parameters_.push_back(parameters.data() + model_.tensors()[index].offset);
+  }
 }
 
-Strides Network::strides(const MicroBatch& batch) const {
-  if (plan_.last == Order::samples) return {model_.classes(), 1};
-  return {1, Pass{batch, false}.lanes()};
+const float* Network::value(std::uint32_t index) const {
+  return index == 0 ? input_ : arena_->data() + plan_.values[index].place;
+}
+
+Strides Network::strides(const Pass& pass) const {
+  const std::uint64_t classes = model_.classes(), labels = model_.labels();
+  if (scores().order == Order::lanes) {
+    return {.sample = 1, .score = labels * pass.lanes(), .label = pass.lanes()};
+  }
+  return {.sample = labels * classes, .score = 1, .label = classes};
 }
 
 }  // namespace steelyard::nn

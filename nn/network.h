@@ -8,7 +8,8 @@
 //   Sums sums = network.train(parameters, batch, gradient, /*add=*/false, nullptr);
 //
 // All sums, of loss and gradient alike, are over the real samples of a micro-batch (batch.count), not means:
-// they can be added over micro-batches, pieces and workers in any grouping.
+// they can be added over micro-batches, pieces and workers in any grouping. (With batch norm a micro-batch is
+// a grain of the round: Model::grain().)
 #pragma once
 
 #include <functional>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/buffer.h"
 #include "nn/loss.h"
 #include "nn/micro_batch.h"
 #include "nn/model.h"
@@ -23,14 +25,14 @@
 
 namespace steelyard::nn {
 
-// Called when the gradient of floats [begin, end) will change no more in this call: last layer first, each
-// interval ending where the one before began, from the end of the buffer down to 0.
+// Called when the gradient of floats [begin, end) will change no more in this call. Every float once, about
+// from the last tensors of the graph to the first.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Network {
  public:
   // Throws Failure (configuration) if the model is not complete.
-  explicit Network(const Model& model, Kernels kernels = Kernels::fast);
+  explicit Network(const Model& model, Backend backend = Backend::cpu);
 
   // Forward and backward. The gradient is written, or added to what is there with `add`.
   // `on_final` may be null.
@@ -40,10 +42,11 @@ class Network {
   // Forward only, without dropout.
   Sums evaluate(std::span<const float> parameters, const MicroBatch& batch);
 
-  // The scores of the real samples: [sample][class]. Labels are not read.
+  // The scores of the real samples: [sample][label][class]. Labels are not read.
   void predict(std::span<const float> parameters, const MicroBatch& batch, std::span<float> scores);
 
   [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] std::uint64_t bytes() const;  // of scratch memory
 
   // What computes each step, as "conv1: direct".
   [[nodiscard]] std::vector<std::string> implementations() const;
@@ -52,19 +55,27 @@ class Network {
   void forward(std::span<const float> parameters, const MicroBatch& batch, bool training);
   void backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                 bool add, const FinalRange* on_final);
+  void backward(const Pass& pass, const Step& step, std::span<const float> parameters,
+                std::span<float> gradient, bool add);
+  Sums loss(const Pass& pass, float* gradient) const;
   const float* staged(const MicroBatch& batch);
-  [[nodiscard]] const float* input_of(std::size_t step) const;
-  [[nodiscard]] const float* scores() const { return plan_.steps.back().output->data(); }
-  [[nodiscard]] Strides strides(const MicroBatch& batch) const;
+  void point(const Step& step, std::span<const float> parameters);
+  [[nodiscard]] const float* value(std::uint32_t index) const;
+  [[nodiscard]] float* gradient(std::uint32_t index) { return arena_->data() + plan_.values[index].gradient; }
+  [[nodiscard]] const PlannedValue& scores() const { return plan_.values[plan_.steps.back().output]; }
+  [[nodiscard]] Strides strides(const Pass& pass) const;
 
   // Constant after construction.
   Model model_;
   Plan plan_;
 
   // Scratch: means nothing between two calls.
-  std::unique_ptr<FloatBuffer> padded_;        // inputs of a micro-batch that is not full
-  std::unique_ptr<FloatBuffer> gradients_[2];  // of the activations, by turns
-  const float* input_ = nullptr;               // of the call that runs
+  std::unique_ptr<FloatBuffer> arena_;
+  std::unique_ptr<FloatBuffer> padded_;  // inputs of a micro-batch that is not full
+  const float* input_ = nullptr;         // of the call that runs
+  std::vector<const float*> inputs_, parameters_;
+  std::vector<InputGradient> d_inputs_;
+  std::vector<float*> d_parameters_;
 };
 
 }  // namespace steelyard::nn

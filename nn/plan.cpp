@@ -1,127 +1,236 @@
 #include "nn/plan.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
-#include "nn/layers/average_pool.h"
-#include "nn/layers/conv2d.h"
-#include "nn/layers/dropout.h"
-#include "nn/layers/linear.h"
-#include "nn/layers/max_pool.h"
-#include "nn/layers/relu.h"
-#include "nn/layers/transpose.h"
+#include "nn/cpu/conv2d.h"
+#include "nn/cpu/fused.h"
+#include "nn/cpu/ops.h"
+#include "nn/cpu/transpose.h"
+#include "nn/plan_memory.h"
+#include "nn/reference/ops.h"
 
 namespace steelyard::nn {
 namespace {
 
-// From this number of input channels on, oneDNN keeps its vectors full.
-constexpr std::uint32_t onednn_channels = 8;
+constexpr std::uint32_t nobody = UINT32_MAX;
 
-// Walks the layers once, remembering in which order the last activation lies.
+// Walks the nodes once, remembering in which orders each one's value lies.
 class Planner {
  public:
-  Planner(const Model& model, Kernels kernels) : layers_(model.layers()), kernels_(kernels) {}
+  Planner(const Model& model, Backend backend) : model_(model), backend_(backend) {
+    const std::size_t nodes = model.nodes().size();
+    readers_.resize(nodes);
+    for (std::uint32_t i = 1; i < nodes; ++i) {
+      for (const std::uint32_t input : node(i).inputs) readers_[input].push_back(i);
+    }
+    values_.resize(nodes);
+    done_.resize(nodes);
+    plan_.values.push_back({node(0).shape});
+    values_[0][Order::samples] = 0;
+  }
 
   Plan make() {
-    for (place_ = 0; place_ < layers_.size(); ++place_) {
-      std::visit([this](const auto& kind) { visit(kind); }, layers_[place_].kind);
+    for (std::uint32_t i = 1; i < model_.nodes().size(); ++i) {
+      if (done_[i]) continue;
+      if (backend_ == Backend::reference) {
+        const auto make = [&](const auto& op) { return reference::make(op, place(i)); };
+        append(i, Order::samples, Order::samples, std::visit(make, node(i).kind));
+      } else {
+        std::visit([&](const auto& op) { visit(i, op); }, node(i).kind);
+      }
     }
-    plan_.last = order_;
-    const auto learns = [](const Step& step) { return step.parameters > 0; };
-    plan_.first_learning = static_cast<std::size_t>(
-        std::find_if(plan_.steps.begin(), plan_.steps.end(), learns) - plan_.steps.begin());
+    find_final();
+    plan_memory(plan_);
     return std::move(plan_);
   }
 
  private:
-  [[nodiscard]] const Layer& layer() const { return layers_[place_]; }
-  [[nodiscard]] bool next_is_relu() const {
-    return place_ + 1 < layers_.size() && std::holds_alternative<Relu>(layers_[place_ + 1].kind);
+  [[nodiscard]] const Node& node(std::uint32_t i) const { return model_.nodes()[i]; }
+  template <class Kind>
+  [[nodiscard]] bool is(std::uint32_t i) const {
+    return i != nobody && std::holds_alternative<Kind>(node(i).kind);
   }
-  [[nodiscard]] bool max_pool_at(std::size_t place) const {
-    return place < layers_.size() && std::holds_alternative<MaxPool>(layers_[place].kind);
+  [[nodiscard]] bool is_relu(std::uint32_t i) const {
+    return is<Activation>(i) && std::get<Activation>(node(i).kind).kind == Activation::Kind::relu;
+  }
+  [[nodiscard]] std::uint32_t only_reader(std::uint32_t i) const {
+    return i != nobody && readers_[i].size() == 1 ? readers_[i][0] : nobody;
+  }
+  [[nodiscard]] bool in_lanes(std::uint32_t i) const { return values_[i].contains(Order::lanes); }
+
+  [[nodiscard]] OpPlace place(std::uint32_t i, Order order = Order::samples) const {
+    return {model_.input_shapes(node(i)), node(i).shape, model_.micro_batch(), i, order};
   }
 
-  void visit(const Conv2d& options) {
-    const Shape in = layer().input, out = layer().output;
-    const bool direct =
-        in.channels < onednn_channels && options.stride == 1 && options.padding < options.kernel;
-    if (kernels_ == Kernels::reference) {
-      append(make_reference_conv2d(in, out, options));
-    } else if (!direct) {
-      turn_to(Order::samples);
-      append(make_onednn_conv2d(in, out, options));
-    } else {
-      turn_to(Order::lanes);
-      FusedRelu relu = FusedRelu::no;
-      // The ReLU goes into the convolution; if a max pool follows, that does the backward of the ReLU in its
-      // own sweep, which then touches each gradient once instead of twice.
-      if (next_is_relu()) relu = max_pool_at(place_ + 2) ? FusedRelu::forward_only : FusedRelu::yes;
-      append(make_direct_conv2d(in, out, options, relu));
-      if (relu != FusedRelu::no) ++place_;
-      relu_left_to_pool_ = relu == FusedRelu::forward_only;
+  // What has no rule of its own below works on samples.
+  template <class Kind>
+  void visit(std::uint32_t i, const Kind& op) {
+    append(i, Order::samples, Order::samples, cpu::make(op, place(i)));
+  }
+
+  // Feature by feature: in whatever order the input lies.
+  void visit(std::uint32_t i, const Activation& op) { visit_either(i, op); }
+  void visit(std::uint32_t i, const Dropout& op) { visit_either(i, op); }
+  template <class Kind>
+  void visit_either(std::uint32_t i, const Kind& op) {
+    const auto& inputs = node(i).inputs;
+    const bool lanes = std::all_of(inputs.begin(), inputs.end(), [&](auto input) { return in_lanes(input); });
+    const Order order = lanes ? Order::lanes : Order::samples;
+    append(i, order, order, cpu::make(op, place(i, order)));
+  }
+
+  void visit(std::uint32_t i, const Conv2d& op) {
+    if (!cpu::suits_direct(op, place(i).inputs[0])) {
+      append(i, Order::samples, Order::samples, cpu::make(op, place(i)));
+      return;
     }
-  }
-
-  void visit(const MaxPool& options) {
-    append(make_max_pool(layer().input, options.size, order_, std::exchange(relu_left_to_pool_, false)));
-  }
-  void visit(const AveragePool& options) { append(make_average_pool(layer().input, options.size, order_)); }
-  void visit(const Relu&) {
-    append(kernels_ == Kernels::reference ? make_reference_relu(layer().input)
-                                          : make_relu(layer().input, order_));
-  }
-  void visit(const Dropout& options) {
-    append(make_dropout(layer().input, options.probability, place_, order_));
-  }
-
-  void visit(const Linear& options) {
-    if (kernels_ == Kernels::reference) {
-      append(make_reference_linear(layer().input, options.outputs));
-    } else {
-      append(make_linear(layer().input, options.outputs, order_));
-      order_ = Order::lanes;
+    // The ReLU goes into the convolution; if a max pool follows, that does the backward of the ReLU in its
+    // own sweep, which then touches each gradient once instead of twice.
+    const std::uint32_t relu = is_relu(only_reader(i)) ? only_reader(i) : nobody;
+    const std::uint32_t pool = only_reader(relu);
+    cpu::FusedRelu fused = relu == nobody ? cpu::FusedRelu::no : cpu::FusedRelu::yes;
+    if (is<MaxPool>(pool) && whole_windows(std::get<MaxPool>(node(pool).kind))) {
+      fused = cpu::FusedRelu::forward_only;
+      pools_with_relu_.push_back(pool);
     }
+    append(i, Order::lanes, Order::lanes, cpu::make_direct_conv2d(op, place(i, Order::lanes), fused));
+    if (relu != nobody) become(relu, i);
   }
 
-  // Puts a transpose before the layer if the last activation is not in the order it needs.
-  void turn_to(Order order) {
-    if (order_ == order) return;
-    add_step({layer().name + " (transposed)", make_transpose(layer().input, order), 0, 0, nullptr, false},
-             layer().input);
-    order_ = order;
+  template <class Pool>
+  [[nodiscard]] static bool whole_windows(const Pool& op) {
+    return op.stride == op.size && op.padding == 0;
+  }
+  void visit(std::uint32_t i, const MaxPool& op) {
+    const bool lanes = in_lanes(node(i).inputs[0]) && whole_windows(op);
+    const Order order = lanes ? Order::lanes : Order::samples;
+    const bool relu =
+        std::find(pools_with_relu_.begin(), pools_with_relu_.end(), i) != pools_with_relu_.end();
+    append(i, order, order,
+           relu ? cpu::make_max_pool(op, place(i, order), relu) : cpu::make(op, place(i, order)));
+  }
+  void visit(std::uint32_t i, const AveragePool& op) {
+    const bool lanes = in_lanes(node(i).inputs[0]) && whole_windows(op);
+    const Order order = lanes ? Order::lanes : Order::samples;
+    append(i, order, order, cpu::make(op, place(i, order)));
   }
 
-  void append(std::unique_ptr<Op> op) {
-    // The first op never works in place: its input is the caller's.
-    const bool in_place = op->in_place() && !plan_.steps.empty();
-    add_step({layer().name, std::move(op), layer().offset, layer().parameters(), nullptr, in_place},
-             layer().output);
+  // In lanes a picture lies channel by channel, as the weights take it.
+  void visit(std::uint32_t i, const Linear& op) {
+    const Shape in = place(i).inputs[0];
+    const bool samples = !in_lanes(node(i).inputs[0]) && (in.channels == 1 || in.height * in.width == 1);
+    const Order order = samples ? Order::samples : Order::lanes;
+    append(i, order, Order::lanes, cpu::make(op, place(i, order)));
   }
 
-  void add_step(Step step, Shape output) {
-    if (!step.in_place) {
-      const std::uint64_t size = output.size() * largest_micro_batch;
-      plan_.activations.push_back(std::make_unique<FloatBuffer>(size));
-      plan_.largest = std::max(plan_.largest, size);
+  // A batch norm takes the ReLU behind it, and an addition before that or without it: then it waits until
+  // both are there.
+  void visit(std::uint32_t i, const BatchNorm& op) {
+    const std::uint32_t next = only_reader(i);
+    if (is<Add>(next) && !waiting_.contains(next) && !reads(next, node(i).inputs[0])) {
+      waiting_[next] = i;
+      return;
     }
-    step.output = plan_.activations.back().get();
+    append(i, Order::samples, Order::samples,
+           cpu::make_batch_norm(op, place(i), {.add = false, .relu = is_relu(next)}));
+    if (is_relu(next)) become(next, i);
+  }
+  void visit(std::uint32_t i, const Add& op) {
+    if (!waiting_.contains(i)) return visit_either(i, op);
+    const std::uint32_t norm = waiting_[i], next = only_reader(i);
+    const std::uint32_t other = node(i).inputs[node(i).inputs[0] == norm ? 1 : 0];
+    OpPlace where = place(norm);
+    where.inputs.push_back(node(other).shape);
+    const auto& options = std::get<BatchNorm>(node(norm).kind);
+    Step step{.name = node(norm).name,
+              .op = cpu::make_batch_norm(options, where, {.add = true, .relu = is_relu(next)}),
+              .inputs = {value(node(norm).inputs[0], Order::samples), value(other, Order::samples)},
+              .tensors = node(norm).tensors};
+    values_[norm][Order::samples] = add_step(std::move(step), node(norm).shape, Order::samples);
+    become(i, norm);
+    if (is_relu(next)) become(next, norm);
+  }
+  [[nodiscard]] bool reads(std::uint32_t i, std::uint32_t input) const {
+    return std::find(node(i).inputs.begin(), node(i).inputs.end(), input) != node(i).inputs.end();
+  }
+
+  // Node `i` is computed by the step of node `by`.
+  void become(std::uint32_t i, std::uint32_t by) {
+    values_[i] = values_[by];
+    done_[i] = true;
+  }
+
+  // The value of a node in this order, turned if need be.
+  std::uint32_t value(std::uint32_t i, Order order) {
+    const auto found = values_[i].find(order);
+    if (found != values_[i].end()) return found->second;
+    Step step{.name = node(i).name + " (transposed)",
+              .op = cpu::make_transpose({{node(i).shape}, node(i).shape, model_.micro_batch(), i, order}),
+              .inputs = {values_[i].begin()->second}};
+    return values_[i][order] = add_step(std::move(step), node(i).shape, order);
+  }
+
+  void append(std::uint32_t i, Order in, Order out, std::unique_ptr<Op> op) {
+    Step step{.name = node(i).name, .op = std::move(op), .tensors = node(i).tensors};
+    for (const std::uint32_t input : node(i).inputs) step.inputs.push_back(value(input, in));
+    values_[i][out] = add_step(std::move(step), node(i).shape, out);
+  }
+
+  std::uint32_t add_step(Step step, Shape output, Order order) {
+    const std::uint32_t samples = model_.micro_batch();
+    const std::uint64_t places = order == Order::lanes ? (samples > 16 ? 32 : 16) : samples;
+    plan_.values.push_back({output, order, output.size() * places});
+    step.traits = step.op->traits();
+    step.output = static_cast<std::uint32_t>(plan_.values.size() - 1);
     plan_.steps.push_back(std::move(step));
+    return plan_.steps.back().output;
   }
 
-  const std::vector<Layer>& layers_;
-  Kernels kernels_;
-  std::size_t place_ = 0;
-  Order order_ = Order::samples;  // of the last activation
-  bool relu_left_to_pool_ = false;
+  void find_final() {
+    std::vector<bool> seen(model_.tensors().size());
+    for (Step& step : plan_.steps) {
+      for (const std::uint32_t tensor : step.tensors) {
+        if (!seen[tensor]) add_final(step.final, model_.tensors()[tensor]);
+        seen[tensor] = true;
+      }
+    }
+    seen.assign(seen.size(), false);
+    for (auto step = plan_.steps.rbegin(); step != plan_.steps.rend(); ++step) {
+      for (const std::uint32_t tensor : step->tensors) {
+        step->first_backward = step->first_backward && !seen[tensor];
+        seen[tensor] = true;
+      }
+    }
+  }
+
+  // What lies behind each other is told in one.
+  static void add_final(std::vector<Interval>& finals, const Tensor& tensor) {
+    const std::uint64_t end = tensor.offset + tensor.size;
+    if (!finals.empty() && finals.back().end == tensor.offset) {
+      finals.back().end = end;
+    } else {
+      finals.push_back({tensor.offset, end});
+    }
+  }
+
+  const Model& model_;
+  Backend backend_;
+  std::vector<std::vector<std::uint32_t>> readers_;     // nodes, by node
+  std::vector<std::map<Order, std::uint32_t>> values_;  // by node
+  std::vector<bool> done_;                              // nodes that became part of another's step
+  std::vector<std::uint32_t> pools_with_relu_;          // nodes
+  std::map<std::uint32_t, std::uint32_t> waiting_;      // additions, and the batch norm that takes them
   Plan plan_;
 };
 
 }  // namespace
 
-Plan make_plan(const Model& model, Kernels kernels) {
+Plan make_plan(const Model& model, Backend backend) {
   model.check();
-  return Planner(model, kernels).make();
+  return Planner(model, backend).make();
 }
 
 }  // namespace steelyard::nn

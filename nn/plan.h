@@ -1,47 +1,67 @@
-// The plan of a network: which op computes each layer, in which order of activations, and in which buffers.
+// The plan of a network: which op computes each node of the model, in which order of activations, and where
+// in one block of memory everything lies.
 //
-// With the fast kernels activations stay in lanes from a direct convolution on, or channels last from a
-// oneDNN convolution on, and are turned only where one order meets the other; what comes behind a linear
-// layer is in lanes. A ReLU behind a direct convolution becomes part of it.
+// On the CPU activations stay in lanes from a direct convolution or a linear layer on, and are turned where
+// an op needs the other order. Some nodes become one step: a ReLU behind a direct convolution or a batch
+// norm, and an addition between the two.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/buffer.h"
-#include "nn/layers/op.h"
+#include "core/interval.h"
 #include "nn/model.h"
+#include "nn/op.h"
 
 namespace steelyard::nn {
 
-enum class Kernels : std::uint8_t {
+// The columns of the op table.
+enum class Backend : std::uint8_t {
   reference,  // plain loops with double sums: what the others are compared with
-  fast,       // oneDNN and our direct kernels
+  cpu,        // oneDNN and our own kernels
 };
 
-// One op with its place in the buffers. The network calls steps in order for forward, and
-// backwards for backward.
+// How a step hands on the gradient of one of its inputs.
+enum class Giving : std::uint8_t {
+  none,        // nobody needs it
+  write,       // it is the first: the last reader of a value comes first in backward
+  in_place,    // it is the first, and works in the buffer of its output's gradient
+  add,         // the op adds it to what others gave
+  write_aside  // the network adds it for the op
+};
+
+// One op with its place. The network calls steps in order for forward, and backwards for backward.
 struct Step {
-  std::string name;  // of the layer, or of what was put between two
+  std::string name;  // of the node, or of what was put between two
   std::unique_ptr<Op> op;
-  std::uint64_t offset = 0, parameters = 0;  // in the flat buffer
-  FloatBuffer* output = nullptr;             // its input is the output of the step before
-  bool in_place = false;
+  Traits traits{};
+  std::vector<std::uint32_t> inputs{};   // values
+  std::uint32_t output = 0;              // value
+  std::vector<std::uint32_t> tensors{};  // of the model
+  std::vector<Interval> final{};  // floats of those that no step before uses: their gradient is final here
+  bool first_backward = true;     // no step behind uses them: the gradient is written, not added to
+  std::vector<Giving> gives{};    // for each input
+  bool learns = false;            // backward must come here
 };
 
-// Every activation is kept from forward to backward, each in a buffer of its own except behind ops in place.
-// (A ReLU needs only its output again, a convolution or linear layer only its input, so nothing that is
-// needed is lost.)
+// What a step delivers. Value 0 is the input of the network, in the caller's memory.
+struct PlannedValue {
+  Shape shape;
+  Order order = Order::samples;
+  std::uint64_t size = 0;      // floats
+  std::uint64_t place = 0;     // in the arena
+  std::uint64_t gradient = 0;  // place of its gradient
+};
+
 struct Plan {
   std::vector<Step> steps;
-  std::vector<std::unique_ptr<FloatBuffer>> activations;
-  std::uint64_t largest = 0;  // floats in the largest activation
-  Order last = Order::samples;
-  std::size_t first_learning = 0;  // the first step with parameters: backward ends there
+  std::vector<PlannedValue> values;
+  // One block for values, gradients, and what only lives for one call.
+  std::uint64_t arena = 0, workspace = 0, aside = 0;  // floats in all; where the two begin
 };
 
 // Throws Failure (configuration) if the model is not complete.
-Plan make_plan(const Model& model, Kernels kernels);
+Plan make_plan(const Model& model, Backend backend);
 
 }  // namespace steelyard::nn

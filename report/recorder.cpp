@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 // Microseconds are as fine as anything here is measured.
 double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 
-std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, double percent_of_ideal,
+std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
                       double at) {
   Json workers = Json::array(), shares = Json::array(), compute = Json::array();
   std::vector<double> times;
@@ -28,6 +28,8 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
     times.push_back(part.seconds);
   }
   const bool train = r.purpose == Purpose::train;
+  const balancing::WorkTime work = totals.work_of_last();
+  const auto of_training = [&](double value) { return train && value >= 0 ? Json(value) : Json(); };
   Json line = {{"round", r.round},
                {"epoch", r.epoch},
                {"purpose", train ? "train" : "evaluate"},
@@ -40,7 +42,9 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"round_ms", in_ms(r.seconds)},
                {"at_ms", in_ms(at)},
                {"se", relative_spread(times)},
-               {"percent_of_ideal", train && percent_of_ideal >= 0 ? Json(percent_of_ideal) : Json()},
+               {"percent_of_ideal", of_training(totals.percent_of_last())},
+               {"computing", of_training(work.computing())},
+               {"efficiency", of_training(work.efficiency())},
                {"loss", r.loss},
                {"accuracy", r.accuracy}};
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
@@ -67,7 +71,7 @@ void Recorder::record(const RoundRecord& record, Time now) {
     first_seconds_ = record.seconds;
   }
   const double at = first_seconds_ + seconds(now - *began_);
-  lines_.add(json_line(record, parts, totals_.percent_of_last(), at), now);
+  lines_.add(json_line(record, parts, totals_, at), now);
   warn_of_trouble();
   if (record.purpose == Purpose::train) show(record, parts, now);
 }

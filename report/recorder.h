@@ -7,15 +7,15 @@
 //
 //   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
 //    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
-//    "percent_of_ideal":97.2,"loss":1.84,"accuracy":0.31}
+//    "percent_of_ideal":97.2,"computing":0.82,"efficiency":0.8,"loss":1.84,"accuracy":0.31}
 //
 // With a sync mode that applies pushes at once there is "staleness" too: how many updates the pushes of the
 // run so far came late, on average.
 //
 // Lists are in the order of the workers' names. `at_ms` is the end of the round, since the first round of
 // this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number
-// that is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal). Where
-// pushes are applied at once there is no percent_of_ideal either.
+// that is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal, computing,
+// efficiency: balancing/work_time.h). Where pushes are applied at once there are none of the last three.
 #pragma once
 
 #include <optional>

@@ -167,6 +167,8 @@ std::string verdict_json(const Verdict& v) {
                                        {"samples_per_second", or_null(v.samples_per_second)},
                                        {"steady_samples_per_second", or_null(v.steady_samples_per_second)},
                                        {"percent_of_ideal", or_null(v.percent_of_ideal)},
+                                       {"computing", or_null(v.computing)},
+                                       {"efficiency", or_null(v.efficiency)},
                                        {"staleness", v.staleness},
                                        {"checkpoint", v.checkpoint}};
   // A path may be any bytes; the verdict must come out whatever they are.

@@ -49,14 +49,15 @@ void write_text(const std::string& path, const std::string& text);
 struct Verdict {
   Outcome outcome = Outcome::running;
   std::string text;
-  double accuracy = -1;                   // share of the test samples, at the last evaluation
-  double seconds = 0;                     // training time, with that before a resumption
-  Round rounds = 0;                       // seen in this run
-  double samples_per_second = -1;         // of this run
-  double steady_samples_per_second = -1;  // after its tenth round
-  double percent_of_ideal = -1;           // after its tenth round (balancing/ideal.h)
-  Staleness staleness;                    // of all pushes; empty where none can be late
-  std::string checkpoint;                 // path of the newest, or empty
+  double accuracy = -1;                    // share of the test samples, at the last evaluation
+  double seconds = 0;                      // training time, with that before a resumption
+  Round rounds = 0;                        // seen in this run
+  double samples_per_second = -1;          // of this run
+  double steady_samples_per_second = -1;   // after its tenth round
+  double percent_of_ideal = -1;            // after its tenth round (balancing/ideal.h)
+  double computing = -1, efficiency = -1;  // likewise (balancing/work_time.h)
+  Staleness staleness;                     // of all pushes; empty where none can be late
+  std::string checkpoint;                  // path of the newest, or empty
 };
 
 ExitCode exit_code(Outcome outcome);

@@ -43,7 +43,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   return parts;
 }
 
-RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival) {
+RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival), grain_(file.job.grain) {
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.max_batch > 0) most_[worker.name] = worker.max_batch;
   }
@@ -72,7 +72,7 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
   recent_samples_ = keep * recent_samples_ + samples;
   recent_seconds_ = keep * recent_seconds_ + record.seconds;
 
-  balancing::RoundTimes times{record.round, record.seconds, {}};
+  balancing::RoundTimes times{record.round, record.seconds, {}, grain_ * record.passes};
   for (const WorkerPart& part : parts) {
     const auto limit = most_.find(part.name);
     times.workers.push_back(
@@ -80,6 +80,9 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
     add_part(part);
   }
   ideal_.add(times);
+  last_work_ = balancing::work_time(times);
+  all_work_ += last_work_;
+  if (all_.rounds > warm_up) steady_work_ += last_work_;
 }
 
 void RunTotals::add(const Ended& ended) { staleness_ = ended.staleness; }
@@ -99,6 +102,11 @@ double RunTotals::percent_of_ideal() const {
   return steady_.rounds > 0 ? ideal_.percent_from(steady_from_) : ideal_.percent();
 }
 
+balancing::WorkTime RunTotals::work() const {
+  if (!waits_) return {};
+  return steady_.rounds > 0 ? steady_work_ : all_work_;
+}
+
 double RunTotals::recent_samples_per_second() const {
   return recent_seconds_ > 0 ? recent_samples_ / recent_seconds_ : -1;
 }
@@ -110,6 +118,8 @@ void RunTotals::complete(Verdict& verdict) const {
   verdict.samples_per_second = all_.rate();
   verdict.steady_samples_per_second = steady_.rate();
   verdict.percent_of_ideal = all_.rounds > 0 ? percent_of_ideal() : -1;
+  verdict.computing = work().computing();
+  verdict.efficiency = work().efficiency();
 }
 
 std::string RunTotals::summary(const Verdict& v) const {
@@ -129,6 +139,10 @@ std::string RunTotals::summary(const Verdict& v) const {
       text += row("samples per second", "%.0f", all_.rate());
     }
     if (waits_) text += row("percent of ideal", "%.1f   (%s)", percent_of_ideal(), steadily);
+    if (const balancing::WorkTime it = work(); it.measured > 0) {
+      text += row("efficiency", "%.2f   (%.0f %% of a round is computing)", it.efficiency(),
+                  100 * it.computing());
+    }
   }
   for (const WorkerSums& sums : workers_) {
     const auto rounds = static_cast<double>(sums.rounds);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "balancing/ideal.h"
+#include "balancing/work_time.h"
 #include "config/job_file.h"
 #include "report/run_directory.h"
 
@@ -31,9 +32,14 @@ class RunTotals {
 
   void add(const RoundRecord& record, const std::vector<WorkerPart>& parts);
 
-  // Both -1 where nobody waits for others: what such rounds could have taken at best says nothing.
+  // All -1 where nobody waits for others: what such rounds could have taken at best says nothing.
   [[nodiscard]] double percent_of_last() const { return waits_ ? ideal_.percent_of_last() : -1; }
-  [[nodiscard]] double percent_of_ideal() const;           // after the tenth round; all, if there are no more
+  [[nodiscard]] balancing::WorkTime work_of_last() const {
+    return waits_ ? last_work_ : balancing::WorkTime{};
+  }
+  // After the tenth round; of all, if there are no more.
+  [[nodiscard]] double percent_of_ideal() const;
+  [[nodiscard]] balancing::WorkTime work() const;
   [[nodiscard]] double recent_samples_per_second() const;  // over some ten rounds
   [[nodiscard]] double accuracy() const { return accuracy_; }
   [[nodiscard]] double train_seconds() const { return all_.seconds; }
@@ -60,8 +66,10 @@ class RunTotals {
 
   std::map<std::string, std::uint64_t> most_;  // by worker, where there is a limit
   const bool waits_;                           // rounds end together: pushes are not applied at once
+  const std::uint64_t grain_;                  // of the job: shares are multiples of it
   balancing::IdealMeter ideal_;
   Sums all_, steady_;
+  balancing::WorkTime all_work_, steady_work_, last_work_;
   double recent_samples_ = 0, recent_seconds_ = 0;  // fade
   Round steady_from_ = 0;
   double accuracy_ = -1, best_accuracy_ = -1;

@@ -43,6 +43,14 @@ void require_same_order(const std::string& path, const Manifest& from, const Job
 // one version, the later term is the newer one. 32 bits of it leave room for billions of resumptions.
 Term later_term(Term term) { return term + 1 + (new_node(Role::scheduler).number >> 32); }
 
+// Whether the optimizer goes on with this state: moments of another kind would be steps of another length.
+bool keeps_state(const Layout& layout, std::size_t slots, const Job& job) {
+  const auto has_norms = [](const Layout& it) {
+    return std::ranges::any_of(it.ranges, [](const Range& range) { return range.norm_group != 0; });
+  };
+  return slots == nn::state_slots(job.optimizer) && has_norms(layout) == has_norms(job.layout);
+}
+
 Snapshot completed(Snapshot snapshot, const Job& job, const SampleSource& source) {
   snapshot.layout = job.layout;
   snapshot.seed = job.seed;
@@ -58,10 +66,10 @@ ModelDescription describe(const Workload& workload) {
   const DataSet& train = *workload.data.train;
   const std::uint64_t features = train.shape().size(), looks = std::min(most_looked_at, train.size());
   std::vector<float> values(looks * features);
-  std::vector<std::uint32_t> labels(looks);
+  std::vector<std::uint32_t> labels(looks * train.labels());
   for (std::uint64_t i = 0; i < looks; ++i) {
     const std::uint64_t index = i * train.size() / looks;
-    read_sample(train, index, values.data() + i * features, labels[i],
+    read_sample(train, index, values.data() + i * features, labels.data() + i * train.labels(),
                 [&] { return "data set '" + model.data + "', training sample " + number(index); });
   }
   const auto value_bytes = std::as_bytes(std::span(values)), label_bytes = std::as_bytes(std::span(labels));
@@ -111,6 +119,9 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
     notes.push_back("[data]: other training samples from here on; they were " +
                     number(checkpoint.source.samples) + " of \"" + checkpoint.source.data + "\" before");
   }
+  if (checkpoint.state_slots > 0 && !keeps_state(checkpoint.layout, checkpoint.state_slots, job)) {
+    notes.emplace_back("optimizer in [train]: another from here on; its state begins at zero");
+  }
   return notes;
 }
 
@@ -132,6 +143,10 @@ Snapshot resumed_beginning(const std::string& path, const Job& job, const Sample
   (void)check_resumable(path, read_manifest(path), job, source);
   Snapshot snapshot = read_checkpoint(path);
   snapshot.progress.term = later_term(snapshot.progress.term);
+  if (!keeps_state(snapshot.layout, snapshot.state.size(), job)) {
+    snapshot.state.clear();
+    snapshot.steps = 0;
+  }
   return completed(std::move(snapshot), job, source);
 }
 

@@ -54,6 +54,9 @@ void Narrator::heard(const Envelope& in, Time now) {
   if (const auto* to_worker = std::get_if<ToWorker>(&in.message)) {
     const auto* welcome = std::get_if<Welcome>(to_worker);
     if (welcome != nullptr) joined(*welcome, "worker", welcome->job->workers);
+    if (const auto* roster = std::get_if<Roster>(to_worker)) {
+      for (const ShardPlace& shard : roster->shards) shards_[shard.node] = shard.name;
+    }
   } else if (const auto* to_shard = std::get_if<ToShard>(&in.message)) {
     const auto* welcome = std::get_if<Welcome>(to_shard);
     if (welcome != nullptr) joined(*welcome, "shard", welcome->job->shards);
@@ -87,6 +90,13 @@ std::string Narrator::done() const {
   if (device_.empty()) return "summed " + std::to_string(pushes_) + " pushes";
   return "computed " + std::to_string(samples_) + " samples in " + std::to_string(pieces_) + " pieces, " +
          rounded(seconds_) + " s of computing";
+}
+
+void Narrator::exchange(NodeId shard, bool lent) {
+  const auto known = shards_.find(shard);
+  say_("parameters and gradients of server '" + (known == shards_.end() ? to_string(shard) : known->second) +
+       (lent ? "': through shared memory"
+             : "': through sockets (another host or user, or --exchange sockets)"));
 }
 
 void Narrator::over(const ExitReason& ending) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "wire/exit_reason.h"
@@ -24,7 +25,8 @@ class Narrator : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(Envelope envelope) override { link_.post(std::move(envelope)); }
 
-  void over(const ExitReason& ending);  // its last word
+  void exchange(NodeId shard, bool lent);  // how values go there and back
+  void over(const ExitReason& ending);     // its last word
 
  private:
   void heard(const Envelope& in, Time now);
@@ -35,7 +37,8 @@ class Narrator : public Link {
   Link& link_;
   const std::string who_, device_;
   const std::function<void(const std::string&)> say_;
-  std::string job_;  // once joined
+  std::string job_;                       // once joined
+  std::map<NodeId, std::string> shards_;  // as a worker was told
   Duration timeout_{};
   Time heard_{}, told_{};
   bool silent_ = false, ready_ = false;

@@ -26,12 +26,19 @@ struct SchedulerOptions {
   bool insecure = false;
 };
 
+// Whether values are left in shared memory for processes of the same host and user to read there: "auto" if
+// that works, or "sockets" (wire/transport/lending.h).
+inline const std::vector<std::string> exchanges{"auto", "sockets"};
+inline constexpr const char* exchange_help =
+    "how values go between processes of one host and user: auto (shared memory, where it works) or sockets";
+
 struct ServerOptions {
   std::string scheduler;
   std::string name;
   std::string listen = "127.0.0.1:*";
   std::string advertise;  // host under which workers reach it; empty: found out
   unsigned shards = 1;
+  std::string exchange = exchanges.front();
   double wait = 60;               // seconds for the scheduler to answer
   std::uint64_t fingerprint = 0;  // of the only job that it takes part in; 0: any
   bool quiet = false;
@@ -42,6 +49,7 @@ struct WorkerOptions {
   std::string scheduler;
   WorkerSpec spec;
   std::vector<std::string> data_options;  // key=value, replacing the job's
+  std::string exchange = exchanges.front();
   double wait = 60;
   std::uint64_t fingerprint = 0;
   bool quiet = false;

@@ -35,11 +35,15 @@ std::string default_name(const char* role) {
          behind;
 }
 
+Memory memory_for(const std::string& exchange) {
+  return exchange == exchanges.front() ? Memory::shared : Memory::own;
+}
+
 int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
   if (ending.refusal()) {
     std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
     const Refusal reason = ending.refusal()->reason;
-    if (reason == Refusal::name || reason == Refusal::endpoint)
+    if (reason == Refusal::name || reason == Refusal::endpoint || reason == Refusal::memory)
       return static_cast<int>(ExitCode::configuration);
     return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
                                                                                    : ExitCode::protocol);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "config/extensions.h"
+#include "core/buffer.h"
 #include "report/run_directory.h"
 #include "roles/options.h"
 #include "wire/exit_reason.h"
@@ -25,8 +26,9 @@ int run_worker(const WorkerOptions& options, const Extensions& extensions);
 RunDirectory choose_run_directory(const ResultOptions& options, const std::string& job_name);
 
 // Shared by the roles.
-NodeId new_node(Role role);                  // with a fresh random number
-std::string default_name(const char* role);  // host and process
+NodeId new_node(Role role);                      // with a fresh random number
+std::string default_name(const char* role);      // host and process
+Memory memory_for(const std::string& exchange);  // where gradients and versions lie
 void raise_descriptor_limit();
 // Throws Failure (configuration) if this process may not have the descriptors that so many outward
 // connections and peers take; `what` says what they are for.

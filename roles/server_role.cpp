@@ -19,11 +19,11 @@ std::string shard_name(const ServerOptions& options, unsigned index) {
 
 // A shard with its link: what one thread of a server owns.
 struct Seat {
-  Seat(ZmqContext& context, const ServerOptions& options, unsigned index)
-      : node(new_node(Role::shard)), link(context, node) {
+  Seat(ZmqContext& context, const ServerOptions& options, unsigned index, std::shared_ptr<FlatPool> versions)
+      : node(new_node(Role::shard)), link(context, node, memory_for(options.exchange)) {
     const std::string scheduler = complete_endpoint(options.scheduler);
     const std::string bound = link.listen(listening_endpoint(options.listen));
-    Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}};
+    Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}, std::move(versions)};
     name = of_shard.hello.name = shard_name(options, index);
     of_shard.hello.fingerprint = options.fingerprint;
     of_shard.hello.endpoint = reachable_endpoint(bound, options.advertise, scheduler);
@@ -52,8 +52,11 @@ int run_server(const ServerOptions& given) {
   raise_descriptor_limit();
   block_signals();
   ZmqContext context;
+  const Memory memory = memory_for(options.exchange);
+  const auto versions = memory == Memory::shared ? std::make_shared<FlatPool>(memory) : nullptr;
   std::vector<std::unique_ptr<Seat>> seats;
-  for (unsigned i = 0; i < options.shards; ++i) seats.push_back(std::make_unique<Seat>(context, options, i));
+  for (unsigned i = 0; i < options.shards; ++i)
+    seats.push_back(std::make_unique<Seat>(context, options, i, versions));
   const auto leave = [&](int) {
     for (const auto& seat : seats) {
       seat->link.post({link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})});

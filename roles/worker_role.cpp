@@ -13,6 +13,7 @@
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 #include "worker/compute/node.h"
+#include "worker/compute/thread_count.h"
 #include "worker/worker.h"
 
 namespace steelyard {
@@ -31,6 +32,19 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
   return job;
 }
 
+Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions) {
+  return workload_of(localised(job, options.data_options), extensions, thread_count(options.spec.threads));
+}
+
+Hello hello_of(const WorkerSpec& spec, std::uint64_t fingerprint) {
+  Hello hello;
+  hello.fingerprint = fingerprint;
+  hello.name = spec.name;
+  hello.kind = device_kind(spec.device);
+  hello.max_batch = spec.max_batch;
+  return hello;
+}
+
 }  // namespace
 
 int run_worker(const WorkerOptions& options, const Extensions& given) {
@@ -45,20 +59,18 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   const std::string scheduler = complete_endpoint(options.scheduler);
   const NodeId self = new_node(Role::worker);
   ZmqContext context;
-  ZmqLink link(context, self);
+  const Memory memory = memory_for(options.exchange);
+  ZmqLink link(context, self, memory);
   std::unique_ptr<ComputeNode> compute;
   Job job;
 
   Worker::Options of_worker{self, {}, {from_seconds(options.wait), from_seconds(0.25)}, {}};
-  of_worker.hello.name = spec.name;
-  of_worker.hello.kind = device_kind(spec.device);
-  of_worker.hello.max_batch = spec.max_batch;
-  of_worker.hello.fingerprint = options.fingerprint;
+  of_worker.hello = hello_of(spec, options.fingerprint);
   of_worker.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    compute = std::make_unique<ComputeNode>(
-        posting_to(link, self), workload_of(localised(job, options.data_options), extensions), job, throttle);
+    compute = std::make_unique<ComputeNode>(posting_to(link, self), own_workload(options, job, extensions),
+                                            job, throttle, memory);
   };
   if (extensions.workload) {
     of_worker.model = [&] {  // made once, told and trained
@@ -76,6 +88,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   const auto say = speaker("worker", spec.name, options.quiet);
   say("looking for the scheduler at " + scheduler);
   Narrator narrator(link, spec.name, spec.device, say);
+  link.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
   link.connect(scheduler_node, scheduler);
   try {
     within_memory("a worker", job, [&] {

@@ -16,7 +16,7 @@ constexpr std::size_t members_at_most = 65'536;
 Admission::Admission(const Job& job, Members& members, const std::list<RoundState>& rounds)
     : job_(job),
       fingerprint_(fingerprint(job)),
-      slice_count_(static_cast<std::uint32_t>(slices(job.layout).size())),
+      borders_(shard_borders(job.layout, job.shards)),
       members_(members),
       rounds_(rounds) {}
 
@@ -43,6 +43,14 @@ Admission::Answer Admission::answer_worker(Time now, NodeId from, const Hello& h
   const auto former = members_.workers.find(slot);
   if (former != members_.workers.end() && former->second.node == from) return Admitted{slot};
   if (const auto answer = contest(now, hello.name)) return *answer;
+  if (hello.max_batch > 0 && hello.max_batch < job_.grain) {
+    const std::string grain = std::to_string(job_.grain);
+    return Refused{Refusal::memory, "worker '" + hello.name + "' holds " + std::to_string(hello.max_batch) +
+                                        " samples at once (max_batch), and model '" + job_.model +
+                                        "' takes its batch statistics over grains of " + grain +
+                                        ": give it a max_batch of " + grain +
+                                        " or more, or leave this worker out"};
+  }
   forget_the_long_gone();
   members_.add({from, slot, hello.name, hello.kind, hello.max_batch, false, true, now, -1, -1});
   return Admitted{slot, "worker '" + hello.name + "' joined"};
@@ -108,9 +116,8 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
 Roster Admission::roster() const {
   Roster roster{{}, roster_number_};
   if (!has_all_shards()) return roster;
-  const auto borders = shard_borders(slice_count_, job_.shards);
   for (const auto& [slot, shard] : members_.shards) {
-    roster.shards.push_back({shard.node, shard.endpoint, borders[slot], borders[slot + 1], shard.name});
+    roster.shards.push_back({shard.node, shard.endpoint, borders_[slot], borders_[slot + 1], shard.name});
   }
   return roster;
 }

@@ -49,7 +49,7 @@ class Admission {
 
   const Job& job_;
   const std::uint64_t fingerprint_;
-  const std::uint32_t slice_count_;
+  const std::vector<std::uint32_t> borders_;  // of shards, in slices
   Members& members_;
   const std::list<RoundState>& rounds_;
   std::uint64_t roster_number_ = 0;  // grows with every server that joins

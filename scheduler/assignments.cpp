@@ -3,26 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/check.h"
 #include "scheduler/timeout.h"
+#include "wire/grains.h"
 
 namespace steelyard {
 namespace {
 
 constexpr Duration longest_push_timeout = std::chrono::minutes(10);
-
-// What a worker can take of this round in one piece. Its memory has to hold one local step at a time.
-std::uint64_t capacity(const WorkerMember& worker, const RoundState& round) {
-  const std::uint64_t steps = std::max<std::uint64_t>(1, round.open().local.steps);
-  return worker.most == 0 || worker.most > UINT64_MAX / steps ? UINT64_MAX : worker.most * steps;
-}
-
-// What all workers together can take at a time, as far as it is needed.
-std::uint64_t capacity(const balancing::Request& request) {
-  std::uint64_t sum = 0;
-  for (const auto& worker : request.workers) sum += std::min(worker.most, request.positions);
-  return std::min(sum, request.positions);
-}
 
 std::string place_of(const RoundState& round, Interval positions) {
   const std::string test = round.purpose() == Purpose::evaluate ? "test " : "";
@@ -36,12 +23,11 @@ Assignments::Assignments(const Job& job, const Progress& from, std::unique_ptr<b
                          const Members& members, std::list<RoundState>& rounds)
     : term_(from.term),
       mode_(job.sync),
+      grain_(job.grain),
       timeout_(timeout_of(job)),
-      policy_(std::move(policy)),
+      planner_(job, from, std::move(policy), members),
       members_(members),
-      rounds_(rounds) {
-  if (!from.policy_state.empty()) policy_->restore(from.policy_state);
-}
+      rounds_(rounds) {}
 
 Assignments::Found Assignments::find(PieceId id) {
   for (RoundState& round : rounds_) {
@@ -67,45 +53,17 @@ Orders Assignments::begin(Time now, RoundState& round) {
     issue(now, round, round.open().positions, 0, orders);
     return orders;
   }
-  plan_quotas(round);
+  round.quotas = planner_.quotas(round);
   return hand_out(now);
 }
 
-balancing::Request Assignments::request(Interval positions, const RoundState& round) const {
-  balancing::Request request{round.round(), positions.size(), {}, round.open().epoch + 1};
-  if (const auto& local = round.open().local; local.steps > 0) request.walk = {local.passes, local.steps};
-  request.workers.reserve(members_.workers.size());
-  for (const auto& [slot, worker] : members_.workers) {
-    if (!worker.working()) continue;
-    const std::uint64_t most = capacity(worker, round);
-    request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
-  }
-  return request;
-}
-
-// Divides the positions among the workers that are there, as the policy says. What their memory does not hold
-// at once is divided in several steps.
+// Divides the positions among the workers that are there, as the policy says.
 void Assignments::issue(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders) {
-  balancing::Request wanted = request(positions, round);
-  if (wanted.workers.empty()) {
-    round.add(next_piece_++, {positions, std::nullopt, false, now, false, refusals});
-    return;
-  }
-  if (round.pieces().empty()) round.expect(wanted.workers.size());
-  orders.reserve(orders.size() + wanted.workers.size());
-  const std::uint64_t hold = capacity(wanted);
-  for (Position at = positions.begin; at < positions.end;) {
-    wanted.positions = std::min(hold, positions.end - at);
-    const std::vector<std::uint64_t> shares = policy_->plan(wanted);
-    CHECK(shares.size() == wanted.workers.size(), "a plan has a share for every worker");
-    const Position first = at;
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      if (shares[i] == 0) continue;
-      give(now, round, {at, at + shares[i]}, wanted.workers[i].slot, refusals, orders);
-      at += shares[i];
-    }
-    CHECK(at == first + wanted.positions, "the shares of a plan sum to the round");
-  }
+  const std::vector<Planner::Share> shares = planner_.divide(round, positions);
+  if (shares.empty()) round.add(next_piece_++, {positions, std::nullopt, false, now, false, refusals});
+  if (round.pieces().empty()) round.expect(shares.size());
+  orders.reserve(orders.size() + shares.size());
+  for (const auto& [slot, part] : shares) give(now, round, part, slot, refusals, orders);
 }
 
 void Assignments::give(Time now, RoundState& round, Interval positions, std::uint32_t slot, unsigned refusals,
@@ -151,7 +109,7 @@ std::optional<std::uint32_t> Assignments::least_loaded(const RoundState& round,
   std::optional<std::uint32_t> best;
   std::size_t fewest = SIZE_MAX;
   for (const std::uint32_t slot : members_.working()) {
-    if (capacity(members_.workers.at(slot), round) < positions) continue;
+    if (planner_.most(members_.workers.at(slot), round) < positions) continue;
     std::size_t owed = 0;
     for (const RoundState& each : rounds_) owed += each.owed_by(slot).size();
     if (owed >= fewest) continue;
@@ -195,7 +153,7 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
 // Asks the owner to push again and, if that does not help, has the positions computed again. Does nothing
 // while pushes arrive at the shard: on a slow line the missing one may be behind them, and a repeated push
 // delays it further. A piece of which only a part is missing (a faulty sender's doing) is cut at the edge
-// of the gap: a push counts as a whole or not at all.
+// of the gap: a push counts as a whole or not at all. An edge inside a grain moves to the grain's border.
 Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard) {
   Orders orders;
   const auto late = round.select([&](const OwedPiece& piece) {
@@ -205,8 +163,9 @@ Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap,
   });
   for (const PieceId id : late) {
     OwedPiece& piece = *round.find(id);
-    const Interval missing{std::max(gap.begin, piece.positions.begin),
+    const Interval lacking{std::max(gap.begin, piece.positions.begin),
                            std::min(gap.end, piece.positions.end)};
+    const Interval missing = widened_to_grains(round.open().positions, lacking, grain_);
     const auto owner = piece.owner ? members_.workers.find(*piece.owner) : members_.workers.end();
     const bool owner_there = owner != members_.workers.end() && owner->second.present;
     if (missing == piece.positions && owner_there && !piece.asked_again) {
@@ -244,17 +203,6 @@ bool Assignments::anybody_idle() {
   return !maybe_idle_.empty();
 }
 
-// A worker's quota is its share of the round.
-void Assignments::plan_quotas(RoundState& round) {
-  round.quotas.clear();
-  balancing::Request wanted = request(round.open().positions, round);
-  if (wanted.workers.empty()) return;
-  wanted.positions = capacity(wanted);
-  const std::vector<std::uint64_t> shares = policy_->plan(wanted);
-  CHECK(shares.size() == wanted.workers.size(), "a plan has a share for every worker");
-  for (std::size_t i = 0; i < shares.size(); ++i) round.quotas[wanted.workers[i].slot] = shares[i];
-}
-
 // A worker that came after the plan was made is planned for. A worker without a share rests, unless all that
 // have one are gone.
 Orders Assignments::hand_out(Time now) {
@@ -268,14 +216,15 @@ Orders Assignments::hand_out(Time now) {
   };
   const bool unknown =
       std::ranges::any_of(there, [&](std::uint32_t slot) { return !round.quotas.contains(slot); });
-  if (!there.empty() && (unknown || std::ranges::none_of(there, has_quota))) plan_quotas(round);
+  if (!there.empty() && (unknown || std::ranges::none_of(there, has_quota)))
+    round.quotas = planner_.quotas(round);
   for (const std::uint32_t slot : std::vector(maybe_idle_.begin(), maybe_idle_.end())) {
     if (round.untaken().empty()) break;
     if (!is_idle(slot)) {
       maybe_idle_.erase(slot);
     } else if (has_quota(slot)) {
       maybe_idle_.erase(slot);
-      const std::uint64_t most = capacity(members_.workers.at(slot), round);
+      const std::uint64_t most = planner_.most(members_.workers.at(slot), round);
       give(now, round, round.take(round.quotas.at(slot), most), slot, 0, orders);
     }
   }
@@ -304,22 +253,21 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   }
   found.round->report(id, report, now);
   if (report.piece.purpose != Purpose::train) return Orders{};
-  const balancing::Sample sample{worker.slot,          report.piece.round, report.piece.positions.size(),
-                                 report.seconds,       report.cpu,         report.memory,
-                                 unknown ? -1 : waited};
+  const auto sample = planner_.sample(worker, report, unknown ? -1 : waited);
+  if (!sample) return Orders{};
   // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
   // after the other, as they are done.
   if (mode_.slack > 0 && !mode_.on_demand) {
-    found.round->unseen.push_back(sample);
+    found.round->unseen.push_back(*sample);
   } else {
-    policy_->observe(sample);
+    planner_.observe(*sample);
   }
   return Orders{};
 }
 
 void Assignments::finish(RoundState& round) {
   longest_wait_ = longest_wait_ * 3 / 4;
-  for (const balancing::Sample& sample : std::exchange(round.unseen, {})) policy_->observe(sample);
+  for (const balancing::Sample& sample : std::exchange(round.unseen, {})) planner_.observe(sample);
 }
 
 // Of a worker that had been given up and has done its piece all the same; its pushes are on their way. The

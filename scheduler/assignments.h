@@ -1,4 +1,5 @@
-// Assignments: which worker owes which piece. Pieces are issued, cut and issued again here, and nowhere else.
+// Assignments: which worker owes which piece. Pieces are issued, cut and issued again here, and nowhere else,
+// with all borders between grains (wire/grains.h).
 //
 // The policy divides a round when it begins; on demand, idle workers take it piece by piece. What a lost
 // worker owes is divided among the others. What was lost on the way is found by comparing what workers and
@@ -12,9 +13,9 @@
 #include <optional>
 #include <set>
 
-#include "balancing/policy.h"
 #include "scheduler/members.h"
 #include "scheduler/order.h"
+#include "scheduler/planner.h"
 #include "scheduler/round_state.h"
 
 namespace steelyard {
@@ -54,7 +55,7 @@ class Assignments {
   // So long the shards waited for the last push of a round, after its report.
   void pushed(Duration after_report);
 
-  [[nodiscard]] std::string policy_state() const { return policy_->save(); }
+  [[nodiscard]] std::string policy_state() const { return planner_.state(); }
 
  private:
   struct Found {
@@ -68,20 +69,19 @@ class Assignments {
   [[nodiscard]] Assign assign(const RoundState& round, PieceId id) const;
   void reissue(Time now, RoundState& round, PieceId id, Orders& orders);
   void issue_again(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders);
-  void plan_quotas(RoundState& round);
   PieceId accept_late_report(Time now, std::uint32_t slot, const Report& report);
   [[nodiscard]] Orders compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what);
   [[nodiscard]] bool is_idle(std::uint32_t slot) const;
   [[nodiscard]] std::optional<std::uint32_t> least_loaded(const RoundState& round,
                                                           std::uint64_t positions) const;
-  [[nodiscard]] balancing::Request request(Interval positions, const RoundState& round) const;
   // Timeout of a push that was reported: on a slow line it is on its way for long.
   [[nodiscard]] Duration push_timeout() const;
 
   const Term term_;
   const SyncMode mode_;
+  const std::uint64_t grain_;
   const Duration timeout_;
-  const std::unique_ptr<balancing::Policy> policy_;
+  Planner planner_;
   const Members& members_;
   std::list<RoundState>& rounds_;
   std::set<std::uint32_t> maybe_idle_;  // slots; only with slack

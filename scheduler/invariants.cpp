@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/grains.h"
+
 namespace steelyard {
 
 std::string Invariants::check(const Scheduler& scheduler) {
@@ -37,6 +39,8 @@ std::string Invariants::check_round(const Scheduler& scheduler, const RoundState
   for (const auto& [id, piece] : round.pieces()) {
     if (piece.positions.empty() || !round.open().positions.contains(piece.positions))
       return name + "a piece lies outside";
+    if (!on_grains(round.open().positions, piece.positions, scheduler.grain()))
+      return name + "a piece has a border inside a grain";
     if (!seen.add_if_absent(piece.positions)) return name + "two pieces overlap";
     if (piece.reported || !running) continue;
     if (!piece.owner) {

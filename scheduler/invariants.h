@@ -3,6 +3,7 @@
 //
 //  tiling      the pieces of each open round, and what is not taken yet, tile its positions, without gap
 //              or overlap
+//  grains      pieces, and what is not taken yet, begin and end between grains
 //  ownership   while the job is running, every piece that is not reported has an owner that is not given up;
 //              it may have none only when no worker is there
 //  order       rounds, epochs, positions and phases never go back

@@ -107,8 +107,8 @@ std::vector<RoundState::Part> RoundState::parts() const {
 double RoundState::loss() const {
   return mean([](const OwedPiece& piece) { return piece.told->loss; });
 }
-double RoundState::accuracy() const {
-  return mean([](const OwedPiece& piece) { return static_cast<double>(piece.told->correct); });
+double RoundState::accuracy(std::uint32_t labels) const {
+  return mean([](const OwedPiece& piece) { return static_cast<double>(piece.told->correct); }) / labels;
 }
 
 double RoundState::mean(double (*value)(const OwedPiece&)) const {

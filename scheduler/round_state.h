@@ -91,8 +91,9 @@ class RoundState {
     double seconds = 0;
   };
   [[nodiscard]] std::vector<Part> parts() const;
-  [[nodiscard]] double loss() const;  // means over what has been reported
-  [[nodiscard]] double accuracy() const;
+  // Over what has been reported: the mean loss of a sample, and the share of its labels that were right.
+  [[nodiscard]] double loss() const;
+  [[nodiscard]] double accuracy(std::uint32_t labels) const;
 
   // With a gate: sums of squares by shard, as far as shards have told, and the scale once it is decided.
   std::map<std::uint32_t, std::vector<double>> squares;

@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "nn/optimizer/schedule.h"
 
 namespace steelyard {
+namespace {
+
+std::size_t shards_with_slices(const Job& job) {
+  const std::vector<std::uint32_t> borders = shard_borders(job.layout, job.shards);
+  return std::set(borders.begin(), borders.end()).size() - 1;
+}
+
+}  // namespace
 
 Rounds::Rounds(const Job& job, const Progress& from)
     : job_(job),
       mode_(job.sync),
       term_(from.term),
-      shards_telling_(std::min<std::size_t>(job.shards, slices(job.layout).size())),
+      shards_telling_(shards_with_slices(job)),
       seconds_before_(from.seconds),
       done_(job, from),
       ahead_(done_),
@@ -101,7 +110,7 @@ RoundRecord Rounds::record(Time now, const RoundState& round, const Members& mem
   record.seconds = seconds(now - std::max(round.started(), last_done_.value_or(Time{})));
   record.staleness = members.staleness();
   record.loss = round.loss();
-  record.accuracy = round.accuracy();
+  record.accuracy = round.accuracy(job_.labels);
   const std::vector<RoundState::Part> parts = round.parts();
   record.parts.reserve(parts.size());
   for (const RoundState::Part& part : parts) {

@@ -48,6 +48,7 @@ class Scheduler {
     return training_.rounds().done();
   }  // at the first round not done
   [[nodiscard]] const SyncMode& mode() const { return training_.mode(); }
+  [[nodiscard]] std::uint64_t grain() const { return job_.grain; }
   // Newest last: the open ones, and those that shards have not confirmed yet.
   [[nodiscard]] const std::list<RoundState>& rounds() const { return training_.rounds().states(); }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages

@@ -61,7 +61,7 @@ bool Training::run_ahead(Time now, Outbox& out) {
 void Training::finish_oldest(Time now, Outbox& out) {
   RoundState& round = *rounds_.oldest_open();
   const bool saves = round.open().save, evaluation = round.purpose() == Purpose::evaluate;
-  const double accuracy = evaluation ? round.accuracy() : 0;
+  const double accuracy = evaluation ? round.accuracy(job_.labels) : 0;
   Dispatch::record(rounds_.record(now, round, members_), out);
   if (!evaluation) assignments_.finish(round);
   rounds_.finish(now, round);
@@ -120,7 +120,7 @@ void Training::confirm(Time now) {
 bool Training::hear(Time now, NodeId from, const Report& report, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (worker == nullptr || report.term != term_ || !report.piece.positions.valid() ||
-      report.correct > report.piece.positions.size() || !(report.seconds >= 0)) {
+      report.correct / job_.labels > report.piece.positions.size() || !(report.seconds >= 0)) {
     return false;
   }
   const auto orders = assignments_.report(now, *worker, report);

@@ -32,6 +32,12 @@ std::string state_name(std::size_t slot, const std::string& tensor) {
   return "state." + std::to_string(slot + 1) + "." + tensor;
 }
 
+std::string numbers_text(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : " ") + number_text(number);
+  return text;
+}
+
 std::vector<TensorName> model_names(const Layout& layout) {
   std::vector<TensorName> names;
   for (const TensorPlace& tensor : layout.tensors) names.push_back({tensor.name, tensor.shape});
@@ -214,8 +220,8 @@ void CheckpointWriter::begin() {
   const std::uint64_t floats = about_.layout.size();
   optimizer_.emplace(made_ + "/" + optimizer_file,
                      safetensors_header(optimizer_names(about_.layout, slots_), texts), slots_ * floats);
-  texts["input.mean"] = number_text(about_.source.mean);
-  texts["input.deviation"] = number_text(about_.source.deviation);
+  texts["input.mean"] = numbers_text(about_.source.mean);
+  texts["input.deviation"] = numbers_text(about_.source.deviation);
   model_.emplace(made_ + "/" + model_file, safetensors_header(model_names(about_.layout), texts), floats);
 }
 

@@ -17,8 +17,12 @@ class ExactVersions final : public CloseRule {
     slice.release_previous();  // whoever computed this has seen every slice closed
     return true;
   }
-  void close(SliceMemory& slice, const Open& open, double scale) const override {
-    slice.apply(optimizer_, rate(open), scale);
+  void close(std::span<SliceMemory> slices, const Open& open, double scale) const override {
+    if (slices[0].in_norm_group()) {
+      SliceMemory::apply_together(slices, optimizer_, rate(open), scale);
+    } else {
+      slices[0].apply(optimizer_, rate(open), scale);
+    }
   }
   [[nodiscard]] bool answers_each_push() const override { return false; }
   [[nodiscard]] bool has(const Pull& pull, const SliceMemory& slice) const override {
@@ -46,10 +50,10 @@ class OnArrival final : public CloseRule {
     const double whole = divide_by_push_ ? push.weight : static_cast<double>(open.positions.size());
     nn::Optimizer optimizer = optimizer_;
     optimizer.weight_decay *= push.weight / whole;
-    slice.apply_now(optimizer, push.values, rate(open), 1 / whole);
+    slice.apply_now(optimizer, push.values, rate(open), push.weight, whole);
     return true;
   }
-  void close(SliceMemory& slice, const Open&, double) const override { slice.next_version(); }
+  void close(std::span<SliceMemory> slices, const Open&, double) const override { slices[0].next_version(); }
   [[nodiscard]] bool answers_each_push() const override { return true; }
 
   // Of that version at least, with all of the asker's own pushes in.

@@ -31,8 +31,9 @@ class CloseRule {
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
   // Adds it. False if any of its positions is covered already: nothing changes.
   virtual bool add(const Push& push, const Open& open, SliceMemory& slice) = 0;
-  // The slice's oldest round, which is covered: makes the next version.
-  virtual void close(SliceMemory& slice, const Open& open, double scale) const = 0;
+  // The oldest round, which is covered in all of these slices: makes the next version. They are one, or all
+  // of a norm group.
+  virtual void close(std::span<SliceMemory> slices, const Open& open, double scale) const = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
   [[nodiscard]] virtual bool answers_each_push() const = 0;
   // Whether the slice has what is asked for, and if not, whether it will.

@@ -59,7 +59,8 @@ Json layout_json(const Layout& layout) {
                       {"end", r.end},
                       {"rule", rule_name(r.rule)},
                       {"decay", r.decay},
-                      {"norm_group", r.norm_group}});
+                      {"norm_group", r.norm_group},
+                      {"keep", r.keep}});
   }
   return {{"slice_size", layout.slice_size}, {"tensors", tensors}, {"ranges", ranges}};
 }
@@ -107,18 +108,25 @@ Layout layout_of(const Json& json) {
   for (const Json& r : field(json, "ranges")) {
     layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
                              get<bool>(r, "decay"), get<std::uint32_t>(r, "norm_group")});
+    if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");  // not in earlier releases
   }
   if (const std::string damage = damage_of(layout); !damage.empty()) throw Damage{damage};
   if (layout.slice_size == 0) throw Damage{"its layout has no sense"};
   return layout;
 }
 
+// One number is one, as in earlier releases.
+std::vector<double> numbers(const Json& json, const char* key) {
+  return field(json, key).is_array() ? get<std::vector<double>>(json, key)
+                                     : std::vector{get<double>(json, key)};
+}
+
 SampleSource source_of(const Json& json) {
   SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
                       count(json, "batch")};
   if (!json.contains("mean")) return source;  // of an earlier release
-  source.mean = get<double>(json, "mean");
-  source.deviation = get<double>(json, "deviation");
+  source.mean = numbers(json, "mean");
+  source.deviation = numbers(json, "deviation");
   return source;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace steelyard {
 
@@ -12,8 +13,9 @@ struct SampleSource {
   std::uint64_t samples = 0;  // for training; 0: not known, the checkpoint is of an earlier release
   std::string hash;           // of some of them, values and labels: 32 hexadecimal digits
   std::uint64_t batch = 0;    // samples in a round, for people
-  double mean = 0,
-         deviation = 1;  // inputs are (raw - mean) / deviation, for whoever uses the model elsewhere
+  // Inputs are (raw - mean) / deviation, for whoever uses the model elsewhere: one number for all values, or
+  // one for each channel.
+  std::vector<double> mean{0}, deviation{1};
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 

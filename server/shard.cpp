@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
+#include "wire/grains.h"
 #include "wire/pull_window.h"
 
 namespace steelyard {
@@ -74,12 +75,13 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   rule_ = close_rule(job_);
   term_ = welcome.term;
   const std::vector<Slice> all = steelyard::slices(job_.layout);
-  const auto borders = shard_borders(static_cast<std::uint32_t>(all.size()), job_.shards);
+  const auto borders = shard_borders(job_.layout, job_.shards);
   CHECK(welcome.slot < job_.shards, "the scheduler gives out no more slots than the job has shards");
   first_ = borders[welcome.slot];
   for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], nn::state_slots(job_.optimizer),
                          job_.sums == SumOrder::positions);
+    slices_.back().make_versions_in(options_.versions, job_.layout.size());
   }
   std::uint64_t bytes = 0;
   for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);
@@ -234,7 +236,9 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   }
   const auto open = open_.find(push.piece.round);
   if (open == open_.end()) return hold(from, push);
-  if (!rule_->takes(push, *slice) || !open->second.positions.contains(push.piece.positions)) {
+  const Interval& round = open->second.positions;
+  if (!rule_->takes(push, *slice) || !round.contains(push.piece.positions) ||
+      !on_grains(round, push.piece.positions, job_.grain)) {
     ++counts_.malformed;
     return;
   }
@@ -248,14 +252,18 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   if (rule_->answers_each_push()) answer_waiting(*slice, out);
 }
 
-// Every round of which the slice has all.
+// Every round of which the slice has all, and what closes with it.
 void Shard::close_covered(SliceMemory& slice, Outbox& out) {
   for (;;) {
     const auto oldest = open_.find(slice.version());
-    if (oldest == open_.end() || slice.coverage().count() < oldest->second.need) return;
+    if (oldest == open_.end()) return;
     const Open open = oldest->second;  // closed() erases it when the last slice is done
+    const auto is_covered = [&](const SliceMemory& it) { return it.coverage().count() >= open.need; };
+    if (!is_covered(slice)) return;
     if (open.gate) return covered(open, out);
-    close(slice, open, 1.0, out);
+    const std::span<SliceMemory> together = closing_with(slice, slices_);
+    if (!std::ranges::all_of(together, is_covered)) return;
+    close(together, open, 1.0, out);
   }
 }
 
@@ -285,17 +293,21 @@ void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
     return ignore();
   const Open round = open->second;  // close() erases it when the last slice is done
   reported_covered_.erase(commit.round);
-  for (SliceMemory& slice : slices_) close(slice, round, commit.scale, out);
+  for (SliceMemory& slice : slices_) {
+    if (slice.version() == round.round) close(closing_with(slice, slices_), round, commit.scale, out);
+  }
 }
 
 std::uint32_t Shard::number(const SliceMemory& slice) const {
   return static_cast<std::uint32_t>(first_ + (&slice - slices_.data()));
 }
 
-void Shard::close(SliceMemory& slice, const Open& open, double scale, Outbox& out) {
-  rule_->close(slice, open, scale);
-  answer_waiting(slice, out);
-  closed(slice, open, out);
+void Shard::close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out) {
+  rule_->close(slices, open, scale);
+  for (SliceMemory& slice : slices) {
+    answer_waiting(slice, out);
+    closed(slice, open, out);
+  }
 }
 
 // The slice has the version that this round makes.

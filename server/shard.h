@@ -32,6 +32,9 @@ class Shard {
     NodeId self;
     Hello hello;
     Session::Timeouts timeout;
+    // Where versions are made, so that other processes can read them; the shards of a process have one. Null:
+    // in memory of its own.
+    std::shared_ptr<FlatPool> versions{};
   };
   // What was done with the pushes, since the start; and what else came late, repeated or unknown.
   struct Counts {
@@ -88,7 +91,7 @@ class Shard {
   void covered(const Open& open, Outbox& out);
   void report_covered(const Open& open, Outbox& out);
   void close_covered(SliceMemory& slice, Outbox& out);
-  void close(SliceMemory& slice, const Open& open, double scale, Outbox& out);
+  void close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const Open& open, Outbox& out);
   void answer_waiting(const SliceMemory& slice, Outbox& out);
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);

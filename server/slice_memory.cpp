@@ -1,19 +1,51 @@
 #include "server/slice_memory.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
 
 namespace steelyard {
+namespace {
+
+Blob blob_of(const FlatPool::Part& part) {
+  return {part.owner, std::as_bytes(std::span<const float>(part.values)), part.segment};
+}
+
+}  // namespace
 
 SliceMemory::SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered)
-    : place_(place), range_(range), ordered_(ordered), pool_(place.size()), state_(state_slots) {}
+    : place_(place),
+      range_(range),
+      ordered_(ordered),
+      pool_(place.size()),
+      slots_(state_slots),
+      state_(slots_ * place.size()) {}
+
+void SliceMemory::make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats) {
+  versions_ = std::move(pool);
+  floats_ = floats;
+}
+
+FlatPool::Part SliceMemory::room(std::uint64_t steps) {
+  if (versions_) return versions_->take(floats_, place_.begin, place_.size(), steps);
+  const std::shared_ptr<FloatBuffer> buffer = pool_.take();
+  return {buffer, buffer->span(), nullptr};
+}
 
 bool SliceMemory::load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values) {
-  if (slot > state_.size() || !values.holds_floats(place_.size())) return false;
+  if (slot > slots_ || !values.holds_floats(place_.size())) return false;
   if (slot == 0) {
     current_ = values;
+    if (versions_) {  // what came over the wire lies where nobody else can read it
+      const FlatPool::Part own = room(steps);
+      std::ranges::copy(values.floats(), own.values.begin());
+      current_ = blob_of(own);
+    }
   } else {
-    state_[slot - 1].assign(values.floats().begin(), values.floats().end());
+    std::ranges::copy(values.floats(),
+                      state_.begin() + static_cast<std::ptrdiff_t>((slot - 1) * place_.size()));
   }
   version_ = version;
   steps_ = steps;
@@ -21,7 +53,7 @@ bool SliceMemory::load(std::uint32_t slot, std::uint64_t version, std::uint64_t 
   return true;
 }
 
-bool SliceMemory::loaded() const { return slots_loaded_ == (2U << state_.size()) - 1; }
+bool SliceMemory::loaded() const { return slots_loaded_ == (2U << slots_) - 1; }
 
 bool SliceMemory::add(Interval positions, double weight, const Blob& values) {
   CHECK(values.holds_floats(place_.size()), "the shard checks a push before it adds it");
@@ -59,34 +91,63 @@ std::span<const float> SliceMemory::sum() const {
 
 double SliceMemory::sum_of_squares() {
   add_what_waits();
+  if (range_.rule != Rule::step) return 0;
   return nn::sum_of_squares(sum()) / (weight_ * weight_);
 }
 
 void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scale) {
   CHECK(weight_ > 0, "a covered slice has a weight");
   add_what_waits();
-  advance(stepped(optimizer, sum(), rate, scale / weight_));
+  advance(stepped(optimizer, sum(), rate, scale, weight_, weight_));
 }
 
-// An optimizer may keep less state than the slice has room for: local steps keep none here.
+void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
+                                 double scale) {
+  nn::TensorStep step(optimizer, tensor[0].range_.decay);
+  std::vector<FlatPool::Part> next;
+  const auto update = [&](const SliceMemory& slice, std::size_t i) {
+    return nn::Update{next[i].values, slice.current_.floats(), slice.sum(), scale / slice.weight_,
+                      slice.steps_};
+  };
+  for (SliceMemory& slice : tensor) {
+    CHECK(slice.weight_ == tensor[0].weight_ && slice.steps_ == tensor[0].steps_,
+          "the slices of a tensor are covered by the same positions");
+    slice.add_what_waits();
+    next.push_back(slice.room(slice.steps_ + 1));
+    step.measure(update(slice, next.size() - 1), slice.state_);
+  }
+  const double ratio = step.ratio();
+  for (std::size_t i = 0; i < tensor.size(); ++i) {
+    SliceMemory& slice = tensor[i];
+    step.finish(update(slice, i), slice.state_, rate, ratio);
+    ++slice.steps_;
+    slice.advance(blob_of(next[i]));
+  }
+}
+
+// An optimizer may keep less state than the slice has room for: local steps keep none here. A part of an
+// update is as large a part of a sum. It is all the same a sample of the statistics, and n parts of a round
+// keep of the average before what one whole update does.
 Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
-                          double scale) {
-  const std::shared_ptr<FloatBuffer> next = pool_.take();
-  const nn::Update update{next->span(), current_.floats(), sum, scale};
-  const bool stateless = state_.empty() || nn::state_slots(optimizer) == 0;
+                          double scale, double weight, double whole) {
+  const FlatPool::Part next = room(steps_ + 1);
+  nn::Update update{next.values, current_.floats(), sum, scale / whole, steps_};
+  const bool stateless = nn::state_slots(optimizer) == 0;
   switch (range_.rule) {
     case Rule::step:
-      nn::step(optimizer, update, stateless ? std::span<float>() : std::span(state_[0]), rate, range_.decay);
+      nn::step(optimizer, update, stateless ? std::span<float>() : std::span(state_), rate, range_.decay);
       break;
     case Rule::mean:
+      update.scale = 1 / whole;
       nn::mean_step(update);
       break;
     case Rule::ema:
-      nn::ema_step(update, optimizer.momentum);
+      update.scale = 1 / weight;
+      nn::ema_step(update, std::pow(range_.keep, weight / whole));
       break;
   }
   ++steps_;
-  return Blob::of_floats(next, next->span());
+  return blob_of(next);
 }
 
 bool SliceMemory::cover(std::uint64_t round, Interval positions) {
@@ -100,8 +161,9 @@ bool SliceMemory::covers(std::uint64_t round, Interval positions) const {
   return ledger != ahead_.end() && ledger->second.contains(positions);
 }
 
-void SliceMemory::apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double scale) {
-  current_ = stepped(optimizer, values.floats(), rate, scale);
+void SliceMemory::apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double weight,
+                            double whole) {
+  current_ = stepped(optimizer, values.floats(), rate, 1, weight, whole);
 }
 
 void SliceMemory::next_version() {
@@ -121,7 +183,15 @@ void SliceMemory::advance(Blob next) {
 }
 
 Blob SliceMemory::copy_of(std::uint32_t slot) const {
-  return slot == 0 ? current_ : Blob::copy_of(state_[slot - 1]);
+  return slot == 0 ? current_
+                   : Blob::copy_of(std::span(state_).subspan((slot - 1) * place_.size(), place_.size()));
+}
+
+std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all) {
+  if (!slice.in_norm_group()) return {&slice, 1};
+  const auto its = std::ranges::equal_range(all, slice.place().range, {},
+                                            [](const SliceMemory& other) { return other.place().range; });
+  return {its.begin(), its.end()};
 }
 
 }  // namespace steelyard

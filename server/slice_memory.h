@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/buffer_pool.h"
+#include "core/flat_pool.h"
 #include "core/interval.h"
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
@@ -28,8 +29,12 @@ class SliceMemory {
   // until the slice is covered and then added in the order of their positions: the same pieces make the
   // same sum, bit for bit.
   SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
+  // Versions are made in this pool from now on, at the slice's place in a model of so many floats.
+  void make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats);
 
   [[nodiscard]] const Slice& place() const { return place_; }
+  // Whether it is a part of a tensor that is stepped as a whole (apply_together).
+  [[nodiscard]] bool in_norm_group() const { return range_.norm_group != 0; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
@@ -44,17 +49,22 @@ class SliceMemory {
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
   // Where pushes are applied at once, rounds are open beside each other and each has its ledger. cover()
   // enters a push, as add() does but for the sum; apply_now() takes the step that it is good for, and leaves
-  // the version as it is; next_version() says that all of the oldest open round is in.
+  // the version as it is: it weighs `weight`, and a whole update `whole`. next_version() says that all of the
+  // oldest open round is in.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
-  void apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double scale);
+  void apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double weight,
+                 double whole);
   void next_version();
-  // Of the average over what has been added: sum of (sum / weight)^2.
+  // Of the gradient, the average over what has been added: sum of (sum / weight)^2. 0 where none is pushed.
   [[nodiscard]] double sum_of_squares();
 
   // Ends the round: the next version is computed from the sum, and the ledger is cleared. The version before
   // stays available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);
+  // The same of all slices of a tensor that is stepped with its norm.
+  static void apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
+                             double scale);
 
   [[nodiscard]] Blob current() const { return current_; }
   [[nodiscard]] const std::optional<Blob>& previous() const { return previous_; }
@@ -63,8 +73,9 @@ class SliceMemory {
   [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
 
  private:
+  [[nodiscard]] FlatPool::Part room(std::uint64_t steps);  // for the values after so many
   [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
-                             double scale);
+                             double scale, double weight, double whole);
   void accumulate(const Blob& values);
   void add_what_waits();
   void advance(Blob next);
@@ -73,14 +84,17 @@ class SliceMemory {
   const Slice place_;
   const Range range_;
   const bool ordered_;
-  BufferPool pool_;  // for versions and sums
+  BufferPool pool_;                     // for sums, and for versions if there is no other
+  std::shared_ptr<FlatPool> versions_;  // may be null
+  std::uint64_t floats_ = 0;            // of its buffers
 
   std::uint64_t version_ = 0;
   std::uint64_t steps_ = 0;
   std::uint32_t slots_loaded_ = 0;  // bit i: slot i has been loaded
   Blob current_;
   std::optional<Blob> previous_;
-  std::vector<std::vector<float>> state_;
+  const std::uint32_t slots_;
+  std::vector<float> state_;  // slot after slot
 
   // Of the open round. A single push is kept as it came. Further ones are added to it where it lies, if it
   // was received into memory of our own; otherwise into a sum.
@@ -91,5 +105,8 @@ class SliceMemory {
   Blob first_;
   std::shared_ptr<FloatBuffer> sum_;
 };
+
+// Itself, or all of its norm group among a shard's slices: they close together and have one version.
+std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all);
 
 }  // namespace steelyard

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "wire/grains.h"
+
 namespace steelyard::sim {
 
 Batches::Batches(const Job& job, const Devices& devices, std::uint64_t all)
     : mode_(job.sync),
       batch_(job.global_batch),
+      grain_(job.grain),
       samples_(job.train_samples),
       epochs_(job.epochs),
       all_(all),
@@ -42,20 +45,20 @@ double Batches::drawn_ms(std::size_t worker, const Compute& order, double at_s) 
     return devices_.drawn_ms(worker, order.piece.round, order.piece.positions.size(), at_s);
   double ms = 0;
   for (std::uint64_t step = 0; step < order.piece.local.passes * order.piece.local.steps; ++step) {
-    const std::uint64_t size =
-        part_of(order.piece.positions, step % order.piece.local.steps, order.piece.local.steps).size();
+    const LocalSteps& local = order.piece.local;
+    const std::uint64_t size = part_of(order.piece.positions, step % local.steps, local.steps, grain_).size();
     const Round batch = std::min(at(order.piece.epoch, order.piece.whole) + step, all_ - 1);
     if (size > 0) ms += devices_.drawn_ms(worker, batch, size, at_s + ms / 1000);
   }
   return ms;
 }
 
-// A share is walked once an epoch. Its steps are taken for equally long, by less than a sample too long, so
+// A share is walked once an epoch. Its steps are taken for equally long, by less than a grain too long, so
 // that the curve does not fall.
 double Batches::true_ms(std::size_t worker, Round round, std::uint64_t share, double at_s) const {
   const Range batches = of(round);
   const std::uint64_t steps = mode_.span == SyncMode::Span::job ? in(samples_) : batches.count;
-  const std::uint64_t in_a_step = (share + steps - 1) / steps;
+  const std::uint64_t in_a_step = (grains_in(share, grain_) + steps - 1) / steps * grain_;
   double ms = 0;
   for (std::uint64_t i = 0; i < batches.count; ++i)
     ms += devices_.true_ms(worker, std::min(batches.first + i, all_ - 1), in_a_step, at_s + ms / 1000);

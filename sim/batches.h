@@ -33,7 +33,7 @@ class Batches {
 
  private:
   const SyncMode mode_;
-  const std::uint64_t batch_, samples_, epochs_, all_;
+  const std::uint64_t batch_, grain_, samples_, epochs_, all_;
   const Devices& devices_;
 };
 

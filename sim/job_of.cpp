@@ -40,6 +40,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   job.seed = scenario.seed;
   job.train_samples = scenario.samples_per_epoch;
   job.global_batch = scenario.global_batch;
+  job.grain = scenario.grain;
   job.epochs = scenario.epochs;
   job.rounds = rounds_of(scenario);
   // One round for the whole job needs its length.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard::sim {
 namespace {
@@ -18,6 +19,8 @@ std::string json_list(const Values& values, Write write) {
 std::string whole(std::uint64_t value) { return std::to_string(value); }
 
 std::string json_ms(double ms) { return json_number(std::round(ms * 1e6) / 1e6); }
+
+std::string json_share(double share) { return share < 0 ? "null" : json_number(share); }
 
 std::string json_round(const RoundResult& round, bool trained) {
   return "{\"round\":" + whole(round.round) + ",\"shares\":" + json_list(round.shares, whole) +
@@ -60,6 +63,19 @@ double Result::samples_per_s() const {
 }
 
 double Result::percent_of_ideal() const { return total_s() > 0 ? 100 * ideal_s / total_s() : 0; }
+
+balancing::WorkTime Result::work() const {
+  balancing::WorkTime sum;
+  if (is_sync(sync) && parse_sync(sync).on_arrival) return sum;
+  for (const RoundResult& round : rounds) {
+    balancing::RoundTimes times{round.round, round.round_ms / 1000, {}};
+    for (std::size_t i = 0; i < round.shares.size(); ++i) {
+      times.workers.push_back({static_cast<std::uint32_t>(i), round.shares[i], round.compute_ms[i] / 1000});
+    }
+    sum += balancing::work_time(times);
+  }
+  return sum;
+}
 
 std::vector<double> Result::epoch_s() const {
   std::vector<double> epochs;
@@ -115,6 +131,8 @@ std::string to_json(const Result& result) {
          ",\"samples_per_s\":" + json_number(result.samples_per_s()) +
          ",\"ideal_s\":" + json_number(result.ideal_s) +
          ",\"percent_of_ideal\":" + json_number(result.percent_of_ideal()) +
+         ",\"computing\":" + json_share(result.work().computing()) +
+         ",\"efficiency\":" + json_share(result.work().efficiency()) +
          ",\"updates\":" + whole(result.updates) + json_staleness(result) + json_evaluations(result) +
          ",\"final\":{\"workers\":" + json_list(result.workers, json_text) +
          ",\"shares\":" + json_list(last.shares, whole) +

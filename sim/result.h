@@ -2,7 +2,10 @@
 //
 //   {"scenario","policy","sync","seed",
 //    "rounds":[{"round","shares":[...],"compute_ms":[...],"round_ms","se"}],
-//    "epoch_s":[...],"total_s","samples_per_s","ideal_s","percent_of_ideal","updates","final":{...}}
+//    "epoch_s":[...],"total_s","samples_per_s","ideal_s","percent_of_ideal",
+//    "computing","efficiency","updates","final":{...}}
+//
+// "computing" and "efficiency" (balancing/work_time.h) are null where pushes are applied at once.
 //
 // Of a training also "loss" in every round, and beside "final", with "accuracy" and "loss" in it,
 // "evaluations":[{"round","seconds","accuracy","loss"}]. Where pushes are applied at once also
@@ -16,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "balancing/work_time.h"
 #include "wire/messages.h"
 
 namespace steelyard::sim {
@@ -56,6 +60,8 @@ struct Result {
   [[nodiscard]] double total_s() const;
   [[nodiscard]] double samples_per_s() const;
   [[nodiscard]] double percent_of_ideal() const;
+  // As of a real run: nothing where pushes are applied at once.
+  [[nodiscard]] balancing::WorkTime work() const;
   [[nodiscard]] std::vector<double> epoch_s() const;
   // The last round of full length: an epoch's last one is shorter. There is at least one round.
   [[nodiscard]] const RoundResult& last_full() const;

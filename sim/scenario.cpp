@@ -38,6 +38,20 @@ void check_curve(const Scenario& scenario, const Device& device) {
   }
 }
 
+void check_grain(const Scenario& scenario) {
+  const std::string grain = std::to_string(scenario.grain);
+  if (scenario.grain == 0 || scenario.global_batch % scenario.grain != 0) {
+    refuse(scenario, "a global_batch of " + std::to_string(scenario.global_batch) +
+                         " is no whole number of grains of " + grain +
+                         ": give job.global_batch a multiple of it");
+  }
+  for (const Device& device : scenario.workers) {
+    if (device.max_batch == 0 || device.max_batch >= scenario.grain) continue;
+    refuse(scenario, "worker '" + device.name + "': max_batch = " + std::to_string(device.max_batch) +
+                         " is less than one grain of " + grain + ": give it more, or leave it out");
+  }
+}
+
 // The last batch before the polynomial falls; nothing if it does not up to `most`.
 std::optional<std::uint64_t> peak_of(const std::vector<double>& time_ms, std::uint64_t most) {
   const auto falls_at = [&](std::uint64_t batch) {
@@ -140,6 +154,7 @@ void check_scenario(const Scenario& scenario) {
   if (scenario.global_batch == 0 || scenario.samples_per_epoch == 0) {
     refuse(scenario, "job.global_batch and job.samples_per_epoch must be at least 1");
   }
+  check_grain(scenario);
   if (count_rounds(scenario) > most_rounds) {
     refuse(scenario, "it would take more than " + std::to_string(most_rounds) +
                          " rounds; give job.rounds or job.epochs a smaller number");

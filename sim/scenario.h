@@ -42,6 +42,7 @@ struct Device {
 struct Scenario {
   std::string name = "scenario";
   std::uint64_t global_batch = 512;
+  std::uint32_t grain = 1;  // Job::grain
   std::uint64_t samples_per_epoch = 50'000;
   std::uint64_t epochs = 1;  // 0: no reason to stop
   std::uint64_t rounds = 0;  // 0: no reason to stop

@@ -96,7 +96,7 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
   double best_ms = 0;
   for (std::size_t worker = 0; worker < stays.size(); ++worker) {
     if (!stays[worker]) continue;
-    const std::uint64_t most = scenario.workers[worker].max_batch;
+    const std::uint64_t most = scenario.workers[worker].max_batch / scenario.grain * scenario.grain;
     double ms = 0;
     for (Round round = 0; round < count_rounds(scenario); ++round) {
       // What does not fit its memory at once takes several turns.

@@ -206,7 +206,8 @@ void World::take(Hosted& node, Outbox& out) {
   std::vector<Envelope> said = out.take();
   for (Envelope& envelope : said) {
     if (const auto* order = std::get_if<ToCompute>(&envelope.message)) {
-      if (const auto* it = std::get_if<Compute>(order); it != nullptr && it->parameters) compute(node, *it);
+      if (const auto* it = std::get_if<Compute>(order); it != nullptr && !it->parameters.empty())
+        compute(node, *it);
       if (const auto* it = std::get_if<Abandon>(order)) {
         std::erase_if(node.computing, [&](const auto& under_way) { return under_way.round < it->before; });
       }

@@ -37,6 +37,16 @@ UpTo<Enum> upto(Enum& value, Enum last) {
   return {value, last};
 }
 
+// A number that is not 0: positive(it.grain).
+template <Plain Number>
+struct Positive {
+  Number& value;
+};
+template <Plain Number>
+Positive<Number> positive(Number& value) {
+  return {value};
+}
+
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
  public:
   Writer() : OutputArchive(this) {}
@@ -73,6 +83,13 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     get(&count, sizeof count);
     if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
     return count;
+  }
+  // The next bytes as they lie in the header.
+  std::span<const std::byte> view(std::size_t size) {
+    if (size > rest_.size()) throw Malformed("ends too soon");
+    const auto bytes = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return bytes;
   }
   Blob detach() { return std::exchange(payload_, {}); }
   [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
@@ -142,6 +159,15 @@ template <class Enum>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, UpTo<Enum>& it) {
   reader.get(&it.value, 1);
   if (it.value > it.last) throw Malformed("has a value that is not known");
+}
+template <Plain Number>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Positive<Number>& it) {
+  writer(it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Positive<Number>& it) {
+  reader(it.value);
+  if (it.value == 0) throw Malformed("has a 0 where there is none");
 }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Shared<T>& it) {

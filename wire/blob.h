@@ -1,5 +1,6 @@
 // Blob: immutable bytes with an owner. Copying a blob copies a pointer; the bytes live as long as any blob of
-// them, so what has been sent cannot be changed by its sender and what was received needs no copy.
+// them, so what has been sent cannot be changed by its sender and what was received needs no copy. A blob
+// knows the segment that its bytes lie in, if they do: a link can let another process read them there.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/segment.h"
+
 namespace steelyard {
 
 class Blob {
  public:
   Blob() = default;
   // A view of `bytes`, kept alive by `owner`; nobody may write to them any more.
-  Blob(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
-      : owner_(std::move(owner)), bytes_(bytes) {}
+  Blob(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const Segment* segment = nullptr)
+      : owner_(std::move(owner)), bytes_(bytes), segment_(segment) {}
 
   static Blob copy_of(std::span<const float> values) {
     auto owned = std::make_shared<std::vector<float>>(values.begin(), values.end());
@@ -31,13 +34,16 @@ class Blob {
   }
   template <class Owner>
   static Blob of_floats(std::shared_ptr<Owner> owner, std::span<const float> values) {
-    return {std::move(owner), std::as_bytes(values)};
+    const Segment* segment = nullptr;
+    if constexpr (requires { owner->segment(); }) segment = owner->segment();
+    return {std::move(owner), std::as_bytes(values), segment};
   }
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
+  [[nodiscard]] const Segment* segment() const { return segment_; }  // of this process; null: none
 
   // The bytes as floats. Only for blobs whose size is a multiple of four and whose address
   // is (see `holds_floats`).
@@ -58,6 +64,7 @@ class Blob {
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> bytes_;
   std::span<std::byte> received_;  // the same bytes, or none
+  const Segment* segment_ = nullptr;
 };
 
 }  // namespace steelyard

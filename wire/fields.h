@@ -28,7 +28,7 @@ STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, i
 STEELYARD_FIELDS(Layout, it.tensors, it.ranges, it.slice_size)
 
 namespace nn {
-STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::nesterov), it.momentum, it.weight_decay, it.beta1,
+STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::lamb), it.momentum, it.weight_decay, it.beta1,
                  it.beta2, it.epsilon, it.trust)
 STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.warmup, it.epochs,
                  it.step_epochs, it.step_factor, it.final)
@@ -37,19 +37,19 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.wa
 STEELYARD_FIELDS(SyncMode, it.slack, it.local, upto(it.span, SyncMode::Span::job), it.on_arrival,
                  it.divide_by_push, it.on_demand, it.equal_weights)
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
-                 it.train_samples, it.test_samples, it.labels, it.grain, it.layout, it.global_batch,
-                 it.optimizer, it.schedule, it.clip_norm, it.epochs, it.rounds, it.seconds,
+                 it.train_samples, it.test_samples, positive(it.labels), positive(it.grain), it.layout,
+                 it.global_batch, it.optimizer, it.schedule, it.clip_norm, it.epochs, it.rounds, it.seconds,
                  it.target_accuracy, it.evaluate_every, it.checkpoint_every, it.checkpoint_rounds,
                  it.checkpoint_minutes, it.workers, it.shards, it.sync, upto(it.sums, SumOrder::positions),
                  it.policy, it.policy_options, it.heartbeat, it.dead_after)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch)
 STEELYARD_NO_FIELDS(AskModel)
-STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, it.labels, it.grain, it.data,
-                 it.data_hash, it.mean, it.deviation)
+STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, positive(it.labels),
+                 positive(it.grain), it.data, it.data_hash, it.mean, it.deviation)
 STEELYARD_FIELDS(AskWeights, it.seed, it.floats)
 STEELYARD_FIELDS(Weights, it.floats, it.values)
-STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::endpoint), it.text)
+STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::memory), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
 STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)
 STEELYARD_FIELDS(Roster, it.shards, it.number)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/grains.h"
+
 namespace steelyard {
 
 std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples, std::uint64_t batch,
@@ -13,9 +15,11 @@ std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples
   return steps > UINT64_MAX / passes ? UINT64_MAX : steps * passes;
 }
 
-Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps) {
-  const std::uint64_t base = whole.size() / steps, longer = whole.size() % steps;
-  const auto begin_of = [&](std::uint64_t i) { return whole.begin + i * base + std::min(i, longer); };
+Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps, std::uint64_t grain) {
+  const std::uint64_t grains = grains_in(whole.size(), grain), base = grains / steps, longer = grains % steps;
+  const auto begin_of = [&](std::uint64_t i) {
+    return whole.begin + std::min((i * base + std::min(i, longer)) * grain, whole.size());
+  };
   return {begin_of(step), begin_of(step + 1)};
 }
 

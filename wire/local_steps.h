@@ -1,9 +1,9 @@
 // Local steps: the arithmetic of rounds in which workers step by themselves and push how far they came.
 //
 // A round's positions are cut into `steps` batches of about the same size, and so is every piece of it, each
-// for itself. With more than one pass the same positions are walked again in each of so many epochs, under
-// that epoch's permutation. Learning rates are those of the place in the training, so they follow the
-// schedule within a round.
+// for itself, between grains. With more than one pass the same positions are walked again in each of so many
+// epochs, under that epoch's permutation. Learning rates are those of the place in the training, so they
+// follow the schedule within a round.
 //
 // How far a worker came is pushed in units of the round's rate, the largest of its steps:
 //
@@ -37,9 +37,10 @@ struct LocalSteps {
 std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples, std::uint64_t batch,
                                      std::uint64_t epochs);
 
-// The part of `whole` (which is not empty) that step `step` of `steps` is about: consecutive, their sizes
-// differ by one at the most; empty for some if there are more steps than positions.
-Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps);
+// The part of `whole` (which is not empty) that step `step` of `steps` is about: consecutive, of whole grains
+// but for the end of `whole`; their numbers of grains differ by one at the most. Empty for some if there are
+// more steps than grains.
+Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps, std::uint64_t grain = 1);
 
 // The rate of one step of a round over `round`'s positions that begins in this epoch.
 double step_rate(const nn::Schedule& schedule, std::uint64_t samples, std::uint64_t epoch, Interval round,

@@ -13,7 +13,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/buffer.h"
 #include "core/device_kind.h"
 #include "core/interval.h"
 #include "core/shared.h"
@@ -43,11 +42,11 @@ struct AskModel {};
 struct ModelDescription {  // worker -> scheduler
   Layout layout;           // slice_size is the scheduler's and stays 0
   std::uint64_t train_samples = 0, test_samples = 0;
-  std::uint32_t labels = 1;        // of each sample
-  std::uint32_t grain = 1;         // Job::grain
-  std::string data{};              // what people call it
-  std::string data_hash{};         // of some training samples; checkpoints keep it
-  double mean = 0, deviation = 1;  // how inputs were made of raw values
+  std::uint32_t labels = 1;                   // of each sample
+  std::uint32_t grain = 1;                    // Job::grain
+  std::string data{};                         // what people call it
+  std::string data_hash{};                    // of some training samples; checkpoints keep it
+  std::vector<double> mean{0}, deviation{1};  // how inputs were made of raw values: of all, or by channel
 };
 struct AskWeights {  // scheduler -> worker: the first weights of these floats, drawn with this seed
   std::uint64_t seed = 0;
@@ -58,7 +57,7 @@ struct Weights {  // worker -> scheduler
   Blob values;
 };
 
-enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint };
+enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint, memory };
 
 struct Refuse {
   Refusal reason = Refusal::other_job;
@@ -350,7 +349,7 @@ struct Disconnect {
 // data may be prepared.
 struct Compute {
   Piece piece;
-  std::shared_ptr<const FloatBuffer> parameters;
+  Blob parameters{};  // all of them, flat
 };
 struct Abandon {  // worker -> compute: give up whatever round is older than this
   Round before = 0;

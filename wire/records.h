@@ -19,8 +19,8 @@ struct RoundRecord {
   // From its begin, or from when the round before it was done if that was later, to its last report: so
   // rounds that overlap have lengths that add up to the time of the training.
   double seconds = 0;
-  double loss = 0;  // mean
-  double accuracy = 0;
+  double loss = 0;      // mean over the samples
+  double accuracy = 0;  // of all labels of all samples, the share that was right
   struct Part {
     std::uint32_t slot = 0;
     std::string name;

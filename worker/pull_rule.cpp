@@ -10,7 +10,7 @@ class ExactVersions final : public PullRule {
   [[nodiscard]] Version version_for(const Start& start) const override { return start.piece.round; }
 
   [[nodiscard]] bool suits(const Start& start, const VersionBuffer& current) const override {
-    return current.values && start.piece.round == current.version;
+    return current.begun && start.piece.round == current.version;
   }
 
   // The oldest version that a waiting piece needs, for other workers wait for that piece. With no piece
@@ -20,7 +20,7 @@ class ExactVersions final : public PullRule {
     bool trained = false;
     for (const HeldPiece& piece : view.pieces) {
       const Round round = piece.round();
-      const bool ahead = !view.current.values || round > view.current.version;
+      const bool ahead = !view.current.begun || round > view.current.version;
       if (ahead) wanted = std::min(wanted.value_or(round), round);
       trained |= !ahead && piece.purpose() == Purpose::train;
     }
@@ -29,7 +29,7 @@ class ExactVersions final : public PullRule {
   }
 
   [[nodiscard]] bool serves(Version wanted, const View& view) const override {
-    return view.next.values && view.next.version == wanted;
+    return view.next.begun && view.next.version == wanted;
   }
   [[nodiscard]] bool repeats_for(const Start&, const View&) const override { return false; }
   [[nodiscard]] std::vector<Contribution> own(const View&) const override { return {}; }
@@ -50,7 +50,7 @@ class OnArrival final : public PullRule {
   [[nodiscard]] Version version_for(const Start& start) const override { return start.least; }
 
   [[nodiscard]] bool suits(const Start& start, const VersionBuffer& current) const override {
-    return current.values && !current.spent && start.least <= current.version;
+    return current.begun && !current.spent && start.least <= current.version;
   }
 
   // Nothing is pulled while a piece is being computed, for that piece has to be in it. With no piece
@@ -74,9 +74,9 @@ class OnArrival final : public PullRule {
   // More than is wanted does as well, unless it could have to wait for other workers: they may wait for the
   // piece that wants it. A version that all slices have had waits for nobody.
   [[nodiscard]] bool serves(Version wanted, const View& view) const override {
-    if (!view.next.values) return false;
+    if (!view.next.begun) return false;
     if (view.next.version == wanted) return true;
-    return view.current.values && wanted < view.next.version && view.next.version <= view.current.version;
+    return view.current.begun && wanted < view.next.version && view.next.version <= view.current.version;
   }
 
   [[nodiscard]] bool repeats_for(const Start& start, const View& view) const override {

@@ -23,7 +23,7 @@ namespace steelyard {
 
 class PullRule {
  public:
-  // What a rule may look at. `next.values` is null while nothing is being pulled.
+  // What a rule may look at. `next.begun` is false while nothing is being pulled.
   struct View {
     const std::vector<HeldPiece>& pieces;  // by id
     const VersionBuffer& current;          // computed from

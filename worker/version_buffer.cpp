@@ -4,11 +4,26 @@
 #include <cstring>
 #include <utility>
 
-namespace steelyard {
+#include "core/check.h"
 
-void VersionBuffer::begin(Version wanted, std::shared_ptr<FloatBuffer> into, std::size_t slices) {
+namespace steelyard {
+namespace {
+
+void copy(const Blob& values, const Slice& slice, FloatBuffer& into) {
+  std::memcpy(into.data() + slice.begin, values.bytes().data(), values.size());
+}
+
+// Where the whole would begin.
+std::uintptr_t origin_of(const Blob& values, const Slice& slice) {
+  return reinterpret_cast<std::uintptr_t>(values.bytes().data()) - slice.begin * sizeof(float);
+}
+
+}  // namespace
+
+void VersionBuffer::begin(Version wanted, std::size_t slices) {
+  drop();
   version = wanted;
-  values = std::move(into);
+  begun = true;
   arrived.assign(slices, false);
   steps.assign(slices, 0);
   missing = slices;
@@ -16,16 +31,46 @@ void VersionBuffer::begin(Version wanted, std::shared_ptr<FloatBuffer> into, std
   spent = false;
 }
 
-bool VersionBuffer::take(const Parameters& parameters, const std::vector<Slice>& slices) {
+void VersionBuffer::drop() {
+  begun = false;
+  parts_.clear();
+  copy_.reset();
+}
+
+bool VersionBuffer::take(const Parameters& parameters, const std::vector<Slice>& slices, BufferPool& pool) {
   if (parameters.slice >= slices.size() || arrived[parameters.slice]) return false;
   const Slice& slice = slices[parameters.slice];
   if (parameters.values.size() != slice.size() * sizeof(float)) return false;
-  std::memcpy(values->data() + slice.begin, parameters.values.bytes().data(), parameters.values.size());
+  if (!copy_ && !fits(parameters.values, slice)) {
+    copy_ = pool.take();
+    for (const auto& [its, values] : std::exchange(parts_, {})) copy(values, its, *copy_);
+  }
+  if (copy_) {
+    copy(parameters.values, slice, *copy_);
+  } else {
+    parts_.emplace_back(slice, parameters.values);
+  }
   arrived[parameters.slice] = true;
   steps[parameters.slice] = parameters.steps;
   lowest = std::min(lowest, parameters.version);
   --missing;
   return true;
+}
+
+// Beside what is here already, and aligned as engines may expect it of a buffer.
+bool VersionBuffer::fits(const Blob& values, const Slice& slice) const {
+  const std::uintptr_t origin = origin_of(values, slice);
+  if (parts_.empty()) return origin % FloatBuffer::alignment == 0;
+  return origin == origin_of(parts_.front().second, parts_.front().first);
+}
+
+Blob VersionBuffer::values(const std::vector<Slice>& slices) const {
+  CHECK(begun && missing == 0, "a version is whole when all slices are here");
+  const std::uint64_t floats = slices.back().end;
+  if (copy_) return Blob::of_floats(copy_, copy_->span());
+  const auto first = std::ranges::min_element(parts_, {}, [](const auto& part) { return part.first.begin; });
+  const std::span all(first->second.bytes().data(), floats * sizeof(float));
+  return {std::make_shared<const std::vector<std::pair<Slice, Blob>>>(parts_), all};
 }
 
 bool VersionBuffer::whole(const ShardPlace& shard) const {

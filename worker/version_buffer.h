@@ -1,18 +1,21 @@
 // VersionBuffer: one version of the parameters as a worker has it, whole or arriving slice by slice.
+//
+// Slices that come one beside the other in memory, as those of a server on the same host do
+// (core/flat_pool.h), stay where they are. Otherwise they are copied into one buffer.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/buffer_pool.h"
 #include "core/layout.h"
 #include "wire/messages.h"
 
 namespace steelyard {
 
 struct VersionBuffer {
-  Version version = 0;  // where pushes are applied at once: rounds below it are in
-  std::shared_ptr<FloatBuffer> values;
+  Version version = 0;               // where pushes are applied at once: rounds below it are in
+  bool begun = false;                // it is being pulled, or here
   std::vector<bool> arrived;         // by slice
   std::vector<std::uint64_t> steps;  // by slice, as the shards told them
   std::size_t missing = 0;           // slices
@@ -21,11 +24,21 @@ struct VersionBuffer {
   bool spent = false;                // a piece to train was computed from it
 
   // Nothing of it is here yet.
-  void begin(Version wanted, std::shared_ptr<FloatBuffer> into, std::size_t slices);
-  // Copies a slice to its place; false if it is here already, or does not fit.
-  bool take(const Parameters& parameters, const std::vector<Slice>& slices);
+  void begin(Version wanted, std::size_t slices);
+  // Keeps a slice; false if it is here already, or does not fit. `pool` has buffers for all slices together.
+  bool take(const Parameters& parameters, const std::vector<Slice>& slices, BufferPool& pool);
+  // Nothing of it is needed any more.
+  void drop();
+  // All parameters, flat; once no slice is missing.
+  [[nodiscard]] Blob values(const std::vector<Slice>& slices) const;
   // Whether all that this shard has of it is here.
   [[nodiscard]] bool whole(const ShardPlace& shard) const;
+
+ private:
+  [[nodiscard]] bool fits(const Blob& values, const Slice& slice) const;
+
+  std::vector<std::pair<Slice, Blob>> parts_;  // not copied
+  std::shared_ptr<FloatBuffer> copy_;          // null: none had to be copied
 };
 
 }  // namespace steelyard

@@ -26,7 +26,7 @@ void Worker::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (session_.due(now)) {
     if (session_.joined()) {
-      const bool late = next_.values && timeout_.over(now);
+      const bool late = next_.begun && timeout_.over(now);
       for (const ShardPlace& shard : shards_) {
         if (late && !next_.whole(shard)) reach_.doubt(shard.node);
       }
@@ -139,21 +139,21 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
     if (!place->report) return ignore();
     return out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
   }
-  if ((current_.values && piece.round < current_.version) || pieces_.size() >= pieces_at_most)
+  if ((current_.begun && piece.round < current_.version) || pieces_.size() >= pieces_at_most)
     return ignore();  // past
   pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
   compute_next(out);
   choose_next(now, out);
   if (find(piece.id)->stage != Stage::waiting) return;
-  if (next_.values && rule_->version_for(start) <= next_.version) timeout_.can_come(now);
-  if (next_.values && rule_->repeats_for(start, view())) pull(std::nullopt, out);
-  out.send<ToCompute>(compute_node, Compute{piece, nullptr});
+  if (next_.begun && rule_->version_for(start) <= next_.version) timeout_.can_come(now);
+  if (next_.begun && rule_->repeats_for(start, view())) pull(std::nullopt, out);
+  out.send<ToCompute>(compute_node, Compute{piece});
 }
 
 void Worker::choose_next(Time now, Outbox& out) {
   const std::optional<Version> wanted = rule_->next(view());
   if (!wanted || rule_->serves(*wanted, view())) return;
-  next_.begin(*wanted, pool_->take(), slices_.size());
+  next_.begin(*wanted, slices_.size());
   next_.ticket = ++last_ticket_;
   timeout_.asked(now);
   pull(std::nullopt, out);
@@ -182,8 +182,8 @@ void Worker::acknowledge(NodeId shard, Outbox& out) {
 void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox& out) {
   if (parameters.term != term_) return ignore();
   answered(from, out);
-  if (!next_.values || !rule_->answers(parameters, next_)) return ignore();  // the answer to another question
-  const bool is_new = next_.take(parameters, slices_);
+  if (!next_.begun || !rule_->answers(parameters, next_)) return ignore();  // the answer to another question
+  const bool is_new = next_.take(parameters, slices_, *pool_);
   acknowledge(from, out);
   if (!is_new) return ignore();
   ++progress_;
@@ -208,7 +208,7 @@ void Worker::forget(Past past) {
 
 void Worker::turn_over(Outbox& out) {
   std::swap(current_, next_);
-  next_.values.reset();
+  next_.drop();
   current_.version = current_.lowest;
   forget([&](const HeldPiece& piece) { return rule_->acknowledges(piece, current_); });
   if (computing_ && find(*computing_) == nullptr) {
@@ -219,14 +219,14 @@ void Worker::turn_over(Outbox& out) {
 
 // The version is past: nothing can be computed from it, and nobody needs it to be.
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
-  if (!next_.values || gone.wanted != next_.version) return ignore();
+  if (!next_.begun || gone.wanted != next_.version) return ignore();
   forget([&](const HeldPiece& piece) { return piece.round() <= gone.wanted; });
-  next_.values.reset();
+  next_.drop();
   choose_next(now, out);  // a piece of a later round may be waiting
 }
 
 void Worker::compute_next(Outbox& out) {
-  if (computing_ || !current_.values) return;
+  if (computing_ || !current_.begun) return;
   HeldPiece* next = nullptr;
   for (HeldPiece& piece : pieces_) {
     if (piece.stage != Stage::waiting || !rule_->suits(piece.start, current_)) continue;
@@ -236,8 +236,8 @@ void Worker::compute_next(Outbox& out) {
   next->stage = Stage::computing;
   computing_ = next->id();
   current_.spent = current_.spent || next->purpose() == Purpose::train;
-  if (current_.spent && rule_->outdated_by_training()) next_.values.reset();
-  out.send<ToCompute>(compute_node, Compute{next->start.piece, current_.values});
+  if (current_.spent && rule_->outdated_by_training()) next_.drop();
+  out.send<ToCompute>(compute_node, Compute{next->start.piece, current_.values(slices_)});
 }
 
 void Worker::handle(Time, NodeId, const ComputeProgress&, Outbox&) { ++progress_; }
@@ -320,7 +320,7 @@ void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   }
   if (lost.node.role != Role::shard) return;
   for (const HeldPiece& piece : pieces_) push_again(piece, lost.node, out);
-  if (!next_.values) return;
+  if (!next_.begun) return;
   timeout_.can_come(now);
   pull(lost.node, out);
 }

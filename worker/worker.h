@@ -56,9 +56,8 @@ class Worker {
 
   // For the checker: the version computed from.
   [[nodiscard]] std::optional<Version> version() const {
-    return current_.values ? std::optional(current_.version) : std::nullopt;
+    return current_.begun ? std::optional(current_.version) : std::nullopt;
   }
-  [[nodiscard]] const std::shared_ptr<FloatBuffer>& parameters() const { return current_.values; }
 
  private:
   using Stage = HeldPiece::Stage;
@@ -113,7 +112,7 @@ class Worker {
   Reach reach_;
   std::uint64_t progress_ = 0;  // WorkerBeat::progress
 
-  VersionBuffer current_, next_;  // next_.values is null while nothing is being pulled
+  VersionBuffer current_, next_;  // next_.begun is false while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
   std::map<NodeId, std::uint32_t> arrived_;  // slices, since each shard was last asked
   PullTimeout timeout_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
@@ -46,6 +47,13 @@ Affine Cubic::near(double samples, const Walk& walk) const {
   const double time = over(walk, samples);
   const double fixed = std::clamp(time - rise / (2 * reach), 0.0, most_fixed * time);
   return {fixed, (time - fixed) / samples};
+}
+
+Cubic Cubic::over_grains(std::uint64_t grain) const {
+  Cubic scaled = *this;
+  double factor = 1;
+  for (double& term : scaled.terms) term *= std::exchange(factor, factor * static_cast<double>(grain));
+  return scaled;
 }
 
 Cubic fit_cubic(std::span<const TimedBatch> batches) {

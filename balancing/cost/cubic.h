@@ -23,6 +23,8 @@ struct Cubic {
   [[nodiscard]] double over(const Walk& walk, double samples) const;
   // The line that touches over() there, as far as such a line has no negative part. samples > 0.
   [[nodiscard]] Affine near(double samples, const Walk& walk) const;
+  // The same time over grains of so many samples: p(g b) as a polynomial of b.
+  [[nodiscard]] Cubic over_grains(std::uint64_t grain) const;
   friend bool operator==(const Cubic&, const Cubic&) = default;
 };
 

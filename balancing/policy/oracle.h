@@ -12,7 +12,7 @@
 
 namespace steelyard::balancing {
 
-// The curve of the worker in a slot in a round: non-decreasing, as min_max() wants it.
+// The curve of the worker in a slot in a round, over samples: non-decreasing, as min_max() wants it.
 using TrueCurves = std::function<Curve(std::uint32_t slot, std::uint64_t round)>;
 
 class Oracle final : public Policy {

@@ -35,7 +35,7 @@ void StaticProfile::restore(const std::string& text) { StateReader(text, title).
 std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request) {
   std::vector<Curve> curves;
   for (const WorkerView& worker : request.workers) {
-    const Cubic& curve = profile.of(worker.name, worker.slot);
+    const Cubic curve = profile.of(worker.name, worker.slot).over_grains(request.grain);
     curves.push_back([curve, walk = request.walk](std::uint64_t samples) {
       return curve.over(walk, static_cast<double>(samples));
     });

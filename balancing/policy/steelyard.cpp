@@ -85,7 +85,8 @@ void Steelyard::look_up(const Request& request) {
   if (options_.profile.empty()) return;
   walk_ = request.walk;
   for (const WorkerView& worker : request.workers) {
-    profiled_.try_emplace(worker.slot, options_.profile.of(worker.name, worker.slot));
+    profiled_.try_emplace(worker.slot,
+                          options_.profile.of(worker.name, worker.slot).over_grains(request.grain));
   }
 }
 

@@ -63,8 +63,8 @@ double time_rounds(const Exchange& exchange, Duration duration, const MakeParty&
   return longest;
 }
 
-std::shared_ptr<FloatBuffer> pattern(std::uint64_t floats) {
-  auto values = std::make_shared<FloatBuffer>(floats);
+std::shared_ptr<FloatBuffer> pattern(std::uint64_t floats, Memory memory) {
+  auto values = std::make_shared<FloatBuffer>(floats, memory);
   for (std::uint64_t i = 0; i < floats; ++i) {
     values->data()[i] = static_cast<float>(static_cast<int>(hash(i) % 17) - 8);
   }

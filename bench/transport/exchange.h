@@ -42,10 +42,12 @@ double time_rounds(const Exchange& exchange, Duration duration, const MakeParty&
 
 // The carriers: seconds per round.
 double product_rounds(const Exchange& exchange, Duration duration);   // Shard and ZmqLink over tcp
+double product_by_ipc(const Exchange& exchange, Duration duration);   // the same over ipc
+double product_shared(const Exchange& exchange, Duration duration);   // over ipc, values in shared memory
 double bare_zmq_rounds(const Exchange& exchange, Duration duration);  // DEALER and ROUTER over tcp
 double raw_tcp_rounds(const Exchange& exchange, Duration duration);   // sockets and poll
 
 // What a worker pushes: small whole numbers, different at every place, so that sums in float are exact.
-std::shared_ptr<FloatBuffer> pattern(std::uint64_t floats);
+std::shared_ptr<FloatBuffer> pattern(std::uint64_t floats, Memory memory = Memory::own);
 
 }  // namespace steelyard::bench

@@ -1,10 +1,13 @@
-// The product: a Shard machine hosted on a ZmqLink over tcp, and workers that speak to it as
+// The product: a Shard machine hosted on a ZmqLink, and workers that speak to it as
 // worker/worker.cpp does. What a scheduler and a checkpointer would say to the shard is said by a Steward on
 // the first worker's thread, over a connection of its own as in a real job.
 //
 // A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that
 // version. It keeps what it got as it came; copying it into the model's flat buffer is left out, as it is at
 // the limits. The rule is plain SGD: finite check, sum, one sweep over the parameters.
+#include <unistd.h>
+
+#include <atomic>
 #include <cmath>
 #include <future>
 
@@ -12,6 +15,7 @@
 #include "bench/pairs.h"
 #include "bench/transport/exchange.h"
 #include "server/shard.h"
+#include "wire/pull_window.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
 
@@ -24,6 +28,19 @@ constexpr Term term = 1;
 constexpr Duration timeout = std::chrono::seconds(10);
 constexpr std::uint64_t share = 8;  // positions of one worker; a power of two, so that means are exact
 constexpr Round opened_ahead = 4;   // far below most_open_rounds, which is all that a shard takes
+
+// How messages travel, and where values lie.
+struct Road {
+  bool ipc = false;
+  Memory memory = Memory::own;
+
+  [[nodiscard]] std::string endpoint(const char* who) const {
+    if (!ipc) return "tcp://127.0.0.1:*";
+    static std::atomic<unsigned> next{0};
+    return std::string("ipc://@steelyard-bench-") + who + "-" + std::to_string(getpid()) + "-" +
+           std::to_string(next++);
+  }
+};
 
 Job job_of(const Exchange& exchange) {
   Job job;
@@ -52,12 +69,13 @@ Wanted await(Link& link, const char* what) {
   throw WrongResult(std::string("product: ") + what + " never came");
 }
 
-void serve(const std::string& scheduler) {
+void serve(const Road& road, const std::string& scheduler) {
   pin(0);
   ZmqContext context;
-  ZmqLink link(context, shard_node);
+  ZmqLink link(context, shard_node, road.memory);
   Shard::Options options{shard_node, {}, {timeout, from_seconds(0.5)}};
-  options.hello.endpoint = link.listen("tcp://127.0.0.1:*");
+  if (road.memory == Memory::shared) options.versions = std::make_shared<FlatPool>(road.memory);
+  options.hello.endpoint = link.listen(road.endpoint("shard"));
   link.connect(scheduler_node, scheduler);
   Shard shard(std::move(options));
   host(shard, shard_node, link);
@@ -66,13 +84,13 @@ void serve(const std::string& scheduler) {
 // Stands for scheduler and checkpointer, and owns the server's thread.
 class Steward {
  public:
-  Steward(ZmqContext& context, const Exchange& exchange)
+  Steward(ZmqContext& context, const Exchange& exchange, const Road& road)
       : exchange_(exchange),
         job_(job_of(exchange)),
         link_(context, scheduler_node),
         checkpointer_(context, checkpointer_node) {
-    const std::string endpoint = link_.listen("tcp://127.0.0.1:*");
-    server_ = std::async(std::launch::async, serve, endpoint);
+    const std::string endpoint = link_.listen(road.endpoint("steward"));
+    server_ = std::async(std::launch::async, serve, road, endpoint);
   }
   ~Steward() { say<ToShard>(link_, scheduler_node, shard_node, Stop{}); }  // and waits for the thread
   Steward(const Steward&) = delete;
@@ -116,16 +134,16 @@ class Steward {
 
 class Client final : public Party {
  public:
-  Client(const Exchange& exchange, unsigned worker, std::promise<std::string>& bound,
+  Client(const Exchange& exchange, const Road& road, unsigned worker, std::promise<std::string>& bound,
          const std::shared_future<std::string>& endpoint)
       : exchange_(exchange),
         worker_(worker),
         self_{Role::worker, 1 + worker},
-        link_(context_, self_),
-        values_(pattern(exchange.size())),
+        link_(context_, self_, road.memory),
+        values_(pattern(exchange.size(), road.memory)),
         answers_(exchange.pieces) {
     if (worker == 0) {
-      steward_ = std::make_unique<Steward>(context_, exchange);
+      steward_ = std::make_unique<Steward>(context_, exchange, road);
       bound.set_value(steward_->prepare());
     }
     link_.connect(shard_node, endpoint.get());
@@ -182,12 +200,15 @@ class Client final : public Party {
           got.version == version && got.slice < exchange_.pieces && got.values.holds_floats(exchange_.floats),
           "product: an answer is of another version or size");
       answers_[got.slice] = std::move(got.values);
+      const auto arrived = static_cast<std::uint32_t>(exchange_.pieces + 1 - missing);
+      if (arrived % (window_ / 2) == 0) say<ToShard>(link_, self_, shard_node, PullAck{term, 0, arrived});
     }
   }
 
   const Exchange exchange_;
   const unsigned worker_;
   const NodeId self_;
+  const std::uint32_t window_ = pull_window(job_of(exchange_));
   ZmqContext context_;
   std::unique_ptr<Steward> steward_;  // the first worker's
   ZmqLink link_;
@@ -196,14 +217,22 @@ class Client final : public Party {
   Version version_ = 0;
 };
 
-}  // namespace
-
-double product_rounds(const Exchange& exchange, Duration duration) {
+double rounds(const Road& road, const Exchange& exchange, Duration duration) {
   std::promise<std::string> bound;
   const std::shared_future<std::string> endpoint = bound.get_future().share();
   return time_rounds(exchange, duration, [&](unsigned worker) {
-    return std::make_unique<Client>(exchange, worker, bound, endpoint);
+    return std::make_unique<Client>(exchange, road, worker, bound, endpoint);
   });
+}
+
+}  // namespace
+
+double product_rounds(const Exchange& exchange, Duration duration) { return rounds({}, exchange, duration); }
+double product_by_ipc(const Exchange& exchange, Duration duration) {
+  return rounds({true, Memory::own}, exchange, duration);
+}
+double product_shared(const Exchange& exchange, Duration duration) {
+  return rounds({true, Memory::shared}, exchange, duration);
 }
 
 }  // namespace steelyard::bench

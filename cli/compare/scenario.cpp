@@ -15,6 +15,7 @@ Trial trial_of(const sim::Result& result) {
   trial.samples = result.samples_per_s() * result.total_s();
   trial.updates = result.updates;
   trial.percent_of_ideal = result.percent_of_ideal();
+  trial.efficiency = result.work().efficiency();
   for (const sim::Evaluation& it : result.evaluations) {
     trial.evaluations.push_back({it.seconds, it.updates, it.accuracy});
     trial.accuracy = it.accuracy;

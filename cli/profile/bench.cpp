@@ -14,7 +14,7 @@ ProfileBench::ProfileBench(const Job& job, const Workload& workload, unsigned wo
     : train_samples_(workload.data.train->size()) {
   auto parameters = std::make_shared<FloatBuffer>(workload.layout.size());
   workload.initialize(parameters->span(), job.seed);
-  parameters_ = std::move(parameters);
+  parameters_ = Blob::of_floats(parameters, parameters->span());
   for (unsigned i = 0; i < workers; ++i) {
     const NodeId node{Role::worker, i + 1};
     std::unique_ptr<Link> mail = network_.join(node);

@@ -32,7 +32,7 @@ class ProfileBench {
   };
 
   std::uint64_t train_samples_;
-  std::shared_ptr<const FloatBuffer> parameters_;
+  Blob parameters_;
   Round round_ = 0;
   PieceId piece_ = 0;
   Position next_ = 0;  // pieces go through the training set

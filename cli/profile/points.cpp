@@ -52,7 +52,8 @@ std::string line_text(const char* which, const ProfileLine& line) {
 
 }  // namespace
 
-std::vector<std::uint64_t> profile_sizes(std::uint64_t most) {
+std::vector<std::uint64_t> profile_sizes(std::uint64_t most, std::uint64_t grain) {
+  most /= grain;
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t power = 1; power <= most; power *= 2) {
     sizes.push_back(power);
@@ -60,6 +61,7 @@ std::vector<std::uint64_t> profile_sizes(std::uint64_t most) {
   }
   std::erase_if(sizes, [&](std::uint64_t size) { return size > most; });
   if (sizes.empty() || sizes.back() != most) sizes.push_back(most);
+  for (std::uint64_t& size : sizes) size *= grain;
   return sizes;
 }
 

@@ -20,8 +20,9 @@ struct Profile {
   std::vector<ProfilePoint> together;  // each of all workers, all of them computing
 };
 
-// 1, 2, 4, 8, then in steps of a half: 12, 16, 24, 32, 48, ... and `most` itself.
-std::vector<std::uint64_t> profile_sizes(std::uint64_t most);
+// 1, 2, 4, 8, then in steps of a half: 12, 16, 24, 32, 48, ... and `most` itself, all counted in grains
+// (Job::grain), of which `most` samples hold at least one.
+std::vector<std::uint64_t> profile_sizes(std::uint64_t most, std::uint64_t grain = 1);
 
 // The point that measurements in seconds make. They are not empty.
 ProfilePoint profile_point(std::uint64_t samples, std::vector<double> seconds);

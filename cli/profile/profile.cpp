@@ -116,13 +116,19 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   require_device("profile", command.device);
   check_output("--output", command.output);
   Job job = job_of(command, extensions);
-  job.global_batch = 1;  // any data set will do
   const Workload workload = workload_of(job, extensions);
-  complete(job, described(workload), extensions);
+  const ModelDescription description = described(workload);
+  job.global_batch = description.grain;  // any data set will do
+  complete(job, description, extensions);
   const std::uint64_t most = std::min(command.max_batch, workload.data.train->size());
+  if (most < job.grain) {
+    throw Failure(ExitCode::configuration, "--max-batch " + std::to_string(most) + ": model \"" + job.model +
+                                               "\" takes its batch statistics over grains of " +
+                                               std::to_string(job.grain) + " samples: give that or more");
+  }
   const unsigned workers =
       command.workers > 0 ? command.workers : std::max(1u, std::thread::hardware_concurrency());
-  const std::vector<std::uint64_t> sizes = profile_sizes(most);
+  const std::vector<std::uint64_t> sizes = profile_sizes(most, job.grain);
 
   Profile profile{.name = command.name.empty() ? host_name() : command.name,
                   .device = command.device,

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "nn/cpu/direct_kernels.h"
-#include "nn/cpu/direct_vector.h"
+#include "nn/cpu/direct_square.h"
 
 namespace steelyard::nn::direct::STEELYARD_LEVEL {
 namespace {
@@ -33,31 +33,6 @@ class Row {
   Index row_ = 0, channel_ = 0;
 };
 
-#if defined(__AVX512F__)
-constexpr Mask low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-#elif defined(__AVX__)
-constexpr Mask low = {0, 8, 1, 9, 2, 10, 3, 11};
-#else
-constexpr Mask low = {0, 4, 1, 5};
-#endif
-constexpr Mask high = low + width / 2;
-
-// One riffle of all rows (row 0 with row width / 2, and so on) moves every element from place n of the square
-// to place 2n, modulo what wraps: it rotates the bits of n by one. Half of all rotations swap row and column.
-[[gnu::always_inline]] inline void transpose(Vector (&rows)[width]) {
-#pragma GCC unroll 4
-  for (int step = 1; step < width; step *= 2) {
-    Vector riffled[width];
-#pragma GCC unroll 8
-    for (int i = 0; i < width / 2; ++i) {
-      riffled[2 * i] = __builtin_shuffle(rows[i], rows[i + width / 2], low);
-      riffled[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + width / 2], high);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < width; ++i) rows[i] = riffled[i];
-  }
-}
-
 void to_lanes(std::uint32_t pixels, std::uint32_t channels, std::uint32_t lanes, std::uint32_t count,
               const float* samples, float* picture) {
   const Index features = Index{pixels} * channels;
@@ -70,7 +45,7 @@ void to_lanes(std::uint32_t pixels, std::uint32_t channels, std::uint32_t lanes,
       for (int i = 0; i < width; ++i) {
         square[i] = first + i < count ? load(samples + (first + i) * features + feature) : Vector{};
       }
-      transpose(square);
+      turn_square(square);
 #pragma GCC unroll 16
       for (int i = 0; i < width; ++i) store(picture + row.next() * lanes + first, square[i]);
     }
@@ -93,7 +68,7 @@ void from_lanes(std::uint32_t pixels, std::uint32_t channels, std::uint32_t lane
       Vector square[width];
 #pragma GCC unroll 16
       for (int i = 0; i < width; ++i) square[i] = load(picture + row.next() * lanes + first);
-      transpose(square);
+      turn_square(square);
 #pragma GCC unroll 16
       for (int i = 0; i < width; ++i) {
         if (i < here) store(samples + (first + i) * features + feature, square[i]);

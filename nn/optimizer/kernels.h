@@ -6,6 +6,18 @@
 
 namespace steelyard::nn {
 
+// What a step with moments multiplies by, the same for every element of a slice; see rule.h.
+struct MomentFactors {
+  float scale;               // of the sum
+  float decay;               // adam: of w in the gradient; lamb: of w in the direction
+  float keep;                // adam: of w in the next version
+  float beta1, beta2;        // of the moments before
+  float fresh1, fresh2;      // 1 - beta1, 1 - beta2
+  float correct1, correct2;  // 1 / (1 - beta1^t), 1 / sqrt(1 - beta2^t)
+  float epsilon;
+  float rate;  // adam: divided by 1 - beta1^t
+};
+
 struct RuleTable {
   // Per element; see rule.h. All pointers of one call are to different buffers.
   void (*sgd)(std::size_t size, float* out, const float* w, const float* sum, float scale, float decay,
@@ -14,15 +26,27 @@ struct RuleTable {
                    float decay, float rate, float momentum);
   void (*nesterov)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
                    float decay, float rate, float momentum);
+  void (*lars)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
+               float decay, float rate, float momentum);
+  // Moments, and with adam the step; lamb leaves its direction in `out`.
+  void (*adam)(std::size_t size, float* out, const float* w, const float* sum, float* m, float* v,
+               MomentFactors factors);
+  void (*lamb)(std::size_t size, float* out, const float* w, const float* sum, float* m, float* v,
+               MomentFactors factors);
+  // out = w - rate * out
+  void (*walk)(std::size_t size, float* out, const float* w, float rate);
   // out = keep * w + scale * sum
   void (*blend)(std::size_t size, float* out, const float* w, const float* sum, float keep, float scale);
 };
+
+inline constexpr std::size_t square_chains = 32;  // independent sums: as many as the widest processor needs
 
 struct VectorTable {
   void (*add)(std::size_t size, float* into, const float* x);
   void (*sum)(std::size_t size, float* into, const float* x, const float* y);
   bool (*all_finite)(std::size_t size, const float* x);
-  double (*sum_of_squares)(std::size_t size, const float* x);
+  // Element i is added to chains[(at + i) % square_chains].
+  void (*squares)(std::size_t size, const float* x, double* chains, std::size_t at);
 };
 
 // clang-format off

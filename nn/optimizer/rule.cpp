@@ -10,6 +10,8 @@
 namespace steelyard::nn {
 namespace {
 
+using Kind = Optimizer::Kind;
+
 const RuleTable& table(Level level) {
   switch (level) {
     case Level::v4:
@@ -27,40 +29,98 @@ void check(const Update& u) {
         "an update of slices of unequal length");
 }
 
+void check(const Optimizer& optimizer, const Update& u, std::span<float> state) {
+  check(u);
+  CHECK(state.size() == u.out.size() * state_slots(optimizer), "the state is not that of this slice");
+}
+
+void demand(bool good, const char* key, double value, const char* remedy) {
+  if (good) return;
+  throw Failure(ExitCode::configuration,
+                "optimizer: " + std::string(key) + " = " + std::to_string(value) + ": give " + remedy);
+}
+
+bool is_share_below_one(double value) { return value >= 0 && value < 1; }
+
+// Worked out in double: 1 - beta2^t has few digits left in float.
+MomentFactors moment_factors(const Optimizer& o, const Update& u, double rate, double decay) {
+  const auto t = static_cast<double>(u.steps + 1);
+  const double first = 1 / (1 - std::pow(o.beta1, t)), second = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+  const bool decoupled = o.kind == Kind::adamw;
+  return {.scale = static_cast<float>(u.scale),
+          .decay = static_cast<float>(decoupled ? 0 : decay),
+          .keep = static_cast<float>(decoupled ? 1 - rate * decay : 1),
+          .beta1 = static_cast<float>(o.beta1),
+          .beta2 = static_cast<float>(o.beta2),
+          .fresh1 = static_cast<float>(1 - o.beta1),
+          .fresh2 = static_cast<float>(1 - o.beta2),
+          .correct1 = static_cast<float>(first),
+          .correct2 = static_cast<float>(second),
+          .epsilon = static_cast<float>(o.epsilon),
+          .rate = static_cast<float>(rate * first)};
+}
+
 }  // namespace
 
 void validate(const Optimizer& o) {
-  if (!(o.momentum >= 0 && o.momentum < 1)) {
-    throw Failure(ExitCode::configuration, "optimizer: momentum = " + std::to_string(o.momentum) +
-                                               ": give a number of at least 0 and below 1");
-  }
-  if (!std::isfinite(o.weight_decay) || o.weight_decay < 0) {
-    throw Failure(ExitCode::configuration, "optimizer: weight_decay = " + std::to_string(o.weight_decay) +
-                                               ": give a number of at least 0 (0 for none)");
-  }
+  demand(is_share_below_one(o.momentum), "momentum", o.momentum, "a number of at least 0 and below 1");
+  demand(std::isfinite(o.weight_decay) && o.weight_decay >= 0, "weight_decay", o.weight_decay,
+         "a number of at least 0 (0 for none)");
+  demand(is_share_below_one(o.beta1), "beta1", o.beta1, "a number of at least 0 and below 1");
+  demand(is_share_below_one(o.beta2), "beta2", o.beta2, "a number of at least 0 and below 1");
+  demand(std::isfinite(o.epsilon) && o.epsilon > 0, "epsilon", o.epsilon, "a number above 0");
+  demand(std::isfinite(o.trust) && o.trust > 0, "trust", o.trust, "a number above 0");
 }
 
 std::uint32_t state_slots(const Optimizer& optimizer) {
-  return optimizer.kind == Optimizer::Kind::sgd ? 0 : 1;
+  switch (optimizer.kind) {
+    case Kind::sgd:
+      return 0;
+    case Kind::momentum:
+    case Kind::nesterov:
+    case Kind::lars:
+      return 1;
+    case Kind::adam:
+    case Kind::adamw:
+    case Kind::lamb:
+      break;
+  }
+  return 2;
+}
+
+bool is_linear(const Optimizer& optimizer) { return optimizer.kind <= Kind::nesterov; }
+
+bool needs_norms(const Optimizer& optimizer) {
+  return optimizer.kind == Kind::lars || optimizer.kind == Kind::lamb;
+}
+
+Layout layout_for(const Optimizer& optimizer, const Layout& model) {
+  return needs_norms(optimizer) ? with_norm_groups(model) : model;
 }
 
 void step(const Optimizer& optimizer, const Update& u, std::span<float> state, double rate, bool decay,
           Level level) {
-  check(u);
-  CHECK(state.size() == u.out.size() * state_slots(optimizer), "the state is not that of this slice");
+  if (needs_norms(optimizer)) {
+    TensorStep whole(optimizer, decay, level);
+    whole.measure(u, state);
+    return whole.finish(u, state, rate, 1);
+  }
+  check(optimizer, u, state);
   const RuleTable& rules = table(level);
   const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
-  const auto pull = static_cast<float>(decay ? optimizer.weight_decay : 0.0);
-  const auto mu = static_cast<float>(optimizer.momentum);
-  float* out = u.out.data();
+  const double weight_decay = decay ? optimizer.weight_decay : 0.0;
+  const auto pull = static_cast<float>(weight_decay), mu = static_cast<float>(optimizer.momentum);
+  const std::size_t size = u.out.size();
+  float *out = u.out.data(), *m = state.data();
   const float *w = u.parameters.data(), *sum = u.sum.data();
-  switch (optimizer.kind) {
-    case Optimizer::Kind::sgd:
-      return rules.sgd(u.out.size(), out, w, sum, scale, pull, speed);
-    case Optimizer::Kind::momentum:
-      return rules.momentum(u.out.size(), out, w, sum, state.data(), scale, pull, speed, mu);
-    case Optimizer::Kind::nesterov:
-      return rules.nesterov(u.out.size(), out, w, sum, state.data(), scale, pull, speed, mu);
+  if (optimizer.kind == Kind::sgd) {
+    rules.sgd(size, out, w, sum, scale, pull, speed);
+  } else if (optimizer.kind == Kind::momentum) {
+    rules.momentum(size, out, w, sum, m, scale, pull, speed, mu);
+  } else if (optimizer.kind == Kind::nesterov) {
+    rules.nesterov(size, out, w, sum, m, scale, pull, speed, mu);
+  } else {
+    rules.adam(size, out, w, sum, m, m + size, moment_factors(optimizer, u, rate, weight_decay));
   }
 }
 
@@ -75,6 +135,48 @@ void ema_step(const Update& u, double keep, Level level) {
   CHECK(keep >= 0 && keep <= 1, "a moving average keeps a share between none and all");
   table(level).blend(u.out.size(), u.out.data(), u.parameters.data(), u.sum.data(), static_cast<float>(keep),
                      static_cast<float>((1 - keep) * u.scale));
+}
+
+TensorStep::TensorStep(const Optimizer& optimizer, bool decay, Level level)
+    : optimizer_(optimizer),
+      decay_(decay ? optimizer.weight_decay : 0.0),
+      level_(level),
+      parameters_(level),
+      direction_(level) {
+  CHECK(needs_norms(optimizer), "only lars and lamb have steps of whole tensors");
+}
+
+// lamb leaves its direction in `out`, where finish() finds it.
+void TensorStep::measure(const Update& u, std::span<float> state) {
+  check(optimizer_, u, state);
+  parameters_.add(u.parameters);
+  if (optimizer_.kind == Kind::lars) {
+    direction_.add(u.sum);
+    scale_ = u.scale;
+    return;
+  }
+  const std::size_t size = u.out.size();
+  table(level_).lamb(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(), state.data() + size,
+                     moment_factors(optimizer_, u, 0, decay_));
+  direction_.add(u.out);
+}
+
+double TensorStep::ratio() const {
+  const double w = std::sqrt(parameters_.total());
+  const double direction = scale_ * std::sqrt(direction_.total());
+  if (w == 0 || direction == 0) return 1;
+  return optimizer_.kind == Kind::lars ? optimizer_.trust * w / (direction + decay_ * w) : w / direction;
+}
+
+void TensorStep::finish(const Update& u, std::span<float> state, double rate, double ratio) const {
+  check(optimizer_, u, state);
+  const std::size_t size = u.out.size();
+  const auto speed = static_cast<float>(rate * ratio);
+  if (optimizer_.kind == Kind::lamb)
+    return table(level_).walk(size, u.out.data(), u.parameters.data(), speed);
+  table(level_).lars(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(),
+                     static_cast<float>(u.scale), static_cast<float>(decay_), speed,
+                     static_cast<float>(optimizer_.momentum));
 }
 
 }  // namespace steelyard::nn

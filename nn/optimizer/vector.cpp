@@ -1,6 +1,7 @@
 #include "nn/optimizer/vector.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "core/check.h"
 #include "nn/optimizer/kernels.h"
@@ -34,13 +35,27 @@ void sum(std::span<float> into, std::span<const float> x, std::span<const float>
 
 bool all_finite(std::span<const float> x, Level level) { return table(level).all_finite(x.size(), x.data()); }
 
-double sum_of_squares(std::span<const float> x, Level level) {
-  return table(level).sum_of_squares(x.size(), x.data());
+void SquareSum::add(std::span<const float> x) {
+  static_assert(std::tuple_size_v<decltype(chains_)> == square_chains);
+  table(level_).squares(x.size(), x.data(), chains_.data(), size_);
+  size_ += x.size();
 }
 
-double clipping(std::span<const float> x, double weight, double longest) {
+double SquareSum::total() const { return std::accumulate(chains_.begin(), chains_.end(), 0.0); }
+
+double sum_of_squares(std::span<const float> x, Level level) {
+  SquareSum sum(level);
+  sum.add(x);
+  return sum.total();
+}
+
+double clipping(const Layout& layout, std::span<const float> gradient, double weight, double longest) {
   if (longest <= 0) return 1;
-  const double norm = std::sqrt(sum_of_squares(x)) / weight;
+  SquareSum squares;
+  for (const Range& range : layout.ranges) {
+    if (range.rule == Rule::step) squares.add(gradient.subspan(range.begin, range.end - range.begin));
+  }
+  const double norm = std::sqrt(squares.total()) / weight;
   return norm > longest ? longest / norm : 1;
 }
 

@@ -4,8 +4,11 @@
 // it was measured to be as fast as anything we could write.)
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 
+#include "core/layout.h"
 #include "core/level.h"
 
 namespace steelyard::nn {
@@ -20,11 +23,25 @@ void sum(std::span<float> into, std::span<const float> x, std::span<const float>
 // Whether no element is infinite or NaN. Exact; the whole slice is read, for almost always there is none.
 bool all_finite(std::span<const float> x, Level level = cpu_level());
 
+// A sum of squares that is given slice by slice. Where the slices were cut changes no bit of it.
+class SquareSum {
+ public:
+  explicit SquareSum(Level level = cpu_level()) : level_(level) {}
+  void add(std::span<const float> x);
+  [[nodiscard]] double total() const;
+
+ private:
+  Level level_;
+  std::array<double, 32> chains_{};
+  std::size_t size_ = 0;  // so far
+};
+
 // Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for
 // slices of any usual size.
 double sum_of_squares(std::span<const float> x, Level level = cpu_level());
 
-// What x / weight has to be multiplied with so that its norm is at most `longest`: 1 or less. 0: no limit.
-double clipping(std::span<const float> x, double weight, double longest);
+// What gradient / weight has to be multiplied with so that its norm is at most `longest`: 1 or less. 0: no
+// limit. Ranges that are not stepped hold no gradient and do not count.
+double clipping(const Layout& layout, std::span<const float> gradient, double weight, double longest);
 
 }  // namespace steelyard::nn

@@ -1,5 +1,4 @@
-// Plain loops with as many independent sums as the widest processor needs; the compiler makes vectors of
-// them.
+// Plain loops; the compiler makes vectors of them.
 #include <cstddef>
 #include <cstdint>
 
@@ -28,27 +27,27 @@ bool all_finite(std::size_t size, const float* x) {
   return bad == 0;
 }
 
-double sum_of_squares(std::size_t size, const float* x) {
-  constexpr std::size_t chains = 32;
-  double sum[chains] = {};
+void squares(std::size_t size, const float* x, double* chains, std::size_t at) {
+  double sum[square_chains];
+  __builtin_memcpy(sum, chains, sizeof sum);
+  const auto one = [&](std::size_t i) {
+    const double value = x[i];
+    sum[(at + i) % square_chains] += value * value;
+  };
   std::size_t i = 0;
-  for (; i + chains <= size; i += chains) {
-    for (std::size_t k = 0; k < chains; ++k) {
+  for (; i < size && (at + i) % square_chains != 0; ++i) one(i);
+  for (; i + square_chains <= size; i += square_chains) {
+    for (std::size_t k = 0; k < square_chains; ++k) {
       const double value = x[i + k];
       sum[k] += value * value;
     }
   }
-  for (std::size_t k = 0; i < size; ++i, ++k) {
-    const double value = x[i];
-    sum[k] += value * value;
-  }
-  double all = 0;
-  for (const double part : sum) all += part;
-  return all;
+  for (; i < size; ++i) one(i);
+  __builtin_memcpy(chains, sum, sizeof sum);
 }
 
 }  // namespace
 
-const VectorTable vectors = {add, sum, all_finite, sum_of_squares};
+const VectorTable vectors = {add, sum, all_finite, squares};
 
 }  // namespace steelyard::nn::STEELYARD_LEVEL

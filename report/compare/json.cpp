@@ -28,6 +28,7 @@ Json run_json(const Trial& trial, std::uint64_t seed) {
           {"updates", trial.updates},
           {"samples_per_s", or_null(trial.samples_per_s())},
           {"percent_of_ideal", or_null(trial.percent_of_ideal)},
+          {"efficiency", or_null(trial.efficiency)},
           {"accuracy", or_null(trial.accuracy)},
           {"directory", or_null(trial.directory)},
           {"evaluations", evaluations}};
@@ -49,6 +50,7 @@ Json method_json(const Row& row, const Entry& entry, std::uint64_t seed) {
           {"updates", or_null(row.updates)},
           {"samples_per_s", or_null(row.samples_per_s)},
           {"percent_of_ideal", or_null(row.percent_of_ideal)},
+          {"efficiency", or_null(row.efficiency)},
           {"accuracy", or_null(row.accuracy)},
           {"gain_on_equal", or_null(row.gain_on_equal)},
           {"gain_on_alone", or_null(row.gain_on_alone)},

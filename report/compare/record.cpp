@@ -94,7 +94,10 @@ Trial trial_of(std::string_view rounds, const std::string& result, const std::st
   } else if (trial.samples <= 0) {
     trial.failure = "nothing was trained";
   }
-  if (has_barrier(sync)) trial.percent_of_ideal = number(verdict, "percent_of_ideal", -1);
+  if (has_barrier(sync)) {
+    trial.percent_of_ideal = number(verdict, "percent_of_ideal", -1);
+    trial.efficiency = number(verdict, "efficiency", -1);
+  }
   return trial;
 }
 

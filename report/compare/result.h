@@ -43,7 +43,8 @@ struct Trial {
   double samples = 0;
   std::uint64_t updates = 0;
   double percent_of_ideal = -1;
-  double accuracy = -1;  // at the last evaluation
+  double efficiency = -1;  // balancing/work_time.h
+  double accuracy = -1;    // at the last evaluation
   std::vector<Evaluation> evaluations;
   std::vector<WorkerSpeed> workers;
   std::string directory;  // of a real run

@@ -66,6 +66,7 @@ Row summary(const Entry& entry, double target) {
   row.samples_per_s = spread_of(entry, [](const Trial& it) { return it.samples_per_s(); });
   row.updates = spread_of(entry, [](const Trial& it) { return static_cast<double>(it.updates); });
   row.percent_of_ideal = spread_of(entry, [](const Trial& it) { return it.percent_of_ideal; });
+  row.efficiency = spread_of(entry, [](const Trial& it) { return it.efficiency; });
   row.accuracy = spread_of(entry, [](const Trial& it) { return it.accuracy; });
   if (target <= 0) return row;
   row.seconds_to_target = spread_of(entry, [&](const Trial& it) { return cost(it, target); });

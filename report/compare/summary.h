@@ -33,7 +33,7 @@ struct Row {
   Entrant entrant;
   std::size_t good = 0, failed = 0, reached = 0;  // runs: with a result, without, at the target
   std::string failure;                            // of the last that failed
-  std::optional<Spread> seconds, samples_per_s, updates, percent_of_ideal,
+  std::optional<Spread> seconds, samples_per_s, updates, percent_of_ideal, efficiency,
       accuracy;  // of those with a result
   std::optional<Spread> seconds_to_target, updates_to_target;
   std::optional<Spread> gain_on_equal, gain_on_alone;

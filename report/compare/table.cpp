@@ -136,7 +136,8 @@ std::vector<std::string> column_titles(const Comparison& comparison) {
           "% of\nideal",
           "gain on\nequal bsp",
           "gain on\nbest alone",
-          "final\naccuracy"};
+          "final\naccuracy",
+          "effi-\nciency"};
 }
 
 std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
@@ -151,7 +152,8 @@ std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
           with_points(row.percent_of_ideal, 1),
           with_spread(row.gain_on_equal, 2),
           with_spread(row.gain_on_alone, 2),
-          with_points(accuracy, 2) + (accuracy ? " %" : "")};
+          with_points(accuracy, 2) + (accuracy ? " %" : ""),
+          with_points(row.efficiency, 2)};
 }
 
 std::vector<std::size_t> used_columns(const std::vector<std::vector<std::string>>& rows) {

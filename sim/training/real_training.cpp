@@ -43,7 +43,8 @@ class ComputeNodeTrainer final : public Trainer {
 void RealTraining::describe(Job& job) const {
   job.model = model_name;
   job.data = data_name;
-  job.layout = workload.layout;
+  job.labels = labels;
+  job.layout = nn::layout_for(optimizer, workload.layout);
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   job.test_samples = workload.data.test->size();
   job.optimizer = optimizer;

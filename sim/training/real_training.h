@@ -19,6 +19,7 @@ struct RealTraining final : Training {
 
   Workload workload;
   std::string model_name = "model", data_name = "data";  // as people call them
+  std::uint32_t labels = 1;                              // of each sample
   nn::Optimizer optimizer;
   nn::Schedule schedule;  // its length is that of the training
   double clip_norm = 0;

@@ -95,6 +95,39 @@ TEST(IdealMeter, BoundsAreThoseOfTheRound) {
   EXPECT_NEAR(meter.percent_of_last(), 100, 1);
 }
 
+// 16 grains of 32: the best split of these is a hundred percent, though one of samples would be better.
+TEST(IdealMeter, SharesAreGrains) {
+  constexpr std::uint64_t grain = 32;
+  std::vector<Affine> of_grains = kCurves;
+  for (Affine& curve : of_grains) curve.per_sample *= grain;
+  std::vector<std::uint64_t> best = min_max(of_grains, std::vector<Bound>(3), 512 / grain);
+  for (std::uint64_t& share : best) share *= grain;
+  ASSERT_NE(best, kBest);
+  IdealMeter meter, of_samples;
+  Random random(1);
+  for (std::uint64_t k = 1; k <= 100; ++k) {
+    // Now and then another split, so that the fixed costs can be seen.
+    RoundTimes round = round_of(k, k % 10 == 5 ? std::vector<std::uint64_t>{256, 160, 96} : best, 0, random);
+    of_samples.add(round);
+    round.grain = grain;
+    meter.add(round);
+  }
+  EXPECT_NEAR(meter.percent_of_last(), 100, 0.1);
+  EXPECT_LT(of_samples.percent_of_last(), 98);
+}
+
+// 70 samples are three grains of 32, of which the last is one of six: alone, a worker takes the time of 70.
+TEST(IdealMeter, TheLastGrainMayBeShorter) {
+  IdealMeter meter;
+  Random random(1);
+  for (std::uint64_t k = 1; k <= 20; ++k) {
+    RoundTimes round = round_of(k, {k % 2 == 0 ? 70U : 64U}, 0, random);
+    round.grain = 32;
+    meter.add(round);
+  }
+  EXPECT_NEAR(meter.percent_of_last(), 100, 0.1);
+}
+
 TEST(IdealMeter, AnOutlierOfTheExchangeIsNotIdeal) {
   IdealMeter meter;
   Random random(5);

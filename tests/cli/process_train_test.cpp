@@ -164,6 +164,32 @@ TEST_F(ProcessTrain, AKilledWorkerIsStartedAgain) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
+// The server has the dead worker's gradients and its own versions in shared memory all the while.
+TEST_F(ProcessTrain, WorkersKilledWhileTheServerReadsTheirGradientsHoldUpNobody) {
+  Process run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4", "model.name=mlp"}));
+  await_checkpoint("run");
+  EXPECT_THAT(text_of(path("run/log/bob.log")), HasSubstr("through shared memory"));
+  for (const std::string name : {"bob", "ada"}) {
+    const pid_t worker = run.living_with("--name " + name);
+    ASSERT_NE(worker, 0);
+    kill(worker, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return run.says("starting '" + name + "' again"); }));
+  }
+  ends_clean(run, 0);
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessTrain, ThroughSocketsAndSharedMemoryItComesToTheSame) {
+  for (const std::string exchange : {"auto", "sockets"}) {
+    std::vector<std::string> words = train(exchange, {"cluster.sums=ordered", "cluster.policy=equal"});
+    words.insert(words.end(), {"--exchange", exchange});
+    ASSERT_EQ(run(words), 0) << said_;
+    EXPECT_THAT(text_of(path(exchange + "/log/ada.log")),
+                HasSubstr(exchange == "auto" ? "through shared memory" : "through sockets"));
+  }
+  EXPECT_EQ(newest_checkpoint("auto").parameters, newest_checkpoint("sockets").parameters);
+}
+
 TEST_F(ProcessTrain, AllWorkersKilledAreStartedAgain) {
   Process run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4"}));
   await_checkpoint("run");

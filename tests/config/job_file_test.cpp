@@ -182,6 +182,10 @@ seconds = 0
 target_accuracy = 0
 optimizer = "momentum"
 momentum = 0.9
+beta1 = 0.9
+beta2 = 0.999
+epsilon = 1e-08
+trust = 0.001
 weight_decay = 0
 lr = 0.1
 schedule = "constant"
@@ -210,6 +214,7 @@ slow = 1
 cpu = 1
 device = "cpu"
 max_batch = 0
+threads = 1
 )");
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
@@ -231,8 +236,9 @@ TEST(JobFile, SetWinsOverTheFile) {
 TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(refusal("[train]\n  bacth = 3\n" + one_worker),
             "j.toml:2:3: unknown key \"bacth\" in [train]; did you mean \"batch\"? (there are: batch, "
-            "epochs, rounds, seconds, target_accuracy, optimizer, momentum, weight_decay, lr, schedule, "
-            "warmup, step_epochs, step_factor, final_lr, clip_norm, evaluate_every, checkpoint_every, "
+            "epochs, rounds, seconds, target_accuracy, optimizer, momentum, beta1, beta2, epsilon, trust, "
+            "weight_decay, lr, schedule, warmup, step_epochs, step_factor, final_lr, clip_norm, "
+            "evaluate_every, checkpoint_every, "
             "checkpoint_rounds, checkpoint_minutes)");
   EXPECT_EQ(refusal("[cluster]\nzzz = 3\n" + one_worker),
             "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, sync, "
@@ -244,7 +250,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
       "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
-      "device, max_batch)");
+      "device, max_batch, threads)");
 }
 
 TEST(JobFile, GoldenValues) {
@@ -262,8 +268,6 @@ TEST(JobFile, GoldenValues) {
             "j.toml:2:6: lr = a list in [train]: give a number above 0");
   EXPECT_EQ(refusal("[train]\nweight_decay = -1e-3\n" + one_worker),
             "j.toml:2:16: weight_decay = -0.001 in [train]: give a number of at least 0");
-  EXPECT_EQ(refusal("[train]\noptimizer = \"adam\"\n" + one_worker),
-            "j.toml:2:13: optimizer = \"adam\" in [train]: give one of \"sgd\", \"momentum\", \"nesterov\"");
   EXPECT_EQ(refusal("[cluster]\nsync = \"ssp\"\n" + one_worker),
             "j.toml:2:8: sync = \"ssp\" in [cluster]: give one of " + sync_choices());
   EXPECT_THAT(refusal("[train]\nrounds = 5\n[cluster]\nsync = \"oneshot:end\"\n" + one_worker),
@@ -378,19 +382,17 @@ TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
 }
 
 TEST(JobFile, TheExamplesAreGood) {
-  std::size_t count = 0;
   const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / "..";
   // What examples/own_model.cpp and own_engine.cpp declare; here nothing is made of it.
   const Extensions own{
       .models = {{"perceptron", nullptr, "", {whole_option("width", 32, 1, 4096, "units")}}},
       .engines = {{"logistic", nullptr}},
       .data_sets = {{"rings", nullptr, "", {whole_option("samples", 50000, 10, 1'000'000, "samples")}}}};
+  ASSERT_TRUE(std::filesystem::exists(root / "examples" / "jobs" / "demo.toml"));
   for (const auto& entry : std::filesystem::directory_iterator(root / "examples" / "jobs")) {
     const JobFile file = read_job_file(entry.path().string(), {}, own);
     EXPECT_EQ(parse_job(file.resolved, "resolved", {}, own).resolved, file.resolved);
-    ++count;
   }
-  EXPECT_GE(count, 5U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "config/job_file.h"
+#include "config/prepare_job.h"
 #include "core/error.h"
 
 namespace steelyard {
@@ -9,6 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 template <class Call>
 std::string refusal(const Call& call, ExitCode code = ExitCode::configuration) {
@@ -41,6 +43,29 @@ TEST(JobLimits, LocalStepsOfARound) {
   EXPECT_EQ(steps("oneshot:epoch", "batch = 2", (1 << 24) + 1), "");
   EXPECT_EQ(steps("bsp", "batch = 1\nepochs = 1000", 1 << 20), "");
   EXPECT_THAT(steps("oneshot:end", "batch = 1\nepochs = 1000000000", UINT64_MAX), HasSubstr("is the most"));
+}
+
+TEST(JobLimits, ARoundIsAWholeNumberOfGrains) {
+  const auto refused_batch = [](std::uint64_t batch) {
+    Job job;
+    job.model = "resnet";
+    job.global_batch = batch;
+    ModelDescription model;
+    model.train_samples = 1000;
+    model.labels = 7;
+    model.grain = 32;
+    append(model.layout, "w", {10});
+    const std::string text = refusal([&] { complete(job, model); });
+    if (text.empty()) {
+      EXPECT_EQ(job.grain, 32U);
+      EXPECT_EQ(job.labels, 7U);
+    }
+    return text;
+  };
+  EXPECT_EQ(refused_batch(512), "");
+  EXPECT_THAT(refused_batch(500), AllOf(HasSubstr("batch = 500 in [train]"), HasSubstr("model \"resnet\""),
+                                        HasSubstr("grains of 32 samples"), HasSubstr("give 480 or 512")));
+  EXPECT_THAT(refused_batch(20), AllOf(HasSubstr("give 32"), Not(HasSubstr("give 0"))));
 }
 
 TEST(JobLimits, Shards) {

@@ -1,8 +1,9 @@
-// `slow` and `cpu` of a worker in a job file: numbers, or texts with steps.
+// `slow`, `cpu` and `threads` of a worker in a job file: numbers or texts.
 #include <gmock/gmock.h>
 
 #include "config/job_file.h"
 #include "core/error.h"
+#include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -33,14 +34,24 @@ TEST(JobThrottle, IsANumberOrSteps) {
   EXPECT_EQ(worker_of("", {"worker.worker-0.cpu=1, 0.3@5"}).cpu, "1, 0.3@5");
 }
 
+TEST(JobThreads, AreANumberOrAuto) {
+  EXPECT_EQ(worker_of("").threads, "1");
+  EXPECT_EQ(worker_of("threads = 4").threads, "4");
+  EXPECT_EQ(worker_of("threads = \"auto\"").threads, "auto");
+  EXPECT_EQ(refusal("threads = 0"),
+            "j.toml:2:11: threads = 0 in [[worker]]: give " + thread_count_expected());
+  EXPECT_THAT(refusal("threads = \"all\""), HasSubstr("give " + thread_count_expected()));
+}
+
 TEST(JobThrottle, ReadsBackAsItIs) {
-  for (const char* keys :
-       {"slow = 2", "slow = 1e2", "slow = \" 3 \"", "cpu = \"1, 0.4@10, again@20\"", "cpu = 0.25"}) {
+  for (const char* keys : {"slow = 2", "slow = 1e2", "slow = \" 3 \"", "cpu = \"1, 0.4@10, again@20\"",
+                           "cpu = 0.25", "threads = 4", "threads = \"auto\""}) {
     const JobFile file = parse_job("[[worker]]\n" + std::string(keys) + "\n", "j.toml");
     const JobFile again = parse_job(file.resolved, "again");
     EXPECT_EQ(again.resolved, file.resolved) << keys;
     EXPECT_EQ(again.worker_specs.at(0).slow, file.worker_specs.at(0).slow) << keys;
     EXPECT_EQ(again.worker_specs.at(0).cpu, file.worker_specs.at(0).cpu) << keys;
+    EXPECT_EQ(again.worker_specs.at(0).threads, file.worker_specs.at(0).threads) << keys;
   }
 }
 

@@ -139,7 +139,9 @@ TEST(ScenarioTraining, WhatMeansNothingIsRefused) {
               HasSubstr("at least one round, global_batch = 512"));
   EXPECT_THAT(trouble(train + "momentum = 1\n"), HasSubstr("below 1"));
   EXPECT_THAT(trouble(train + "lr = 0\n"), HasSubstr("lr = 0"));
-  EXPECT_THAT(trouble(train + "optimizer = \"adam\"\n"), HasSubstr("nesterov"));
+  EXPECT_THAT(trouble(train + "optimizer = \"adm\"\n"), HasSubstr("nesterov"));
+  EXPECT_THAT(trouble(train + "optimizer = \"adam\"\nsync = \"local:2\"\n"),
+              AllOf(HasSubstr("odd.toml:5:13"), HasSubstr("does not go with sync = \"local:2\"")));
   EXPECT_THAT(trouble(train + "[model]\ndropout = \"much\"\n"),
               AllOf(HasSubstr("odd.toml:6"), HasSubstr("a number")));
   EXPECT_THAT(trouble(train + "[model]\nwings = 2\n"), HasSubstr("wings"));

@@ -167,7 +167,8 @@ TEST(Schema, OfAJobHasTypesRangesAndDefaults) {
   EXPECT_EQ(train["lr"]["exclusiveMinimum"], 0) << "above 0";
   EXPECT_EQ(train["momentum"]["exclusiveMaximum"], 1);
   EXPECT_EQ(train["rounds"].count("maximum"), 0U);
-  EXPECT_EQ(train["optimizer"]["enum"], (Json{"sgd", "momentum", "nesterov"}));
+  EXPECT_EQ(train["optimizer"]["enum"],
+            (Json{"sgd", "momentum", "nesterov", "adam", "adamw", "lars", "lamb"}));
   EXPECT_EQ(keys_in(schema, "cluster")["sync"]["default"], "bsp");
   EXPECT_EQ(keys_in(schema, "worker")["slow"]["type"], (Json{"string", "number"})) << "2, or \"2, 6@10\"";
   EXPECT_EQ(schema["required"], Json{"worker"});

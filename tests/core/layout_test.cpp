@@ -71,12 +71,15 @@ TEST(Layout, ImpossibleLayoutsAreRefused) {
   EXPECT_THAT(refusal({{}, {{0, 10}, {10, 10}, {10, 20}}, 4}), HasSubstr("float 10")) << "an empty range";
 }
 
+Layout with_slices(std::uint64_t count) { return {{}, {{0, 2 * count}}, 2}; }
+
 TEST(Layout, ShardBordersAreFairAndComplete) {
-  EXPECT_THAT(shard_borders(5, 2), ElementsAre(0, 2, 5));
-  EXPECT_THAT(shard_borders(2, 4), ElementsAre(0, 0, 1, 1, 2)) << "more shards than slices: some have none";
-  for (std::uint32_t count = 0; count < 60; ++count) {
+  EXPECT_THAT(shard_borders(with_slices(5), 2), ElementsAre(0, 2, 5));
+  EXPECT_THAT(shard_borders(with_slices(2), 4), ElementsAre(0, 0, 1, 1, 2))
+      << "more shards than slices: some have none";
+  for (std::uint32_t count = 1; count < 60; ++count) {
     for (std::uint32_t shards = 1; shards < 12; ++shards) {
-      const auto borders = shard_borders(count, shards);
+      const auto borders = shard_borders(with_slices(count), shards);
       ASSERT_EQ(borders.size(), shards + 1);
       ASSERT_EQ(borders.front(), 0U);
       ASSERT_EQ(borders.back(), count);
@@ -87,7 +90,60 @@ TEST(Layout, ShardBordersAreFairAndComplete) {
       }
     }
   }
-  EXPECT_EQ(shard_borders(UINT32_MAX, 3).back(), UINT32_MAX);
+}
+
+TEST(Layout, NormGroupsAreTheTensorsThatAreSteppedWithDecay) {
+  Layout layout;
+  append(layout, "a.weight", {3, 4});
+  append(layout, "b.weight", {5});
+  append(layout, "b.bias", {2}, Rule::step, false);
+  append(layout, "c.bias", {3}, Rule::step, false);
+  append(layout, "c.mean", {4}, Rule::ema, true, 0.5);
+  append(layout, "d.weight", {1});
+  layout.slice_size = 4;
+  const Layout grouped = with_norm_groups(layout);
+  EXPECT_EQ(grouped.tensors, layout.tensors);
+  EXPECT_EQ(grouped.slice_size, 4U);
+  EXPECT_THAT(grouped.ranges,
+              ElementsAre(Range{0, 12, Rule::step, true, 1}, Range{12, 17, Rule::step, true, 2},
+                          Range{17, 22, Rule::step, false, 0}, Range{22, 26, Rule::ema, true, 0, 0.5},
+                          Range{26, 27, Rule::step, true, 6}));
+  EXPECT_EQ(damage_of(grouped), "");
+  EXPECT_EQ(with_norm_groups(grouped), grouped);
+}
+
+TEST(Layout, AMovingAverageThatKeepsAnotherShareIsAnotherRange) {
+  Layout layout;
+  append(layout, "mean", {4}, Rule::ema, false, 0.5);
+  append(layout, "variance", {4}, Rule::ema, false, 0.5);
+  append(layout, "other", {4}, Rule::ema, false, 0.9);
+  ASSERT_EQ(layout.ranges.size(), 2U);
+  EXPECT_EQ(layout.ranges[0].keep, 0.5);
+  EXPECT_EQ(layout.ranges[0].end, 8U);
+}
+
+TEST(Layout, ANormGroupLiesOnOneShard) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Layout layout;
+    for (std::uint64_t i = 0; i <= random.below(8); ++i) {
+      append(layout, "t" + std::to_string(i), {1 + random.below(60)}, Rule::step, random.below(3) > 0);
+    }
+    layout.slice_size = 1 + random.below(12);
+    layout = with_norm_groups(layout);
+    const std::vector<Slice> all = slices(layout);
+    const auto shards = static_cast<std::uint32_t>(1 + random.below(6));
+    const auto borders = shard_borders(layout, shards);
+    ASSERT_EQ(borders.size(), shards + 1);
+    ASSERT_TRUE(std::ranges::is_sorted(borders));
+    ASSERT_EQ(borders.front(), 0U);
+    ASSERT_EQ(borders.back(), all.size());
+    for (const std::uint32_t border : borders) {
+      if (border == 0 || border == all.size() || all[border - 1].range != all[border].range) continue;
+      ASSERT_EQ(layout.ranges[all[border].range].norm_group, 0U) << border;
+    }
+  }
 }
 
 TEST(Layout, TheDefaultGridReachesEveryShard) {

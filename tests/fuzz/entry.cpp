@@ -9,6 +9,7 @@
 #include "server/manifest.h"
 #include "server/safetensors.h"
 #include "wire/codec.h"
+#include "wire/lending_frames.h"
 
 namespace steelyard::fuzz {
 namespace {
@@ -61,6 +62,22 @@ bool decode(std::span<const std::byte> bytes) {
   const Frames second = encode(std::get<Message>(again));
   CHECK(first.header == second.header, "a message is the same ever after");
   CHECK(first.payload.has_value() == second.payload.has_value(), "and so is its payload");
+  return true;
+}
+
+bool decode_lending(std::span<const std::byte> frame) {
+  const auto decoded = steelyard::decode_lending(frame);
+  const auto* said = std::get_if<LendingFrame>(&decoded);
+  if (said == nullptr) return false;
+  if (const auto* batch = std::get_if<Batch>(said)) {
+    for (const LentMessage& it : batch->messages) {
+      CHECK(it.header.data() >= frame.data() &&
+                it.header.data() + it.header.size() <= frame.data() + frame.size(),
+            "a header lies outside of its frame");
+    }
+  }
+  const std::vector<std::byte> again = encode_lending(*said);
+  CHECK(std::ranges::equal(again, frame), "what is believed is the same ever after");
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "server/safetensors.h"
 #include "tests/fuzz/entry.h"
 #include "tests/wire/made_messages.h"
+#include "wire/lending_frames.h"
 
 namespace steelyard {
 namespace {
@@ -107,6 +108,24 @@ TEST(Fuzz, MutatedMessagesAreBelievedOrRefused) {
     Bytes input = corpus[random.below(corpus.size())];
     mutate(input, random);
     believed += fuzz::decode(input) ? 1 : 0;
+  }
+  EXPECT_GT(believed, mutations / 100) << "mutations that go everywhere";
+  EXPECT_LT(believed, mutations * 9 / 10) << "mutations that damage";
+}
+
+TEST(Fuzz, MutatedFramesBetweenLinksAreBelievedOrRefused) {
+  constexpr int mutations = 50'000;
+  const Bytes header(40, std::byte{'h'});
+  const std::vector<Bytes> corpus{
+      encode_lending(Introduction{77, 5, {{1, 2}, 3}, Reading::possible}),
+      encode_lending(Batch{{1, 2, 3}, {{{9, 3, 5, 64, 4096}, header}, {{}, header}}})};
+  for (const Bytes& frame : corpus) EXPECT_TRUE(fuzz::decode_lending(frame));
+  Random random(2026);
+  int believed = 0;
+  for (int i = 0; i < mutations; ++i) {
+    Bytes input = corpus[random.below(corpus.size())];
+    mutate(input, random);
+    believed += fuzz::decode_lending(input) ? 1 : 0;
   }
   EXPECT_GT(believed, mutations / 100) << "mutations that go everywhere";
   EXPECT_LT(believed, mutations * 9 / 10) << "mutations that damage";

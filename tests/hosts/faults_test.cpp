@@ -25,6 +25,7 @@ class Faults : public ::testing::TestWithParam<const char*> {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       Random random(seed * 31);
       Job job = job_for(GetParam());
+      job.grain = std::vector{1U, 4U, 8U}[seed % 3];
       job.dead_after = 5;
       World::Options options;
       options.seed = seed;

@@ -24,7 +24,7 @@ std::vector<Transport> transports() {
 #ifdef __SANITIZE_THREAD__
   return {Transport::local};
 #else
-  return {Transport::local, Transport::tcp, Transport::ipc};
+  return {Transport::local, Transport::tcp, Transport::ipc, Transport::shared};
 #endif
 }
 
@@ -116,6 +116,17 @@ INSTANTIATE_TEST_SUITE_P(TwentyFastRounds, SameAnswer,
                                            Case{"lenet5", 0.05, momentum, fast_rounds, 1e-4}),
                          [](const auto& at) { return std::string(at.param.model); });
 
+constexpr nn::Optimizer adaptive(nn::Optimizer::Kind kind) {
+  return {.kind = kind, .weight_decay = 1e-4, .epsilon = 1e-3, .trust = 0.01};
+}
+INSTANTIATE_TEST_SUITE_P(
+    Adaptive, SameAnswer,
+    ::testing::Values(Case{"softmax", 0.01, adaptive(nn::Optimizer::Kind::adam), fast_rounds, 1e-4},
+                      Case{"svm", 1, adaptive(nn::Optimizer::Kind::lars), fast_rounds, 1e-4},
+                      Case{"mlp", 0.001, adaptive(nn::Optimizer::Kind::adamw), fast_rounds, 1e-4},
+                      Case{"lenet5", 0.001, adaptive(nn::Optimizer::Kind::lamb), fast_rounds, 1e-4}),
+    [](const auto& at) { return std::string(at.param.model); });
+
 // With a rate of one and no momentum, one round's step is the averaged gradient itself. It is the difference
 // of two parameters, so it carries their rounding; starting from zero there is none, and every layer but the
 // last would have no gradient. Therefore a huge rate, which scales the step above the rounding of the
@@ -140,8 +151,10 @@ TEST(SameGradient, OneRoundOfEveryModel) {
   }
 }
 
-TEST(Resume, EndsWhereTheUninterruptedTrainingDoes) {
-  const Case c{"lenet5", 0.01, momentum, 30, 1e-4};
+class Resume : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Resume, EndsWhereTheUninterruptedTrainingDoes) {
+  const Case c = GetParam();
   Job job = job_for(c, 3);
   const nn::Model model = model_for(job);
   const Snapshot initial = fresh(job, model, data());
@@ -162,6 +175,11 @@ TEST(Resume, EndsWhereTheUninterruptedTrainingDoes) {
   EXPECT_EQ(second.stored.back().progress.epoch, right.progress.epoch);
   EXPECT_EQ(second.stored.back().progress.offset, right.progress.offset);
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, Resume,
+                         ::testing::Values(Case{"lenet5", 0.01, momentum, 30, 1e-4},
+                                           Case{"mlp", 0.001, adaptive(nn::Optimizer::Kind::lamb), 30, 1e-4}),
+                         [](const auto& at) { return std::string(at.param.model); });
 
 TEST(Cluster, LearnsAndBalancesUnequalWorkers) {
   Job job = job_for({"softmax", 0.05, momentum, 0, 0}, 3);

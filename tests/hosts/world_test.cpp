@@ -10,6 +10,8 @@
 #include <optional>
 #include <set>
 
+#include "balancing/policies.h"
+
 namespace steelyard::test {
 namespace {
 
@@ -69,6 +71,33 @@ TEST(World, RandomSplitsAndSizes) {
     world.populate(workers, shards);
     world.run();
     expect_plain_result(world, "seed " + std::to_string(seed));
+  }
+}
+
+// Every border of a piece is between grains: looked at after every step, whoever divides and whoever is lost.
+TEST(World, RandomGrainsPoliciesAndLosses) {
+  const std::vector<std::string> policies = balancing::policy_names();
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    const int workers = 1 + static_cast<int>(random.below(6)), shards = 1 + static_cast<int>(random.below(3));
+    const std::uint64_t grain = 2 + random.below(9), batch = grain * (1 + random.below(8));
+    Job job = toy_job(batch + random.below(150), batch, 2, static_cast<std::uint32_t>(workers),
+                      static_cast<std::uint32_t>(shards));
+    job.grain = static_cast<std::uint32_t>(grain);
+    job.sync = parse_sync(seed % 3 == 0 ? "local:3" : "bsp");
+    job.dead_after = 5;
+    World::Options options;
+    options.seed = seed;
+    options.policy = policies[random.below(policies.size())];
+    if (workers > 1)
+      options.faults = {
+          {.effect = sim::Fault::Effect::kill, .to = Role::worker, .first = random.below(200), .count = 1}};
+    World world(job, options);
+    world.on_kill = [&](NodeId) { world.add_worker("late"); };
+    world.populate(workers, shards);
+    world.run();
+    expect_plain_result(
+        world, "seed " + std::to_string(seed) + ", grain " + std::to_string(grain) + ", " + options.policy);
   }
 }
 

@@ -120,6 +120,14 @@ TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
   EXPECT_EQ(it.processes[3].input, "");
 }
 
+TEST_F(LaunchPlanTest, ServersAndWorkersAreToldHowToExchange) {
+  options_.exchange = "sockets";
+  const LaunchPlan it = plan();
+  for (const LaunchProcess& process : it.processes)
+    EXPECT_EQ(joined(process).find("--exchange sockets") != std::string::npos,
+              process.role != Role::scheduler);
+}
+
 TEST_F(LaunchPlanTest, WaysLeadThere) {
   const LaunchPlan it = plan();
   EXPECT_THAT(host_of(it, "lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));

@@ -30,8 +30,9 @@ void survives(const Options& options) {
 TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   WorkerOptions given;
   given.scheduler = "10.0.0.1:7070";
-  given.spec = {"ada", "2, 6@10, again@20", "0.25", "gpu", 9'223'372'036'854'775'807U};
+  given.spec = {"ada", "2, 6@10, again@20", "0.25", "gpu", 9'223'372'036'854'775'807U, "auto"};
   given.data_options = {"dir=/a b", "-x=$HOME", "name="};
+  given.exchange = "sockets";
   given.wait = 0.1;
   given.quiet = true;
   const auto got = read<WorkerOptions>(arguments_of(given));
@@ -41,7 +42,9 @@ TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   EXPECT_EQ(got.spec.cpu, "0.25");
   EXPECT_EQ(got.spec.device, "gpu");
   EXPECT_EQ(got.spec.max_batch, given.spec.max_batch);
+  EXPECT_EQ(got.spec.threads, "auto");
   EXPECT_EQ(got.data_options, given.data_options);
+  EXPECT_EQ(got.exchange, "sockets");
   EXPECT_EQ(got.wait, 0.1);
   EXPECT_TRUE(got.quiet);
   survives(given);
@@ -53,6 +56,7 @@ TEST(ProcessOptions, AServersComeBackAsTheyWere) {
                             .listen = "0.0.0.0:*",
                             .advertise = "box",
                             .shards = 64,
+                            .exchange = "sockets",
                             .wait = 1e6,
                             .quiet = true,
                             .insecure = true};
@@ -62,6 +66,7 @@ TEST(ProcessOptions, AServersComeBackAsTheyWere) {
   EXPECT_EQ(got.listen, given.listen);
   EXPECT_EQ(got.advertise, "box");
   EXPECT_EQ(got.shards, 64U);
+  EXPECT_EQ(got.exchange, "sockets");
   EXPECT_EQ(got.wait, 1e6);
   EXPECT_TRUE(got.quiet && got.insecure);
   survives(given);

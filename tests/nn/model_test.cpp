@@ -36,19 +36,19 @@ std::string trouble(const std::function<void()>& build) {
 TEST(Model, InfersShapes) {
   const Model model = small();
   std::vector<Shape> outputs;
-  for (const Layer& layer : model.layers()) outputs.push_back(layer.output);
-  EXPECT_THAT(outputs, testing::ElementsAre(Shape{8, 6, 4}, Shape{8, 6, 4}, Shape{4, 3, 4}, Shape{4, 3, 4},
-                                            Shape{1, 1, 3}));
+  for (const Node& node : model.nodes()) outputs.push_back(node.shape);
+  EXPECT_THAT(outputs, testing::ElementsAre(Shape{8, 6, 2}, Shape{8, 6, 4}, Shape{8, 6, 4}, Shape{4, 3, 4},
+                                            Shape{4, 3, 4}, Shape{1, 1, 3}));
   const Model strided =
       Model({9, 9, 1}, 2).conv2d("c", {.channels = 1, .kernel = 3, .stride = 2}).average_pool(3);
-  EXPECT_EQ(strided.layers()[0].output, (Shape{4, 4, 1}));
-  EXPECT_EQ(strided.layers()[1].output, (Shape{1, 1, 1}));
+  EXPECT_EQ(strided.nodes()[1].shape, (Shape{4, 4, 1}));
+  EXPECT_EQ(strided.nodes()[2].shape, (Shape{1, 1, 1}));
 }
 
 TEST(Model, LaysTensorsOutInOrder) {
   const Layout layout = small().layout();
   ASSERT_EQ(layout.tensors.size(), 4U);
-  EXPECT_EQ(layout.tensors[0], (TensorPlace{"conv.weight", {4, 3, 3, 2}, 0}));
+  EXPECT_EQ(layout.tensors[0], (TensorPlace{"conv.weight", {4, 2, 3, 3}, 0}));
   EXPECT_EQ(layout.tensors[1], (TensorPlace{"conv.bias", {4}, 72}));
   EXPECT_EQ(layout.tensors[2], (TensorPlace{"fc.weight", {3, 48}, 76}));
   EXPECT_EQ(layout.tensors[3], (TensorPlace{"fc.bias", {3}, 220}));
@@ -92,8 +92,8 @@ TEST(Model, IsAValue) {
   const Model one = small();
   Model two = one;
   two.relu();
-  EXPECT_EQ(one.layers().size(), 5U);
-  EXPECT_EQ(two.layers().size(), 6U);
+  EXPECT_EQ(one.nodes().size(), 6U);
+  EXPECT_EQ(two.nodes().size(), 7U);
 }
 
 TEST(Model, NamesLayerShapeAndRemedy) {
@@ -104,7 +104,7 @@ TEST(Model, NamesLayerShapeAndRemedy) {
   EXPECT_THAT(trouble([] {
                 Model({4, 4, 3}, 2).max_pool(5);
               }),
-              AllOf(HasSubstr("'max_pool1'"), HasSubstr("4 x 4 x 3"), HasSubstr("smaller window")));
+              AllOf(HasSubstr("'max_pool1'"), HasSubstr("4 x 4 x 3"), HasSubstr("use a smaller one")));
   EXPECT_THAT(trouble([] { Model({4, 4, 3}, 2).average_pool(0); }), HasSubstr("'average_pool1'"));
   EXPECT_THAT(trouble([] {
                 Model({4, 4, 3}, 2).relu().dropout(1);

@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
 #include "core/parallel.h"
-#include "core/random.h"
 #include "nn/models.h"
+#include "tests/nn/network_models.h"
 
 namespace steelyard::nn {
 namespace {
@@ -17,94 +18,14 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-// Samples with labels that can be learned: each class has its own random prototype under the noise.
-struct Data {
-  std::uint64_t features;
-  std::vector<float> inputs;
-  std::vector<std::uint32_t> labels;
-  std::vector<std::uint64_t> positions;
-
-  Data(const Model& model, std::uint32_t count, std::uint64_t seed) : features(model.input().size()) {
-    Random random(seed);
-    std::vector<double> prototypes(model.classes() * features);
-    for (double& value : prototypes) value = random.normal();
-    for (std::uint32_t s = 0; s < count; ++s) {
-      labels.push_back(static_cast<std::uint32_t>(random.below(model.classes())));
-      positions.push_back(100 + s);
-      for (std::uint64_t f = 0; f < features; ++f) {
-        inputs.push_back(
-            static_cast<float>(prototypes[labels.back() * features + f] + 0.5 * random.normal()));
-      }
-    }
-  }
-
-  [[nodiscard]] MicroBatch batch(std::uint32_t first, std::uint32_t size, std::uint32_t count) const {
-    return {
-        inputs.data() + first * features, labels.data() + first, positions.data() + first, size, count, 1, 2};
-  }
-};
-
-std::vector<float> initial(const Model& model) {
-  std::vector<float> values(model.parameters());
-  model.initialize(values, 3);
-  return values;
-}
-
-// Models that bring every op and every meeting of two orders.
-std::vector<std::pair<std::string, Model>> models() {
-  std::vector<std::pair<std::string, Model>> all;
-  all.emplace_back("linear", Model({3, 3, 2}, 4).linear("fc", 4));
-  all.emplace_back("hinge", Model({3, 3, 2}, 4, Loss::hinge).linear("fc", 4));
-  all.emplace_back("mlp with dropout",
-                   Model({1, 1, 20}, 5).linear("a", 33).relu().dropout(0.3).linear("b", 5));
-  all.emplace_back("dropout first", Model({1, 1, 20}, 5).dropout(0.3).linear("a", 5));
-  all.emplace_back(
-      "direct, pool first",
-      Model({8, 8, 3}, 3).max_pool(2).conv2d("a", {4, 3, 1, 1}).relu().dropout(0.2).linear("b", 3));
-  all.emplace_back("like lenet", Model({12, 12, 1}, 4)
-                                     .conv2d("a", {3, 3, 1, 1})
-                                     .relu()
-                                     .max_pool(2)
-                                     .conv2d("b", {5, 3})
-                                     .relu()
-                                     .average_pool(2)
-                                     .linear("c", 9)
-                                     .relu()
-                                     .linear("d", 4));
-  all.emplace_back("direct then oneDNN", Model({9, 9, 2}, 3)
-                                             .conv2d("a", {8, 3, 1, 1})
-                                             .relu()
-                                             .conv2d("b", {16, 3, 2, 1})
-                                             .relu()
-                                             .max_pool(2)
-                                             .dropout(0.4)
-                                             .linear("c", 3));
-  all.emplace_back("oneDNN then direct", Model({10, 10, 8}, 3)
-                                             .conv2d("a", {4, 3})
-                                             .relu()
-                                             .average_pool(2)
-                                             .conv2d("b", {3, 2})
-                                             .max_pool(3)
-                                             .linear("c", 3));
-  all.emplace_back("convolution last", Model({4, 4, 2}, 3).conv2d("a", {3, 4}));
-  all.emplace_back("oneDNN last", Model({4, 4, 9}, 3).conv2d("a", {3, 4}));
-  all.emplace_back("linear then convolution", Model({1, 1, 6}, 3).linear("a", 9).conv2d("b", {3, 1}));
-  return all;
-}
-
-void expect_near(const std::vector<float>& actual, const std::vector<float>& expected, double tolerance) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_NEAR(actual[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "at " << i;
-  }
-}
-
 TEST(Network, FastKernelsEqualTheReference) {
-  for (const auto& [name, model] : models()) {
+  std::vector<std::pair<std::string, Model>> all = models();
+  for (auto& one : models_with_grains()) all.push_back(std::move(one));
+  for (const auto& [name, model] : all) {
     SCOPED_TRACE(name);
     const std::vector<float> parameters = initial(model);
     const Data data(model, 32, 4);
-    Network fast(model), reference(model, Kernels::reference);
+    Network fast(model), reference(model, Backend::reference);
     for (const std::uint32_t size : micro_batch_sizes) {
       for (const std::uint32_t count : {size, size - 1, size / 2 + 1, 0U}) {
         if (count > size) continue;
@@ -119,36 +40,6 @@ TEST(Network, FastKernelsEqualTheReference) {
         const Sums wanted_evaluated = reference.evaluate(parameters, batch);
         EXPECT_NEAR(evaluated.loss, wanted_evaluated.loss, 1e-4 * (1 + wanted_evaluated.loss));
       }
-    }
-  }
-}
-
-// Central differences of the loss, with ReLUs left out: their kinks would spoil some of thousands of weights.
-TEST(Network, HasTrueGradients) {
-  const Model model = Model({7, 7, 2}, 3)
-                          .conv2d("a", {4, 3, 1, 1})
-                          .average_pool(2)
-                          .conv2d("b", {8, 2})
-                          .dropout(0.25)
-                          .conv2d("c", {9, 2})
-                          .linear("d", 6)
-                          .linear("e", 3);
-  std::vector<float> parameters = initial(model);
-  const Data data(model, 8, 5);
-  const MicroBatch batch = data.batch(0, 8, 7);
-  for (const Kernels kernels : {Kernels::reference, Kernels::fast}) {
-    Network network(model, kernels);
-    std::vector<float> gradient(parameters.size()), unused(parameters.size());
-    network.train(parameters, batch, gradient, false, nullptr);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const float before = parameters[i], step = 0.01F;
-      parameters[i] = before + step;
-      const double above = network.train(parameters, batch, unused, false, nullptr).loss;
-      parameters[i] = before - step;
-      const double below = network.train(parameters, batch, unused, false, nullptr).loss;
-      parameters[i] = before;
-      ASSERT_NEAR(gradient[i], (above - below) / (2.0 * step), 2e-3 * (1 + std::abs(gradient[i])))
-          << "at " << i;
     }
   }
 }
@@ -183,7 +74,7 @@ TEST(Network, PaddingChangesNoSum) {
     for (std::size_t i = 5 * data.features; i < data.inputs.size(); ++i) {
       data.inputs[i] = std::numeric_limits<float>::quiet_NaN();
     }
-    for (std::size_t s = 5; s < 8; ++s) data.labels[s] = 1000;
+    for (std::size_t l = 5 * data.per_sample; l < data.labels.size(); ++l) data.labels[l] = 1000;
     EXPECT_EQ(network.train(parameters, data.batch(0, 8, 5), dirty, false, nullptr), expected);
     EXPECT_EQ(dirty, clean);
     EXPECT_TRUE(std::isfinite(expected.loss));
@@ -191,12 +82,17 @@ TEST(Network, PaddingChangesNoSum) {
 }
 
 TEST(Network, TellsWhenGradientsAreFinalFromTheEndToTheBeginning) {
-  const Model model =
-      Model({6, 6, 1}, 3).conv2d("a", {2, 3}).relu().max_pool(2).linear("b", 4).relu().linear("c", 3);
+  const Model model = Model({6, 6, 1}, 3)
+                          .conv2d("a", {.channels = 2, .kernel = 3})
+                          .relu()
+                          .max_pool(2)
+                          .linear("b", 4)
+                          .relu()
+                          .linear("c", 3);
   const std::vector<float> parameters = initial(model);
   const Data data(model, 4, 8);
-  for (const Kernels kernels : {Kernels::reference, Kernels::fast}) {
-    Network network(model, kernels);
+  for (const Backend backend : {Backend::reference, Backend::cpu}) {
+    Network network(model, backend);
     std::vector<float> expected(parameters.size()), gradient(parameters.size(), 55), seen(parameters.size());
     network.train(parameters, data.batch(0, 4, 4), expected, false, nullptr);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals;
@@ -233,14 +129,15 @@ TEST(Network, EvaluatesAndPredictsWhatItTrains) {
   const Model model = make_model("lenet5", {{28, 28, 1}, 10, {}});
   const std::vector<float> parameters = initial(model);
   const Data data(model, 8, 10);
-  for (const Kernels kernels : {Kernels::reference, Kernels::fast}) {
-    Network network(model, kernels);
+  for (const Backend backend : {Backend::reference, Backend::cpu}) {
+    Network network(model, backend);
     const MicroBatch batch = data.batch(0, 8, 6);
     std::vector<float> gradient(parameters.size()), scores(60, -1);
     const Sums trained = network.train(parameters, batch, gradient, false, nullptr);
     EXPECT_EQ(network.evaluate(parameters, batch), trained);
     network.predict(parameters, batch, scores);
-    EXPECT_EQ(evaluate_loss(model.loss(), 10, batch, scores.data(), {10, 1}, nullptr, 6), trained);
+    const LossOptions loss{.kind = model.loss(), .classes = 10};
+    EXPECT_EQ(evaluate_loss(loss, batch, scores.data(), {10, 1}, nullptr, 6), trained);
   }
 }
 
@@ -283,10 +180,10 @@ TEST(Network, OneForEachThreadGivesWhatOneAloneGives) {
 TEST(Network, UsesTheKernelsMeantForEachLayer) {
   const Network lenet(make_model("lenet5", {{28, 28, 1}, 10, {}}));
   EXPECT_THAT(lenet.implementations(),
-              ElementsAre("conv1 (transposed): direct", "conv1: direct", "max_pool3: direct", "conv2: direct",
+              ElementsAre("input (transposed): direct", "conv1: direct", "max_pool3: direct", "conv2: direct",
                           "max_pool6: direct", "fc1: onednn sgemm", "relu8: direct", "fc2: onednn sgemm",
                           "relu10: direct", "fc3: onednn sgemm"));
-  const Network wide(Model({8, 8, 16}, 2).conv2d("a", {8, 3}).linear("b", 2));
+  const Network wide(Model({8, 8, 16}, 2).conv2d("a", {.channels = 8, .kernel = 3}).linear("b", 2));
   EXPECT_THAT(wide.implementations()[0],
               testing::AllOf(testing::StartsWith("a: onednn "), testing::Not(testing::HasSubstr("ref"))));
 }

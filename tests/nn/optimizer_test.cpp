@@ -16,6 +16,9 @@ using Floats = std::vector<float>;
 using Kind = Optimizer::Kind;
 using testing::ElementsAre;
 
+constexpr Kind kinds[] = {Kind::sgd,   Kind::momentum, Kind::nesterov, Kind::adam,
+                          Kind::adamw, Kind::lars,     Kind::lamb};
+
 Floats random_floats(std::size_t size, std::uint64_t seed) {
   Random random(seed);
   Floats values(size);
@@ -105,18 +108,25 @@ TEST_P(Rules, EveryRuleMatchesItsEquation) {
 TEST_P(Rules, AnElementDoesNotDependOnTheCuts) {
   const std::size_t size = 200;
   const Floats w = random_floats(size, 4), sum = random_floats(size, 5), m = random_floats(size, 6);
-  for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::nesterov}) {
+  for (const Kind kind : kinds) {
     const Optimizer optimizer{.kind = kind, .momentum = 0.9, .weight_decay = 5e-4};
-    const bool keeps = state_slots(optimizer) == 1;
     const auto run = [&](std::size_t cut) {
-      Floats out(size), state = keeps ? m : Floats{};
+      Floats out, first_state, second_state;
       for (const auto& [from, count] : {std::pair{std::size_t{0}, cut}, {cut, size - cut}}) {
-        const Update update{std::span(out).subspan(from, count), std::span(w).subspan(from, count),
-                            std::span(sum).subspan(from, count), 0.013};
-        step(optimizer, update, keeps ? std::span(state).subspan(from, count) : std::span<float>(), 0.07,
-             true, level);
+        Floats next(count), state;
+        for (std::uint32_t slot = 0; slot < state_slots(optimizer); ++slot) {
+          for (std::size_t i = from; i < from + count; ++i) state.push_back(std::abs(m[i]));
+        }
+        step(optimizer,
+             {next, std::span(w).subspan(from, count), std::span(sum).subspan(from, count), 0.013, 4}, state,
+             0.07, true, level);
+        out.insert(out.end(), next.begin(), next.end());
+        const auto second = state.begin() + static_cast<std::ptrdiff_t>(std::min(count, state.size()));
+        first_state.insert(first_state.end(), state.begin(), second);
+        second_state.insert(second_state.end(), second, state.end());
       }
-      out.insert(out.end(), state.begin(), state.end());
+      out.insert(out.end(), first_state.begin(), first_state.end());
+      out.insert(out.end(), second_state.begin(), second_state.end());
       return out;
     };
     const Floats whole = run(0);
@@ -124,10 +134,113 @@ TEST_P(Rules, AnElementDoesNotDependOnTheCuts) {
   }
 }
 
-TEST(Optimizer, KeepsStateOnlyForMomentum) {
-  EXPECT_EQ(state_slots({.kind = Kind::sgd}), 0U);
-  EXPECT_EQ(state_slots({.kind = Kind::momentum}), 1U);
-  EXPECT_EQ(state_slots({.kind = Kind::nesterov}), 1U);
+// A tensor in slices has the bits of a tensor in one.
+TEST_P(Rules, ATensorDoesNotDependOnTheCuts) {
+  const std::size_t size = 200;
+  const Floats w = random_floats(size, 4), sum = random_floats(size, 5);
+  for (const Kind kind : {Kind::lars, Kind::lamb}) {
+    const Optimizer optimizer{.kind = kind, .weight_decay = 5e-4};
+    const auto run = [&](std::size_t cut) {
+      TensorStep tensor(optimizer, true, level);
+      Floats out(size), first(cut * state_slots(optimizer)), second((size - cut) * state_slots(optimizer));
+      const Update head{std::span(out).first(cut), std::span(w).first(cut), std::span(sum).first(cut), 0.1},
+          tail{std::span(out).subspan(cut), std::span(w).subspan(cut), std::span(sum).subspan(cut), 0.1};
+      tensor.measure(head, first);
+      tensor.measure(tail, second);
+      tensor.finish(head, first, 0.07, tensor.ratio());
+      tensor.finish(tail, second, 0.07, tensor.ratio());
+      return out;
+    };
+    const Floats whole = run(0);
+    for (std::size_t cut = 1; cut <= size; ++cut) ASSERT_EQ(run(cut), whole) << "cut at " << cut;
+  }
+}
+
+// Four steps of one tensor, with the result of each optimizer: PyTorch 2.15's torch.optim.Adam and AdamW in
+// double; for lars and lamb, which it does not have, the equations of rule.h as plain loops in double
+// (Python).
+struct Golden {
+  Optimizer optimizer;
+  double rate;
+  Floats result;
+};
+
+const Golden goldens[] = {
+    {{.kind = Kind::adam, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3},
+     0.05,
+     {0.4427676858416386F, -1.2368380156820071F, 1.9218618024010745F, -0.04863367091493319F}},
+    {{.kind = Kind::adam, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3},
+     0.05,
+     {0.43706831333643165F, -1.1968544576457052F, 1.8892474619445176F, -0.08637211355706512F}},
+    {{.kind = Kind::adamw, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3},
+     0.05,
+     {0.4339018838185854F, -1.2126783578926266F, 1.8829629540711839F, -0.048772836206060585F}},
+    {{.kind = Kind::lars, .momentum = 0.9, .weight_decay = 0.1, .trust = 0.02},
+     2.0,
+     {0.5070701919659026F, -1.1621524483379544F, 1.6809218138553137F, -0.16452870597446828F}},
+    {{.kind = Kind::lamb, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3},
+     0.05,
+     {0.45091558660524345F, -1.2339685638522948F, 1.774032757907651F, -0.15799456922544722F}},
+};
+
+TEST_P(Rules, FourStepsOfEveryGolden) {
+  const Floats gradients[] = {{0.25F, -0.5F, 1, 0},
+                              {0.125F, 0.5F, -0.75F, 2},
+                              {-1.5F, 0.0625F, 0.25F, -0.5F},
+                              {0.5F, 0.5F, 0.5F, 0.5F}};
+  for (const Golden& golden : goldens) {
+    const Optimizer& optimizer = golden.optimizer;
+    Floats w{0.5F, -1.25F, 2, 0.03125F}, state(4 * state_slots(optimizer));
+    std::uint64_t steps = 0;
+    for (Floats sum : gradients) {
+      for (float& value : sum) value *= 8;  // of eight samples
+      Floats next(4);
+      const Update update{next, w, sum, 0.125, steps++};
+      if (needs_norms(optimizer)) {
+        TensorStep tensor(optimizer, true, level);
+        tensor.measure(update, state);
+        tensor.finish(update, state, golden.rate, tensor.ratio());
+      } else {
+        step(optimizer, update, state, golden.rate, true, level);
+      }
+      w = next;
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(w[i], golden.result[i], 1e-6) << static_cast<int>(optimizer.kind) << ", element " << i;
+    }
+  }
+}
+
+// A tensor that has not begun, a gradient that is none, and ranges without decay: lamb is adam there, lars is
+// momentum with the rate inside.
+TEST_P(Rules, WithoutANormTheRatioIsOne) {
+  const Floats zeros(3), ones(3, 1.0F);
+  for (const auto& [w, sum] : {std::pair(zeros, ones), {ones, zeros}}) {
+    Floats out(3), state(6);
+    TensorStep lars({.kind = Kind::lars}, true, level);
+    lars.measure({out, w, sum}, std::span(state).first(3));
+    EXPECT_EQ(lars.ratio(), 1);
+    TensorStep lamb({.kind = Kind::lamb}, true, level);
+    lamb.measure({out, w, sum}, state);
+    EXPECT_EQ(lamb.ratio(), 1);
+  }
+  const Floats w = random_floats(3, 1), sum = random_floats(3, 2);
+  Floats by_lamb(3), by_adam(3), state(6), other(6);
+  step({.kind = Kind::lamb, .weight_decay = 1}, {by_lamb, w, sum}, state, 0.1, false, level);
+  step({.kind = Kind::adam, .weight_decay = 1}, {by_adam, w, sum}, other, 0.1, false, level);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(by_lamb[i], by_adam[i], 1e-6);
+}
+
+TEST(Optimizer, KeepsTheStateOfItsMoments) {
+  for (const auto& [kind, slots] : {std::pair(Kind::sgd, 0U),
+                                    {Kind::momentum, 1U},
+                                    {Kind::nesterov, 1U},
+                                    {Kind::adam, 2U},
+                                    {Kind::adamw, 2U},
+                                    {Kind::lars, 1U},
+                                    {Kind::lamb, 2U}}) {
+    EXPECT_EQ(state_slots({.kind = kind}), slots);
+  }
 }
 
 TEST(Optimizer, RefusesNumbersOutsideTheirRange) {
@@ -135,6 +248,10 @@ TEST(Optimizer, RefusesNumbersOutsideTheirRange) {
   EXPECT_THROW(validate({.momentum = 1}), Failure);
   EXPECT_THROW(validate({.momentum = -0.1}), Failure);
   EXPECT_THROW(validate({.weight_decay = -1}), Failure);
+  EXPECT_THROW(validate({.beta1 = 1}), Failure);
+  EXPECT_THROW(validate({.beta2 = -0.5}), Failure);
+  EXPECT_THROW(validate({.epsilon = 0}), Failure);
+  EXPECT_THROW(validate({.trust = 0}), Failure);
 }
 
 TEST(OptimizerDeathTest, SlicesOfUnequalLengthAreOurOwnMistake) {

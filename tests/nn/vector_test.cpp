@@ -103,12 +103,39 @@ TEST_P(Vectors, SumOfSquaresDependsOnTheNumbersOnly) {
   }
 }
 
+// What makes the norm of a tensor the same on any grid of slices.
+TEST_P(Vectors, SquareSumDoesNotDependOnTheCuts) {
+  const Floats x = random_floats(300, 6);
+  const double whole = sum_of_squares(x, level);
+  for (std::size_t first = 0; first <= 100; ++first) {
+    for (const std::size_t second : {0, 1, 31, 32, 33, 100}) {
+      SquareSum sum(level);
+      sum.add(std::span(x).first(first));
+      sum.add(std::span(x).subspan(first, second));
+      sum.add(std::span(x).subspan(first + second));
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(sum.total()), std::bit_cast<std::uint64_t>(whole))
+          << first << " and " << second;
+    }
+  }
+}
+
 TEST(Clipping, ShortensWhatIsTooLong) {
   const std::vector<float> gradient{6, 8};  // of norm 10; 2 as a mean over 5
-  EXPECT_DOUBLE_EQ(clipping(gradient, 5, 0.5), 0.25);
-  EXPECT_EQ(clipping(gradient, 5, 2), 1);
-  EXPECT_EQ(clipping(gradient, 5, 0), 1) << "no limit";
-  EXPECT_EQ(clipping(std::vector<float>{0, 0}, 5, 0.5), 1);
+  Layout layout;
+  append(layout, "w", {1});
+  append(layout, "b", {1}, Rule::step, false);
+  EXPECT_DOUBLE_EQ(clipping(layout, gradient, 5, 0.5), 0.25);
+  EXPECT_EQ(clipping(layout, gradient, 5, 2), 1);
+  EXPECT_EQ(clipping(layout, gradient, 5, 0), 1) << "no limit";
+  EXPECT_EQ(clipping(layout, std::vector<float>{0, 0}, 5, 0.5), 1);
+}
+
+TEST(Clipping, StatisticsAreNoGradient) {
+  Layout layout;
+  append(layout, "w", {1});
+  append(layout, "statistics", {1}, Rule::ema, false);
+  append(layout, "b", {1});
+  EXPECT_DOUBLE_EQ(clipping(layout, std::vector<float>{6, 1000, 8}, 5, 0.5), 0.25);
 }
 
 }  // namespace

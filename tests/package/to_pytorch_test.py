@@ -1,4 +1,4 @@
-# Trains LeNet-5, turns its checkpoint into PyTorch's orders with examples/to_pytorch.py, computes all test
+# Trains LeNet-5, reads its checkpoint with examples/to_pytorch.py, computes all test
 # samples in numpy as PyTorch would, and compares with the accuracy that the program itself measured.
 # Ends with 77, "skipped", where numpy or the data are not there.
 #

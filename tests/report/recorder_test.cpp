@@ -216,6 +216,13 @@ TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
     recorder.handle(r, at(static_cast<double>(k)));
   }
   EXPECT_THAT(recorder.verdict().percent_of_ideal, DoubleNear(50, 3));
+  EXPECT_THAT(recorder.verdict().efficiency, DoubleNear(0.5, 0.03))
+      << "500 and 167 samples a second, and 333 come out";
+  EXPECT_THAT(recorder.verdict().computing, DoubleNear(1, 1e-9)) << "the slow one computes all the time";
+  recorder.handle(Ended{Outcome::finished, "", {}}, at(60));
+  EXPECT_THAT(lines().back()["efficiency"].get<double>(), DoubleNear(0.15 / 0.288, 1e-9))
+      << "of the last round";
+  EXPECT_THAT(recorder.summary(), HasSubstr("efficiency          0.50   (100 % of a round is computing)"));
 }
 
 // Where nobody waits for others there is no ideal, as docs/benchmarks.md says.
@@ -224,9 +231,11 @@ TEST_F(RecorderTest, WherePushesAreAppliedAtOnceThereIsNoPercentage) {
   Recorder recorder(file_, run(), bar_);
   for (Round k = 0; k < 20; ++k) recorder.handle(a_round(k), at(static_cast<double>(k)));
   EXPECT_EQ(recorder.verdict().percent_of_ideal, -1);
+  EXPECT_EQ(recorder.verdict().efficiency, -1);
   recorder.handle(Ended{Outcome::finished, "", {}}, at(20));
-  EXPECT_THAT(recorder.summary(), Not(HasSubstr("percent of ideal")));
+  EXPECT_THAT(recorder.summary(), AllOf(Not(HasSubstr("percent of ideal")), Not(HasSubstr("efficiency"))));
   EXPECT_TRUE(lines()[15]["percent_of_ideal"].is_null());
+  EXPECT_TRUE(lines()[15]["efficiency"].is_null());
 }
 
 TEST_F(RecorderTest, FewRoundsHaveNoSteadyRate) {

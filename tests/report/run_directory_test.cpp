@@ -114,6 +114,7 @@ TEST(Verdict, IsWrittenWithTheExitCode) {
   EXPECT_EQ(json["samples_per_second"], 1000);
   EXPECT_TRUE(json["accuracy"].is_null());
   EXPECT_TRUE(json["percent_of_ideal"].is_null());
+  EXPECT_TRUE(json["efficiency"].is_null());
   v.checkpoint = "\xff";
   EXPECT_TRUE(nlohmann::json::accept(verdict_json(v)));
 }

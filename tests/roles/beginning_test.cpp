@@ -133,6 +133,32 @@ TEST_F(BeginningTest, TwoResumptionsOfOneCheckpointHaveTermsOfTheirOwn) {
   EXPECT_EQ(one.source, source_);
 }
 
+TEST_F(BeginningTest, AnotherOptimizerBeginsWithoutTheStateOfTheOneBefore) {
+  using Kind = nn::Optimizer::Kind;
+  Snapshot saved = a_snapshot(0);
+  saved.state = {std::vector<float>(saved.layout.size(), 3.0F)};
+  saved.steps = 40;
+  const std::string path = write_checkpoint(folder_.path("with_state"), saved);
+  for (const auto& [kind, kept] : {std::pair(Kind::momentum, true),
+                                   {Kind::nesterov, true},
+                                   {Kind::sgd, false},
+                                   {Kind::adam, false},
+                                   {Kind::lars, false}}) {
+    Job other = job_;
+    other.optimizer.kind = kind;
+    other.layout = nn::layout_for(other.optimizer, other.layout);
+    const Snapshot from = resumed_beginning(path, other, source_);
+    EXPECT_EQ(from.state.size(), kept ? 1U : 0U) << static_cast<int>(kind);
+    EXPECT_EQ(from.steps, kept ? 40U : 0U);
+    const auto notes = check_resumable(path, read_manifest(path), other, source_);
+    if (kept) {
+      EXPECT_THAT(notes, IsEmpty());
+    } else {
+      EXPECT_THAT(notes, ElementsAre(HasSubstr("its state begins at zero")));
+    }
+  }
+}
+
 TEST_F(BeginningTest, WhatIsNoCheckpointNamesOneThatIs) {
   const std::string path = written(30);
   EXPECT_NO_THROW(require_checkpoint(path));

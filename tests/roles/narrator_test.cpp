@@ -58,6 +58,21 @@ TEST_F(NarratorTest, AWorkerTellsWhatItJoinedWhatItDoesAndHowItEnded) {
   EXPECT_THAT(said_.back(), AllOf(HasSubstr("finished"), HasSubstr("300 samples")));
 }
 
+TEST_F(NarratorTest, AWorkerTellsWhichWayValuesGo) {
+  const auto link = network_.join(worker);
+  Narrator narrator(*link, "ada", "cpu", sayer());
+  Roster roster;
+  roster.shards = {{shard, "ipc:///s", 0, 1, "hub"}};
+  tell<ToWorker>(worker, roster);
+  ASSERT_TRUE(narrator.receive(Time{}));
+  narrator.exchange(shard, true);
+  narrator.exchange(shard, false);
+  narrator.exchange({Role::shard, 9}, false);
+  EXPECT_THAT(said_,
+              ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("shared memory")),
+                          AllOf(HasSubstr("server 'hub'"), HasSubstr("sockets")), HasSubstr("shard-9")));
+}
+
 TEST_F(NarratorTest, AServerTellsOfPushes) {
   const auto link = network_.join(shard);
   Narrator narrator(*link, "s0", "", sayer());

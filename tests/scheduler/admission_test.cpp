@@ -9,6 +9,7 @@
 namespace steelyard {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -69,6 +70,19 @@ TEST_F(AdmissionTest, NoNameAnotherJobAndLateComersAreRefused) {
   EXPECT_EQ(refusal(admission.answer(at(1), worker(1), other, Phase::gathering)), Refusal::other_job);
   EXPECT_EQ(refusal(hello(1, worker(1), "ann", Phase::stopping)), Refusal::finished);
   EXPECT_THAT(members.workers, IsEmpty());
+}
+
+TEST_F(AdmissionTest, AMemoryOfLessThanAGrainIsRefused) {
+  job.grain = 32;
+  Hello small = named("ann");
+  small.max_batch = 31;
+  const auto answer = admission.answer(at(1), worker(1), small, Phase::gathering);
+  EXPECT_EQ(refusal(answer), Refusal::memory);
+  EXPECT_THAT(std::get<Admission::Refused>(answer).text,
+              AllOf(HasSubstr("'ann' holds 31"), HasSubstr("grains of 32"), HasSubstr("max_batch of 32")));
+  EXPECT_THAT(members.workers, IsEmpty());
+  small.max_batch = 32;
+  EXPECT_EQ(slot(admission.answer(at(1), worker(1), small, Phase::gathering)), 0U);
 }
 
 TEST_F(AdmissionTest, ShardsAreAsManyAsTheJobHas) {

@@ -197,6 +197,60 @@ TEST_F(AssignmentsTest, NumbersThatAreNotFiniteAreComputedElsewhereOnce) {
   EXPECT_THAT(std::get<EndJob>(second->front()).text, HasSubstr("positions 0 to 10"));
 }
 
+// Grains of 8: a round of 30 positions has four, the last of 6.
+class Grains : public AssignmentsTest {
+ protected:
+  explicit Grains(const std::string& sync = "bsp") : AssignmentsTest(sync) {
+    job.grain = 8;
+    with_grains();
+  }
+  void with_grains() {
+    assignments.emplace(job, Progress{}, balancing::make_policy("equal"), members, rounds);
+  }
+};
+
+TEST_F(Grains, SharesAreWholeGrainsButForTheLast) {
+  EXPECT_THAT(begin(), ElementsAre("0:[0, 16)", "1:[16, 24)", "2:[24, 30)"));
+  EXPECT_THAT(lose(0), ElementsAre("1:[0, 8)", "2:[8, 16)"));
+}
+
+TEST_F(Grains, WithFewerGrainsThanWorkersSomeGetNothing) {
+  job.grain = 16;
+  with_grains();
+  EXPECT_THAT(begin(), ElementsAre("0:[0, 16)", "1:[16, 30)"));
+}
+
+TEST_F(Grains, MemoryHoldsWholeGrains) {
+  worker(0).most = 15, worker(1).most = 8, worker(2).most = 9;
+  EXPECT_THAT(begin(), ElementsAre("0:[0, 8)", "1:[8, 16)", "2:[16, 24)", "0:[24, 30)"));
+}
+
+TEST_F(Grains, AGapInsideAGrainIsAsWideAsTheGrain) {
+  begin();
+  report(1, 1);
+  members.workers.at(1).present = members.workers.at(2).present = false;
+  EXPECT_THAT(in_words(assignments->repair_gap(at(4), round(), {2, 5}, {})), ElementsAre("0:[0, 8)"));
+  EXPECT_THAT(in_words(assignments->repair_gap(at(13), round(), {13, 16}, {})), ElementsAre("0:[8, 16)"));
+}
+
+class GrainsOnDemand : public Grains {
+ protected:
+  GrainsOnDemand() : Grains("asp") {}
+};
+
+TEST_F(GrainsOnDemand, QuotasAreWholeGrains) {
+  begin();
+  for (const std::uint32_t slot : {2U, 1U, 0U}) {
+    assignments->may_be_idle(slot);
+    EXPECT_THAT(assignments->hand_out(at(1)), SizeIs(1));
+  }
+  std::vector<std::string> pieces;
+  for (const auto& [id, piece] : round().pieces())
+    pieces.push_back(std::to_string(piece.positions.begin) + "-" + std::to_string(piece.positions.end));
+  EXPECT_THAT(pieces, ElementsAre("0-8", "8-16", "16-30"))
+      << "the last share is a grain, though it is shorter";
+}
+
 class OnDemand : public AssignmentsTest {
  protected:
   OnDemand() : AssignmentsTest("asp") {}

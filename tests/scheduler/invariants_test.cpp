@@ -50,6 +50,19 @@ TEST_F(InvariantsTest, PiecesOutsideTheRoundAreSeen) {
   EXPECT_THAT(check(), HasSubstr("outside")) << "a piece of nothing";
 }
 
+TEST(InvariantsOfGrains, ABorderInsideAGrainIsSeen) {
+  test::Script script;
+  for (const char* line : {"job samples=96 batch=32 grain=8 workers=2 shards=1", "s1: Hello left",
+                           "w1: Hello ann", "w2: Hello ben", "w1: Ready", "w2: Ready", "s1: Beat loaded"}) {
+    script.say(line);
+  }
+  Invariants invariants;
+  EXPECT_THAT(invariants.check(script.scheduler()), IsEmpty());
+  auto& round = const_cast<RoundState&>(script.scheduler().rounds().back());
+  round.find(1)->positions.end = round.find(2)->positions.begin = 17;
+  EXPECT_THAT(invariants.check(script.scheduler()), HasSubstr("inside a grain"));
+}
+
 TEST_F(InvariantsTest, APieceOwedByTheLostIsSeen) {
   members().workers.at(0).present = false;
   EXPECT_THAT(check(), HasSubstr("owed by the lost"));

@@ -35,13 +35,14 @@ TEST(RoundState, IsReportedWhenEveryPieceIs) {
 TEST(RoundState, MeansAreOverTheSamplesReported) {
   RoundState state = round();
   EXPECT_EQ(state.loss(), 0);
-  EXPECT_EQ(state.accuracy(), 0);
+  EXPECT_EQ(state.accuracy(1), 0);
   state.report(1, report(1, 10, 5), Time{});
   EXPECT_DOUBLE_EQ(state.loss(), 1.0);
-  EXPECT_DOUBLE_EQ(state.accuracy(), 0.5);
+  EXPECT_DOUBLE_EQ(state.accuracy(1), 0.5);
   state.report(2, report(2, 50, 10), Time{});
   EXPECT_DOUBLE_EQ(state.loss(), 2.0);
-  EXPECT_DOUBLE_EQ(state.accuracy(), 0.5);
+  EXPECT_DOUBLE_EQ(state.accuracy(1), 0.5);
+  EXPECT_DOUBLE_EQ(state.accuracy(4), 0.125) << "of the labels";
 }
 
 TEST(RoundState, WhatWouldBeLeftOfLessThanHalfAShareIsTakenToo) {

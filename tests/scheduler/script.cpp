@@ -97,6 +97,8 @@ void Script::begin(Words words) {
   job_.train_samples = words.count("samples", 64);
   job_.test_samples = words.count("tests", 0);
   job_.global_batch = words.count("batch", 32);
+  job_.grain = static_cast<std::uint32_t>(words.count("grain", 1));
+  job_.labels = static_cast<std::uint32_t>(words.count("labels", 1));
   job_.epochs = words.count("epochs", 1);
   job_.rounds = words.count("rounds", 0);
   job_.workers = static_cast<std::uint32_t>(words.count("workers", 2));

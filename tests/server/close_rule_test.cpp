@@ -48,7 +48,7 @@ TEST(CloseRule, ExactVersionsStepOnceARound) {
   EXPECT_FALSE(rule->add(push(3, {2, 8}, 8), open_round, slice)) << "some of it is covered";
   EXPECT_TRUE(rule->add(push(3, {4, 8}, 8), open_round, slice));
   EXPECT_EQ(value_of(slice), 1) << "nothing has moved";
-  rule->close(slice, open_round, 1);
+  rule->close({&slice, 1}, open_round, 1);
   EXPECT_EQ(slice.version(), 4U);
   EXPECT_EQ(value_of(slice), 1 - 0.5F * 16 / 8);
   EXPECT_FALSE(rule->answers_each_push());
@@ -71,7 +71,7 @@ TEST(CloseRule, LocalStepsHaveMomentumAndDecayInThem) {
   const auto rule = rule_for("local:4", momentum);
   SliceMemory slice = made_slice();
   EXPECT_TRUE(rule->add(push(3, {0, 8}, 8), open_round, slice));
-  rule->close(slice, open_round, 1);
+  rule->close({&slice, 1}, open_round, 1);
   EXPECT_EQ(value_of(slice), 0.5) << "a plain step";
 }
 
@@ -84,7 +84,7 @@ TEST(CloseRule, OnArrivalEveryPushIsAStep) {
     EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << sync;
     EXPECT_FALSE(rule->add(push(3, {0, 4}, 8), open_round, slice));
     EXPECT_EQ(slice.version(), 3U);
-    rule->close(slice, open_round, 1);
+    rule->close({&slice, 1}, open_round, 1);
     EXPECT_EQ(slice.version(), 4U);
     EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << "closing moves nothing";
   }

@@ -17,10 +17,10 @@ Manifest a_manifest() {
   m.steps = 1180;
   m.state_slots = 1;
   append(m.layout, "a", {2, 3});
-  append(m.layout, "b", {}, Rule::mean, false);
+  append(m.layout, "b", {}, Rule::mean, false, 0.25);
   m.layout.ranges.back().norm_group = 5;
   m.layout.slice_size = 16;
-  m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256, 0.1 + 0.2, 0.35};
+  m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256, {0.1 + 0.2, 0.5}, {0.35, 1}};
   m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
   return m;
 }

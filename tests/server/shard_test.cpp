@@ -216,6 +216,21 @@ TEST(Shard, WhatIsIgnoredIsCounted) {
   EXPECT_EQ(it.shard.counts().malformed, 0U) << "pushes are counted apart";
 }
 
+TEST(Shard, APushWithABorderInsideAGrainIsRefused) {
+  Job job = shard_job();
+  job.grain = 4;
+  ShardCase it(job);
+  it.load();
+  it.open(0, {2, 12});
+  it.finish(0, {2, 5});
+  EXPECT_EQ(it.shard.counts().malformed, it.slices.size());
+  it.finish(0, {2, 6});
+  it.finish(0, {6, 11});
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.finish(0, {6, 12});
+  EXPECT_EQ(it.shard.version(), 1U) << "the last grain is shorter";
+}
+
 TEST(Shard, OpensAreTakenInOrderAndOnce) {
   ShardCase it(shard_job());
   it.load();

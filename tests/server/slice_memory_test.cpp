@@ -17,13 +17,13 @@ namespace {
 using ::testing::ElementsAre;
 
 const nn::Optimizer plain{nn::Optimizer::Kind::sgd, 0, 0};
-const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.5, 0};
+const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0};
 
 Blob blob(std::vector<float> values) { return Blob::copy_of(values); }
 std::vector<float> floats(const Blob& it) { return {it.floats().begin(), it.floats().end()}; }
 
 SliceMemory loaded(std::vector<float> values, Rule rule = Rule::step) {
-  SliceMemory slice({0, values.size(), 0}, {0, values.size(), rule, true, 0}, 0);
+  SliceMemory slice({0, values.size(), 0}, {0, values.size(), rule, true, 0, 0.5}, 0);
   EXPECT_TRUE(slice.load(0, 0, 0, blob(std::move(values))));
   return slice;
 }
@@ -94,8 +94,19 @@ TEST(SliceMemory, EveryRuleOfTheRangeTable) {
   EXPECT_THAT(floats(means.current()), ElementsAre(5)) << "2 + 6 / 2: differences of parameters";
   SliceMemory statistics = loaded({2}, Rule::ema);
   ASSERT_TRUE(statistics.add({0, 2}, 2, blob({8})));
-  statistics.apply(momentum, 100, 1);
-  EXPECT_THAT(floats(statistics.current()), ElementsAre(3)) << "half of 2, half of 8 / 2";
+  EXPECT_EQ(statistics.sum_of_squares(), 0) << "no part of the gradient's norm";
+  statistics.apply(momentum, 100, 0.1);
+  EXPECT_THAT(floats(statistics.current()), ElementsAre(3)) << "half of 2, half of 8 / 2, not clipped";
+}
+
+// Four pushes of one round, each a quarter of it: what they keep of the average before is what one keeps.
+TEST(SliceMemory, APartOfARoundMovesAnAverageByItsPart) {
+  SliceMemory parts = loaded({2}, Rule::ema);
+  for (int i = 0; i < 4; ++i) parts.apply_now(plain, blob({8}), 100, 2, 8);
+  EXPECT_FLOAT_EQ(parts.current().floats()[0], 3) << "half of 2, half of 8 / 2";
+  SliceMemory means = loaded({2}, Rule::mean);
+  for (int i = 0; i < 4; ++i) means.apply_now(plain, blob({6}), 100, 2, 8);
+  EXPECT_FLOAT_EQ(means.current().floats()[0], 5) << "2 + 4 * 6 / 8";
 }
 
 TEST(SliceMemory, ThePreviousVersionStaysUntilReleased) {
@@ -134,6 +145,32 @@ TEST(SliceMemory, APushItselfIsNeverWrittenTo) {
   slice.apply(plain, 1, 1);
   EXPECT_THAT(floats(first), ElementsAre(1));
   EXPECT_THAT(floats(second), ElementsAre(2));
+}
+
+// Where other processes read versions: side by side with the other slices', in a segment, from the first on.
+TEST(SliceMemory, VersionsLieInThePoolThatTheShardsShare) {
+  const auto pool = std::make_shared<FlatPool>(Memory::shared);
+  const Range range{0, 5};
+  SliceMemory left({0, 3, 0}, range, 0), right({3, 5, 0}, range, 0);
+  for (SliceMemory* slice : {&left, &right}) slice->make_versions_in(pool, 5);
+  ASSERT_TRUE(left.load(0, 4, 9, blob({1, 2, 3})));
+  ASSERT_TRUE(right.load(0, 4, 9, blob({4, 5})));
+  for (int round = 0; round < 5; ++round) {
+    const Blob before = left.current();
+    EXPECT_NE(left.current().segment(), nullptr);
+    EXPECT_EQ(left.current().segment(), right.current().segment());
+    EXPECT_EQ(left.current().floats().data() + 3, right.current().floats().data());
+    const std::vector<float> values = floats(before);
+    ASSERT_TRUE(left.add({0, 1}, 1, blob({1, 1, 1})));
+    ASSERT_TRUE(right.add({0, 1}, 1, blob({1, 1})));
+    for (SliceMemory* slice : {&right, &left}) {
+      slice->apply(plain, 1, 1);
+      slice->release_previous();
+    }
+    EXPECT_EQ(floats(before), values) << "somebody reads it";
+  }
+  EXPECT_THAT(floats(left.current()), ElementsAre(-4, -3, -2));
+  EXPECT_THAT(floats(right.current()), ElementsAre(-1, 0));
 }
 
 // Random pushes against one bit a position and whole numbers.

@@ -40,9 +40,9 @@ TEST(Result, JsonHasTheKeysOfTheContract) {
   const auto json = nlohmann::json::parse(to_json(made_result()));
   std::vector<std::string> keys, in_round;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{"epoch_s", "final", "ideal_s", "percent_of_ideal", "policy", "rounds",
-                                      "samples_per_s", "scenario", "seed", "sync", "total_s", "updates"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"computing", "efficiency", "epoch_s", "final", "ideal_s",
+                                            "percent_of_ideal", "policy", "rounds", "samples_per_s",
+                                            "scenario", "seed", "sync", "total_s", "updates"}));
   for (const auto& [key, value] : json["rounds"][0].items()) in_round.push_back(key);
   EXPECT_EQ(in_round, (std::vector<std::string>{"compute_ms", "round", "round_ms", "se", "shares"}));
   EXPECT_EQ(json["scenario"], "two \"epochs\"");
@@ -51,6 +51,8 @@ TEST(Result, JsonHasTheKeysOfTheContract) {
   EXPECT_EQ(json["rounds"][1]["shares"], (std::vector<int>{5, 15}));
   EXPECT_EQ(json["rounds"][1]["round_ms"], 200);
   EXPECT_EQ(json["epoch_s"], (std::vector<double>{0.5, 0.5}));
+  EXPECT_DOUBLE_EQ(json["computing"], 0.8) << "200 of 300 and of 200 ms";
+  EXPECT_NEAR(json["efficiency"], 2 * (40 / 350.0 + 20 / 175.0), 1e-12);
   EXPECT_EQ(json["updates"], 4);
   EXPECT_EQ(json["final"]["shares"], (std::vector<int>{10, 30}));
   EXPECT_EQ(json["final"]["workers"], (std::vector<std::string>{"a", "b"}));

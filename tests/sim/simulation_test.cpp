@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "balancing/allocate/min_max.h"
 #include "core/error.h"
 #include "tests/sim/made_scenarios.h"
@@ -43,6 +45,59 @@ TEST(Simulation, LbbTable2UnderLbb) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(static_cast<double>(tenth.shares[i]), static_cast<double>(paper[i]), 2) << i;
   }
+}
+
+// Grains of 32 in rounds of 2048, the last of an epoch 1000 samples long. The ideal counts in grains too, so
+// how far a policy is from it does not follow from them.
+TEST(Simulation, EveryPolicyDividesGrains) {
+  for (const std::string& policy : simulated_policies()) {
+    Scenario scenario = lbb_table_2(policy);
+    scenario.global_batch = 2048;
+    scenario.grain = 32;
+    scenario.rounds = 101;
+    scenario.samples_per_epoch = 20 * 2048 + 1000;
+    for (Device& device : scenario.workers) device.noise = 0.02;
+    scenario.events.push_back(on(1, 30, 50));
+    scenario.events.back().kill = true;
+    const Result result = simulate(scenario);
+    for (const RoundResult& round : result.rounds) {
+      const auto broken = std::ranges::count_if(round.shares, [](std::uint64_t it) { return it % 32 > 0; });
+      EXPECT_LE(broken, round.samples % 32 > 0 || round.round == 30 ? 1 : 0)
+          << policy << ", round " << round.round;
+    }
+    Scenario of_samples = scenario;
+    of_samples.grain = 1;
+    EXPECT_GE(result.percent_of_ideal(), simulate(of_samples).percent_of_ideal() - 2) << policy;
+  }
+}
+
+// Two grains for three workers: one rests in every round.
+TEST(Simulation, WithFewerGrainsThanWorkersSomeRest) {
+  for (const std::string& policy : simulated_policies()) {
+    Scenario scenario = made(64, {{1, 1}, {1, 1}, {1, 1}}, policy);
+    scenario.grain = 32;
+    const Result result = simulate(scenario);
+    for (const RoundResult& round : result.rounds)
+      EXPECT_EQ(std::ranges::count(round.shares, 0U), 1) << policy << ", round " << round.round;
+    EXPECT_NEAR(result.percent_of_ideal(), 100, 1e-6) << policy;
+  }
+}
+
+TEST(Simulation, AGrainBelongsToTheBatchAndTheMemory) {
+  const auto refusal = [](std::uint64_t batch, std::uint64_t max_batch) -> std::string {
+    Scenario scenario = made(batch, {{0, 1}, {0, 2}});
+    scenario.grain = 32;
+    scenario.workers[1].max_batch = max_batch;
+    try {
+      check_scenario(scenario);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(64, 32), "");
+  EXPECT_THAT(refusal(65, 0), HasSubstr("global_batch of 65 is no whole number of grains of 32"));
+  EXPECT_THAT(refusal(64, 31), HasSubstr("worker 'b': max_batch = 31 is less than one grain of 32"));
 }
 
 TEST(Simulation, PercentOfIdealIsTheClosedFormWhereNothingIsRandom) {

@@ -106,7 +106,7 @@ Talker::Line compute(double ms, Round round, std::uint64_t takes_ms) {
   Compute order;
   order.piece.round = round;
   order.piece.positions = {0, takes_ms};
-  order.parameters = std::make_shared<FloatBuffer>(1);
+  order.parameters = Blob::copy_of(std::vector<float>{0});
   return {at_ms(ms), [order](Outbox& out) { out.send<ToCompute>(compute_node, order); }};
 }
 Talker::Line abandon(double ms, Round before) {

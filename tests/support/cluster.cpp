@@ -52,16 +52,23 @@ class Net {
       if (endpoint != nullptr) *endpoint = "local";
       return local_.join(node);
     }
-    auto link = std::make_unique<ZmqLink>(*context_, node);
+    auto link = std::make_unique<ZmqLink>(*context_, node, memory());
     if (endpoint != nullptr) {
       const std::string path = "ipc://" + sockets_.path(to_string(node));
       *endpoint = link->listen(transport_ == Transport::tcp ? "tcp://127.0.0.1:*" : path);
     }
     return link;
   }
+  [[nodiscard]] Memory memory() const {
+    return transport_ == Transport::shared ? Memory::shared : Memory::own;
+  }
+  // As of one server process with all the shards.
+  [[nodiscard]] const std::shared_ptr<FlatPool>& versions() const { return versions_; }
 
  private:
   const Transport transport_;
+  const std::shared_ptr<FlatPool> versions_ =
+      transport_ == Transport::shared ? std::make_shared<FlatPool>(Memory::shared) : nullptr;
   LocalNetwork local_;
   const TemporaryFolder sockets_;  // of ipc
   std::unique_ptr<ZmqContext> context_;
@@ -78,7 +85,7 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
   options.hello.name = "worker-" + std::to_string(index);
   options.prepare = [&](const Welcome& welcome) {
     compute = std::make_unique<ComputeNode>(posting_to(*link, node), cpu_workload(model, data), welcome.job,
-                                            Throttle::parse(slow, "1"));
+                                            Throttle::parse(slow, "1"), net.memory());
   };
   Worker worker(options);
   link->connect(scheduler_node, scheduler);
@@ -88,7 +95,7 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
 
 void run_shard(Net& net, const std::string& scheduler, std::uint32_t index) {
   const NodeId node{Role::shard, index + 1};
-  Shard::Options options{node, {}, timeout};
+  Shard::Options options{node, {}, timeout, net.versions()};
   options.hello.name = "server-" + std::to_string(index);
   const std::unique_ptr<Link> link = net.join(node, &options.hello.endpoint);
   Shard shard(options);
@@ -114,6 +121,8 @@ const char* name(Transport transport) {
       return "tcp";
     case Transport::ipc:
       return "ipc";
+    case Transport::shared:
+      return "shared memory";
   }
   return "";
 }
@@ -123,7 +132,7 @@ std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed) {
 }
 
 Snapshot fresh(Job& job, const nn::Model& model, const DataSets& data) {
-  job.layout = model.layout();
+  job.layout = nn::layout_for(job.optimizer, model.layout());
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   job.train_samples = data.train->size();
   job.test_samples = data.test ? data.test->size() : 0;
@@ -168,6 +177,37 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
   return result;
 }
 
+namespace {
+
+// Of all parameters, as one machine takes it.
+void step(const Job& job, Snapshot& at, const std::vector<float>& gradient, double scale, double rate) {
+  std::vector<float> next(job.layout.size());
+  for (const Range& range : job.layout.ranges) {
+    const auto part = [&](auto& whole) {
+      return std::span(whole).subspan(range.begin, range.end - range.begin);
+    };
+    std::vector<float> state;
+    for (auto& slot : at.state) state.insert(state.end(), part(slot).begin(), part(slot).end());
+    const nn::Update update{part(next), part(at.parameters), part(gradient), scale, at.steps};
+    if (range.norm_group != 0) {
+      nn::TensorStep tensor(job.optimizer, range.decay);
+      tensor.measure(update, state);
+      tensor.finish(update, state, rate, tensor.ratio());
+    } else {
+      nn::step(job.optimizer, update, state, rate, range.decay);
+    }
+    auto from = state.begin();
+    for (auto& slot : at.state) {
+      std::copy_n(from, part(slot).size(), part(slot).begin());
+      from += static_cast<std::ptrdiff_t>(part(slot).size());
+    }
+  }
+  at.parameters = std::move(next);
+  ++at.steps;
+}
+
+}  // namespace
+
 Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
                     std::uint64_t rounds) {
   Snapshot at = from;
@@ -185,7 +225,7 @@ Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data
     for (Position p = batch.begin; p < batch.end;) {
       std::uint32_t count = 0;
       for (; count < nn::largest_micro_batch && p < batch.end; ++count, ++p) {
-        data.train->read(order(p), inputs.data() + count * features, labels[count]);
+        data.train->read(order(p), inputs.data() + count * features, &labels[count]);
         positions[count] = p;
       }
       network.train(at.parameters,
@@ -193,11 +233,8 @@ Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data
                      cursor.epoch()},
                     gradient, true, nullptr);
     }
-    std::vector<float> next(job.layout.size());
-    nn::step(job.optimizer, {next, at.parameters, gradient, 1.0 / static_cast<double>(batch.size())},
-             at.state.empty() ? std::span<float>() : std::span(at.state[0]),
-             nn::learning_rate(job.schedule, cursor.epochs_done()), true);
-    at.parameters = std::move(next);
+    step(job, at, gradient, 1.0 / static_cast<double>(batch.size()),
+         nn::learning_rate(job.schedule, cursor.epochs_done()));
   }
   at.progress = cursor.progress(at.progress.term, 0);
   return at;

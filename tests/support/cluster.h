@@ -14,7 +14,7 @@
 
 namespace steelyard::test {
 
-enum class Transport { local, tcp, ipc };
+enum class Transport { local, tcp, ipc, shared };  // shared: ipc, with values in shared memory
 const char* name(Transport transport);
 
 // Shares drawn at random, seeded: the worst that a policy can do.

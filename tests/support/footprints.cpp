@@ -66,7 +66,7 @@ std::string Footprints::look(NodeId worker, const Compute& order) const {
                                                                  : 0;
   const Version none = order.piece.purpose == Purpose::evaluate ? order.piece.round : UINT64_MAX;
   for (const Slice& slice : slices_) {
-    const auto given = order.parameters->span().subspan(slice.begin, slice.size());
+    const auto given = order.parameters.floats().subspan(slice.begin, slice.size());
     if (std::string trouble = look(given, whole, none); !trouble.empty()) return trouble;
     const auto own = own_.find(worker);
     if (own == own_.end()) continue;

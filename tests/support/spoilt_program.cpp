@@ -16,11 +16,11 @@ class Spoilt : public steelyard::DataSet {
   [[nodiscard]] std::uint64_t size() const override { return samples; }
   [[nodiscard]] steelyard::nn::Shape shape() const override { return {1, 1, 2}; }
   [[nodiscard]] std::uint32_t classes() const override { return 3; }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     into[0] = into[1] = static_cast<float>(index % 7);
-    label = static_cast<std::uint32_t>(index % 3);
+    *labels = static_cast<std::uint32_t>(index % 3);
     if (index != spoilt) return;
-    if (how_ == "label") label = 3;
+    if (how_ == "label") *labels = 3;
     if (how_ == "throw") throw std::runtime_error("the table is gone");
   }
 

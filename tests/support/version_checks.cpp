@@ -36,7 +36,7 @@ void VersionChecks::ordered(NodeId worker, const Compute& order) {
   if (mode_.on_arrival) {
     const std::string trouble = footprints_.look(worker, order);
     if (!trouble.empty()) complain("parameters of " + to_string(worker) + ": " + trouble);
-  } else if (!std::ranges::equal(order.parameters->span(), expected(order.piece.round))) {
+  } else if (!std::ranges::equal(order.parameters.floats(), expected(order.piece.round))) {
     complain("round " + round + ": computed from parameters that are not version " + round);
   }
 }

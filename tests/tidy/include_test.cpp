@@ -42,8 +42,8 @@ const std::vector<Part> house{
       "config", "report"}},
     {"launch", {"core", "wire", "wire/transport", "worker/compute", "config", "report", "roles"}},
     {"cli",
-     {"core", "balancing", "wire", "wire/transport", "worker/compute", "sim", "config", "report", "roles",
-      "launch"}},
+     {"core", "nn", "balancing", "wire", "wire/transport", "server", "worker/compute", "sim", "config",
+      "report", "roles", "launch"}},
 };
 
 // Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where

@@ -25,6 +25,10 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},
+    {"cli/checkpoint/eval.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
+    {"cli/checkpoint/inspect.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
+    {"cli/checkpoint/predict.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
+    {"cli/checkpoint/saved_model.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
     {"cli/command_line.cpp", "tests/cli/process_input_test.cpp: what people type"},
     {"report/compare/result.cpp", "tests/report/compare/entrants_test.cpp: labels"},
     {"cli/compare/scenario.cpp", "tests/cli/compare/compare_test.cpp: scenarios through the binary"},
@@ -48,34 +52,54 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"report/version_text.cpp", "tests/cli/process_version_test.cpp: what --version says"},
     {"roles/worker_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"cli/main.cpp", "none: one line, calls run()"},
+    {"nn/cpu/columns.cpp", "tests/nn/ops/batch_norm_test.cpp: sums of few and of many channels"},
     {"nn/cpu/direct_convolution.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
     {"nn/cpu/direct_pool.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
     {"nn/cpu/direct_transpose.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
     {"nn/cpu/onednn.cpp", "tests/nn/network_test.cpp: reads the names of the implementations chosen"},
-    {"nn/layers/average_pool.cpp", "tests/nn/pool_test.cpp: both pools in one harness"},
-    {"nn/layers/max_pool.cpp", "tests/nn/pool_test.cpp: both pools in one harness"},
-    {"nn/layers/conv2d_direct.cpp", "tests/nn/conv2d_test.cpp: compared with the reference"},
-    {"nn/layers/conv2d_onednn.cpp", "tests/nn/conv2d_test.cpp: compared with the reference"},
-    {"nn/layers/conv2d_reference.cpp", "tests/nn/conv2d_test.cpp: compared with the fast ones"},
-    {"nn/layers/linear_reference.cpp", "tests/nn/linear_test.cpp: compared with the fast one"},
+    {"nn/cpu/class_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/cpu/position_embedding.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/cpu/select_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/cpu/tokens.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/reference/class_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/reference/position_embedding.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/reference/select_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/reference/tokens.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
+    {"nn/reference/channel_moves.cpp", "tests/nn/ops/concat_test.cpp: and slice and shuffle, each its own"},
     {"nn/no_cuda.cpp", "none: says that there is no device"},
     {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},
+    {"nn/models/densenet.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/efficientnet.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/inception.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/resnet.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/shufflenet.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/small.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/text.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/models/vit.cpp", "tests/nn/models_test.cpp: published sizes"},
+    {"nn/ops.cpp", "tests/nn/model_test.cpp: shapes, parameters and refusals, seen through models"},
     {"nn/plan.cpp", "tests/nn/network_test.cpp: seen through the networks that are built by it"},
+    {"nn/plan_memory.cpp", "tests/nn/network_test.cpp: buffers that meet would give wrong gradients"},
+    {"nn/cpu/conv2d_direct.cpp", "tests/nn/ops/conv2d_test.cpp: one harness for all convolutions"},
+    {"nn/cpu/conv2d_onednn.cpp", "tests/nn/ops/conv2d_test.cpp: one harness for all convolutions"},
+    {"nn/cpu/transpose.cpp", "tests/nn/network_test.cpp: wherever one order meets the other"},
+    {"worker/compute/cpu_engine.cpp", "tests/worker/parallel_engine_test.cpp: alone and with others"},
     {"sim/invariants_watch.cpp", "tests/hosts/world_test.cpp: looks after every step there"},
     {"sim/job_of.cpp", "tests/sim/scenario_run_test.cpp: what the machines of a scenario are told"},
     {"wire/protocol_version.cpp", "tests/cli/process_version_test.cpp: two releases meet"},
     {"wire/transport/local.cpp", "tests/wire/transport/link_test.cpp: one body for every kind of link"},
     {"wire/transport/zmq_socket.cpp", "tests/wire/transport/zmq_test.cpp: frames of strangers"},
+    {"worker/compute/table.cpp", "tests/worker/csv_test.cpp: the rows of a file"},
     {"worker/compute/cpu_engine.cpp", "tests/worker/node_test.cpp: compared with the network alone"},
 };
 
 // "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by
-// tests/nn/direct_test.cpp.
+// tests/nn/direct_test.cpp. An op has one test for all backends in tests/nn/ops.
 bool has_mirror(const SourceFile& file, const std::set<std::string>& tests) {
   const std::string name = std::filesystem::path(file.path).stem().string();
   const std::string folder = std::filesystem::path(file.path).parent_path().generic_string();
   return tests.contains("tests/" + folder + '/' + name + "_test.cpp") ||
-         tests.contains("tests/" + file.folder() + '/' + name + "_test.cpp");
+         tests.contains("tests/" + file.folder() + '/' + name + "_test.cpp") ||
+         (file.under("nn") && tests.contains("tests/nn/ops/" + name + "_test.cpp"));
 }
 
 TEST(Mirror, EveryFileWithLogicHasItsTest) {

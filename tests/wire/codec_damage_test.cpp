@@ -142,7 +142,7 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
   };
   const std::vector<Case> cases{
       {"Refuse.reason", Role::worker, header_of<ToWorker>(Refuse{}), 6,
-       static_cast<unsigned>(Refusal::endpoint)},
+       static_cast<unsigned>(Refusal::memory)},
       {"Start.purpose", Role::worker, header_of<ToWorker>(Start{}), 6 + 24, 1},
       {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 24, 1},
       {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6,
@@ -157,6 +157,14 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
       const auto decoded = decode(it.role, header, {});
       EXPECT_EQ(std::holds_alternative<Message>(decoded), value <= it.last) << it.what << " = " << value;
     }
+  }
+}
+
+TEST(CodecDamage, AGrainAndTheLabelsAreNever0) {
+  for (std::uint32_t ModelDescription::*field : {&ModelDescription::grain, &ModelDescription::labels}) {
+    ModelDescription model;
+    model.*field = 0;
+    EXPECT_THAT(damage_of(decode(Role::scheduler, header_of<ToScheduler>(model), {})), HasSubstr("has a 0"));
   }
 }
 

@@ -62,7 +62,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   append(job.layout, "w", {2, 3}, Rule::mean, false);
   job.layout.slice_size = 5;
   job.global_batch = 6;
-  job.optimizer = {nn::Optimizer::Kind::nesterov, 0.7, 0.8};
+  job.optimizer = {nn::Optimizer::Kind::lamb, 0.7, 0.8, 0.3, 0.4, 0.5, 0.6};
   job.schedule.kind = nn::Schedule::Kind::cosine;
   job.schedule.base = 0.11;
   job.clip_norm = 0.12;
@@ -85,6 +85,8 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   EXPECT_EQ(it.optimizer.kind, job.optimizer.kind);
   EXPECT_EQ(it.optimizer.momentum, job.optimizer.momentum);
   EXPECT_EQ(it.optimizer.weight_decay, job.optimizer.weight_decay);
+  EXPECT_EQ(std::tie(it.optimizer.beta1, it.optimizer.beta2, it.optimizer.epsilon, it.optimizer.trust),
+            std::tie(job.optimizer.beta1, job.optimizer.beta2, job.optimizer.epsilon, job.optimizer.trust));
   EXPECT_EQ(it.schedule.kind, job.schedule.kind);
   EXPECT_EQ(it.schedule.base, job.schedule.base);
   EXPECT_EQ(std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,

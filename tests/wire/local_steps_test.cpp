@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "wire/grains.h"
+
 namespace steelyard {
 namespace {
 
@@ -18,6 +22,27 @@ TEST(LocalSteps, PartsFollowEachOtherAndDifferByOneAtTheMost) {
         at = part.end;
       }
       EXPECT_EQ(at, whole.end);
+    }
+  }
+}
+
+TEST(LocalSteps, PartsHaveTheirBordersBetweenGrains) {
+  constexpr std::uint64_t grain = 4;
+  for (std::uint64_t size = 1; size < 80; ++size) {
+    for (std::uint64_t steps = 1; steps < 25; ++steps) {
+      const Interval whole{100, 100 + size};
+      Position at = whole.begin;
+      std::uint64_t fewest = UINT64_MAX, most = 0;
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        const Interval part = part_of(whole, step, steps, grain);
+        EXPECT_EQ(part.begin, at);
+        EXPECT_TRUE(part.empty() || on_grains(whole, part, grain)) << part.begin << " to " << part.end;
+        fewest = std::min(fewest, grains_in(part.size(), grain));
+        most = std::max(most, grains_in(part.size(), grain));
+        at = part.end;
+      }
+      EXPECT_EQ(at, whole.end);
+      EXPECT_LE(most, fewest + 1);
     }
   }
 }

@@ -53,6 +53,11 @@ template <class Enum>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, UpTo<Enum>& it) {
   it.value = static_cast<Enum>(maker.random.below(static_cast<std::uint64_t>(it.last) + 1));
 }
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Positive<Number>& it) {
+  maker(it.value);
+  it.value |= 1;
+}
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Shared<T>& it) {
   T value;

@@ -18,7 +18,7 @@ DataSets numbered(std::uint64_t train, std::uint64_t test) {
 TEST(BatchBuffer, TakesTheSmallestSizeThatHoldsTheRest) {
   const DataSets data = numbered(100, 100);
   const SampleOrder order(data, Purpose::train, 1, 0);
-  BatchBuffer buffer({1, 1, 2}, cpu_sizes);
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes{{1, 1},   {2, 2},   {3, 4},   {4, 4},
                                                                    {5, 8},   {9, 16},  {16, 16}, {17, 32},
                                                                    {31, 32}, {32, 32}, {33, 32}, {100, 32}};
@@ -31,7 +31,7 @@ TEST(BatchBuffer, TakesTheSmallestSizeThatHoldsTheRest) {
 
 TEST(BatchBuffer, FollowsThePermutationOfTheEpoch) {
   const DataSets data = numbered(100, 100);
-  BatchBuffer buffer({1, 1, 2}, cpu_sizes);
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   const nn::MicroBatch& batch = buffer.fill(SampleOrder(data, Purpose::train, 5, 3), {70, 81});
   const Permutation expected(100, hash(5, 3));
   ASSERT_EQ(batch.count, 11u);
@@ -48,7 +48,7 @@ TEST(BatchBuffer, FollowsThePermutationOfTheEpoch) {
 
 TEST(BatchBuffer, EvaluatesTheTestSetInOrder) {
   const DataSets data = numbered(10, 40);
-  BatchBuffer buffer({1, 1, 2}, cpu_sizes);
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   const nn::MicroBatch& batch = buffer.fill(SampleOrder(data, Purpose::evaluate, 5, 3), {33, 40});
   ASSERT_EQ(batch.count, 7u);
   for (std::uint32_t i = 0; i < batch.count; ++i)
@@ -58,7 +58,7 @@ TEST(BatchBuffer, EvaluatesTheTestSetInOrder) {
 TEST(BatchBuffer, PaddingKeepsNothingOfWhatWasThereBefore) {
   const DataSets data = numbered(100, 100);
   const SampleOrder order(data, Purpose::train, 1, 0);
-  BatchBuffer buffer({1, 1, 2}, cpu_sizes);
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   buffer.fill(order, {50, 82});
   const nn::MicroBatch& batch = buffer.fill(order, {50, 71});
   ASSERT_EQ(batch.count, 21u);
@@ -72,7 +72,7 @@ TEST(BatchBuffer, PaddingKeepsNothingOfWhatWasThereBefore) {
 
 TEST(BatchBuffer, AnEpochHasEverySampleOnce) {
   const DataSets data = numbered(77, 1);
-  BatchBuffer buffer({1, 1, 2}, cpu_sizes);
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   std::vector<std::vector<float>> epochs;
   for (const std::uint64_t epoch : {0, 1}) {
     const SampleOrder order(data, Purpose::train, 1, epoch);
@@ -91,7 +91,7 @@ TEST(BatchBuffer, AnEpochHasEverySampleOnce) {
 TEST(BatchBufferDeathTest, RefusesPositionsBeyondTheData) {
   const DataSets data = numbered(10, 5);
   const SampleOrder order(data, Purpose::evaluate, 1, 0);
-  BatchBuffer buffer({1, 1, 2}, cpu_sizes);
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   EXPECT_DEATH(buffer.fill(order, {3, 6}), "beyond its data set");
   EXPECT_DEATH(buffer.fill(order, {3, 3}), "beyond its data set");
 }

@@ -25,10 +25,16 @@ std::string refusal(const std::string& name, const OptionTexts& options, const D
 }
 
 TEST(OpenData, KnowsItsTable) {
-  EXPECT_THAT(refusal("mnist", {}),
-              AllOf(HasSubstr("'mnist'"), HasSubstr("there are: fashion-mnist, idx, synthetic")));
+  EXPECT_THAT(
+      refusal("mnist", {}),
+      AllOf(HasSubstr("'mnist'"),
+            HasSubstr(
+                "there are: fashion-mnist, idx, cifar-10, cifar-100, npy, csv, libsvm, bytes, synthetic")));
   const DataTable extra{{"my-own", [](const Options&) { return DataSets{}; }}};
-  EXPECT_THAT(refusal("mnist", {}, extra), HasSubstr("there are: my-own, fashion-mnist, idx, synthetic"));
+  EXPECT_THAT(
+      refusal("mnist", {}, extra),
+      HasSubstr(
+          "there are: my-own, fashion-mnist, idx, cifar-10, cifar-100, npy, csv, libsvm, bytes, synthetic"));
 }
 
 TEST(OpenData, AsksTheUsersTableFirst) {
@@ -79,8 +85,8 @@ TEST(OpenData, SyntheticTakesItsOptions) {
       {.samples = 20, .classes = 4, .shape = {3, 5, 2}, .noise = 0.5, .seed = 9, .part = 1});
   std::vector<float> got(30), wanted(30);
   std::uint32_t label = 0, wanted_label = 0;
-  sets.test->read(11, got.data(), label);
-  same.read(11, wanted.data(), wanted_label);
+  sets.test->read(11, got.data(), &label);
+  same.read(11, wanted.data(), &wanted_label);
   EXPECT_EQ(got, wanted);
   EXPECT_EQ(label, wanted_label);
 }
@@ -89,7 +95,7 @@ TEST(OpenData, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(refusal("synthetic", {{"size", "3"}}),
               AllOf(HasSubstr("no option 'size'"),
                     HasSubstr("there are: train, test, classes, height, width, channels, noise, seed")));
-  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("there are: dir"));
+  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("there are: dir, pad, crop, flip"));
   for (const char* bad : {"", "0", "-1", "12x", "1e3", "99999999999999999999"}) {
     EXPECT_THAT(refusal("synthetic", {{"train", bad}}),
                 HasSubstr("train = '" + std::string(bad) + "': give"));
@@ -144,7 +150,7 @@ TEST(OpenData, FashionMnistIsWhatItsAuthorsPublished) {
   double sum = 0, squares = 0;
   for (std::uint64_t i = 0; i < sets.train->size(); ++i) {
     std::uint32_t label = 0;
-    sets.train->read(i, values.data(), label);
+    sets.train->read(i, values.data(), &label);
     ++counts.at(label);
     for (const float value : values) {
       sum += value;

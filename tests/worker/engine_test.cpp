@@ -26,7 +26,8 @@ TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
   ComputeNode node(post_to(mail), cpu_workload(model, {data, data, "ours"}), job);
   auto parameters = std::make_shared<FloatBuffer>(model.parameters());
   model.initialize(parameters->span(), 1);
-  node.give(Compute{{.purpose = Purpose::evaluate, .positions = {0, 40}}, parameters});
+  node.give(Compute{{.purpose = Purpose::evaluate, .positions = {0, 40}},
+                    Blob::of_floats(parameters, parameters->span())});
   std::optional<ToWorker> said = mail.pop();
   while (said && std::holds_alternative<ComputeProgress>(*said)) said = mail.pop();
   ASSERT_TRUE(said);
@@ -85,7 +86,8 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
     ComputeNode node(post_to(mail), workload, job);
     auto parameters = std::make_shared<FloatBuffer>(7);
     parameters->span()[0] = 0.5F;
-    node.give(Compute{{.id = 2, .round = 1, .positions = {0, 60}}, parameters});
+    node.give(Compute{{.id = 2, .round = 1, .positions = {0, 60}},
+                      Blob::of_floats(parameters, parameters->span())});
     float sum = 0;
     for (const std::uint32_t slice : {2U, 1U, 0U}) {
       const GradientReady final = std::get<GradientReady>(mail.pop().value());
@@ -97,7 +99,8 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
     EXPECT_EQ(report.correct, 60U);
     EXPECT_LE(report.cpu, 0.5) << "it knows its share better than the machine";
     EXPECT_EQ(engine->sizes, (std::vector<std::uint32_t>(6, 10)));
-    node.give(Compute{{.id = 3, .round = 2, .positions = {0, 13}}, parameters});
+    node.give(Compute{{.id = 3, .round = 2, .positions = {0, 13}},
+                      Blob::of_floats(parameters, parameters->span())});
     for (int slice = 0; slice < 3; ++slice)
       EXPECT_TRUE(std::holds_alternative<GradientReady>(mail.pop().value()));
     EXPECT_EQ(std::get<Computed>(mail.pop().value()).report.piece.id, 3U);

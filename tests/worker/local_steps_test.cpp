@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "core/error.h"
 #include "core/random.h"
 
 namespace steelyard {
@@ -117,12 +116,45 @@ TEST(LocalStepper, ClipsEachStep) {
   EXPECT_NEAR(std::sqrt(squares) / 10, 0.5, 1e-6);
 }
 
-TEST(LocalStepper, TensorsThatAreNotSteppedAreRefused) {
-  Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:2");
-  append(job.layout, "statistics", {3}, Rule::ema, false);
-  EXPECT_THROW(LocalStepper{job}, Failure);
-  job.sync = parse_sync("bsp");
-  EXPECT_NO_THROW(LocalStepper{job});
+// What the servers make of two pieces: the average, by positions, of where each worker's own running average
+// ended. And of one step: what they make of it without local steps.
+TEST(LocalStepper, StatisticsEndAsTheAverageOverPositions) {
+  Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:3");
+  job.clip_norm = 1e-3;  // which is not about statistics
+  append(job.layout, "statistics", {1}, Rule::ema, false, 0.75);
+  append(job.layout, "differences", {1}, Rule::mean, false);
+  const std::size_t ema = size, mean = size + 1;
+  Random random(5);
+  std::vector<float> start(size + 2), moved(size + 2), gradient(size + 2);
+  start[ema] = 2, start[mean] = 3;
+  double pushed_ema = 0, pushed_mean = 0, ends_ema = 0, ends_mean = 0, weights = 0;
+  LocalStepper stepper(job);
+  for (const Interval positions : {Interval{0, 200}, Interval{200, 300}}) {
+    const Piece whole = piece(positions, {3, 1});
+    stepper.begin(whole, start, moved);
+    double average = 2, walked = 3;
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      const auto count = static_cast<double>(part_of(positions, step, 3).size());
+      const double statistic = random.uniform(), difference = random.uniform() - 0.5;
+      gradient[ema] = static_cast<float>(statistic * count);
+      gradient[mean] = static_cast<float>(difference * count);
+      stepper.step(gradient, part_of(positions, step, 3).size(), 0, step);
+      average = 0.75 * average + 0.25 * statistic;
+      walked += difference;
+      EXPECT_NEAR(stepper.parameters()[ema], average, 1e-5);
+      EXPECT_NEAR(stepper.parameters()[mean], walked, 1e-5);
+    }
+    const auto weight = static_cast<double>(positions.size());
+    pushed_ema += double{moved[ema]}, pushed_mean += double{moved[mean]};
+    ends_ema += weight * average, ends_mean += weight * walked;
+    weights += weight;
+  }
+  EXPECT_NEAR(0.75 * 2 + 0.25 * pushed_ema / weights, ends_ema / weights, 1e-5) << "the server's ema";
+  EXPECT_NEAR(3 + pushed_mean / weights, ends_mean / weights, 1e-5) << "the server's mean";
+  stepper.begin(piece({0, 171}, {1, 1}), start, moved);
+  stepper.step(gradient, 171, 0, 0);
+  EXPECT_EQ(moved[ema], gradient[ema]) << "bit for bit";
+  EXPECT_EQ(moved[mean], gradient[mean]);
 }
 
 }  // namespace

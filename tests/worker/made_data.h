@@ -21,10 +21,10 @@ class NumberedData : public DataSet {
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] nn::Shape shape() const override { return {1, 1, 2}; }
   [[nodiscard]] std::uint32_t classes() const override { return 3; }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     into[0] = static_cast<float>(index);
     into[1] = static_cast<float>(index) + 0.5F;
-    label = static_cast<std::uint32_t>(index % 3);
+    *labels = static_cast<std::uint32_t>(index % 3);
   }
 
  private:
@@ -36,11 +36,11 @@ class SpoiltData : public NumberedData {
  public:
   SpoiltData(std::uint64_t size, std::uint64_t spoilt, bool throws)
       : NumberedData(size), spoilt_(spoilt), throws_(throws) {}
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
-    NumberedData::read(index, into, label);
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    NumberedData::read(index, into, labels);
     if (index != spoilt_) return;
     if (throws_) throw std::runtime_error("the file is gone");
-    label = 7;
+    *labels = 7;
   }
 
  private:
@@ -57,9 +57,10 @@ class WatchedData : public DataSet {
   [[nodiscard]] std::uint64_t size() const override { return inner_->size(); }
   [[nodiscard]] nn::Shape shape() const override { return inner_->shape(); }
   [[nodiscard]] std::uint32_t classes() const override { return inner_->classes(); }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+  [[nodiscard]] std::uint32_t labels() const override { return inner_->labels(); }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     for (std::uint64_t most = allowed_; read_ >= most; most = allowed_) allowed_.wait(most);
-    inner_->read(index, into, label);
+    inner_->read(index, into, labels);
     ++read_;
     read_.notify_all();
   }

@@ -38,7 +38,7 @@ class ComputeNodeTest : public testing::Test {
     slices_ = slices(job_.layout);
     auto parameters = std::make_shared<FloatBuffer>(model_.parameters());
     model_.initialize(parameters->span(), 3);
-    parameters_ = std::move(parameters);
+    parameters_ = Blob::of_floats(parameters, parameters->span());
   }
   // Threads that wait for data must not wait for ever if a test ends early.
   ~ComputeNodeTest() override { train_->release(); }
@@ -59,7 +59,7 @@ class ComputeNodeTest : public testing::Test {
     return {{piece, round, purpose, 2, positions}, parameters_};
   }
   static Compute announcement(Compute compute) {
-    compute.parameters = nullptr;
+    compute.parameters = {};
     return compute;
   }
 
@@ -91,14 +91,14 @@ class ComputeNodeTest : public testing::Test {
   nn::Sums direct(Interval positions, Purpose purpose, std::vector<float>& gradient) {
     nn::Network network(model_);
     const SampleOrder order(data_, purpose, job_.seed, 2);
-    BatchBuffer buffer({8, 8, 1}, cpu_sizes);
+    BatchBuffer buffer({8, 8, 1}, 1, cpu_sizes);
     nn::Sums sums;
     gradient.assign(model_.parameters(), 0);
     for (; !positions.empty(); positions.begin += buffer.batch().count) {
       const nn::MicroBatch& batch = buffer.fill(order, positions);
       sums += purpose == Purpose::evaluate
-                  ? network.evaluate(parameters_->span(), batch)
-                  : network.train(parameters_->span(), batch, gradient, true, nullptr);
+                  ? network.evaluate(parameters_.floats(), batch)
+                  : network.train(parameters_.floats(), batch, gradient, true, nullptr);
     }
     return sums;
   }
@@ -108,7 +108,7 @@ class ComputeNodeTest : public testing::Test {
   const DataSets data_{train_, synthetic(test_samples, 1)};
   Job job_;
   std::vector<Slice> slices_;
-  std::shared_ptr<const FloatBuffer> parameters_;
+  Blob parameters_;
   Mail mail_;
 };
 

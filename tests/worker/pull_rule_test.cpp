@@ -15,13 +15,13 @@ class PullRuleTest : public ::testing::Test {
  protected:
   void have(Version version, bool spent = false) {
     current_.version = current_.lowest = version;
-    current_.values = std::make_shared<FloatBuffer>(4);
+    current_.begun = true;
     current_.steps = {11, 12};
     current_.spent = spent;
   }
   void pulling(Version version, std::uint64_t ticket = 1) {
     next_.version = version;
-    next_.values = std::make_shared<FloatBuffer>(4);
+    next_.begun = true;
     next_.ticket = ticket;
   }
   // Pushed, if it is done.

@@ -17,7 +17,7 @@ struct Sample {
 
 Sample sample(const DataSet& set, std::uint64_t index) {
   Sample it{std::vector<float>(set.shape().size()), 99};
-  set.read(index, it.values.data(), it.label);
+  set.read(index, it.values.data(), &it.label);
   return it;
 }
 

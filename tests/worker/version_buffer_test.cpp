@@ -1,35 +1,105 @@
 #include "worker/version_buffer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 namespace steelyard {
 namespace {
 
-Parameters slice_of(std::uint32_t slice, std::size_t floats, Version version, float value) {
-  return {1, version, slice, Blob::copy_of(std::vector<float>(floats, value)), 0, 10 + slice};
-}
+using ::testing::ElementsAre;
 
-TEST(VersionBuffer, IsWholeOnceEverySliceHasArrivedOnce) {
-  Layout layout;
-  append(layout, "w", {10});
-  layout.slice_size = 4;  // 4, 4, 2
-  const std::vector<Slice> all = slices(layout);
+class VersionBufferTest : public ::testing::Test {
+ protected:
+  static std::vector<Slice> made() {
+    Layout layout;
+    append(layout, "w", {10});
+    layout.slice_size = 4;  // 4, 4, 2
+    return slices(layout);
+  }
+  static Parameters answer(std::uint32_t slice, Version version, Blob values) {
+    return {1, version, slice, std::move(values), 0, 10 + slice};
+  }
+  static Parameters slice_of(std::uint32_t slice, std::size_t floats, Version version, float value) {
+    return answer(slice, version, Blob::copy_of(std::vector<float>(floats, value)));
+  }
+  bool take(const Parameters& parameters) { return buffer.take(parameters, all, pool); }
+  // A slice as it lies in a whole version somewhere.
+  Parameters lying_in(const std::shared_ptr<FloatBuffer>& whole, std::uint32_t slice) {
+    return answer(slice, 7,
+                  Blob::of_floats(whole, whole->span().subspan(all[slice].begin, all[slice].size())));
+  }
+  static std::shared_ptr<FloatBuffer> counting(float from) {
+    auto whole = std::make_shared<FloatBuffer>(10);
+    std::iota(whole->span().begin(), whole->span().end(), from);
+    return whole;
+  }
+  [[nodiscard]] std::vector<float> values() const {
+    const Blob whole = buffer.values(all);
+    return {whole.floats().begin(), whole.floats().end()};
+  }
+
+  const std::vector<Slice> all = made();
+  BufferPool pool{10};
   VersionBuffer buffer;
-  buffer.begin(7, std::make_shared<FloatBuffer>(10), all.size());
-  EXPECT_TRUE(buffer.take(slice_of(1, 4, 9, 1.0F), all));
-  EXPECT_FALSE(buffer.take(slice_of(1, 4, 9, 2.0F), all)) << "it is here already";
-  EXPECT_FALSE(buffer.take(slice_of(3, 4, 9, 2.0F), all)) << "there is no such slice";
-  EXPECT_FALSE(buffer.take(slice_of(2, 4, 9, 2.0F), all)) << "it has not this size";
+};
+
+TEST_F(VersionBufferTest, IsWholeOnceEverySliceHasArrivedOnce) {
+  buffer.begin(7, all.size());
+  EXPECT_TRUE(take(slice_of(1, 4, 9, 1.0F)));
+  EXPECT_FALSE(take(slice_of(1, 4, 9, 2.0F))) << "it is here already";
+  EXPECT_FALSE(take(slice_of(3, 4, 9, 2.0F))) << "there is no such slice";
+  EXPECT_FALSE(take(slice_of(2, 4, 9, 2.0F))) << "it has not this size";
   EXPECT_FALSE(buffer.whole({{}, "", 0, 2}));
   EXPECT_TRUE(buffer.whole({{}, "", 1, 2}));
   EXPECT_TRUE(buffer.whole({{}, "", 2, 2})) << "nothing is all of nothing";
-  EXPECT_TRUE(buffer.take(slice_of(0, 4, 8, 3.0F), all));
-  EXPECT_TRUE(buffer.take(slice_of(2, 2, 8, 4.0F), all));
+  EXPECT_TRUE(take(slice_of(0, 4, 8, 3.0F)));
+  EXPECT_TRUE(take(slice_of(2, 2, 8, 4.0F)));
   EXPECT_EQ(buffer.missing, 0U);
   EXPECT_EQ(buffer.lowest, 8U);
   EXPECT_EQ(buffer.steps, (std::vector<std::uint64_t>{10, 11, 12}));
-  EXPECT_EQ(std::vector<float>(buffer.values->span().begin(), buffer.values->span().end()),
-            (std::vector<float>{3, 3, 3, 3, 1, 1, 1, 1, 4, 4}));
+  EXPECT_THAT(values(), ElementsAre(3, 3, 3, 3, 1, 1, 1, 1, 4, 4));
+}
+
+TEST_F(VersionBufferTest, SlicesThatLieSideBySideStayWhereTheyAre) {
+  auto whole = counting(0);
+  const float* place = whole->data();
+  const std::weak_ptr<FloatBuffer> watched = whole;
+  buffer.begin(7, all.size());
+  for (const std::uint32_t slice : {2U, 0U, 1U}) EXPECT_TRUE(take(lying_in(whole, slice)));
+  whole.reset();
+  Blob kept = buffer.values(all);
+  EXPECT_EQ(kept.floats().data(), place);
+  EXPECT_THAT(values(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  buffer.drop();
+  EXPECT_FALSE(watched.expired()) << "somebody computes from it";
+  kept = {};
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST_F(VersionBufferTest, OneSliceThatLiesElsewhereMakesItACopy) {
+  for (const std::uint32_t strange : {0U, 1U, 2U}) {
+    const auto whole = counting(0), other = counting(100);
+    buffer.begin(7, all.size());
+    for (const std::uint32_t slice : {0U, 1U, 2U})
+      EXPECT_TRUE(take(lying_in(slice == strange ? other : whole, slice)));
+    std::vector<float> expected(whole->span().begin(), whole->span().end());
+    for (std::uint64_t i = all[strange].begin; i < all[strange].end; ++i) expected[i] += 100;
+    EXPECT_EQ(values(), expected) << "slice " << strange;
+    EXPECT_EQ(whole.use_count(), 1) << "it is not needed any more";
+  }
+}
+
+TEST_F(VersionBufferTest, WhatIsNotAlignedAsABufferIsIsCopied) {
+  const auto larger = std::make_shared<FloatBuffer>(11);
+  std::iota(larger->span().begin(), larger->span().end(), 0.0F);
+  buffer.begin(7, all.size());
+  for (const Slice& slice : all)
+    EXPECT_TRUE(take(answer(static_cast<std::uint32_t>(&slice - all.data()), 7,
+                            Blob::of_floats(larger, larger->span().subspan(1 + slice.begin, slice.size())))));
+  EXPECT_NE(buffer.values(all).floats().data(), larger->data() + 1);
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ TEST_F(AtOnceTest, WhatCameAheadAndIsTooOldIsPulledAgain) {
   answer(2, 0);
   tell(scheduler_node, start_from(4, 2, {32, 40}, 2));
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].parameters, nullptr) << "only announced";
+  EXPECT_TRUE(heard<Compute>()[0].parameters.empty()) << "only announced";
   ASSERT_EQ(heard<Pull>().size(), 2U);
   EXPECT_EQ(heard<Pull>()[0].version, 2U);
 }

@@ -94,7 +94,7 @@ TEST_F(WorkerTest, AStartBeforeTheParametersPullsThenComputes) {
   const Compute order = heard<Compute>()[0];
   EXPECT_EQ(std::tie(order.piece.round, order.piece.id, order.piece.positions),
             std::make_tuple(4U, 1U, Interval{0, 8}));
-  const std::span<const float> values = order.parameters->span();
+  const std::span<const float> values = order.parameters.floats();
   EXPECT_THAT(std::vector<float>(values.begin(), values.end()), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2, 3, 3));
   EXPECT_EQ(worker.version(), 4U);
 }
@@ -110,7 +110,7 @@ TEST_F(WorkerTest, AStartAfterTheParametersComputesAtOnce) {
   EXPECT_THAT(heard<Compute>(), IsEmpty());
   tell(scheduler_node, start(1, 2, {8, 16}));
   ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].parameters->span()[0], 1.0F);
+  EXPECT_EQ(heard<Compute>()[0].parameters.floats()[0], 1.0F);
 }
 
 TEST_F(WorkerTest, ParametersThatDoNotFitAreNotTaken) {

@@ -14,6 +14,7 @@
 #include "wire/authority.h"
 #include "wire/notice.h"
 #include "wire/transport/address.h"
+#include "wire/transport/lending.h"
 #include "wire/transport/zmq_socket.h"
 
 namespace steelyard {
@@ -49,11 +50,12 @@ ZmqContext::~ZmqContext() { delete static_cast<zmq::context_t*>(context_); }
 
 class ZmqLink::State {
  public:
-  State(zmq::context_t& context, NodeId self)
+  State(zmq::context_t& context, NodeId self, Memory payloads)
       : context_(context),
         self_(self),
         wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-        posted_(mailbox_capacity) {
+        posted_(mailbox_capacity),
+        trial_(payloads == Memory::shared ? Segment::make(0) : nullptr) {
     CHECK(wake_ >= 0, "no descriptor left for an eventfd");
   }
   ~State() { close(wake_); }
@@ -61,19 +63,30 @@ class ZmqLink::State {
   std::string listen(const std::string& endpoint);
   void connect(NodeId peer, const std::string& endpoint);
   void disconnect(NodeId peer) { dealers_.erase(peer); }
-  void send(const Envelope& envelope);
+  bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
   void post(Envelope envelope);
 
   std::uint64_t dropped = 0;
+  std::function<void(NodeId shard, bool lent)> on_exchange;
 
  private:
   struct Dealer {
     std::string endpoint;
     std::unique_ptr<ZmqSocket> socket;
+    std::unique_ptr<Lending> lending;  // of this connection; null: nothing is lent
+  };
+  struct Peer {  // of the router
+    RoutingId id{};
+    std::unique_ptr<Lending> lending;  // once it has introduced itself
+  };
+  struct Lane {  // to one peer
+    ZmqSocket& socket;
+    const RoutingId* id;  // null: a dealer's
+    std::unique_ptr<Lending>& lending;
   };
 
-  std::unique_ptr<ZmqSocket> dial(NodeId peer, const std::string& endpoint);
+  Dealer dial(NodeId peer, const std::string& endpoint);
   void wait(Time deadline);
   void drain_posted();
   void drain_dealer(NodeId peer);
@@ -83,6 +96,12 @@ class ZmqLink::State {
   void remember(NodeId peer, const RoutingId& id, int descriptor);
   void forget(int descriptor);
   void accept(NodeId from, Received received);
+  void accept(NodeId from, std::span<const std::byte> header, Blob payload);
+  void hear(NodeId from, const Received& received);
+  std::optional<Lane> lane_to(NodeId node);
+  bool send_now(const Lane& lane, Frames frames);
+  void send_batch(const Lane& lane);
+  void send_batches();
 
   zmq::context_t& context_;
   const NodeId self_;
@@ -91,9 +110,11 @@ class ZmqLink::State {
   std::deque<Envelope> inbox_;
   std::uint64_t sockets_made_ = 0;
 
+  const std::unique_ptr<const Segment> trial_;  // for others to try; null: nothing is lent
+  PeerMemory memory_;                           // behind the leases below
   std::map<NodeId, Dealer> dealers_;
   std::unique_ptr<ZmqSocket> router_;
-  std::map<NodeId, RoutingId> peers_;     // of the router
+  std::map<NodeId, Peer> peers_;          // of the router
   std::map<int, NodeId> by_descriptor_;   // through which connection a peer was last heard
   std::map<int, int> stale_disconnects_;  // descriptors that were used anew before their end was told
 };
@@ -116,13 +137,20 @@ std::string ZmqLink::State::listen(const std::string& endpoint) {
   return router_->socket().get(zmq::sockopt::last_endpoint);
 }
 
-std::unique_ptr<ZmqSocket> ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
+ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
   auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
   const RoutingId id = routing_id(self_, sockets_made_++);
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
   socket->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
   socket->socket().connect(endpoint);
-  return socket;
+  std::unique_ptr<Lending> lending;
+  if (trial_ && peer.role == Role::shard) {
+    lending = std::make_unique<Lending>(trial_.get(), memory_);
+    send_frames(socket->socket(), nullptr, {lending->introduction(), std::nullopt});
+  } else if (peer.role == Role::shard && on_exchange) {
+    on_exchange(peer, false);
+  }
+  return {endpoint, std::move(socket), std::move(lending)};
 } catch (const zmq::error_t& error) {
   throw Failure(ExitCode::configuration,
                 "cannot connect to " + endpoint + ": " + error.what() +
@@ -133,23 +161,41 @@ std::unique_ptr<ZmqSocket> ZmqLink::State::dial(NodeId peer, const std::string& 
 void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
   const auto known = dealers_.find(peer);
   if (known != dealers_.end() && known->second.endpoint == endpoint) return;
-  dealers_[peer] = {endpoint, dial(peer, endpoint)};
+  dealers_[peer] = dial(peer, endpoint);
 }
 
-void ZmqLink::State::send(const Envelope& envelope) {
-  const auto dealer = dealers_.find(envelope.to);
-  if (dealer != dealers_.end()) {
-    dealer->second.socket->quiet = false;
-    if (!send_frames(dealer->second.socket->socket(), nullptr, encode(envelope.message))) ++dropped;
-    return;
-  }
-  const auto peer = peers_.find(envelope.to);
-  if (peer == peers_.end()) {
-    ++dropped;
-    return;
-  }
-  router_->quiet = false;
-  if (!send_frames(router_->socket(), &peer->second, encode(envelope.message))) ++dropped;
+std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
+  if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
+    return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
+  if (const auto peer = peers_.find(node); peer != peers_.end())
+    return Lane{*router_, &peer->second.id, peer->second.lending};
+  return std::nullopt;
+}
+
+bool ZmqLink::State::send(NodeId to, Frames frames) {
+  const std::optional<Lane> lane = lane_to(to);
+  if (!lane) return false;
+  const bool taken = lane->lending && lane->lending->take(frames);
+  if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);
+  return taken || send_now(*lane, std::move(frames));
+}
+
+bool ZmqLink::State::send_now(const Lane& lane, Frames frames) {
+  lane.socket.quiet = false;
+  return send_frames(lane.socket.socket(), lane.id, std::move(frames));
+}
+
+void ZmqLink::State::send_batch(const Lane& lane) {
+  auto batch = lane.lending->batch();
+  if (batch && !send_now(lane, {std::move(*batch), std::nullopt})) ++dropped;
+}
+
+// Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
+void ZmqLink::State::send_batches() {
+  for (auto& [node, it] : dealers_)
+    if (it.lending) send_batch({*it.socket, nullptr, it.lending});
+  for (auto& [node, it] : peers_)
+    if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
@@ -173,6 +219,7 @@ void ZmqLink::State::post(Envelope envelope) {
 // of all. Those tell only of what comes after libzmq last looked, and it also looks when something is sent: a
 // socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
 void ZmqLink::State::wait(Time deadline) {
+  send_batches();
   for (auto& [peer, dealer] : dealers_) {
     if (!dealer.socket->quiet) drain_dealer(peer);
   }
@@ -248,7 +295,7 @@ void ZmqLink::State::watch_dealer(NodeId peer) {
   if (!broken) return;
   do drain_dealer(peer);  // what had arrived before the end still counts
   while (!dealer.socket->quiet);
-  dealer.socket = dial(peer, dealer.endpoint);
+  dealer = dial(peer, std::string(dealer.endpoint));
   if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
 }
 
@@ -262,10 +309,9 @@ void ZmqLink::State::watch_router() {
 }
 
 void ZmqLink::State::remember(NodeId peer, const RoutingId& id, int descriptor) {
-  const auto [known, is_new_peer] = peers_.try_emplace(peer, id);
-  if (!is_new_peer && socket_number(id) < socket_number(known->second))
-    return;  // late words of an older connection
-  known->second = id;
+  Peer& known = peers_[peer];
+  if (socket_number(id) < socket_number(known.id)) return;  // late words of an older connection
+  if (id != known.id) known = {id, nullptr};
   if (descriptor < 0) return;
   const auto [entry, is_new] = by_descriptor_.try_emplace(descriptor, peer);
   if (is_new || entry->second == peer) return;
@@ -295,8 +341,28 @@ void ZmqLink::State::forget(int descriptor) {
 
 void ZmqLink::State::accept(NodeId from, Received received) {
   const std::span header(received.header.data<std::byte>(), received.header.size());
+  if (is_lending(header)) return hear(from, received);
+  accept(from, header, std::move(received.payload));
+}
+
+// What the link of another process says, and messages whose payload it lends.
+void ZmqLink::State::hear(NodeId from, const Received& received) {
+  const std::optional<Lane> lane = lane_to(from);
+  const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);
+  if (former || !received.payload.empty()) return void(++dropped);
+  if (!lane->lending) lane->lending = std::make_unique<Lending>(trial_.get(), memory_);
+  auto heard = lane->lending->hear({received.header.data<std::byte>(), received.header.size()});
+  if (!heard) return void(++dropped);
+  if (heard->answer) {
+    (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
+    if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->agreed().value_or(false));
+  }
+  for (Lending::Arrived& it : heard->messages) accept(from, it.header, std::move(it.payload));
+}
+
+void ZmqLink::State::accept(NodeId from, std::span<const std::byte> header, Blob payload) {
   auto decoded = header.size() > largest_header ? Damage{"has too long a header"}
-                                                : decode(self_.role, header, std::move(received.payload));
+                                                : decode(self_.role, header, std::move(payload));
   std::visit(Overloaded{
                  [&](Message& message) {
                    if (may_say(from.role, message)) {
@@ -316,14 +382,17 @@ void ZmqLink::State::accept(NodeId from, Received received) {
              decoded);
 }
 
-ZmqLink::ZmqLink(ZmqContext& context, NodeId self)
-    : state_(std::make_unique<State>(*static_cast<zmq::context_t*>(context.handle()), self)) {}
+ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)
+    : state_(std::make_unique<State>(*static_cast<zmq::context_t*>(context.handle()), self, payloads)) {}
 ZmqLink::~ZmqLink() = default;
 
 std::string ZmqLink::listen(const std::string& endpoint) { return state_->listen(endpoint); }
+void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
 void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
-void ZmqLink::send(Envelope envelope) { state_->send(envelope); }
+void ZmqLink::send(Envelope envelope) {
+  if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
+}
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
 void ZmqLink::post(Envelope envelope) { state_->post(std::move(envelope)); }
 std::uint64_t ZmqLink::dropped() const { return state_->dropped; }

@@ -9,12 +9,17 @@
 // connection breaks the socket is closed and made anew under a new routing identity, and the machine hears
 // Disconnected{peer}. On the listening side the same is known from the descriptor through which a peer's
 // last message came.
+//
+// Payloads that lie in shared memory are lent to processes of the same host and user instead of being sent,
+// if both ends want it (wire/transport/lending.h). Only connections to a shard have such payloads.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "core/buffer.h"
 #include "wire/transport/link.h"
 
 namespace steelyard {
@@ -37,8 +42,12 @@ class ZmqContext {
 
 class ZmqLink : public Link {
  public:
-  ZmqLink(ZmqContext& context, NodeId self);
+  // With Memory::shared it lends and borrows payloads where that is possible.
+  ZmqLink(ZmqContext& context, NodeId self, Memory payloads = Memory::own);
   ~ZmqLink() override;
+
+  // Calls `tell` once it is known of a shard that was connected to whether payloads are lent.
+  void on_exchange(std::function<void(NodeId shard, bool lent)> tell);
 
   // What follows throws Failure (configuration) where the process has no descriptors left.
 

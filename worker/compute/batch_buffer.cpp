@@ -11,13 +11,15 @@ namespace steelyard {
 SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch)
     : data_(purpose == Purpose::train ? data.train : data.test),
       name_(data.name),
+      augmentation_(purpose == Purpose::train ? data.augmentation : Augmentation()),
       shuffled_(purpose == Purpose::train),
       seed_(seed),
       epoch_(epoch),
       permutation_(data_->size(), hash(seed, epoch)) {}
 
-void SampleOrder::read(Position position, float* into, std::uint32_t& label) const {
-  read_sample(*data_, sample(position), into, label, [&] { return place(position); });
+void SampleOrder::read(Position position, float* into, std::uint32_t* labels, float* scratch) const {
+  read_sample(*data_, sample(position), into, labels, [&] { return place(position); });
+  if (augmentation_.any()) augment(augmentation_, data_->shape(), seed_, epoch_, position, into, scratch);
 }
 
 std::string SampleOrder::place(Position position) const {
@@ -28,11 +30,13 @@ std::string SampleOrder::place(Position position) const {
               : "");
 }
 
-BatchBuffer::BatchBuffer(nn::Shape shape, std::vector<std::uint32_t> sizes)
+BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes)
     : sample_size_(shape.size()),
+      labels_each_(labels),
       sizes_(std::move(sizes)),
       inputs_(shape.size() * sizes_.at(0)),
-      labels_(sizes_.at(0)),
+      scratch_(shape.size()),
+      labels_(labels_each_ * sizes_.at(0)),
       positions_(sizes_.at(0)) {}
 
 // The smallest size of micro-batch that holds so many samples; the largest if none does.
@@ -52,12 +56,13 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
   for (std::uint32_t i = 0; i < count; ++i) {
     positions_[i] = positions.begin + i;
-    order.read(positions_[i], inputs_.data() + i * sample_size_, labels_[i]);
+    order.read(positions_[i], inputs_.data() + i * sample_size_, labels_.data() + i * labels_each_,
+               scratch_.data());
   }
   // Padding is always the same, so that nothing depends on what the buffer was used for before.
   for (std::uint32_t i = count; i < size; ++i) {
     positions_[i] = 0;
-    labels_[i] = 0;
+    std::fill_n(labels_.data() + i * labels_each_, labels_each_, 0U);
     std::fill_n(inputs_.data() + i * sample_size_, sample_size_, 0.0F);
   }
   batch_ = {.inputs = inputs_.data(),

@@ -4,6 +4,8 @@
 //              hash(seed, e): the same on every machine, and another one each epoch
 //  evaluation  position p is sample p of the test set
 //
+// Training samples are augmented, if the data set asks for it (worker/compute/augmentation.h).
+//
 // n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
 // is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are
 // real.
@@ -32,7 +34,8 @@ class SampleOrder {
   }
   // The sample at a position. Throws Failure for what the data set throws, and for a label out of range, with
   // the sample's place.
-  void read(Position position, float* into, std::uint32_t& label) const;
+  // `scratch` is as large as the sample.
+  void read(Position position, float* into, std::uint32_t* labels, float* scratch) const;
   // "data set 'rings', training sample 4711 (position 12 of epoch 3)"
   [[nodiscard]] std::string place(Position position) const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
@@ -41,6 +44,7 @@ class SampleOrder {
  private:
   std::shared_ptr<const DataSet> data_;
   std::string name_;
+  Augmentation augmentation_;
   bool shuffled_;
   std::uint64_t seed_, epoch_;
   Permutation permutation_;
@@ -48,8 +52,8 @@ class SampleOrder {
 
 class BatchBuffer {
  public:
-  // `sizes`: of micro-batches, largest first.
-  BatchBuffer(nn::Shape shape, std::vector<std::uint32_t> sizes);
+  // `labels`: of each sample; `sizes`: of micro-batches, largest first.
+  BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes);
 
   // The first micro-batch of `positions`, which are not empty and lie inside the data set.
   const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
@@ -58,9 +62,9 @@ class BatchBuffer {
  private:
   [[nodiscard]] std::uint32_t size_for(std::uint64_t samples) const;
 
-  const std::uint64_t sample_size_;
+  const std::uint64_t sample_size_, labels_each_;
   const std::vector<std::uint32_t> sizes_;
-  FloatBuffer inputs_;
+  FloatBuffer inputs_, scratch_;
   std::vector<std::uint32_t> labels_;
   std::vector<std::uint64_t> positions_;
   nn::MicroBatch batch_;

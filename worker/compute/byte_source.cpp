@@ -119,6 +119,7 @@ std::size_t ByteSource::read(std::span<std::uint8_t> into) {
   return done;
 }
 
+bool ByteSource::is_packed() const { return state_->packed; }
 std::uint64_t ByteSource::offset() const { return state_->offset; }
 std::uint64_t ByteSource::most() const { return state_->most(); }
 const std::filesystem::path& ByteSource::file() const { return state_->file; }

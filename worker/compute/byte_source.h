@@ -22,6 +22,7 @@ class ByteSource {
   // damaged or breaks off.
   std::size_t read(std::span<std::uint8_t> into);
 
+  [[nodiscard]] bool is_packed() const;
   [[nodiscard]] std::uint64_t offset() const;  // unpacked bytes read so far
   // There cannot be more unpacked bytes than this: the size of the file, or what gzip at its best makes of
   // it. A size in the file that is larger is wrong, and need not be allocated.

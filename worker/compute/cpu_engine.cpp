@@ -1,7 +1,5 @@
 #include "worker/compute/cpu_engine.h"
 
-#include <algorithm>
-
 #include "nn/cpu/onednn.h"
 
 namespace steelyard {
@@ -34,17 +32,12 @@ nn::Sums CpuEngine::evaluate(std::span<const float> parameters, Samples& samples
 }
 
 std::vector<std::uint32_t> CpuEngine::micro_batch_sizes() const {
-  return {nn::micro_batch_sizes.begin(), nn::micro_batch_sizes.end()};
+  std::vector<std::uint32_t> sizes(nn::micro_batch_sizes.begin(), nn::micro_batch_sizes.end());
+  std::erase_if(sizes, [&](std::uint32_t size) { return size > model_.micro_batch(); });
+  return sizes;
 }
 
-// Activations are kept from forward to backward; their gradients take two buffers by turns.
-std::uint64_t CpuEngine::bytes() const {
-  std::uint64_t activations = model_.input().size(), largest = activations;
-  for (const nn::Layer& layer : model_.layers()) {
-    activations += layer.output.size();
-    largest = std::max<std::uint64_t>(largest, layer.output.size());
-  }
-  return (activations + 2 * largest) * nn::largest_micro_batch * sizeof(float);
-}
+// Made for the occasion: its memory is not touched before it computes.
+std::uint64_t CpuEngine::bytes() const { return nn::Network(model_).bytes(); }
 
 }  // namespace steelyard

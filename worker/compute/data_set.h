@@ -6,9 +6,9 @@
 //
 //   class Digits : public DataSet {
 //     ...
-//     void read(std::uint64_t index, float* into, std::uint32_t& label) const override {
+//     void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
 //       draw(index, into);  // 28 * 28 floats
-//       label = static_cast<std::uint32_t>(index % 10);
+//       labels[0] = static_cast<std::uint32_t>(index % 10);
 //     }
 //   };
 //
@@ -19,8 +19,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "nn/shape.h"
+#include "worker/compute/augmentation.h"
 
 namespace steelyard {
 
@@ -32,25 +34,29 @@ class DataSet {
   [[nodiscard]] virtual std::uint64_t size() const = 0;  // samples
   [[nodiscard]] virtual nn::Shape shape() const = 0;     // of each
   [[nodiscard]] virtual std::uint32_t classes() const = 0;
+  // Of each sample: one, or one for each place of a text.
+  [[nodiscard]] virtual std::uint32_t labels() const { return 1; }
 
-  // Writes the shape().size() floats of sample `index` < size(), channels last, and its label < classes().
-  // A pure function of the index, from any thread at any time. What can be wrong with data is best found when
-  // the data set is made: whatever this throws, and a label that is not below classes(), ends the job with a
-  // message that names the sample.
-  virtual void read(std::uint64_t index, float* into, std::uint32_t& label) const = 0;
+  // Writes the shape().size() floats of sample `index` < size(), channels last, and its labels() labels, each
+  // < classes(). A pure function of the index, from any thread at any time. What can be wrong with data is
+  // best found when the data set is made: whatever this throws, and a label that is not below classes(), ends
+  // the job with a message that names the sample.
+  virtual void read(std::uint64_t index, float* into, std::uint32_t* labels) const = 0;
 };
 
-// How inputs were made of raw values: (raw - mean) / deviation, where a byte of a picture is byte / 255.
-// Checkpoints keep it, so that others can feed the model the same.
+// How inputs were made of raw values: (raw - mean) / deviation, where a byte of a picture is byte / 255. One
+// number of each for all values, or one for each channel. Checkpoints keep them, so that others can feed the
+// model the same.
 struct Normalization {
-  double mean = 0, deviation = 1;
+  std::vector<double> mean{0}, deviation{1};
 };
 
-// What one job trains and evaluates on: of one shape, with the same classes.
+// What one job trains and evaluates on: of one shape, with the same classes and as many labels.
 struct DataSets {
   std::shared_ptr<const DataSet> train, test;
   std::string name{};  // as the job calls it; open_data() fills it in
   Normalization normalization{};
+  Augmentation augmentation{};  // of training samples, as they are fed
 };
 
 }  // namespace steelyard

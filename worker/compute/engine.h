@@ -33,9 +33,9 @@ class Samples {
   [[nodiscard]] virtual bool at_end() const = 0;
 };
 
-// The gradient of floats [begin, end) will not change any more. Ranges come from the end of the flat buffer
-// to its beginning, each ending where the one before began; what is never told is final when train()
-// returns.
+// The gradient of floats [begin, end) will not change any more. Ranges come in any order, each float once at
+// the most; what is never told is final when train() returns. The sooner a slice is whole, the sooner it is
+// sent, while the rest is computed.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Engine {

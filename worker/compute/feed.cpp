@@ -6,10 +6,15 @@
 
 namespace steelyard {
 
-Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes)
-    : data_(std::move(data)), seed_(seed), requests_(most_requests), free_(ahead), ready_(ahead) {
+Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain)
+    : data_(std::move(data)),
+      seed_(seed),
+      grain_(grain),
+      requests_(most_requests),
+      free_(ahead),
+      ready_(ahead) {
   for (std::size_t i = 0; i < ahead; ++i) {
-    buffers_.push_back(std::make_unique<BatchBuffer>(data_.train->shape(), sizes));
+    buffers_.push_back(std::make_unique<BatchBuffer>(data_.train->shape(), data_.train->labels(), sizes));
     free_.push(buffers_.back().get());
   }
   thread_ = std::thread([this] { run(); });
@@ -75,7 +80,7 @@ bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
   for (std::uint64_t pass = 0; pass < piece.local.passes; ++pass) {
     const SampleOrder order(data_, piece.purpose, seed_, piece.epoch + pass);
     for (std::uint64_t step = 0; step < steps && !request->cancelled(); ++step) {
-      if (!serve(request, order, part_of(piece.positions, step, steps))) return false;
+      if (!serve(request, order, part_of(piece.positions, step, steps, grain_))) return false;
     }
   }
   // Somebody may be waiting for a micro-batch that will not come.

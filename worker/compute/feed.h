@@ -39,8 +39,8 @@ class Feed {
   static constexpr std::size_t ahead = 4;             // micro-batches, the one being computed included
   static constexpr std::size_t most_requests = 1024;  // not yet begun; request() then waits
 
-  // `sizes`: of micro-batches, as Engine::micro_batch_sizes().
-  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes);
+  // `sizes`: of micro-batches, as Engine::micro_batch_sizes(). `grain`: the job's, which local steps keep to.
+  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -71,7 +71,7 @@ class Feed {
 
   // Constant after construction.
   const DataSets data_;
-  const std::uint64_t seed_;
+  const std::uint64_t seed_, grain_;
 
   // All buffers there are. Each is, at any time, in one of two queues, given out, or in the feed's hands.
   std::vector<std::unique_ptr<BatchBuffer>> buffers_;

@@ -1,11 +1,12 @@
 #include "worker/compute/idx.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "worker/compute/byte_source.h"
+#include "worker/compute/file_bytes.h"
+#include "worker/compute/normalization.h"
 
 namespace steelyard {
 namespace {
@@ -76,41 +77,42 @@ IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions) {
   const std::uint32_t magic = read_u32(source, meaning);
   if (magic != wanted) refuse(file, 0, meaning, std::to_string(magic));
 
-  IdxArray array{.file = file, .sizes = {}, .values = {}};
+  IdxArray array{.file = file, .sizes = {}, .values = {}, .owner = {}};
   const std::uint64_t count = read_sizes(source, dimensions, array.sizes);
   const std::uint64_t start = source.offset();
-  read_values(source, count, array.values);
+  bool more = false;
+  if (source.is_packed()) {
+    auto values = std::make_shared<std::vector<std::uint8_t>>();
+    read_values(source, count, *values);
+    array.values = *values;
+    array.owner = std::move(values);
+    // Also makes the file show its checksum.
+    std::array<std::uint8_t, 1> beyond{};
+    more = array.values.size() == count && source.read(beyond) > 0;
+  } else {
+    const FileBytes whole = map_bytes(file);
+    const auto behind = whole.bytes.subspan(std::min(start, whole.size()));
+    array.values = behind.first(std::min<std::uint64_t>(count, behind.size()));
+    array.owner = whole.owner;
+    more = behind.size() > count;
+  }
   if (array.values.size() < count) {
-    refuse(file, source.offset(),
+    refuse(file, start + array.values.size(),
            std::to_string(count) + " values from byte " + std::to_string(start) + " on",
            "the end of the file");
   }
-  // Also makes a gzipped file show its checksum.
-  const std::uint64_t end = source.offset();
-  std::array<std::uint8_t, 1> beyond{};
-  if (source.read(beyond) > 0) refuse(file, end, "the end of the file", "more bytes");
+  if (more) refuse(file, start + count, "the end of the file", "more bytes");
   return array;
 }
 
 Normalization measure(std::span<const std::uint8_t> pixels) {
-  // Counted first: the sums are exact, and the same on every machine.
-  std::array<std::uint64_t, 256> counts{};
-  for (const std::uint8_t pixel : pixels) ++counts[pixel];
-  std::uint64_t sum = 0, squares = 0;
-  for (std::uint64_t value = 0; value < counts.size(); ++value) {
-    sum += counts[value] * value;
-    squares += counts[value] * value * value;
-  }
-  if (pixels.empty()) return {};
-  const double count = static_cast<double>(pixels.size());
-  const double mean = static_cast<double>(sum) / count;
-  const double variance = static_cast<double>(squares) / count - mean * mean;
-  // Pictures of one colour have nothing to scale.
-  if (variance <= 0) return {mean / 255, 1};
-  return {mean / 255, std::sqrt(variance) / 255};
+  Histograms counts(1);
+  for (const std::uint8_t pixel : pixels) ++counts[0][pixel];
+  return normalization_of(counts);
 }
 
-IdxDataSet::IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes, Normalization normalization)
+IdxDataSet::IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes,
+                       const Normalization& normalization)
     : classes_(classes) {
   CHECK(images.sizes.size() == 3 && labels.sizes.size() == 1, "arrays of the wrong dimensions");
   if (images.sizes[0] != labels.sizes[0]) {
@@ -120,27 +122,25 @@ IdxDataSet::IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes, 
   }
   check_labels(labels, classes);
   shape_ = {images.sizes[1], images.sizes[2], 1};
-  pixels_ = std::move(images.values);
-  labels_ = std::move(labels.values);
-  // There are only 256 different pixels: one division each, instead of one for each time it is read.
-  for (std::size_t value = 0; value < float_of_.size(); ++value) {
-    const double normal = (static_cast<double>(value) / 255 - normalization.mean) / normalization.deviation;
-    float_of_[value] = static_cast<float>(normal);
-  }
+  images_ = std::move(images);
+  labels_ = std::move(labels);
+  float_of_ = floats_of_bytes(normalization, 0);
 }
 
-void IdxDataSet::read(std::uint64_t index, float* into, std::uint32_t& label) const {
-  CHECK(index < labels_.size(), "a sample is read that does not exist");
+void IdxDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
+  CHECK(index < labels_.values.size(), "a sample is read that does not exist");
   const std::uint64_t count = shape_.size();
-  const std::uint8_t* pixels = pixels_.data() + index * count;
+  const std::uint8_t* pixels = images_.values.data() + index * count;
   for (std::uint64_t i = 0; i < count; ++i) into[i] = float_of_[pixels[i]];
-  label = labels_[index];
+  *labels = labels_.values[index];
 }
 
 DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
   IdxArray images = read_idx(files.train_images, 3);
   IdxArray labels = read_idx(files.train_labels, 1);
-  const Normalization normalization = measure(images.values);
+  const std::uint64_t pixels = images.values.size() / images.sizes[0];
+  const Normalization normalization =
+      measure(images.values.first(pixels * std::min<std::uint64_t>(images.sizes[0], measured_samples)));
   if (!classes) classes = *std::max_element(labels.values.begin(), labels.values.end()) + 1u;
   auto train =
       std::make_shared<const IdxDataSet>(std::move(images), std::move(labels), *classes, normalization);

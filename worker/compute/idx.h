@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,31 +26,32 @@ namespace steelyard {
 struct IdxArray {
   std::filesystem::path file;  // where it is from
   std::vector<std::uint32_t> sizes;
-  std::vector<std::uint8_t> values;  // as many as the product of the sizes
+  std::span<const std::uint8_t> values;  // as many as the product of the sizes
+  std::shared_ptr<const void> owner;     // keeps the values
 };
 
-// Reads the file from its first byte to its last; memory never grows far beyond what has been read.
+// A plain file is mapped; of a gzipped one, memory never grows far beyond what has been read.
 IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions);
 
-// Of byte / 255. Measured over all pixels of the training set, once, and used for the test set as well, so
-// that both are seen on the same scale.
+// Of byte / 255, over all of these pixels; measured over the training set, once, and used for the test set as
+// well, so that both are seen on the same scale.
 Normalization measure(std::span<const std::uint8_t> pixels);
 
-// Pictures with labels. Holds one byte a pixel; floats are made as they are read.
+// Pictures with labels, one byte a pixel; floats are made as they are read.
 class IdxDataSet : public DataSet {
  public:
   // Throws Failure (io) if images and labels do not belong together or a label is not below `classes`.
-  IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes, Normalization normalization);
+  IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes, const Normalization& normalization);
 
-  [[nodiscard]] std::uint64_t size() const override { return labels_.size(); }
+  [[nodiscard]] std::uint64_t size() const override { return labels_.values.size(); }
   [[nodiscard]] nn::Shape shape() const override { return shape_; }
   [[nodiscard]] std::uint32_t classes() const override { return classes_; }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override;
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
 
  private:
   nn::Shape shape_;
   std::uint32_t classes_;
-  std::vector<std::uint8_t> pixels_, labels_;
+  IdxArray images_, labels_;
   std::array<float, 256> float_of_{};
 };
 

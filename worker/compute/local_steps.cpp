@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/error.h"
 #include "nn/optimizer/vector.h"
 #include "wire/sync_mode.h"
 
@@ -42,14 +41,7 @@ LocalStepper::LocalStepper(const Job& job)
       clip_norm_(job.clip_norm),
       equal_weights_(job.sync.equal_weights),
       local_(size_for(job)),
-      momentum_(size_for(job)) {
-  const auto stepped = [](const Range& range) { return range.rule == Rule::step; };
-  if (local_.size() > 0 && !std::ranges::all_of(layout_.ranges, stepped)) {
-    throw Failure(ExitCode::configuration, "model '" + job.model +
-                                               "' has tensors that are not trained by steps, and local steps "
-                                               "know nothing else: choose another sync mode");
-  }
-}
+      kept_(size_for(job)) {}
 
 void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved) {
   CHECK(moved.size() == local_.size(), "local steps in a job without them");
@@ -65,22 +57,50 @@ void LocalStepper::step(std::span<const float> gradient, std::uint64_t positions
                         std::uint64_t step) {
   const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, piece_.local, pass, step);
   const auto samples = static_cast<double>(positions);
-  const double scale = weight_ / samples * nn::clipping(gradient, samples, clip_norm_);
-  const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
-  const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
+  const double scale = weight_ / samples * nn::clipping(layout_, gradient, samples, clip_norm_);
   for (const Range& range : layout_.ranges) {
-    const double decay = range.decay ? weight_ * optimizer_.weight_decay : 0;
-    const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
-                          static_cast<float>(plain ? 0 : optimizer_.momentum),
-                          // A rate of zero all along: nothing moves, and the unit does not matter.
-                          static_cast<float>(unit_ > 0 ? rate / unit_ : 1),
-                          static_cast<float>(rate / weight_)};
-    const auto part = [&](auto whole) { return whole.subspan(range.begin, range.end - range.begin); };
-    const auto work = first_ ? (nesterov ? sweep<true, true> : sweep<true, false>)
-                             : (nesterov ? sweep<false, true> : sweep<false, false>);
-    work(factors, part(gradient), part(local_.span()), part(momentum_.span()), part(moved_));
+    const std::span<const float> its = gradient.subspan(range.begin, range.end - range.begin);
+    if (range.rule == Rule::step) step_range(range, its, scale, rate);
+    if (range.rule == Rule::mean) mean_range(range, its, samples);
+    if (range.rule == Rule::ema) ema_range(range, its, samples);
   }
   first_ = false;
+}
+
+void LocalStepper::step_range(const Range& range, std::span<const float> gradient, double scale,
+                              double rate) {
+  const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
+  const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
+  const double decay = range.decay ? weight_ * optimizer_.weight_decay : 0;
+  const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
+                        static_cast<float>(plain ? 0 : optimizer_.momentum),
+                        // A rate of zero all along: nothing moves, and the unit does not matter.
+                        static_cast<float>(unit_ > 0 ? rate / unit_ : 1), static_cast<float>(rate / weight_)};
+  const auto part = [&](auto whole) { return whole.subspan(range.begin, gradient.size()); };
+  const auto work = first_ ? (nesterov ? sweep<true, true> : sweep<true, false>)
+                           : (nesterov ? sweep<false, true> : sweep<false, false>);
+  work(factors, gradient, part(local_.span()), part(kept_.span()), part(moved_));
+}
+
+void LocalStepper::mean_range(const Range& range, std::span<const float> sum, double samples) {
+  const auto scale = static_cast<float>(weight_ / samples), share = static_cast<float>(1 / samples);
+  float *local = local_.data() + range.begin, *moved = moved_.data() + range.begin;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    moved[i] = scale * sum[i] + (first_ ? 0 : moved[i]);
+    local[i] += share * sum[i];
+  }
+}
+
+void LocalStepper::ema_range(const Range& range, std::span<const float> sum, double samples) {
+  const auto scale = static_cast<float>(weight_ / samples), weight = static_cast<float>(weight_);
+  const auto keep = static_cast<float>(range.keep), fresh = static_cast<float>((1 - range.keep) / weight_);
+  float *local = local_.data() + range.begin, *moved = moved_.data() + range.begin;
+  float* w = kept_.data() + range.begin;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (first_) w[i] = local[i];
+    moved[i] = scale * sum[i] + (first_ ? 0 : keep * (moved[i] - weight * w[i]));
+    local[i] = keep * w[i] + fresh * moved[i];
+  }
 }
 
 }  // namespace steelyard

@@ -9,7 +9,19 @@
 //   moved = moved + r / u * s,   w_local = w_local - r / W * s
 //
 // `moved` is what is pushed. All factors of a single step of plain SGD are exactly 1: it pushes the gradient
-// itself, and no bit of it is lost. Belongs to one thread.
+// itself, and no bit of it is lost.
+//
+// Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left
+// there):
+//
+//   mean   moved = moved + W / n_s * G                   w_local = w_local + 1 / n_s * G
+//   ema    moved = W / n_s * G + keep * (moved - W * w)  w_local = keep * w + (1 - keep) / W * moved
+//          (the first step: moved = W / n_s * G)
+//
+// So w_local is the running average that the steps alone would have made, and the server's ordinary rule
+// makes of the pushes the average of all w_local by weight; after one step, what bsp would have made of them.
+//
+// Belongs to one thread.
 #pragma once
 
 #include <span>
@@ -22,7 +34,6 @@ namespace steelyard {
 
 class LocalStepper {
  public:
-  // Throws Failure (configuration) if the job has local steps and a layout that cannot be stepped.
   explicit LocalStepper(const Job& job);
 
   // `moved` is written from now on, and outlives the last step.
@@ -32,13 +43,18 @@ class LocalStepper {
   [[nodiscard]] std::span<const float> parameters() const { return local_.span(); }
 
  private:
+  void step_range(const Range& range, std::span<const float> gradient, double scale, double rate);
+  void mean_range(const Range& range, std::span<const float> sum, double samples);
+  void ema_range(const Range& range, std::span<const float> sum, double samples);
+
   const Layout layout_;
   const nn::Optimizer optimizer_;
   const nn::Schedule schedule_;
   const std::uint64_t samples_;
   const double clip_norm_;
   const bool equal_weights_;
-  FloatBuffer local_, momentum_;  // empty in a job without local steps
+  FloatBuffer local_;  // empty in a job without local steps; so is the next
+  FloatBuffer kept_;   // momentum; of an ema range, w
 
   // Of the piece at hand.
   std::span<float> moved_;

@@ -30,27 +30,33 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
 }
 
 // The mean over so many positions, if it is longer than the job wants it.
-void shorten(std::span<float> gradient, std::uint64_t positions, double longest) {
-  const auto factor = static_cast<float>(nn::clipping(gradient, static_cast<double>(positions), longest));
+void shorten(const Layout& layout, std::span<float> gradient, std::uint64_t positions, double longest) {
+  const auto factor =
+      static_cast<float>(nn::clipping(layout, gradient, static_cast<double>(positions), longest));
   if (factor == 1) return;
-  for (float& value : gradient) value *= factor;
+  for (const Range& range : layout.ranges) {
+    if (range.rule != Rule::step) continue;
+    for (float& value : gradient.subspan(range.begin, range.end - range.begin)) value *= factor;
+  }
 }
 
 }  // namespace
 
-ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle)
+ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle, Memory gradients)
     : post_(std::move(post)),
       model_name_(job.model),
-      slices_(slices(checked_layout(job, workload))),
+      layout_(checked_layout(job, workload)),
+      slices_(slices(layout_)),
       parameters_(job.layout.size()),
       train_samples_(workload.data.train->size()),
       test_samples_(workload.data.test ? workload.data.test->size() : 0),
+      grain_(job.grain),
       local_(job.sync.is_local()),
       clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
-      gradients_(parameters_),
+      gradients_(parameters_, gradients),
       stepper_(job),
-      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes()),
+      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
       inbox_(most_tasks) {
   thread_ = std::thread([this] { run(); });
 }
@@ -72,10 +78,10 @@ void ComputeNode::take(const Compute& compute) {
   // Positions come from outside; parameters were put together by our own worker.
   if (!possible(compute.piece)) {
     ++ignored_;
-  } else if (!compute.parameters) {
+  } else if (compute.parameters.empty()) {
     announce(compute);
   } else {
-    CHECK(compute.parameters->size() == parameters_, "the parameters have not the size of the model");
+    CHECK(compute.parameters.holds_floats(parameters_), "the parameters have not the size of the model");
     inbox_.push({compute, request_for(compute)});
   }
 }
@@ -209,10 +215,9 @@ class ComputeNode::PieceSamples final : public Samples {
   bool abandoned_ = false;
 };
 
-// A slice is final once the gradient is final from its first float on.
 void ComputeNode::compute(const Task& task) {
   const Piece& piece = task.compute.piece;
-  const std::span<const float> parameters = task.compute.parameters->span();
+  const std::span<const float> parameters = task.compute.parameters.floats();
   PieceSamples samples(*this, task);
   samples.allow(piece.positions.size());
   if (piece.purpose == Purpose::evaluate) {
@@ -221,14 +226,15 @@ void ComputeNode::compute(const Task& task) {
     return;
   }
   const Gradient gradient = gradients_.take();
-  std::size_t open = slices_.size();  // slices [0, open) may still change
-  const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t) {
-    if (clip_norm_ == 0 && !samples.abandoned()) open = post_finals(piece, gradient, open, begin);
+  const auto post = [&](std::uint32_t slice) { post_final(piece, gradient, slice); };
+  finals_.begin();
+  const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t end) {
+    if (clip_norm_ == 0 && !samples.abandoned()) finals_.take(begin, end, post);
   };
   const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
   if (samples.abandoned()) return;
-  if (clip_norm_ > 0) shorten(gradient->span(), piece.positions.size(), clip_norm_);
-  post_finals(piece, gradient, open, 0);
+  if (clip_norm_ > 0) shorten(layout_, gradient->span(), piece.positions.size(), clip_norm_);
+  finals_.take_rest(post);
   answer(piece, samples.seconds_worked(), sums);
 }
 
@@ -236,12 +242,12 @@ void ComputeNode::compute(const Task& task) {
 void ComputeNode::compute_locally(const Task& task) {
   const Piece& piece = task.compute.piece;
   const Gradient moved = gradients_.take(), gradient = gradients_.take();
-  stepper_.begin(piece, task.compute.parameters->span(), moved->span());
+  stepper_.begin(piece, task.compute.parameters.floats(), moved->span());
   PieceSamples samples(*this, task);
   nn::Sums sums;
   for (std::uint64_t at = 0; at < piece.local.passes * piece.local.steps; ++at) {
     const std::uint64_t pass = at / piece.local.steps, step = at % piece.local.steps;
-    const std::uint64_t size = part_of(piece.positions, step, piece.local.steps).size();
+    const std::uint64_t size = part_of(piece.positions, step, piece.local.steps, grain_).size();
     if (size == 0) continue;
     samples.allow(size);
     sums +=
@@ -249,7 +255,8 @@ void ComputeNode::compute_locally(const Task& task) {
     if (samples.abandoned()) return;
     stepper_.step(gradient->span(), size, pass, step);
   }
-  post_finals(piece, moved, slices_.size(), 0);
+  finals_.begin();
+  finals_.take_rest([&](std::uint32_t slice) { post_final(piece, moved, slice); });
   sums.loss /= static_cast<double>(piece.local.passes);
   sums.correct /= piece.local.passes;
   answer(piece, samples.seconds_worked(), sums);
@@ -260,16 +267,10 @@ void ComputeNode::begin_to_measure() {
   progress_told_ = steady_now();
 }
 
-// Posts the slices of [0, open) that start at or after `begin`, last first. Returns how many remain.
-std::size_t ComputeNode::post_finals(const Piece& piece, const Gradient& values, std::size_t open,
-                                     std::uint64_t begin) {
-  for (; open > 0 && slices_[open - 1].begin >= begin; --open) {
-    const Slice& slice = slices_[open - 1];
-    const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
-    post_(GradientReady{piece.round, piece.id, static_cast<std::uint32_t>(open - 1),
-                        Blob::of_floats(values, its)});
-  }
-  return open;
+void ComputeNode::post_final(const Piece& piece, const Gradient& values, std::uint32_t index) {
+  const Slice& slice = slices_[index];
+  const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
+  post_(GradientReady{piece.round, piece.id, index, Blob::of_floats(values, its)});
 }
 
 void ComputeNode::tell_progress(PieceId piece) {

@@ -41,6 +41,7 @@
 #include "core/error.h"
 #include "wire/messages.h"
 #include "worker/compute/feed.h"
+#include "worker/compute/final_slices.h"
 #include "worker/compute/local_steps.h"
 #include "worker/compute/meter.h"
 #include "worker/compute/throttle.h"
@@ -53,8 +54,9 @@ class ComputeNode {
   // What it has to say; called on the computing thread.
   using Post = std::function<void(ToWorker)>;
 
-  // Throws Failure as require_same() does, and as making the engine does.
-  ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {});
+  // Gradients lie in `gradients`. Throws Failure as require_same() does, and as making the engine does.
+  ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {},
+              Memory gradients = Memory::own);
   ~ComputeNode();  // gives up what is not done
   ComputeNode(const ComputeNode&) = delete;
   ComputeNode& operator=(const ComputeNode&) = delete;
@@ -88,7 +90,7 @@ class ComputeNode {
   void give_up(const Failure& failure);
   void compute(const Task& task);
   void compute_locally(const Task& task);
-  std::size_t post_finals(const Piece& piece, const Gradient& values, std::size_t open, std::uint64_t begin);
+  void post_final(const Piece& piece, const Gradient& values, std::uint32_t slice);
   class PieceSamples;
   void begin_to_measure();
   void tell_progress(PieceId piece);
@@ -97,9 +99,11 @@ class ComputeNode {
   // Constant after construction.
   const Post post_;
   const std::string model_name_;
+  const Layout layout_;
   const std::vector<Slice> slices_;
   const std::uint64_t parameters_;
   const std::uint64_t train_samples_, test_samples_;
+  const std::uint64_t grain_;
   const bool local_;        // the job has local steps
   const double clip_norm_;  // of a piece's mean gradient; 0: never
 
@@ -111,6 +115,7 @@ class ComputeNode {
   // The computing thread.
   std::unique_ptr<Engine> engine_;  // made on the worker's
   BufferPool gradients_;
+  FinalSlices finals_{slices_};
   LocalStepper stepper_;
   Meter meter_;
   Reading reading_;

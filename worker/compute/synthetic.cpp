@@ -36,12 +36,12 @@ SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(o
   }
 }
 
-void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t& label) const {
+void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   CHECK(index < options_.samples, "a sample is read that does not exist");
   // Each sample has a sequence of its own: first the label, then the noise.
   Random random(hash(options_.seed, options_.part, index));
-  label = static_cast<std::uint32_t>(random.below(options_.classes));
-  const float* center = prototype(label);
+  *labels = static_cast<std::uint32_t>(random.below(options_.classes));
+  const float* center = prototype(*labels);
   const float noise = static_cast<float>(options_.noise);
   const std::uint64_t count = options_.shape.size();
   // One random number is enough for four pixels.

@@ -33,7 +33,7 @@ class SyntheticDataSet : public DataSet {
   [[nodiscard]] std::uint64_t size() const override { return options_.samples; }
   [[nodiscard]] nn::Shape shape() const override { return options_.shape; }
   [[nodiscard]] std::uint32_t classes() const override { return options_.classes; }
-  void read(std::uint64_t index, float* into, std::uint32_t& label) const override;
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
 
   // What the samples of a class are scattered around.
   [[nodiscard]] const float* prototype(std::uint32_t label) const {

@@ -3,8 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "worker/compute/cpu_engine.h"
+#include "worker/compute/parallel_engine.h"
 
 namespace steelyard {
 namespace {
@@ -18,26 +20,43 @@ void require_samples(const char* which, const std::string& data, std::uint64_t h
          " in the job: use the same data, with the same options, on all machines");
 }
 
+std::unique_ptr<Engine> cpu_engine(const nn::Model& model, unsigned threads) {
+  CHECK(threads > 0, "an engine computes with a thread");
+  if (threads == 1) return std::make_unique<CpuEngine>(model);
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (unsigned i = 0; i < threads; ++i) engines.push_back(std::make_unique<CpuEngine>(model));
+  return std::make_unique<ParallelEngine>(std::move(engines),
+                                          ParallelEngine::SampleSize{model.input().size(), model.labels()});
+}
+
 }  // namespace
 
-Workload cpu_workload(const nn::Model& model, DataSets data) {
+Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads) {
   model.check();
-  if (data.train->shape() != model.input() || data.train->classes() != model.classes()) {
-    throw Failure(ExitCode::configuration, "the model takes samples of " + to_string(model.input()) + " in " +
-                                               std::to_string(model.classes()) + " classes, data set '" +
-                                               data.name + "' has " + to_string(data.train->shape()) +
-                                               " in " + std::to_string(data.train->classes()) +
+  const DataSet& train = *data.train;
+  const auto taken = [](nn::Shape shape, std::uint32_t classes, std::uint32_t labels) {
+    return to_string(shape) + " in " + std::to_string(classes) + " classes" +
+           (labels == 1 ? "" : ", with " + std::to_string(labels) + " labels each");
+  };
+  if (train.shape() != model.input() || train.classes() != model.classes() ||
+      train.labels() != model.labels()) {
+    throw Failure(ExitCode::configuration, "the model takes samples of " +
+                                               taken(model.input(), model.classes(), model.labels()) +
+                                               ", data set '" + data.name + "' has " +
+                                               taken(train.shape(), train.classes(), train.labels()) +
                                                ": make the model for this data set");
   }
   return {.layout = model.layout(),
           .initialize = [model](std::span<float> parameters,
                                 std::uint64_t seed) { model.initialize(parameters, seed); },
-          .make_engine = [model] { return std::make_unique<CpuEngine>(model); },
-          .data = std::move(data)};
+          .make_engine = [model, threads] { return cpu_engine(model, threads); },
+          .data = std::move(data),
+          .grain = model.grain(),
+          .model = model};
 }
 
 void require_same(const Job& job, const Workload& workload) {
-  Layout own = workload.layout;
+  Layout own = nn::layout_for(job.optimizer, workload.layout);
   own.slice_size = job.layout.slice_size;
   if (own != job.layout) {
     refuse("the model '" + job.model + "' of this program has " + std::to_string(own.size()) +

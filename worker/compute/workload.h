@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/layout.h"
@@ -20,14 +21,18 @@ struct Workload {
   std::function<void(std::span<float> parameters, std::uint64_t seed)> initialize{};
   std::function<std::unique_ptr<Engine>()> make_engine{};
   DataSets data{};
+  std::uint32_t grain = 1;  // Job::grain
+  // What the engine computes, where it is a model of nn: whoever wants scores makes a network of it.
+  std::optional<nn::Model> model{};
 };
 
 // A row makes the workload of a model that has an engine of its own, for this data. Whatever it throws is
 // told with the model's name.
 using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
 
-// A model of nn on the CPU. Throws Failure (configuration) if it is not made for this data.
-Workload cpu_workload(const nn::Model& model, DataSets data);
+// A model of nn on so many threads of the CPU. Throws Failure (configuration) if it is not made for this
+// data.
+Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads = 1);
 
 // Whether the workload, as it is known here, is what the job's other members train. A worker may have been
 // started with other data, another release or other models of its own; its gradients would be sums of

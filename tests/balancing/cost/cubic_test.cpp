@@ -70,5 +70,15 @@ TEST(Cubic, TheClampHoldsTheHighestPoint) {
   EXPECT_DOUBLE_EQ(dips(200), 205);
 }
 
+TEST(Cubic, OverGrainsIsTheSameTime) {
+  const Cubic curve{{3, 0.5, -0.01, 0.0002}};
+  const Cubic grains = curve.over_grains(8);
+  for (const double samples : {0.0, 8.0, 24.0, 60.0, 400.0}) {
+    EXPECT_NEAR(grains(samples / 8), curve(samples), 1e-9) << samples;
+    EXPECT_NEAR(grains.over({2, 4}, samples / 8), curve.over({2, 4}, samples), 1e-9) << samples;
+  }
+  EXPECT_EQ(curve.over_grains(1), curve);
+}
+
 }  // namespace
 }  // namespace steelyard::balancing

@@ -30,6 +30,7 @@ TEST(ProfilePoints, SizesAreSpaced) {
   EXPECT_THAT(profile_sizes(1), ElementsAre(1));
   EXPECT_THAT(profile_sizes(10), ElementsAre(1, 2, 4, 8, 10));
   EXPECT_THAT(profile_sizes(64), ElementsAre(1, 2, 4, 8, 12, 16, 24, 32, 48, 64));
+  EXPECT_THAT(profile_sizes(330, 32), ElementsAre(32, 64, 128, 256, 320)) << "1, 2, 4, 8 and 10 grains";
 }
 
 TEST(ProfilePoints, TheMedianAndHowSureItIs) {

@@ -28,6 +28,9 @@ TEST(CompareJson, HasEveryRunAndAgreesWithTheTable) {
   EXPECT_EQ(balanced["runs"][2]["evaluations"][1]["accuracy"], 0.8);
   EXPECT_EQ(it["methods"][2]["runs"][1]["failure"], "it <broke>");
   EXPECT_TRUE(it["methods"][2]["percent_of_ideal"].is_null());
+  EXPECT_DOUBLE_EQ(balanced["efficiency"]["median"], 0.46);
+  EXPECT_DOUBLE_EQ(balanced["runs"][0]["efficiency"], 0.45);
+  EXPECT_TRUE(it["methods"][2]["efficiency"].is_null());
   EXPECT_EQ(it["methods"][3]["alone"], "fast");
 }
 

@@ -16,6 +16,7 @@ inline Trial made_trial(double seconds, double percent = -1) {
   trial.samples = 1000;
   trial.updates = 30;
   trial.percent_of_ideal = percent;
+  if (percent >= 0) trial.efficiency = percent / 200;
   trial.accuracy = 0.9;
   trial.evaluations = {{seconds / 3, 10, 0.5}, {2 * seconds / 3, 20, 0.8}, {seconds, 30, 0.9}};
   return trial;

@@ -21,7 +21,7 @@ not a line
                           R"("shares":[128,128],"compute_ms":[10,40],"at_ms":190}
 {"purpose":"evaluate","begin":0,"end":100,"round_ms":20,"at_ms":210,"accuracy":0.75}
 )";
-constexpr char finished[] = R"({"outcome":"finished","text":"","percent_of_ideal":61.5})";
+constexpr char finished[] = R"({"outcome":"finished","text":"","percent_of_ideal":61.5,"efficiency":0.4})";
 
 TEST(CompareRecord, ReadsARunWithoutTheTimeOfEvaluations) {
   const Trial trial = trial_of(rounds, finished, "bsp");
@@ -30,6 +30,7 @@ TEST(CompareRecord, ReadsARunWithoutTheTimeOfEvaluations) {
   EXPECT_DOUBLE_EQ(trial.samples, 768);
   EXPECT_EQ(trial.updates, 3U);
   EXPECT_DOUBLE_EQ(trial.percent_of_ideal, 61.5);
+  EXPECT_DOUBLE_EQ(trial.efficiency, 0.4);
   EXPECT_DOUBLE_EQ(trial.accuracy, 0.75);
   ASSERT_EQ(trial.evaluations.size(), 2U);
   EXPECT_DOUBLE_EQ(trial.evaluations[0].seconds, 0.1);
@@ -44,6 +45,7 @@ TEST(CompareRecord, WhereNobodyWaitsEachPieceIsAnUpdateAndThereIsNoIdeal) {
     const Trial trial = trial_of(rounds, finished, sync);
     EXPECT_EQ(trial.updates, 5U);
     EXPECT_LT(trial.percent_of_ideal, 0);
+    EXPECT_LT(trial.efficiency, 0);
   }
   for (const char* sync : {"bsp", "ssp:0", "local:4", "oneshot:epoch"})
     EXPECT_TRUE(has_barrier(sync)) << sync;

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "core/buffer.h"
 #include "core/random.h"
 #include "tests/wire/transport/nets.h"
 
@@ -45,11 +46,11 @@ std::optional<Said> next(Link& link, NodeId* from = nullptr) {
 }
 
 Envelope push(NodeId from, std::uint64_t number, std::size_t floats) {
-  std::vector<float> values(floats);
-  for (std::size_t i = 0; i < floats; ++i) values[i] = static_cast<float>(hash(number, i) % 1000);
+  const auto values = std::make_shared<FloatBuffer>(floats, Memory::shared);  // lent where that is possible
+  for (std::size_t i = 0; i < floats; ++i) values->data()[i] = static_cast<float>(hash(number, i) % 1000);
   Push said;
   said.piece.id = number;
-  said.values = Blob::copy_of(values);
+  said.values = Blob::of_floats(values, values->span());
   return {from, server, Message(std::in_place_type<ToShard>, said)};
 }
 
@@ -225,7 +226,7 @@ TEST_P(AnyLink, APostWakesAReceiverThatWaits) {
   poster.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, AnyLink, ::testing::Values("local", "tcp", "ipc"),
+INSTANTIATE_TEST_SUITE_P(Every, AnyLink, ::testing::Values("local", "tcp", "ipc", "shared"),
                          [](const auto& it) { return std::string(it.param); });
 
 }  // namespace

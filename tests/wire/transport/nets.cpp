@@ -20,10 +20,10 @@ class LocalNet : public Net {
 
 class ZmqNet : public Net {
  public:
-  explicit ZmqNet(bool ipc) : ipc_(ipc) {}
+  ZmqNet(bool ipc, Memory payloads) : ipc_(ipc), payloads_(payloads) {}
 
   std::unique_ptr<Link> listener(NodeId node) override {
-    auto link = std::make_unique<ZmqLink>(context_, node);
+    auto link = std::make_unique<ZmqLink>(context_, node, payloads_);
     std::string& endpoint = endpoints_[node];  // the former one, if it was there before
     if (endpoint.empty()) {
       endpoint = ipc_ ? "ipc://" + sockets_.path(to_string(node)) : "tcp://127.0.0.1:*";
@@ -32,13 +32,14 @@ class ZmqNet : public Net {
     return link;
   }
   std::unique_ptr<Link> caller(NodeId node, NodeId peer) override {
-    auto link = std::make_unique<ZmqLink>(context_, node);
+    auto link = std::make_unique<ZmqLink>(context_, node, payloads_);
     link->connect(peer, endpoints_.at(peer));
     return link;
   }
 
  private:
   const bool ipc_;
+  const Memory payloads_;
   const TemporaryFolder sockets_;  // of ipc
   ZmqContext context_;
   std::map<NodeId, std::string> endpoints_;
@@ -48,14 +49,15 @@ class ZmqNet : public Net {
 
 std::unique_ptr<Net> make_net(const std::string& kind) {
   if (kind == "local") return std::make_unique<LocalNet>();
-  return std::make_unique<ZmqNet>(kind == "ipc");
+  return std::make_unique<ZmqNet>(kind != "tcp", kind == "shared" ? Memory::shared : Memory::own);
 }
 
 std::string unfit(const std::string& kind) {
 #ifdef __SANITIZE_THREAD__
   if (kind != "local") return "the thread sanitizer cannot follow libzmq, and reports races that are none";
 #endif
-  return kind == "local" || kind == "tcp" || kind == "ipc" ? "" : "no such transport";
+  const bool known = kind == "local" || kind == "tcp" || kind == "ipc" || kind == "shared";
+  return known ? "" : "no such transport";
 }
 
 }  // namespace steelyard::test

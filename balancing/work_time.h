@@ -1,0 +1,32 @@
+// How much of its time a cluster computes: what the exchange and the waiting cost, from reported samples and
+// compute times.
+//
+//   computing    longest compute time / round time: the rest of the round is exchange
+//   efficiency   (samples / round time) / sum over workers of (samples_i / seconds_i): the rate, over that of
+//                the same workers computing beside each other without exchange and without waiting
+//
+// Over several rounds both are ratios of sums of times. Percent of ideal (balancing/ideal.h) has the exchange
+// in its ideal and judges the division of work alone; with a perfect division, efficiency = computing. A
+// worker that computed nothing in a round is not counted there.
+#pragma once
+
+#include "balancing/ideal.h"
+
+namespace steelyard::balancing {
+
+struct WorkTime {
+  double measured = 0;  // seconds, of rounds
+  double slowest = 0;   // until the slowest worker had computed
+  double alone = 0;     // in which these workers would have computed the samples, each at its own rate
+
+  WorkTime& operator+=(const WorkTime& other);
+
+  // Both -1 if nothing was measured.
+  [[nodiscard]] double computing() const { return measured > 0 ? slowest / measured : -1; }
+  [[nodiscard]] double efficiency() const { return measured > 0 ? alone / measured : -1; }
+};
+
+// Of one round; nothing of a round without time or samples.
+WorkTime work_time(const RoundTimes& round);
+
+}  // namespace steelyard::balancing

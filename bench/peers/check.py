@@ -1,0 +1,80 @@
+"""Weights go back and forth: with the same weights and samples, Steelyard and PyTorch have the same scores and gradients.
+
+    check.py STEELYARD_STEP [MODEL ...]
+
+Scores in evaluation agree to 1e-4, the gradient of each tensor to 1e-3 of its norm. Ends with 77, "skipped", where
+PyTorch is not there. Models that this build of Steelyard does not have are told.
+"""
+import pathlib
+import sys
+import tempfile
+
+try:
+    import torch
+    from safetensors.torch import load_file
+    from material import as_stored, draw, make, write
+except ImportError as missing:
+    print(f'skipped: {missing}: script/setup --peers installs it')
+    sys.exit(77)
+from models import PEERS
+from side import Broken, Side
+
+
+def settle(model, inputs):
+    """Gives batch norms the statistics of these inputs: with those of no data, deep networks overflow in evaluation."""
+    norms = [it for it in model.modules() if isinstance(it, torch.nn.BatchNorm2d)]
+    for norm in norms:
+        norm.momentum = 1
+    with torch.no_grad():
+        model.train()(inputs)
+    for norm in norms:
+        norm.momentum = 0.1
+
+
+def expected(peer, model, inputs, labels, grain):
+    """Scores in evaluation, and gradients by name."""
+    scores = model.eval()(inputs)
+    model.train()
+    for part, wanted in zip(inputs.split(grain), labels.split(grain)):
+        (peer.mean_loss(model(part), wanted) * (len(part) / len(inputs))).backward()
+    return scores, {name: tensor.grad for name, tensor in model.named_parameters()}
+
+
+def differences(program, name, batch, directory):
+    peer, model = PEERS[name], make(name)
+    inputs, labels = draw(peer, batch, 2)
+    settle(model, inputs)
+    weights, samples = write(name, model, inputs, labels, directory)
+    side = Side(program, '--model', name, '--batch', batch, '--classes', peer.classes, '--weights', weights,
+                '--samples', samples)
+    parameters, _, grain = (float(it) for it in side.ask('about'))
+    found = load_file(side.ask('save', directory / 'found.safetensors')[0])
+    side.end()
+    scores, gradients = expected(peer, model, inputs, labels, int(grain))
+    if (off := (found['scores'] - scores.flatten(0, -2)).abs().max()) > 1e-4 * max(1, scores.abs().max()):
+        yield f'scores differ by {off:.2g}'
+    for tensor, gradient in as_stored(gradients).items():
+        off = (found[f'gradient.{tensor}'] - gradient).norm() / gradient.norm()
+        if not off <= 1e-3:
+            yield f'the gradient of {tensor} differs by {off:.2g} of its norm'
+
+
+def main():
+    program, names, wrong, there = sys.argv[1], sys.argv[2:] or list(PEERS), 0, 0
+    for name in names:
+        with tempfile.TemporaryDirectory() as directory:
+            try:
+                found = list(differences(program, name, 4, pathlib.Path(directory)))
+            except Broken as why:
+                found = [str(why)]
+                if 'there is no model' in str(why):
+                    print(f'{name}: not in this build')
+                    continue
+            there += 1
+            wrong += len(found)
+            print(f'{name}:', '; '.join(found) or 'the same', flush=True)
+    return 1 if wrong or not there else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

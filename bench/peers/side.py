@@ -1,0 +1,37 @@
+"""A process that answers one line to each line: steelyard_step, torch_step.py or torch_ddp.py."""
+import subprocess
+import tempfile
+
+
+class Broken(Exception):
+    """A side that ended, with the last line it said."""
+
+
+class Side:
+    def __init__(self, *command, environment=None):
+        self.errors = tempfile.TemporaryFile('w+')
+        self.process = subprocess.Popen([str(it) for it in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, text=True, env=environment)
+
+    def ask(self, *command):
+        """The numbers of the answer."""
+        self.tell(*command)
+        return self.answer()
+
+    def tell(self, *command):
+        try:
+            print(*command, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            pass  # answer() says why
+
+    def answer(self):
+        words = self.process.stdout.readline().split()
+        if words:
+            return words[1:]
+        self.process.wait()
+        self.errors.seek(0)
+        raise Broken((self.errors.read().strip().splitlines() or ['it ended without a word'])[-1])
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()

@@ -1,0 +1,83 @@
+"""Data-parallel training as a PyTorch user would: DistributedDataParallel over gloo, processes of one thread.
+
+    torch_ddp.py --model mlp [--batch 256] [--processes 2]
+
+Answers "measure S" with two rates in samples a second, both of all processes: with DDP, and of as many processes that
+train beside each other without exchanging anything.
+"""
+import argparse
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch import multiprocessing
+from torch.nn.parallel import DistributedDataParallel
+
+from material import draw, make
+from models import PEERS
+
+
+def trained(step, seconds):
+    """Steps a second; every process takes as many as the first one, so that none waits for ever."""
+    steps, begin, go_on = 0, time.perf_counter(), True
+    while go_on:
+        for _ in range(8):
+            step()
+        steps += 8
+        flag = torch.tensor(time.perf_counter() - begin < seconds)
+        dist.broadcast(flag, 0)
+        go_on = bool(flag)
+    return steps / (time.perf_counter() - begin)
+
+
+def process(rank, it, commands, answers):
+    os.environ.setdefault('MASTER_ADDR', '127.0.0.1')
+    torch.set_num_threads(1)
+    dist.init_process_group('gloo', init_method=f'file://{it.meet}', rank=rank, world_size=it.processes)
+    peer = PEERS[it.model]
+    inputs, labels = draw(peer, it.batch // it.processes, rank + 1)
+
+    def stepper(model):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            peer.mean_loss(model(inputs), labels).backward()
+            optimizer.step()
+        return step
+
+    steppers = [stepper(DistributedDataParallel(make(it.model).train())), stepper(make(it.model).train())]
+    while (seconds := commands.get()) is not None:
+        rates = [trained(step, seconds) * len(inputs) for step in steppers]
+        answers.put(rates)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument('--model', choices=PEERS, required=True)
+    options.add_argument('--batch', type=int, default=256)
+    options.add_argument('--processes', type=int, default=2)
+    options.add_argument('--meet', required=True, help='a file that is not there: where the processes meet')
+    it = options.parse_args()
+    context = multiprocessing.get_context('spawn')
+    commands = [context.Queue() for _ in range(it.processes)]
+    answers = context.Queue()
+    running = multiprocessing.spawn(process_of, (it, commands, answers), it.processes, join=False)
+    for line in sys.stdin:
+        for queue in commands:
+            queue.put(float(line.split()[1]))
+        both = [answers.get() for _ in range(it.processes)]
+        print('measure', *(sum(it) for it in zip(*both)), flush=True)
+    for queue in commands:
+        queue.put(None)
+    running.join()
+
+
+def process_of(rank, it, commands, answers):
+    process(rank, it, commands[rank], answers)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,17 @@
+// `steelyard predict`: the class of each sample and its probability, from a checkpoint. The samples are those
+// of an npy file, or of the job's test set.
+//
+// One line a sample, with a heading: sample,class,probability; with the test set the label too. The
+// probability is that of softmax over the scores. Samples of a file are [sample][row][column][channel] or
+// [sample][feature]: floats as the model takes them, or bytes, which become (byte / 255 - mean) / deviation
+// as the training samples did.
+#pragma once
+
+#include "cli/command_line.h"
+#include "cli/run.h"
+
+namespace steelyard {
+
+int run_predict(const PredictCommand& command, const Extensions& extensions);
+
+}  // namespace steelyard

@@ -1,0 +1,57 @@
+// A checkpoint to compute with: its parameters, and the model and data of the job that wrote it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "config/extensions.h"
+#include "core/interval.h"
+#include "server/checkpoint.h"
+#include "wire/job.h"
+#include "worker/compute/batch_buffer.h"
+#include "worker/compute/engine.h"
+
+namespace steelyard {
+
+// The checkpoint that `path` names: itself, or the newest good one of a run. Those passed over are told on
+// standard error. Throws Failure (usage) for a path with no checkpoint.
+std::string find_checkpoint(const std::string& path);
+
+// The job.toml of the run that a checkpoint lies in; empty if there is none.
+std::string job_beside(const std::string& checkpoint);
+
+struct SavedModel {
+  std::string path;
+  Snapshot snapshot;
+  Job job;  // complete
+  Workload workload;
+};
+
+// Throws Failure: for a damaged checkpoint, without a job, and if the job's model has other tensors.
+SavedModel open_saved(const SavedOptions& options, const Extensions& extensions);
+
+// The samples of the test set at these positions, in micro-batches. Belongs to one thread.
+class TestSamples final : public Samples {
+ public:
+  TestSamples(const DataSets& data, Interval positions, std::vector<std::uint32_t> sizes);
+
+  const nn::MicroBatch* next() override;
+  [[nodiscard]] bool at_end() const override { return rest_.empty(); }
+
+ private:
+  const SampleOrder order_;
+  BatchBuffer buffer_;
+  Interval rest_;
+};
+
+// Cuts [0, samples) into a part for each processor, whole micro-batches but for the last, and calls `work`
+// with the number and the positions of each, at the same time. What one of them throws is thrown.
+void in_parts(std::uint64_t samples, const std::function<void(std::size_t part, Interval positions)>& work);
+std::size_t most_parts();
+
+// "round 160, epoch 5 and 4096 samples"
+std::string place_of(const Progress& progress);
+
+}  // namespace steelyard

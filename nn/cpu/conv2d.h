@@ -1,0 +1,27 @@
+// The two convolutions of the CPU, and which is best where.
+//
+// With few input channels a vector over channels stays empty, so our direct kernels have the samples of a
+// micro-batch in their lanes; with more, oneDNN's kernels over channels are faster.
+#pragma once
+
+#include <memory>
+
+#include "nn/op.h"
+#include "nn/ops.h"
+
+namespace steelyard::nn::cpu {
+
+// Whether the direct kernels can compute it and are faster.
+bool suits_direct(const Conv2d& op, Shape input);
+
+// Where the ReLU behind a convolution is computed: in an op of its own, in the convolution in both
+// directions, or in the convolution forward and in the op behind it backward.
+enum class FusedRelu : std::uint8_t { no, yes, forward_only };
+
+// Lanes in, lanes out.
+std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, FusedRelu relu);
+
+// Samples in, samples out.
+std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place);
+
+}  // namespace steelyard::nn::cpu

@@ -1,0 +1,198 @@
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <dnnl.hpp>
+
+#include "core/check.h"
+#include "nn/cpu/conv2d.h"
+#include "nn/cpu/onednn.h"
+
+namespace steelyard::nn::cpu {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+using Forwards = dnnl::convolution_forward;
+using BackwardWeights = dnnl::convolution_backward_weights;
+using BackwardData = dnnl::convolution_backward_data;
+
+memory::desc describe(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
+
+std::uint64_t floats(const memory::desc& desc) { return (desc.get_size() + 63) / 64 * 16; }
+
+// One primitive of oneDNN and the order of weights that it chose: the operand, or the result.
+template <class Kind>
+struct Primitive {
+  typename Kind::primitive_desc desc;
+  Kind run;
+  memory::desc weights;
+
+  Primitive(const typename Kind::primitive_desc& d, const memory::desc& w) : desc(d), run(d), weights(w) {}
+  // Its weights, and behind them its scratch memory, of the caller: the library's own is shared by threads,
+  // and then silently wrong.
+  [[nodiscard]] std::uint64_t workspace() const { return floats(weights) + floats(desc.scratchpad_desc()); }
+};
+
+// The primitives for one size of micro-batch. Pictures are channels last (given, not chosen by oneDNN: with
+// few channels it would choose its own slow reference); the order of the weights is its choice, so they are
+// reordered in every call.
+struct Primitives {
+  Primitive<Forwards> forward;
+  Primitive<BackwardWeights> weights;
+  Primitive<BackwardData> data;
+
+  [[nodiscard]] std::uint64_t workspace() const {
+    return std::max({forward.workspace(), weights.workspace(), data.workspace()});
+  }
+};
+
+class OnednnConv2d final : public Op {
+ public:
+  OnednnConv2d(const Conv2d& options, const OpPlace& place)
+      : in_(place.inputs[0]),
+        out_(place.output),
+        options_(options),
+        largest_(place.micro_batch),
+        engine_(dnnl::engine::kind::cpu, 0),
+        stream_(engine_) {
+    workspace_ = primitives(largest_).workspace();
+  }
+
+  void forward(const Pass& pass, const Forward& call) override {
+    Primitives& all = primitives(pass.size());
+    auto& p = all.forward;
+    float* room = workspace(all, call.workspace);
+    arrange(call.parameters[0], p, room);
+    std::vector<std::pair<int, memory>> arguments{{DNNL_ARG_SRC, view(p.desc.src_desc(), call.inputs[0])},
+                                                  {DNNL_ARG_WEIGHTS, view(p.weights, room)},
+                                                  {DNNL_ARG_DST, view(p.desc.dst_desc(), call.output)},
+                                                  {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
+    if (options_.bias) arguments.emplace_back(DNNL_ARG_BIAS, view(p.desc.bias_desc(), call.parameters[1]));
+    p.run.execute(stream_, {arguments.begin(), arguments.end()});
+    stream_.wait();
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    Primitives& all = primitives(pass.size());
+    float* room = workspace(all, call.workspace);
+    backward_weights(all.weights, call, room);
+    if (call.d_inputs[0].to == nullptr) return;
+    auto& p = all.data;
+    arrange(call.parameters[0], p, room);
+    p.run.execute(stream_, {{DNNL_ARG_DIFF_DST, view(p.desc.diff_dst_desc(), call.d_output)},
+                            {DNNL_ARG_WEIGHTS, view(p.weights, room)},
+                            {DNNL_ARG_DIFF_SRC, view(p.desc.diff_src_desc(), call.d_inputs[0].to)},
+                            {DNNL_ARG_SCRATCHPAD, scratch(p, room)}});
+    stream_.wait();
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.workspace = workspace_}; }
+  [[nodiscard]] std::string implementation() const override {
+    const Primitives& p = primitives_.at(largest_);
+    return "onednn " + std::string(p.forward.desc.impl_info_str()) + ", " + p.weights.desc.impl_info_str() +
+           ", " + p.data.desc.impl_info_str();
+  }
+
+ private:
+  // oneDNN names dimensions in the order (group,) out, in, row, column, whatever lies where.
+  [[nodiscard]] memory::desc our_weights(Tag plain, Tag grouped) const {
+    const memory::dim groups = options_.groups, out = out_.channels, in = in_.channels;
+    const memory::dim rows = options_.kernel.rows, columns = options_.kernel.columns;
+    if (groups == 1) return describe({out, in, rows, columns}, plain);
+    return describe({groups, out / groups, in / groups, rows, columns}, grouped);
+  }
+
+  Primitives& primitives(std::uint32_t size) {
+    const auto found = primitives_.find(size);
+    if (found != primitives_.end()) return found->second;
+    onednn::use_this_thread_only();  // a primitive keeps the number of threads that it was made for
+    return primitives_.emplace(size, make(size)).first->second;
+  }
+
+  [[nodiscard]] Primitives make(std::uint32_t size) const {
+    const auto pictures = [&](Shape s) { return describe({size, s.channels, s.height, s.width}, Tag::nhwc); };
+    const memory::desc source = pictures(in_), result = pictures(out_);
+    const memory::desc weights = our_weights(Tag::any, Tag::any);
+    const memory::desc biases = options_.bias ? describe({out_.channels}, Tag::x) : memory::desc();
+    const memory::dims strides{options_.stride, options_.stride};
+    const memory::dims padding{options_.padding.rows, options_.padding.columns};
+    const auto algorithm = dnnl::algorithm::convolution_direct;
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const Forwards::primitive_desc forward({dnnl::prop_kind::forward_training, algorithm, source, weights,
+                                            biases, result, strides, padding, padding},
+                                           attributes, engine_);
+    const BackwardWeights::primitive_desc backward_weights(
+        {algorithm, source, weights, biases, result, strides, padding, padding}, attributes, engine_,
+        forward);
+    const BackwardData::primitive_desc backward_data(
+        {algorithm, source, weights, result, strides, padding, padding}, attributes, engine_, forward);
+    return {{forward, forward.weights_desc()},
+            {backward_weights, backward_weights.diff_weights_desc()},
+            {backward_data, backward_data.weights_desc()}};
+  }
+
+  // The caller's room is for the largest micro-batch; should oneDNN want more for a smaller one, it is ours.
+  float* workspace(const Primitives& all, float* callers) {
+    if (all.workspace() <= workspace_) return callers;
+    own_.resize(all.workspace() + 16);
+    return own_.data() + (64 - reinterpret_cast<std::uintptr_t>(own_.data()) % 64) % 64 / sizeof(float);
+  }
+
+  // A oneDNN name for memory of ours. oneDNN takes no pointers to const, but writes to no input.
+  [[nodiscard]] memory view(const memory::desc& desc, const float* data) const {
+    return {desc, engine_, const_cast<float*>(data)};
+  }
+  template <class P>
+  [[nodiscard]] memory scratch(const P& p, float* room) const {
+    return view(p.desc.scratchpad_desc(), room + floats(p.weights));
+  }
+
+  template <class P>
+  void arrange(const float* parameters, const P& p, float* room) {
+    memory ours = view(our_weights(Tag::oihw, Tag::goihw), parameters), theirs = view(p.weights, room);
+    dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
+  }
+
+  void backward_weights(Primitive<BackwardWeights>& p, const Backward& call, float* room) {
+    const bool own_bias = options_.bias && call.add;
+    if (own_bias) d_bias_.resize(out_.channels);
+    float* d_bias = !options_.bias ? nullptr : own_bias ? d_bias_.data() : call.d_parameters[1];
+    std::vector<std::pair<int, memory>> arguments{
+        {DNNL_ARG_SRC, view(p.desc.src_desc(), call.inputs[0])},
+        {DNNL_ARG_DIFF_DST, view(p.desc.diff_dst_desc(), call.d_output)},
+        {DNNL_ARG_DIFF_WEIGHTS, view(p.weights, room)},
+        {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
+    if (options_.bias) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, view(p.desc.diff_bias_desc(), d_bias));
+    p.run.execute(stream_, {arguments.begin(), arguments.end()});
+    memory theirs = view(p.weights, room),
+           ours = view(our_weights(Tag::oihw, Tag::goihw), call.d_parameters[0]);
+    dnnl::primitive_attr attributes;
+    if (call.add) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0F);
+      attributes.set_post_ops(sum);
+    }
+    dnnl::reorder(theirs, ours, attributes).execute(stream_, theirs, ours);
+    stream_.wait();
+    for (std::size_t o = 0; own_bias && o < out_.channels; ++o) call.d_parameters[1][o] += d_bias_[o];
+  }
+
+  Shape in_, out_;
+  Conv2d options_;
+  std::uint32_t largest_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  std::map<std::uint32_t, Primitives> primitives_;  // by micro-batch size
+  std::uint64_t workspace_ = 0;                     // floats, of the largest
+  std::vector<float> own_, d_bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place) {
+  return std::make_unique<OnednnConv2d>(op, place);
+}
+
+}  // namespace steelyard::nn::cpu

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/check.h"
+#include "nn/cpu/direct.h"
+#include "nn/cpu/onednn.h"
+#include "nn/cpu/ops.h"
+
+namespace steelyard::nn::cpu {
+namespace {
+
+// Lanes behind the samples are zero in gradients. Sixteen sums side by side, so that the compiler uses
+// vectors.
+float sum_of_lanes(const float* values, std::uint64_t lanes) {
+  std::array<float, 16> sums{};
+  for (std::uint64_t lane = 0; lane < lanes; lane += sums.size()) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[lane + i];
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0F);
+}
+
+// Of the eight ways to order the operands these were fastest at 32 samples: outputs always in lanes, inputs
+// in lanes for the forward product and as samples for the gradient of the weights. Inputs that arrive in
+// lanes are therefore turned once, which costs a few percent of what it saves. In lanes a picture lies
+// channel by channel, as the weights take it; as samples it comes here only if that is the same.
+class LinearOp final : public Op {
+ public:
+  LinearOp(const Linear& options, const OpPlace& place)
+      : inputs_(place.inputs[0].size()),
+        outputs_(options.outputs),
+        lanes_(place.order == Order::lanes),
+        bias_(options.bias),
+        turned_(lanes_ ? inputs_ * largest_micro_batch : 0) {
+    const Shape in = place.inputs[0];
+    CHECK(lanes_ || in.channels == 1 || in.height * in.width == 1,
+          "a picture as samples is turned to lanes before");
+  }
+
+  void forward(const Pass& pass, const Forward& call) override {
+    const std::uint64_t lanes = pass.lanes();
+    // The product is added to the biases, which also gives the lanes behind the samples a finite value.
+    for (std::uint64_t o = 0; o < outputs_; ++o) {
+      std::fill_n(call.output + o * lanes, lanes, bias_ ? call.parameters[1][o] : 0.0F);
+    }
+    if (lanes_ && pass.training) {
+      direct::from_lanes(flat(), pass.lanes(), pass.size(), call.inputs[0], turned_.data());
+    }
+    const onednn::Operand x = lanes_ ? onednn::Operand{call.inputs[0], lanes}
+                                     : onednn::Operand{call.inputs[0], inputs_, onednn::Turn::yes};
+    onednn::multiply({outputs_, pass.size(), inputs_}, {call.parameters[0], inputs_}, x, true, call.output,
+                     lanes);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const std::uint64_t lanes = pass.lanes();
+    const float* samples = lanes_ ? turned_.data() : call.inputs[0];
+    onednn::multiply({outputs_, inputs_, pass.size()}, {call.d_output, lanes}, {samples, inputs_}, call.add,
+                     call.d_parameters[0], inputs_);
+    for (std::uint64_t o = 0; bias_ && o < outputs_; ++o) {
+      float& d_bias = call.d_parameters[1][o];
+      d_bias = sum_of_lanes(call.d_output + o * lanes, lanes) + (call.add ? d_bias : 0);
+    }
+    if (call.d_inputs[0].to != nullptr) backward_data(pass, {call.parameters[0], inputs_}, call);
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = !lanes_}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return turned_.size() * sizeof(float); }
+  [[nodiscard]] std::string implementation() const override { return "onednn sgemm"; }
+
+ private:
+  [[nodiscard]] Shape flat() const { return {1, 1, static_cast<std::uint32_t>(inputs_)}; }
+
+  void backward_data(const Pass& pass, onednn::Operand weights, const Backward& call) const {
+    const std::uint64_t lanes = pass.lanes();
+    float* to = call.d_inputs[0].to;
+    if (!lanes_) {
+      onednn::multiply({pass.size(), inputs_, outputs_}, {call.d_output, lanes, onednn::Turn::yes}, weights,
+                       false, to, inputs_);
+      return;
+    }
+    weights.turn = onednn::Turn::yes;
+    onednn::multiply({inputs_, pass.size(), outputs_}, weights, {call.d_output, lanes}, false, to, lanes);
+    if (pass.size() == lanes) return;
+    // A convolution further down sums over all lanes.
+    for (std::uint64_t i = 0; i < inputs_; ++i) {
+      std::fill(to + i * lanes + pass.size(), to + (i + 1) * lanes, 0.0F);
+    }
+  }
+
+  std::uint64_t inputs_, outputs_;
+  bool lanes_;  // the input is in lanes
+  bool bias_;
+  std::vector<float> turned_;  // it as samples, from forward() to backward()
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Linear& op, const OpPlace& place) {
+  return std::make_unique<LinearOp>(op, place);
+}
+
+}  // namespace steelyard::nn::cpu

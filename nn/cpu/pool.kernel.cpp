@@ -1,0 +1,180 @@
+// Pools over pictures in the order of samples, with vectors over the channels; see pool_kernels.h. Both ways
+// each buffer is swept once, in the order of what is written: backward asks for every pixel of the input
+// which windows it lies in, so nothing is cleared first or visited twice.
+//
+// Channels that fill no vector are worked on as a whole one that reaches into the next pixel; only the last
+// pixels of a buffer are gathered number by number.
+#include "nn/cpu/direct_some.h"
+#include "nn/cpu/pool_kernels.h"
+
+namespace steelyard::nn::STEELYARD_LEVEL {
+namespace {
+
+using namespace direct::STEELYARD_LEVEL;  // NOLINT: the vector of this level
+
+using Index = std::ptrdiff_t;
+typedef PlaceInWindow Places __attribute__((vector_size(2 * width)));
+typedef PlaceInWindow PlacesInMemory __attribute__((vector_size(2 * width), aligned(2), may_alias));
+
+struct Range {
+  Index begin, end;
+};
+// The places of a window that starts at `first` (left or above the picture if negative) inside the picture.
+Range inside(Index first, Index size, Index length) {
+  return {first < 0 ? -first : 0, first + size > length ? length - first : size};
+}
+// The windows that hold the place `at`, counted from the padding's first; found from those of the place
+// before.
+Range covering(Range before, Index at, Index size, Index stride, Index windows) {
+  while (before.begin * stride + size <= at) ++before.begin;
+  while (before.end < windows && before.end * stride <= at) ++before.end;
+  return before;
+}
+
+// Calls visit(offset of the pixel, rows, columns, place of the first window row and column) for each pixel of
+// the output.
+template <class Visit>
+[[gnu::always_inline]] inline void each_output(const PoolWindows& p, Visit visit) {
+  const Index size = p.size, stride = p.stride, padding = p.padding, channels = p.channels;
+  Index output = 0;
+  for (Index s = 0; s < static_cast<Index>(p.samples); ++s) {
+    for (Index y = 0; y < p.out_height; ++y) {
+      const Index top = y * stride - padding;
+      const Range rows = inside(top, size, p.height);
+      for (Index x = 0; x < p.out_width; ++x, output += channels) {
+        const Index left = x * stride - padding;
+        visit(output, rows, inside(left, size, p.width), ((s * p.height + top) * p.width + left) * channels);
+      }
+    }
+  }
+}
+
+// Calls visit(offset of the pixel, y and x of it with padding, the windows' rows and columns, offset of the
+// sample's output) for each pixel of the input.
+template <class Visit>
+[[gnu::always_inline]] inline void each_input(const PoolWindows& p, Visit visit) {
+  const Index out_picture = Index{p.out_height} * p.out_width * p.channels;
+  Index input = 0;
+  for (Index s = 0; s < static_cast<Index>(p.samples); ++s) {
+    Range rows = {0, 0};
+    for (Index y = p.padding; y < Index{p.padding} + p.height; ++y) {
+      rows = covering(rows, y, p.size, p.stride, p.out_height);
+      Range columns = {0, 0};
+      for (Index x = p.padding; x < Index{p.padding} + p.width; ++x, input += p.channels) {
+        columns = covering(columns, x, p.size, p.stride, p.out_width);
+        visit(input, y, x, rows, columns, s * out_picture);
+      }
+    }
+  }
+}
+
+// Calls body(first channel, how many) for the vectors of a pixel.
+template <class Body>
+[[gnu::always_inline]] inline void each_vector(Index channels, Body body) {
+  Index c = 0;
+  for (; c + width <= channels; c += width) body(c, Index{width});
+  if (c < channels) body(c, channels - c);
+}
+
+template <bool remember>
+void max_forward_of(const PoolWindows& p, const float* input, float* output, PlaceInWindow* places) {
+  const Index size = p.size, channels = p.channels, row = p.width * channels;
+  const float* end = input + static_cast<Index>(p.samples) * p.height * row;
+  const float* out_end = output + static_cast<Index>(p.samples) * p.out_height * p.out_width * channels;
+  each_output(p, [=](Index out, Range rows, Range columns, Index first) {
+    each_vector(channels, [=](Index c, Index count) {
+      const float* window = input + first + c;
+      Index at = rows.begin * row + columns.begin * channels;
+      Vector best = load_some(window + at, count, end);
+      Mask where = Mask{} + static_cast<int>(rows.begin * size + columns.begin);
+      for (Index r = rows.begin; r < rows.end; ++r) {
+        for (Index q = columns.begin; q < columns.end; ++q) {
+          at = r * row + q * channels;
+          const Vector value = load_some(window + at, count, end);
+          // The first of equals, or the first NaN.
+          const Mask better = (value > best) | ((value != value) & (best == best));
+          best = better ? value : best;
+          if constexpr (remember) where = better ? Mask{} + static_cast<int>(r * size + q) : where;
+        }
+      }
+      store_ahead(output + out + c, count, best, out_end);
+      // What reaches into the next pixel is overwritten there.
+      if constexpr (remember) {
+        *reinterpret_cast<PlacesInMemory*>(places + out + c) = __builtin_convertvector(where, Places);
+      }
+    });
+  });
+}
+
+void max_forward(const PoolWindows& p, const float* input, float* output, PlaceInWindow* places) {
+  if (places == nullptr) return max_forward_of<false>(p, input, output, places);
+  max_forward_of<true>(p, input, output, places);
+}
+
+void max_backward(const PoolWindows& p, const PlaceInWindow* places, const float* d_output, bool add,
+                  float* d_input) {
+  const Index size = p.size, stride = p.stride, channels = p.channels, row = p.out_width * channels;
+  const float* end = d_output + static_cast<Index>(p.samples) * p.out_height * row;
+  const float* d_end = d_input + static_cast<Index>(p.samples) * p.height * p.width * channels;
+  each_input(p, [=](Index in, Index y, Index x, Range rows, Range columns, Index sample) {
+    each_vector(channels, [=](Index c, Index count) {
+      Vector sum = add ? load_some(d_input + in + c, count, d_end) : Vector{};
+      for (Index r = rows.begin; r < rows.end; ++r) {
+        for (Index q = columns.begin; q < columns.end; ++q) {
+          const Index at = sample + r * row + q * channels + c;
+          const Mask where =
+              __builtin_convertvector(*reinterpret_cast<const PlacesInMemory*>(places + at), Mask);
+          const int here = static_cast<int>((y - r * stride) * size + x - q * stride);
+          sum += where == here ? load_some(d_output + at, count, end) : Vector{};
+        }
+      }
+      if (add) return store_some(d_input + in + c, count, sum, d_end);
+      store_ahead(d_input + in + c, count, sum, d_end);
+    });
+  });
+}
+
+void average_forward(const PoolWindows& p, const float* input, float* output) {
+  const Index channels = p.channels, row = p.width * channels;
+  const float share = 1.0F / (static_cast<float>(p.size) * static_cast<float>(p.size));
+  const float* end = input + static_cast<Index>(p.samples) * p.height * row;
+  const float* out_end = output + static_cast<Index>(p.samples) * p.out_height * p.out_width * channels;
+  each_output(p, [=](Index out, Range rows, Range columns, Index first) {
+    each_vector(channels, [=](Index c, Index count) {
+      Vector sum = {};
+      for (Index r = rows.begin; r < rows.end; ++r) {
+        for (Index q = columns.begin; q < columns.end; ++q) {
+          sum += load_some(input + first + r * row + q * channels + c, count, end);
+        }
+      }
+      store_ahead(output + out + c, count, sum * share, out_end);
+    });
+  });
+}
+
+void average_backward(const PoolWindows& p, const float* d_output, bool add, float* d_input) {
+  const Index channels = p.channels, row = p.out_width * channels;
+  const float share = 1.0F / (static_cast<float>(p.size) * static_cast<float>(p.size));
+  const float* end = d_output + static_cast<Index>(p.samples) * p.out_height * row;
+  const float* d_end = d_input + static_cast<Index>(p.samples) * p.height * p.width * channels;
+  each_input(p, [=](Index in, Index, Index, Range rows, Range columns, Index sample) {
+    each_vector(channels, [=](Index c, Index count) {
+      Vector sum = {};
+      for (Index r = rows.begin; r < rows.end; ++r) {
+        for (Index q = columns.begin; q < columns.end; ++q) {
+          sum += load_some(d_output + sample + r * row + q * channels + c, count, end);
+        }
+      }
+      sum *= share;
+      if (add) sum += load_some(d_input + in + c, count, d_end);
+      if (add) return store_some(d_input + in + c, count, sum, d_end);
+      store_ahead(d_input + in + c, count, sum, d_end);
+    });
+  });
+}
+
+}  // namespace
+
+const PoolTable pool = {max_forward, max_backward, average_forward, average_backward};
+
+}  // namespace steelyard::nn::STEELYARD_LEVEL

@@ -1,0 +1,204 @@
+#include "nn/plan_memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace steelyard::nn {
+namespace {
+
+constexpr std::uint32_t none = UINT32_MAX;
+
+std::uint64_t aligned(std::uint64_t floats) { return (floats + 15) / 16 * 16; }
+
+// Something that needs room for a while. Times: forward step i is at i, the loss at n, backward at 2n - i.
+struct Tenant {
+  std::uint64_t size = 0, begin = UINT64_MAX, end = 0, place = 0;
+
+  void live(std::uint64_t time) {
+    begin = std::min(begin, time);
+    end = std::max(end, time);
+  }
+  void live(const Tenant& other) {
+    size = std::max(size, other.size);
+    begin = std::min(begin, other.begin);
+    end = std::max(end, other.end);
+  }
+  [[nodiscard]] bool meets(const Tenant& other) const { return begin <= other.end && other.begin <= end; }
+};
+
+// Returns the floats that all of them take together.
+std::uint64_t place(std::vector<Tenant>& tenants) {
+  std::vector<std::size_t> order(tenants.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return tenants[a].size > tenants[b].size; });
+  std::vector<const Tenant*> placed;  // by place
+  std::uint64_t all = 0;
+  for (const std::size_t index : order) {
+    Tenant& tenant = tenants[index];
+    if (tenant.size == 0) continue;
+    for (const Tenant* other : placed) {
+      if (!other->meets(tenant)) continue;
+      if (tenant.place + tenant.size <= other->place) break;
+      tenant.place = std::max(tenant.place, other->place + other->size);
+    }
+    all = std::max(all, tenant.place + tenant.size);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), &tenant,
+                                   [](auto* a, auto* b) { return a->place < b->place; }),
+                  &tenant);
+  }
+  return all;
+}
+
+// Tenants 2v and 2v + 1 are value v and its gradient; those that share a place are joined.
+class MemoryPlanner {
+ public:
+  explicit MemoryPlanner(Plan& plan)
+      : plan_(plan), steps_(plan.steps.size()), tenants_(2 * plan.values.size()), host_(tenants_.size()) {
+    std::iota(host_.begin(), host_.end(), 0);
+  }
+
+  void run() {
+    find_learning();
+    find_readers();
+    live();
+    for (std::uint32_t i = 0; i < steps_; ++i) share_values(i);
+    for (std::uint32_t i = static_cast<std::uint32_t>(steps_); i-- > 0;) give(i);
+    settle();
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t forward(std::uint32_t step) const { return step; }
+  [[nodiscard]] std::uint64_t backward(std::uint32_t step) const { return 2 * steps_ - step; }
+  [[nodiscard]] bool needs_gradient(std::uint32_t value) const {
+    return producer_[value] != none && plan_.steps[producer_[value]].learns;
+  }
+
+  void find_learning() {
+    producer_.assign(plan_.values.size(), none);
+    for (std::uint32_t i = 0; i < steps_; ++i) {
+      Step& step = plan_.steps[i];
+      producer_[step.output] = i;
+      step.learns = !step.tensors.empty() || std::any_of(step.inputs.begin(), step.inputs.end(),
+                                                         [&](std::uint32_t v) { return needs_gradient(v); });
+    }
+  }
+
+  void find_readers() {
+    readers_.resize(plan_.values.size());
+    for (std::uint32_t i = 0; i < steps_; ++i) {
+      for (const std::uint32_t value : plan_.steps[i].inputs) readers_[value].push_back(i);
+    }
+  }
+
+  [[nodiscard]] bool read_backward(std::uint32_t value) const {
+    const auto reads = [&](std::uint32_t reader) {
+      return plan_.steps[reader].learns && plan_.steps[reader].traits.reads_inputs;
+    };
+    return plan_.steps[producer_[value]].traits.reads_output ||
+           std::any_of(readers_[value].begin(), readers_[value].end(), reads);
+  }
+
+  void live() {
+    for (std::uint32_t v = 1; v < plan_.values.size(); ++v) {
+      Tenant &value = tenants_[2 * v], &gradient = tenants_[2 * v + 1];
+      value.size = aligned(plan_.values[v].size);
+      value.live(forward(producer_[v]));
+      if (plan_.steps[producer_[v]].traits.reads_output) value.live(backward(producer_[v]));
+      for (const std::uint32_t reader : readers_[v]) {
+        value.live(forward(reader));
+        if (plan_.steps[reader].learns && plan_.steps[reader].traits.reads_inputs)
+          value.live(backward(reader));
+      }
+      if (readers_[v].empty()) value.live(steps_);  // the loss
+      if (!needs_gradient(v)) continue;
+      gradient.size = value.size;
+      gradient.live(backward(producer_[v]));
+      gradient.live(readers_[v].empty() ? steps_ : backward(readers_[v].back()));
+    }
+  }
+
+  // Forward in place: nobody wants the input any more.
+  void share_values(std::uint32_t i) {
+    const Step& step = plan_.steps[i];
+    if (!step.traits.in_place) return;
+    const std::uint32_t input = step.inputs[0];
+    if (input == 0 || readers_[input].back() != i || read_backward(input)) return;
+    if (!same_size(input, step.output)) return;
+    join(2 * input, 2 * step.output);
+  }
+
+  // Backward in place: nobody has given to the input yet, and no other input has taken the buffer.
+  void give(std::uint32_t i) {
+    Step& step = plan_.steps[i];
+    bool taken = false;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      const std::uint32_t input = step.inputs[k];
+      const bool once = std::count(step.inputs.begin(), step.inputs.end(), input) == 1;
+      const bool may = !taken && once && ((k == 0 && step.traits.in_place) || step.traits.d_in_place);
+      Giving giving = Giving::none;
+      if (needs_gradient(input) && !first_to_give(i, k)) {
+        giving = step.traits.adds ? Giving::add : Giving::write_aside;
+        if (!step.traits.adds) aside_ = std::max(aside_, aligned(plan_.values[input].size));
+      } else if (needs_gradient(input)) {
+        giving = may && same_size(input, step.output) ? Giving::in_place : Giving::write;
+      }
+      if (giving == Giving::in_place) {
+        join(2 * input + 1, 2 * step.output + 1);
+        taken = true;
+      }
+      step.gives.push_back(giving);
+    }
+  }
+
+  [[nodiscard]] bool same_size(std::uint32_t a, std::uint32_t b) const {
+    return plan_.values[a].size == plan_.values[b].size;
+  }
+
+  // The last reader of a value comes first in backward; one that reads it twice gives in order.
+  [[nodiscard]] bool first_to_give(std::uint32_t i, std::size_t k) const {
+    const std::vector<std::uint32_t>& inputs = plan_.steps[i].inputs;
+    const auto before = inputs.begin() + static_cast<std::ptrdiff_t>(k);
+    return readers_[inputs[k]].back() == i && std::find(inputs.begin(), before, inputs[k]) == before;
+  }
+
+  std::size_t host_of(std::size_t tenant) const {
+    while (host_[tenant] != tenant) tenant = host_[tenant];
+    return tenant;
+  }
+
+  void join(std::size_t a, std::size_t b) {
+    a = host_of(a);
+    b = host_of(b);
+    if (a == b) return;
+    tenants_[a].live(tenants_[b]);
+    tenants_[b].size = 0;
+    host_[b] = a;
+  }
+
+  void settle() {
+    plan_.workspace = place(tenants_);
+    for (std::uint32_t v = 1; v < plan_.values.size(); ++v) {
+      plan_.values[v].place = tenants_[host_of(2 * v)].place;
+      plan_.values[v].gradient = tenants_[host_of(2 * v + 1)].place;
+    }
+    std::uint64_t workspace = 0;
+    for (const Step& step : plan_.steps) workspace = std::max(workspace, aligned(step.traits.workspace));
+    plan_.aside = plan_.workspace + workspace;
+    plan_.arena = plan_.aside + aside_;
+  }
+
+  Plan& plan_;
+  std::size_t steps_;
+  std::vector<std::uint32_t> producer_;              // step, by value
+  std::vector<std::vector<std::uint32_t>> readers_;  // steps in order, by value
+  std::vector<Tenant> tenants_;
+  std::vector<std::size_t> host_;
+  std::uint64_t aside_ = 0;
+};
+
+}  // namespace
+
+void plan_memory(Plan& plan) { MemoryPlanner(plan).run(); }
+
+}  // namespace steelyard::nn

@@ -1,0 +1,82 @@
+// Shuffle, slice and concat as one op: each channel of the output is a channel of an input.
+#include <algorithm>
+#include <vector>
+
+#include "nn/reference/ops.h"
+
+namespace steelyard::nn::reference {
+namespace {
+
+struct Source {
+  std::size_t input;
+  std::uint64_t channel;
+};
+
+class ChannelMoveOp final : public Op {
+ public:
+  ChannelMoveOp(const OpPlace& place, std::vector<Source> sources)
+      : place_(place), pixels_(std::uint64_t{place.output.height} * place.output.width), sources_(sources) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    each(pass, [&](std::uint64_t to, const Source& source, std::uint64_t from) {
+      call.output[to] = call.inputs[source.input][from];
+    });
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    for (std::size_t i = 0; i < call.d_inputs.size(); ++i) {
+      if (call.d_inputs[i].to == nullptr) continue;
+      std::fill_n(call.d_inputs[i].to, pass.size() * place_.inputs[i].size(), 0.0F);
+    }
+    each(pass, [&](std::uint64_t to, const Source& source, std::uint64_t from) {
+      float* const gradient = call.d_inputs[source.input].to;
+      if (gradient != nullptr) gradient[from] = call.d_output[to];
+    });
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
+  [[nodiscard]] std::string implementation() const override { return "reference"; }
+
+ private:
+  // Calls move(place in the output, source, place in the input).
+  template <class Move>
+  void each(const Pass& pass, Move move) const {
+    for (std::uint64_t p = 0; p < pass.size() * pixels_; ++p) {
+      for (std::uint64_t c = 0; c < sources_.size(); ++c) {
+        const Source& source = sources_[c];
+        move(p * sources_.size() + c, source, p * place_.inputs[source.input].channels + source.channel);
+      }
+    }
+  }
+
+  OpPlace place_;
+  std::uint64_t pixels_;
+  std::vector<Source> sources_;  // of each channel of the output
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const ChannelShuffle& op, const OpPlace& place) {
+  const std::uint64_t length = place.output.channels / op.groups;
+  std::vector<Source> sources;
+  for (std::uint64_t c = 0; c < place.output.channels; ++c) {
+    sources.push_back({0, c % op.groups * length + c / op.groups});
+  }
+  return std::make_unique<ChannelMoveOp>(place, std::move(sources));
+}
+
+std::unique_ptr<Op> make(const ChannelSlice& op, const OpPlace& place) {
+  std::vector<Source> sources;
+  for (std::uint64_t c = op.begin; c < op.end; ++c) sources.push_back({0, c});
+  return std::make_unique<ChannelMoveOp>(place, std::move(sources));
+}
+
+std::unique_ptr<Op> make(const Concat& /*op*/, const OpPlace& place) {
+  std::vector<Source> sources;
+  for (std::size_t i = 0; i < place.inputs.size(); ++i) {
+    for (std::uint64_t c = 0; c < place.inputs[i].channels; ++c) sources.push_back({i, c});
+  }
+  return std::make_unique<ChannelMoveOp>(place, std::move(sources));
+}
+
+}  // namespace steelyard::nn::reference

@@ -1,0 +1,101 @@
+#include "scheduler/planner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/check.h"
+#include "wire/grains.h"
+
+namespace steelyard {
+namespace {
+
+// Of a share that ends in a part of a grain, relative, what may be missing to whole ones.
+constexpr double little_missing = 1.0 / 16;
+
+// What all workers together can take at a time, as far as it is needed.
+std::uint64_t capacity(const balancing::Request& request) {
+  std::uint64_t sum = 0;
+  for (const auto& worker : request.workers) sum += std::min(worker.most, request.positions);
+  return std::min(sum, request.positions);
+}
+
+}  // namespace
+
+Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
+                 const Members& members)
+    : grain_(job.grain), policy_(std::move(policy)), members_(members) {
+  if (!from.policy_state.empty()) policy_->restore(from.policy_state);
+}
+
+std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval positions) {
+  balancing::Request wanted = request(round, positions);
+  if (wanted.workers.empty()) return {};
+  std::vector<Share> shares;
+  shares.reserve(wanted.workers.size());
+  const std::uint64_t hold = capacity(wanted);
+  for (Position at = positions.begin; at < positions.end;) {
+    wanted.positions = std::min(hold, grains_in(positions.end - at, grain_));
+    const std::vector<std::uint64_t> grains = plan(wanted);
+    for (std::size_t i = 0; i < grains.size(); ++i) {
+      if (grains[i] == 0) continue;
+      const Position end = at + std::min(grains[i] * grain_, positions.end - at);
+      shares.push_back({wanted.workers[i].slot, {at, end}});
+      at = end;
+    }
+  }
+  return shares;
+}
+
+std::map<std::uint32_t, std::uint64_t> Planner::quotas(const RoundState& round) {
+  balancing::Request wanted = request(round, round.open().positions);
+  std::map<std::uint32_t, std::uint64_t> quotas;
+  if (wanted.workers.empty()) return quotas;
+  wanted.positions = capacity(wanted);
+  const std::vector<std::uint64_t> grains = plan(wanted);
+  for (std::size_t i = 0; i < grains.size(); ++i) quotas[wanted.workers[i].slot] = grains[i] * grain_;
+  return quotas;
+}
+
+std::uint64_t Planner::most(const WorkerMember& worker, const RoundState& round) const {
+  const std::uint64_t grains = most_grains(worker, round);
+  return grains > UINT64_MAX / grain_ ? UINT64_MAX : grains * grain_;
+}
+
+std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, const Report& report,
+                                                 double waited) const {
+  const std::uint64_t positions = report.piece.positions.size(), grains = grains_in(positions, grain_);
+  const double whole = static_cast<double>(grains * grain_) / static_cast<double>(positions);
+  if (whole > 1 + little_missing) return std::nullopt;
+  return balancing::Sample{worker.slot, report.piece.round, grains, report.seconds * whole,
+                           report.cpu,  report.memory,      waited};
+}
+
+// Its memory has to hold one local step at a time, which is whole grains too.
+std::uint64_t Planner::most_grains(const WorkerMember& worker, const RoundState& round) const {
+  const std::uint64_t steps = std::max<std::uint64_t>(1, round.open().local.steps),
+                      most = worker.most / grain_;
+  return worker.most == 0 || most > UINT64_MAX / steps ? UINT64_MAX : most * steps;
+}
+
+balancing::Request Planner::request(const RoundState& round, Interval positions) const {
+  balancing::Request request{
+      round.round(), grains_in(positions.size(), grain_), {}, round.open().epoch + 1, {}, grain_};
+  if (const auto& local = round.open().local; local.steps > 0) request.walk = {local.passes, local.steps};
+  request.workers.reserve(members_.workers.size());
+  for (const auto& [slot, worker] : members_.workers) {
+    if (!worker.working()) continue;
+    const std::uint64_t most = most_grains(worker, round);
+    request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
+  }
+  return request;
+}
+
+std::vector<std::uint64_t> Planner::plan(const balancing::Request& request) {
+  std::vector<std::uint64_t> shares = policy_->plan(request);
+  CHECK(shares.size() == request.workers.size(), "a plan has a share for every worker");
+  CHECK(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}) == request.positions,
+        "the shares of a plan sum to the round");
+  return shares;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,59 @@
+// Planner: asks the policy who computes how much, and shows it what was measured.
+//
+// The one place that knows both positions and grains (wire/grains.h): a policy divides grains and is shown
+// grains; all others speak of positions. Whatever a policy says, every share is whole grains, but for the
+// last, which ends where the positions do.
+//
+// Reads the members and the rounds; changes nothing but the policy.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancing/policy.h"
+#include "scheduler/members.h"
+#include "scheduler/round_state.h"
+
+namespace steelyard {
+
+class Planner {
+ public:
+  // `members` belongs to the caller and outlives this.
+  Planner(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
+          const Members& members);
+
+  struct Share {
+    std::uint32_t slot = 0;
+    Interval positions;
+  };
+  // These positions of the round, in their order, among the workers that are there; nothing if there is none.
+  // They begin between grains. What memory does not hold at once takes several turns.
+  [[nodiscard]] std::vector<Share> divide(const RoundState& round, Interval positions);
+  // By slot, how many positions a worker takes of a round at a time: its share of it, in whole grains.
+  [[nodiscard]] std::map<std::uint32_t, std::uint64_t> quotas(const RoundState& round);
+  // Positions that this worker can take of the round in one piece.
+  [[nodiscard]] std::uint64_t most(const WorkerMember& worker, const RoundState& round) const;
+
+  // What a report tells the policy; nothing if it ends in a part of a grain and so says little of whole ones.
+  // `waited` for the parameters, in seconds; -1: unknown.
+  [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
+                                                        double waited) const;
+  void observe(const balancing::Sample& sample) { policy_->observe(sample); }
+
+  [[nodiscard]] std::string state() const { return policy_->save(); }
+
+ private:
+  // In grains, as is all that is said to the policy.
+  [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
+  [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
+  [[nodiscard]] std::vector<std::uint64_t> plan(const balancing::Request& request);
+
+  const std::uint64_t grain_;
+  const std::unique_ptr<balancing::Policy> policy_;
+  const Members& members_;
+};
+
+}  // namespace steelyard

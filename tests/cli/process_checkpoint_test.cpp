@@ -1,0 +1,110 @@
+// inspect, eval and predict on what a training has left.
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// A matrix of floats as numpy saves it.
+std::string npy(std::size_t rows, const std::vector<float>& values) {
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) +
+                             ", " + std::to_string(values.size() / rows) + "), }";
+  std::string file = std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(header.size()) + '\0' + header;
+  file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  return file;
+}
+
+class ProcessCheckpoint : public ProcessTest {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_EQ(run(train("run", {"train.epochs=1"})), 0) << said_;
+  }
+  [[nodiscard]] std::string checkpoint() const { return list_checkpoints(path("run/checkpoints")).front(); }
+};
+
+TEST_F(ProcessCheckpoint, EvalMeasuresWhatTheTrainingMeasured) {
+  const double wanted = accuracy("run");
+  for (const std::string& what : {path("run"), checkpoint()}) {
+    ASSERT_EQ(run({"eval", what}), 0) << said_;
+    char text[64];
+    std::snprintf(text, sizeof text, "test accuracy       %.2f %%", 100 * wanted);
+    EXPECT_THAT(said_, AllOf(HasSubstr(text), HasSubstr("test loss"), HasSubstr("round 32, epoch 1")));
+  }
+  ASSERT_EQ(run({"eval", path("run"), "--set", "data.test=64"}), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("64 test samples"));
+}
+
+TEST_F(ProcessCheckpoint, PredictTellsAClassForEachTestSample) {
+  ASSERT_EQ(run({"predict", path("run"), "--out", path("classes.csv")}), 0) << said_;
+  std::istringstream lines(text_of(path("classes.csv")));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "sample,class,probability,label");
+  std::uint64_t samples = 0, right = 0;
+  for (; std::getline(lines, line); ++samples) {
+    unsigned long long sample = 0;
+    unsigned best = 0, label = 0;
+    double probability = 0;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%llu,%u,%lf,%u", &sample, &best, &probability, &label), 4) << line;
+    EXPECT_EQ(sample, samples);
+    EXPECT_TRUE(probability >= 0.1 && probability <= 1) << line << ": the highest of ten";
+    right += best == label ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(samples), accuracy("run"), 1e-9);
+}
+
+TEST_F(ProcessCheckpoint, PredictTakesSamplesFromAFile) {
+  std::vector<float> values(3 * 28 * 28);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 13) / 13;
+  const std::string input = write("it.npy", npy(3, values));
+  ASSERT_EQ(run({"predict", path("run"), "--input", input}), 0) << said_;
+  EXPECT_THAT(said_,
+              AllOf(HasSubstr("sample,class,probability\n0,"), HasSubstr("\n2,"), Not(HasSubstr("\n3,"))));
+  EXPECT_EQ(run({"predict", path("run"), "--input", write("odd.npy", npy(3, {1, 2, 3}))}), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("odd.npy: is 3 x 1"), HasSubstr("28 x 28 x 1")));
+  EXPECT_EQ(run({"predict", path("run"), "--input", path("none.npy")}), 74);
+}
+
+TEST_F(ProcessCheckpoint, InspectTellsWhatIsThere) {
+  ASSERT_EQ(run({"inspect", path("run")}), 0) << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("every hash is right"), HasSubstr("round 32, epoch 1"),
+                           HasSubstr("test accuracy"), HasSubstr("7850 in 2 tensors"),
+                           HasSubstr("fc.weight  10 x 784")));
+  ASSERT_EQ(run({"inspect", checkpoint() + "/model.safetensors"}), 0) << said_;
+  EXPECT_THAT(said_, AllOf(HasSubstr("fc.bias    10\n"), HasSubstr("steelyard.version")));
+}
+
+TEST_F(ProcessCheckpoint, DamageAndWrongPathsAreToldWithTheRemedy) {
+  EXPECT_EQ(run({"inspect", path("nothing")}), 2);
+  EXPECT_THAT(said_, HasSubstr("neither a checkpoint nor a run"));
+  const std::string alone = path("alone");
+  std::filesystem::copy(checkpoint(), alone, std::filesystem::copy_options::recursive);
+  EXPECT_EQ(run({"eval", alone}), 2);
+  EXPECT_THAT(said_, HasSubstr("--job"));
+  EXPECT_EQ(run({"eval", alone, "--job", path("run/job.toml")}), 0) << said_;
+  EXPECT_EQ(run({"eval", alone, "--job", path("run/job.toml"), "--set", "model.name=mlp"}), 78);
+  EXPECT_THAT(said_, HasSubstr("of another model than 'mlp'"));
+
+  std::fstream file(alone + "/model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end);
+  file.put('\x55');
+  file.close();
+  EXPECT_EQ(run({"inspect", alone}), 74);
+  EXPECT_THAT(said_, AllOf(HasSubstr("model.safetensors"), HasSubstr("hash is wrong")));
+}
+
+}  // namespace
+}  // namespace steelyard

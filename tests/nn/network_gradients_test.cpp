@@ -1,0 +1,109 @@
+// Whether gradients are derivatives, and whether a split of the samples changes them.
+#include <algorithm>
+#include <iterator>
+
+#include "nn/network.h"
+#include "tests/nn/network_models.h"
+
+namespace steelyard::nn {
+namespace {
+
+// Central differences of the loss. Steps of two sizes tell where a kink of a ReLU or a maximum lies between;
+// a few escape them.
+void expect_true_gradients(const Model& model, Backend backend) {
+  std::vector<float> parameters = initial(model);
+  const Data data(model, 8, 5);
+  const MicroBatch batch = data.batch(0, 8, 7);
+  Network network(model, backend);
+  std::vector<float> gradient(parameters.size()), unused(parameters.size());
+  network.train(parameters, batch, gradient, false, nullptr);
+  const auto slope = [&](std::size_t i, float step) {
+    const float before = parameters[i];
+    parameters[i] = before + step;
+    const double above = network.train(parameters, batch, unused, false, nullptr).loss;
+    parameters[i] = before - step;
+    const double below = network.train(parameters, batch, unused, false, nullptr).loss;
+    parameters[i] = before;
+    return (above - below) / (2.0 * step);
+  };
+  std::size_t compared = 0, wrong = 0, all = 0;
+  for (const Range& range : model.layout().ranges) {
+    if (range.rule != Rule::step) continue;
+    for (std::size_t i = range.begin; i < range.end; i += 1 + model.parameters() / 150, ++all) {
+      const double wide = slope(i, 0.01F), narrow = slope(i, 0.005F);
+      if (std::abs(wide - narrow) > 1e-3 * (1 + std::abs(wide))) continue;
+      const double extrapolated = (4 * narrow - wide) / 3;
+      wrong += std::abs(gradient[i] - extrapolated) > 4e-3 * (1 + std::abs(gradient[i])) ? 1 : 0;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, all / 2);
+  EXPECT_LE(wrong, compared / 50) << "of " << compared;
+}
+
+bool is_smooth(const Model& model) {
+  return std::none_of(model.nodes().begin(), model.nodes().end(), [](const Node& node) {
+    const auto* activation = std::get_if<Activation>(&node.kind);
+    return std::holds_alternative<MaxPool>(node.kind) ||
+           (activation != nullptr && activation->kind == Activation::Kind::relu);
+  });
+}
+
+TEST(NetworkGradients, HasTrueGradients) {
+  std::vector<std::pair<std::string, Model>> all = models_with_grains();
+  for (auto& one : models()) {
+    if (is_smooth(one.second) && one.second.loss() != Loss::hinge) all.push_back(std::move(one));
+  }
+  all.emplace_back("convolutions in both orders", Model({7, 7, 2}, 3)
+                                                      .conv2d("a", {.channels = 4, .kernel = 3, .padding = 1})
+                                                      .average_pool(2)
+                                                      .conv2d("b", {.channels = 8, .kernel = 2})
+                                                      .dropout(0.25)
+                                                      .conv2d("c", {.channels = 9, .kernel = 2})
+                                                      .linear("d", 6)
+                                                      .linear("e", 3));
+  EXPECT_GE(all.size(), 6U);
+  for (const auto& [name, model] : all) {
+    SCOPED_TRACE(name);
+    for (const Backend backend : {Backend::reference, Backend::cpu}) expect_true_gradients(model, backend);
+  }
+}
+
+// A piece is cut at grains, and each grain is a micro-batch of its own.
+TEST(NetworkGradients, ASplitAtGrainsChangesNothing) {
+  for (const auto& [name, model] : models_with_grains()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 96, 6);
+    const auto train = [&](const std::vector<std::uint32_t>& order) {
+      Network network(model);
+      std::vector<float> gradient(parameters.size());
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        network.train(parameters, data.batch(32 * order[i], 32, 32), gradient, i > 0, nullptr);
+      }
+      return gradient;
+    };
+    std::vector<float> others = train({2, 0});
+    const std::vector<float> alone = train({1});
+    for (std::size_t i = 0; i < alone.size(); ++i) others[i] += alone[i];
+    expect_near(others, train({0, 1, 2}), 1e-4);
+  }
+}
+
+// The sums of running averages are over samples, so that servers may divide them by the positions.
+TEST(NetworkGradients, GivesStatisticsTimesSamples) {
+  const Model model = graph({1, 1, 1}, 2, [](Value x) { x.batch_norm("n").linear("f", 2); });
+  const std::vector<float> parameters = initial(model), inputs{1, 2, 3, 6};
+  const std::vector<std::uint32_t> labels{0, 1, 0, 1};
+  const std::vector<std::uint64_t> positions{0, 1, 2, 3};
+  std::vector<float> gradient(parameters.size());
+  Network(model).train(parameters, {inputs.data(), labels.data(), positions.data(), 4, 4, 1, 1}, gradient,
+                       false, nullptr);
+  const Layout layout = model.layout();
+  EXPECT_EQ(layout.tensors[4].name, "n.running_mean");
+  EXPECT_FLOAT_EQ(gradient[layout.tensors[4].offset], 4 * 3.0F);
+  EXPECT_FLOAT_EQ(gradient[layout.tensors[5].offset], 4 * 14.0F / 3) << "the variance without bias";
+}
+
+}  // namespace
+}  // namespace steelyard::nn

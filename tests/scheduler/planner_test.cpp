@@ -1,0 +1,127 @@
+// Who computes how much: positions for others, grains for policies.
+#include "scheduler/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "balancing/policies.h"
+#include "core/random.h"
+#include "tests/support/toy_job.h"
+#include "wire/grains.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+void join(Members& members, std::uint64_t most) {
+  WorkerMember worker;
+  worker.slot = static_cast<std::uint32_t>(members.workers.size());
+  worker.node = {Role::worker, worker.slot + 1};
+  worker.name = "worker-" + std::to_string(worker.slot);
+  worker.most = most;
+  worker.ready = true;
+  members.add(worker);
+}
+
+RoundState round_of(Interval positions, LocalSteps local = {}) {
+  Open open{1, 0, 0, positions, positions.size(), false, false};
+  open.local = local;
+  return {open, Purpose::train, Time{}};
+}
+
+// What a worker says when it has done its share, at a speed of its own.
+Report report_of(const Planner::Share& share, Round round, Random& random) {
+  Report report;
+  report.piece.round = round;
+  report.piece.positions = share.positions;
+  report.seconds = (0.001 + 1e-4 * static_cast<double>(share.positions.size() * (1 + share.slot))) *
+                   (1 + 0.1 * random.uniform());
+  return report;
+}
+
+// Any policy, memory, round and part of a round: the shares tile what was to be divided, none is empty or
+// more than its worker holds, and all borders are between grains.
+TEST(Planner, SharesTileTheRoundBetweenGrains) {
+  const std::vector<std::string> policies = balancing::policy_names();
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    Job job = test::toy_job(1000, 1000, 1, 1, 1);
+    job.grain = static_cast<std::uint32_t>(1 + random.below(40));
+    Members members;
+    for (std::uint64_t i = 1 + random.below(8); i > 0; --i)
+      join(members, random.below(2) == 0 ? 0 : job.grain + random.below(200));
+    const std::string& policy = policies[random.below(policies.size())];
+    Planner planner(job, {}, balancing::make_policy(policy), members);
+    for (Round number = 0; number < 20; ++number) {
+      const Position begin = random.below(1000);
+      const std::uint64_t steps = random.below(3) == 0 ? 1 + random.below(5) : 0;
+      const RoundState round = round_of({begin, begin + 1 + random.below(2000)}, {steps, 1});
+      const Interval whole = round.open().positions, point{begin, begin + 1 + random.below(whole.size())};
+      const Interval part = widened_to_grains(whole, point, job.grain);
+      Position at = part.begin;
+      for (const Planner::Share& share : planner.divide(round, part)) {
+        EXPECT_EQ(share.positions.begin, at);
+        EXPECT_FALSE(share.positions.empty());
+        EXPECT_TRUE(on_grains(whole, share.positions, job.grain));
+        EXPECT_LE(share.positions.size(), planner.most(members.workers.at(share.slot), round));
+        at = share.positions.end;
+        const auto sample =
+            planner.sample(members.workers.at(share.slot), report_of(share, number, random), -1);
+        if (sample) planner.observe(*sample);
+      }
+      EXPECT_EQ(at, part.end);
+      for (const auto& [slot, quota] : planner.quotas(round)) EXPECT_EQ(quota % job.grain, 0U);
+      ASSERT_FALSE(HasFailure()) << "seed " << seed << ", grain " << job.grain << ", " << policy;
+    }
+  }
+}
+
+TEST(Planner, MemoryHoldsWholeGrainsOfEachLocalStep) {
+  Job job = test::toy_job(1000, 100, 1, 1, 1);
+  job.grain = 8;
+  Members members;
+  join(members, 0);
+  join(members, 23);
+  const Planner planner(job, {}, balancing::make_policy("equal"), members);
+  const RoundState plain = round_of({0, 100}), local = round_of({0, 100}, {3, 1});
+  EXPECT_EQ(planner.most(members.workers.at(0), plain), UINT64_MAX);
+  EXPECT_EQ(planner.most(members.workers.at(1), plain), 16U);
+  EXPECT_EQ(planner.most(members.workers.at(1), local), 48U);
+}
+
+TEST(Planner, WithoutWorkersThereIsNoShare) {
+  const Job job = test::toy_job(1000, 100, 1, 1, 1);
+  Members members;
+  Planner planner(job, {}, balancing::make_policy("equal"), members);
+  EXPECT_THAT(planner.divide(round_of({0, 100}), {0, 100}), IsEmpty());
+  EXPECT_THAT(planner.quotas(round_of({0, 100})), IsEmpty());
+  join(members, 0);
+  join(members, 0);
+  EXPECT_THAT(planner.quotas(round_of({0, 100})), UnorderedElementsAre(Pair(0, 50), Pair(1, 50)));
+}
+
+TEST(Planner, APolicyIsToldOfWholeGrains) {
+  Job job = test::toy_job(1000, 320, 1, 1, 1);
+  job.grain = 32;
+  Members members;
+  join(members, 0);
+  const Planner planner(job, {}, balancing::make_policy("equal"), members);
+  const auto sample = [&](std::uint64_t positions) {
+    Report report;
+    report.piece.positions = {0, positions};
+    report.seconds = 3;
+    return planner.sample(members.workers.at(0), report, 0.5);
+  };
+  EXPECT_EQ(sample(64)->samples, 2U);
+  EXPECT_EQ(sample(64)->seconds, 3);
+  EXPECT_EQ(sample(64)->exchange, 0.5);
+  EXPECT_EQ(sample(310)->samples, 10U) << "little is missing of ten grains";
+  EXPECT_DOUBLE_EQ(sample(310)->seconds, 3 * 320.0 / 310);
+  EXPECT_FALSE(sample(40)) << "most of the second grain is missing";
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,55 @@
+#include "worker/compute/final_slices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+using testing::ElementsAre;
+
+struct Posted {
+  std::vector<Slice> slices{{0, 10, 0}, {10, 20, 0}, {20, 25, 1}};
+  FinalSlices finals{slices};
+  std::vector<std::uint32_t> posted;
+
+  Posted() { finals.begin(); }
+  void take(std::uint64_t begin, std::uint64_t end) {
+    finals.take(begin, end, [this](std::uint32_t slice) { posted.push_back(slice); });
+  }
+  void take_rest() {
+    finals.take_rest([this](std::uint32_t slice) { posted.push_back(slice); });
+  }
+};
+
+TEST(FinalSlices, PostsWhatIsWhole) {
+  Posted it;
+  it.take(15, 25);
+  EXPECT_THAT(it.posted, ElementsAre(2));
+  it.take(0, 4);
+  it.take(6, 15);
+  EXPECT_THAT(it.posted, ElementsAre(2, 1));
+  it.take(4, 6);
+  EXPECT_THAT(it.posted, ElementsAre(2, 1, 0)) << "in whatever order its parts came";
+  it.take_rest();
+  EXPECT_EQ(it.posted.size(), 3U) << "once each";
+}
+
+TEST(FinalSlices, TheRestIsFinalAtTheEnd) {
+  Posted it;
+  it.take(0, 12);
+  it.take_rest();
+  EXPECT_THAT(it.posted, ElementsAre(0, 2, 1));
+  it.finals.begin();
+  it.take(0, 25);
+  EXPECT_THAT(it.posted, ElementsAre(0, 2, 1, 2, 1, 0)) << "a new piece begins with nothing";
+}
+
+TEST(FinalSlicesDeathTest, NothingIsFinalTwice) {
+  Posted it;
+  it.take(0, 10);
+  EXPECT_DEATH(it.take(4, 6), "twice");
+}
+
+}  // namespace
+}  // namespace steelyard

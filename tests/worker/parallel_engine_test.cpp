@@ -1,0 +1,147 @@
+#include "worker/compute/parallel_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "core/interval.h"
+#include "core/random.h"
+#include "worker/compute/cpu_engine.h"
+
+namespace steelyard {
+namespace {
+
+// Random samples of a model, in micro-batches of 8.
+class MadeSamples final : public Samples {
+ public:
+  MadeSamples(const nn::Model& model, std::uint32_t count) : size_(model.input().size()), left_(count) {
+    Random random(4);
+    for (std::uint64_t i = 0; i < size_ * count; ++i) {
+      inputs_.push_back(static_cast<float>(random.normal()));
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      labels_.push_back(i % model.classes());
+      positions_.push_back(i);
+    }
+  }
+  const nn::MicroBatch* next() override {
+    if (left_ == 0) return nullptr;
+    if (thrown_at == left_) throw std::runtime_error("no more to be read");
+    const std::uint64_t at = positions_.size() - left_;
+    batch_ = {inputs_.data() + at * size_, labels_.data() + at, positions_.data() + at, 8, 8, 1, 1};
+    left_ -= 8;
+    return &batch_;
+  }
+  [[nodiscard]] bool at_end() const override { return left_ == 0; }
+
+  std::uint64_t thrown_at = UINT64_MAX;
+
+ private:
+  std::uint64_t size_, left_;
+  std::vector<float> inputs_;
+  std::vector<std::uint32_t> labels_;
+  std::vector<std::uint64_t> positions_;
+  nn::MicroBatch batch_;
+};
+
+nn::Model perceptron() { return nn::Model({1, 1, 20}, 5).linear("a", 30).relu().linear("b", 5); }
+
+ParallelEngine parallel(const nn::Model& model, std::size_t threads) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (std::size_t i = 0; i < threads; ++i) engines.push_back(std::make_unique<CpuEngine>(model));
+  return {std::move(engines), {model.input().size(), model.labels()}};
+}
+
+struct Result {
+  nn::Sums sums;
+  std::vector<float> gradient;
+};
+
+Result train(Engine& engine, const nn::Model& model, std::uint32_t samples) {
+  std::vector<float> parameters(model.parameters());
+  model.initialize(parameters, 1);
+  Result result{{}, std::vector<float>(parameters.size(), NAN)};
+  MadeSamples made(model, samples);
+  IntervalSet told;
+  result.sums = engine.train(parameters, made, result.gradient, [&](std::uint64_t begin, std::uint64_t end) {
+    EXPECT_TRUE(told.add_if_absent({begin, end})) << "told twice";
+  });
+  EXPECT_EQ(told.count(), parameters.size()) << "all of it is told";
+  return result;
+}
+
+TEST(ParallelEngine, GivesWhatOneThreadGives) {
+  const nn::Model model = perceptron();
+  for (const std::uint32_t samples : {8U, 16U, 40U, 200U}) {
+    CpuEngine alone(model);
+    const Result expected = train(alone, model, samples);
+    for (const std::size_t threads : {1U, 2U, 3U, 7U}) {
+      SCOPED_TRACE(testing::Message() << samples << " samples, " << threads << " threads");
+      ParallelEngine engine = parallel(model, threads);
+      for (int again = 0; again < 3; ++again) {
+        const Result result = train(engine, model, samples);
+        EXPECT_NEAR(result.sums.loss, expected.sums.loss, 1e-4 * expected.sums.loss);
+        EXPECT_EQ(result.sums.correct, expected.sums.correct);
+        for (std::size_t i = 0; i < result.gradient.size(); ++i) {
+          ASSERT_NEAR(result.gradient[i], expected.gradient[i], 1e-4) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(ParallelEngine, EqualPiecesGiveEqualBits) {
+  const nn::Model model = perceptron();
+  ParallelEngine first = parallel(model, 3), second = parallel(model, 3);
+  const Result expected = train(first, model, 200);
+  for (int again = 0; again < 20; ++again) EXPECT_EQ(train(second, model, 200).gradient, expected.gradient);
+}
+
+TEST(ParallelEngine, Evaluates) {
+  const nn::Model model = perceptron();
+  std::vector<float> parameters(model.parameters());
+  model.initialize(parameters, 1);
+  CpuEngine alone(model);
+  ParallelEngine engine = parallel(model, 3);
+  MadeSamples one(model, 80), other(model, 80);
+  const nn::Sums expected = alone.evaluate(parameters, one), sums = engine.evaluate(parameters, other);
+  EXPECT_NEAR(sums.loss, expected.loss, 1e-4 * expected.loss);
+  EXPECT_EQ(sums.correct, expected.correct);
+}
+
+TEST(ParallelEngine, EndsWhenSamplesCannotBeRead) {
+  const nn::Model model = perceptron();
+  ParallelEngine engine = parallel(model, 2);
+  std::vector<float> parameters(model.parameters()), gradient(model.parameters());
+  MadeSamples made(model, 80);
+  made.thrown_at = 32;
+  EXPECT_THROW(engine.train(parameters, made, gradient, nullptr), std::runtime_error);
+  train(engine, model, 80);  // and computes on
+}
+
+class FailingEngine final : public Engine {
+ public:
+  nn::Sums train(std::span<const float>, Samples& samples, std::span<float>, const FinalRange&) override {
+    (void)samples.next();
+    throw std::runtime_error("cannot compute");
+  }
+  nn::Sums evaluate(std::span<const float>, Samples&) override { return {}; }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {8, 1}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+};
+
+TEST(ParallelEngine, EndsWhenAnEngineFails) {
+  const nn::Model model = perceptron();
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(std::make_unique<CpuEngine>(model));
+  engines.push_back(std::make_unique<FailingEngine>());
+  ParallelEngine engine(std::move(engines), {model.input().size(), 1});
+  std::vector<float> parameters(model.parameters()), gradient(model.parameters());
+  MadeSamples made(model, 400);
+  EXPECT_THROW(engine.train(parameters, made, gradient, nullptr), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,41 @@
+// ParallelEngine: several engines of one model, each on a thread of its own, as one.
+//
+// Micro-batch i of a piece goes to engine i mod n, with all layers. Each engine sums into a gradient of its
+// own; a range that is final in all of them is added up, engine by engine, while the rest is computed. So
+// equal pieces give equal bits, and threads meet only at the end.
+//
+// Micro-batches are copied on their way, so that several can be under work at once. Threads live as long as a
+// call. What an engine throws ends the call.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/buffer.h"
+#include "worker/compute/engine.h"
+
+namespace steelyard {
+
+class ParallelEngine final : public Engine {
+ public:
+  struct SampleSize {
+    std::uint64_t inputs = 0;  // floats
+    std::uint32_t labels = 1;
+  };
+  // At least one engine.
+  ParallelEngine(std::vector<std::unique_ptr<Engine>> engines, SampleSize sample);
+
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override;
+  nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override;
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override;
+  // With the gradients of all but the first, once they were needed.
+  [[nodiscard]] std::uint64_t bytes() const override;
+
+ private:
+  const SampleSize sample_;
+  std::vector<std::unique_ptr<Engine>> engines_;
+  std::vector<std::unique_ptr<FloatBuffer>> gradients_;  // of all engines but the first
+};
+
+}  // namespace steelyard

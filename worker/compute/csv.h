@@ -24,7 +24,7 @@ void read_csv(const FileBytes& file,
 
 struct CsvOptions {
   std::filesystem::path train{}, test{};
-  std::string label{};      // the label's column: its name, or its number from 1 on; empty: the last
+  std::string label{};    // the label's column: its name, or its number from 1 on; empty: the last
   bool header = true;     // the first record holds the names
   bool normalize = true;  // each column by what measure() says of the training set
 };

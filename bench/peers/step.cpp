@@ -111,7 +111,7 @@ struct Batch {
   [[nodiscard]] nn::Shape sample() const {
     const auto extent = [&](std::size_t i) { return static_cast<std::uint32_t>(shape[i]); };
     if (shape.size() == 4) return {extent(1), extent(2), extent(3)};
-    return {1, 1, extent(shape.size() - 1)};
+    return {1, extent(shape.size() - 1), 1};  // tokens
   }
 
   std::vector<float> inputs;
@@ -156,12 +156,24 @@ class Part final : public Samples {
   std::size_t next_ = 0;
 };
 
+// PyTorch would draw other masks.
+std::map<std::string, double> without_dropout(const std::string& model) {
+  for (const auto& row : nn::built_in_models()) {
+    if (row.name != model) continue;
+    for (const Option& option : row.options) {
+      if (option.name == "dropout") return {{"dropout", 0.0}};
+    }
+  }
+  return {};
+}
+
 class Trainer {
  public:
   explicit Trainer(const Settings& settings)
       : settings_(settings),
         batch_(Tensors(settings.samples)),
-        model_(nn::make_model(settings.model, {batch_.sample(), settings.classes, {}})),
+        model_(nn::make_model(settings.model,
+                              {batch_.sample(), settings.classes, without_dropout(settings.model)})),
         layout_(model_.layout()),
         first_(in_layout(layout_, Tensors(settings.weights))),
         next_(first_.size()) {
@@ -201,16 +213,18 @@ class Trainer {
   void save(const std::string& path) {
     reset();
     sum_gradients();
-    std::vector<float> scores(std::uint64_t{settings_.batch} * model_.classes());
+    const std::uint64_t each = std::uint64_t{model_.labels()} * model_.classes();
+    std::vector<float> scores(settings_.batch * each);
     nn::Network network(model_);
     std::uint64_t at = 0;
     for (const Part& part : parts_) {
       for (const nn::MicroBatch& it : part.batches()) {
-        network.predict(parameters_, it, std::span(scores).subspan(at * model_.classes()));
+        network.predict(parameters_, it, std::span(scores).subspan(at * each));
         at += it.count;
       }
     }
-    std::vector<TensorName> names{{"scores", {settings_.batch, model_.classes()}}};
+    std::vector<TensorName> names{
+        {"scores", {std::uint64_t{settings_.batch} * model_.labels(), model_.classes()}}};
     for (const TensorPlace& place : layout_.tensors) names.push_back({"gradient." + place.name, place.shape});
     std::vector<float> gradient(first_.size());
     const float scale = 1.0F / static_cast<float>(settings_.batch);

@@ -21,4 +21,10 @@ std::string number_text(double value) {
   return std::string(text, end);
 }
 
+std::string numbers_text(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : " ") + number_text(value);
+  return text;
+}
+
 }  // namespace steelyard

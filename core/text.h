@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace steelyard {
 
@@ -27,5 +28,6 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 std::string number_text(double value);  // the fewest digits that give the same number back
+std::string numbers_text(const std::vector<double>& values);  // the same, with a blank between two
 
 }  // namespace steelyard

@@ -54,12 +54,6 @@ void Network::predict(std::span<const float> parameters, const MicroBatch& batch
   }
 }
 
-std::uint64_t Network::bytes() const {
-  std::uint64_t own = 0;
-  for (const Step& step : plan_.steps) own += step.op->bytes();
-  return own + (arena_->size() + padded_->size()) * sizeof(float);
-}
-
 std::vector<std::string> Network::implementations() const {
   std::vector<std::string> all;
   for (const Step& step : plan_.steps) all.push_back(step.name + ": " + step.op->implementation());

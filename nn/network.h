@@ -46,7 +46,6 @@ class Network {
   void predict(std::span<const float> parameters, const MicroBatch& batch, std::span<float> scores);
 
   [[nodiscard]] const Model& model() const { return model_; }
-  [[nodiscard]] std::uint64_t bytes() const;  // of scratch memory
 
   // What computes each step, as "conv1: direct".
   [[nodiscard]] std::vector<std::string> implementations() const;

@@ -27,13 +27,16 @@ namespace steelyard::nn {
 
 enum class Order : std::uint8_t { samples, lanes };
 
+// Lanes for so many samples.
+constexpr std::uint32_t lanes_of(std::uint32_t samples) { return samples > 16 ? 32 : 16; }
+
 // The circumstances of one call, the same for all ops.
 struct Pass {
   const MicroBatch& batch;
   bool training;  // dropout on, statistics of the batch; backward() will follow
 
   [[nodiscard]] std::uint32_t size() const { return batch.size; }
-  [[nodiscard]] std::uint32_t lanes() const { return batch.size > 16 ? 32 : 16; }
+  [[nodiscard]] std::uint32_t lanes() const { return lanes_of(batch.size); }
   // Samples that a buffer of this order holds, padding included.
   [[nodiscard]] std::uint32_t places(Order order) const { return order == Order::lanes ? lanes() : size(); }
 };

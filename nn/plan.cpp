@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "nn/cpu/conv2d.h"
@@ -104,17 +103,20 @@ class Planner {
   [[nodiscard]] static bool whole_windows(const Pool& op) {
     return op.stride == op.size && op.padding == 0;
   }
+  // The direct kernels know windows that do not overlap.
+  template <class Pool>
+  [[nodiscard]] Order order_of(std::uint32_t i, const Pool& op) const {
+    return in_lanes(node(i).inputs[0]) && whole_windows(op) ? Order::lanes : Order::samples;
+  }
   void visit(std::uint32_t i, const MaxPool& op) {
-    const bool lanes = in_lanes(node(i).inputs[0]) && whole_windows(op);
-    const Order order = lanes ? Order::lanes : Order::samples;
+    const Order order = order_of(i, op);
     const bool relu =
         std::find(pools_with_relu_.begin(), pools_with_relu_.end(), i) != pools_with_relu_.end();
     append(i, order, order,
            relu ? cpu::make_max_pool(op, place(i, order), relu) : cpu::make(op, place(i, order)));
   }
   void visit(std::uint32_t i, const AveragePool& op) {
-    const bool lanes = in_lanes(node(i).inputs[0]) && whole_windows(op);
-    const Order order = lanes ? Order::lanes : Order::samples;
+    const Order order = order_of(i, op);
     append(i, order, order, cpu::make(op, place(i, order)));
   }
 
@@ -181,8 +183,8 @@ class Planner {
 
   std::uint32_t add_step(Step step, Shape output, Order order) {
     const std::uint32_t samples = model_.micro_batch();
-    const std::uint64_t places = order == Order::lanes ? (samples > 16 ? 32 : 16) : samples;
-    plan_.values.push_back({output, order, output.size() * places});
+    plan_.values.push_back(
+        {output, order, output.size() * (order == Order::lanes ? lanes_of(samples) : samples)});
     step.traits = step.op->traits();
     step.output = static_cast<std::uint32_t>(plan_.values.size() - 1);
     plan_.steps.push_back(std::move(step));
@@ -227,6 +229,12 @@ class Planner {
 };
 
 }  // namespace
+
+std::uint64_t Plan::bytes() const {
+  std::uint64_t all = arena * sizeof(float);
+  for (const Step& step : steps) all += step.op->bytes();
+  return all;
+}
 
 Plan make_plan(const Model& model, Backend backend) {
   model.check();

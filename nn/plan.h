@@ -59,6 +59,8 @@ struct Plan {
   std::vector<PlannedValue> values;
   // One block for values, gradients, and what only lives for one call.
   std::uint64_t arena = 0, workspace = 0, aside = 0;  // floats in all; where the two begin
+
+  [[nodiscard]] std::uint64_t bytes() const;  // of the arena, and of what the ops keep
 };
 
 // Throws Failure (configuration) if the model is not complete.

@@ -32,12 +32,6 @@ std::string state_name(std::size_t slot, const std::string& tensor) {
   return "state." + std::to_string(slot + 1) + "." + tensor;
 }
 
-std::string numbers_text(const std::vector<double>& numbers) {
-  std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : " ") + number_text(number);
-  return text;
-}
-
 std::vector<TensorName> model_names(const Layout& layout) {
   std::vector<TensorName> names;
   for (const TensorPlace& tensor : layout.tensors) names.push_back({tensor.name, tensor.shape});

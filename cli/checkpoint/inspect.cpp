@@ -20,12 +20,6 @@ namespace steelyard {
 namespace {
 
 // One for all values, or one for each channel.
-std::string numbers_text(const std::vector<double>& numbers) {
-  std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : " ") + number_text(number);
-  return text;
-}
-
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t longest_file = std::uint64_t{64} << 30;  // bytes

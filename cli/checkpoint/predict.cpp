@@ -1,6 +1,7 @@
 #include "cli/checkpoint/predict.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "nn/network.h"
 #include "report/output_file.h"
 #include "worker/compute/cpu_engine.h"
+#include "worker/compute/normalization.h"
 #include "worker/compute/npy.h"
 
 namespace steelyard {
@@ -23,9 +25,12 @@ class FileSamples final : public DataSet {
       : values_(array, no_labels(array), model.classes()),
         shape_(model.input()),
         classes_(model.classes()),
-        labels_(model.labels()),
-        source_(source),
-        bytes_(array.kind == 'u' && array.width == 1) {}
+        labels_(model.labels()) {
+    if (array.kind != 'u' || array.width != 1) return;
+    for (std::size_t channel = 0; channel < shape_.channels; ++channel) {
+      inputs_of_bytes_.push_back(floats_of_bytes({source.mean, source.deviation}, channel));
+    }
+  }
 
   [[nodiscard]] std::uint64_t size() const override { return values_.size(); }
   [[nodiscard]] nn::Shape shape() const override { return shape_; }
@@ -35,9 +40,8 @@ class FileSamples final : public DataSet {
     std::uint32_t unused = 0;
     values_.read(index, into, &unused);
     std::fill_n(labels, labels_, 0U);
-    for (std::uint64_t i = 0; bytes_ && i < shape_.size(); ++i) {
-      const std::size_t channel = source_.mean.size() == 1 ? 0 : i % shape_.channels;
-      into[i] = static_cast<float>((into[i] / 255.0 - source_.mean[channel]) / source_.deviation[channel]);
+    for (std::uint64_t i = 0; !inputs_of_bytes_.empty() && i < shape_.size(); ++i) {
+      into[i] = inputs_of_bytes_[i % shape_.channels][static_cast<std::size_t>(into[i])];
     }
   }
 
@@ -50,8 +54,7 @@ class FileSamples final : public DataSet {
   const NpyDataSet values_;
   const nn::Shape shape_;
   const std::uint32_t classes_, labels_;
-  const SampleSource source_;
-  const bool bytes_;
+  std::vector<std::array<float, 256>> inputs_of_bytes_;  // by channel; empty: the array has no bytes
 };
 
 // Whether samples of this array are such as the model takes, or the same values in one row each.

@@ -1,6 +1,7 @@
 // Huang et al., "Densely connected convolutional networks" (2017): DenseNet-BC-121.
 #include <array>
 
+#include "nn/models/convolution.h"
 #include "nn/models/models.h"
 
 namespace steelyard::nn {
@@ -9,12 +10,7 @@ namespace {
 constexpr std::uint32_t growth = 32;
 
 Conv2d conv(std::uint32_t channels, std::uint32_t kernel, std::uint32_t stride = 1) {
-  return {.channels = channels,
-          .kernel = kernel,
-          .stride = stride,
-          .padding = kernel / 2,
-          .bias = false,
-          .init = Init::he_fan_in};
+  return unbiased(channels, kernel, stride, Init::he_fan_in);
 }
 
 // Adds `growth` channels to what it gets.

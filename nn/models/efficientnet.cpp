@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "nn/models/convolution.h"
 #include "nn/models/models.h"
 
 namespace steelyard::nn {
@@ -20,15 +21,8 @@ constexpr std::array<Stage, 7> stages{{{1, 3, 1, 16, 1},
 
 Value conv(Value x, const std::string& name, std::uint32_t channels, std::uint32_t kernel,
            std::uint32_t stride, std::uint32_t groups = 1) {
-  return x
-      .conv2d(name + ".0", {.channels = channels,
-                            .kernel = kernel,
-                            .stride = stride,
-                            .padding = kernel / 2,
-                            .groups = groups,
-                            .bias = false,
-                            .init = Init::he_fan_out})
-      .batch_norm(name + ".1");
+  const Conv2d options = unbiased(channels, kernel, stride, Init::he_fan_out, groups);
+  return x.conv2d(name + ".0", options).batch_norm(name + ".1");
 }
 
 // Each channel times a number between 0 and 1 that depends on all of them (Hu et al. 2018).

@@ -2,18 +2,14 @@
 // projections (its option B).
 #include <array>
 
+#include "nn/models/convolution.h"
 #include "nn/models/models.h"
 
 namespace steelyard::nn {
 namespace {
 
 Conv2d conv(std::uint32_t channels, std::uint32_t kernel, std::uint32_t stride = 1) {
-  return {.channels = channels,
-          .kernel = kernel,
-          .stride = stride,
-          .padding = kernel / 2,
-          .bias = false,
-          .init = Init::he_fan_out};
+  return unbiased(channels, kernel, stride, Init::he_fan_out);
 }
 
 Value shortcut(Value x, const std::string& name, std::uint32_t channels, std::uint32_t stride) {

@@ -1,19 +1,19 @@
 // Ma et al., "ShuffleNet V2: practical guidelines for efficient CNN architecture design" (2018), width 1.0.
+#include "nn/models/convolution.h"
 #include "nn/models/models.h"
 
 namespace steelyard::nn {
 namespace {
 
 Value pointwise(Value x, const std::string& branch, std::uint32_t first, std::uint32_t channels) {
-  return x.conv2d(branch + std::to_string(first), {.channels = channels, .kernel = 1, .bias = false})
+  return x.conv2d(branch + std::to_string(first), unbiased(channels, 1, 1, Init::fan_in))
       .batch_norm(branch + std::to_string(first + 1))
       .relu();
 }
 
 Value depthwise(Value x, const std::string& branch, std::uint32_t first, std::uint32_t stride) {
   const std::uint32_t channels = x.shape().channels;
-  const Conv2d conv{
-      .channels = channels, .kernel = 3, .stride = stride, .padding = 1, .groups = channels, .bias = false};
+  const Conv2d conv = unbiased(channels, 3, stride, Init::fan_in, channels);
   return x.conv2d(branch + std::to_string(first), conv).batch_norm(branch + std::to_string(first + 1));
 }
 
@@ -48,12 +48,12 @@ Value stage(Value x, std::uint32_t number, std::uint32_t units, std::uint32_t ch
 Model shufflenet_v2(Shape input, std::uint32_t classes, const Options&) {
   Model model(input, classes);
   Value x = model.input_value()
-                .conv2d("conv1.0", {.channels = 24, .kernel = 3, .stride = 2, .padding = 1, .bias = false})
+                .conv2d("conv1.0", unbiased(24, 3, 2, Init::fan_in))
                 .batch_norm("conv1.1")
                 .relu()
                 .max_pool(3, 2, 1);
   x = stage(stage(stage(x, 2, 4, 116), 3, 8, 232), 4, 4, 464);
-  x = x.conv2d("conv5.0", {.channels = 1024, .kernel = 1, .bias = false}).batch_norm("conv5.1").relu();
+  x = x.conv2d("conv5.0", unbiased(1024, 1, 1, Init::fan_in)).batch_norm("conv5.1").relu();
   x.global_average_pool().linear("fc", classes);
   return model;
 }

@@ -26,5 +26,10 @@ TEST(Text, ANumberIsAllOfIt) {
   }
 }
 
+TEST(Text, NumbersHaveABlankBetweenThem) {
+  EXPECT_EQ(numbers_text({}), "");
+  EXPECT_EQ(numbers_text({0.5, -2, 1e-3}), "0.5 -2 0.001");
+}
+
 }  // namespace
 }  // namespace steelyard

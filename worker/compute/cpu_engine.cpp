@@ -37,7 +37,10 @@ std::vector<std::uint32_t> CpuEngine::micro_batch_sizes() const {
   return sizes;
 }
 
-// Made for the occasion: its memory is not touched before it computes.
-std::uint64_t CpuEngine::bytes() const { return nn::Network(model_).bytes(); }
+// Asked for where there is not enough memory, so nothing of that size is made here.
+std::uint64_t CpuEngine::bytes() const {
+  const std::uint64_t input = model_.input().size() * model_.micro_batch() * sizeof(float);
+  return input + nn::make_plan(model_, nn::Backend::cpu).bytes();
+}
 
 }  // namespace steelyard

@@ -18,7 +18,7 @@ const Duration patience = from_seconds(30);
 std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
                                              const std::function<void(const std::string&)>& say) {
   const auto post = [&](auto message) {
-    link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))});
+    link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))}});
   };
   const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
                             [&] { post(Leave{}); });

@@ -23,7 +23,7 @@ class Narrator : public Link {
   void disconnect(NodeId peer) override { link_.disconnect(peer); }
   void send(Envelope envelope) override;
   std::optional<Envelope> receive(Time deadline) override;
-  void post(Envelope envelope) override { link_.post(std::move(envelope)); }
+  void post(std::vector<Envelope> envelopes) override { link_.post(std::move(envelopes)); }
 
   void exchange(NodeId shard, bool lent);  // how values go there and back
   void over(const ExitReason& ending);     // its last word

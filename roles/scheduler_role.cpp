@@ -97,7 +97,7 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, co
 // more; the training goes on meanwhile.
 void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link) {
   const std::stop_callback stop(told, [&] {
-    link.post({link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})});
+    link.post({{link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})}});
   });
   while (!checkpointer.finished()) {
     try {
@@ -168,7 +168,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
                               return open_checkpoint(run.checkpoints(), about, slots);
                             });
   const auto tell = [&](auto said) {
-    link.post({link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))});
+    link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}});
   };
   const SignalWatch signals([&](int) { tell(Interrupt{}); },
                             {"Ctrl-C again ends at once", [&] { return run.way_back(); }},

@@ -59,7 +59,7 @@ int run_server(const ServerOptions& given) {
     seats.push_back(std::make_unique<Seat>(context, options, i, versions));
   const auto leave = [&](int) {
     for (const auto& seat : seats) {
-      seat->link.post({link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})});
+      seat->link.post({{link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})}});
     }
   };
   const SignalWatch signals(leave,

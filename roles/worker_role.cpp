@@ -82,7 +82,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   Worker worker(std::move(of_worker));
   const SignalWatch signals(
       [&](int) {
-        link.post({link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})});
+        link.post({{link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})}});
       },
       {"leaving the job; the others go on with what this worker owes", {}});
   const auto say = speaker("worker", spec.name, options.quiet);

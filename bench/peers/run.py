@@ -3,11 +3,12 @@
     script/bench peers [--models mlp,lenet5] [--threads 1,2] [--pairs 9] [--seconds 1] [--no-compile] [--json FILE]
     script/bench peers --together mlp,resnet20
 
-For each model: three SGD steps from the same weights on the same samples must have the same losses on both sides, to
-1e-4. Then PyTorch's settings are tried - NCHW and NHWC, eager and torch.compile - and the fastest takes turns with
-Steelyard, every second time in reverse order. The figures are medians; the ratio is that of medians; `of peak` is the
-share of the FMA peak of all threads, measured in the same turns, that the model's operations come to. One thread is
-measured by its processor time, several by wall-clock time: those need a machine that does nothing else.
+For each model: three SGD steps from the same weights on the same samples must have the same losses on both sides: the
+first to 1e-5, and the others, behind gradients in which rounding decides the sides of ReLUs' kinks, to 1e-3. Then
+PyTorch's settings are tried - NCHW and NHWC, eager and torch.compile - and the fastest takes turns with Steelyard,
+every second time in reverse order. The figures are medians; the ratio is that of medians; `of peak` is the share of the
+FMA peak of all threads, measured in the same turns, that the model's operations come to. One thread is measured by its
+processor time, several by wall-clock time: those need a machine that does nothing else.
 
 With --together two processes of one thread train with a global batch of 256: DistributedDataParallel over gloo beside
 two workers and one server. The efficiency is the rate over that of two processes that exchange nothing, also measured
@@ -76,7 +77,8 @@ class Comparison:
         exact = self.theirs(*(['--grain', grain] if self.peer.grain_matters() else []))
         wanted, found = ([float(loss) for loss in side.ask('losses', 3)] for side in (exact, ours))
         exact.end()
-        if not all(abs(a - b) <= 1e-4 * max(1, abs(a)) for a, b in zip(wanted, found)):
+        limits = 1e-5, 1e-3, 1e-3
+        if not all(abs(a - b) <= limit * max(1, abs(a)) for a, b, limit in zip(wanted, found, limits)):
             raise Broken(f'WRONG RESULT: losses {found}, and PyTorch has {wanted}')
 
     def settings(self):
@@ -157,7 +159,7 @@ class Together(Comparison):
 
     def run(self):
         alone = [self.ours(1, 128) for _ in range(2)]
-        ddp = Side(sys.executable, HERE / 'torch_ddp.py', '--model', self.name, '--meet', self.directory / 'meet')
+        ddp = Side(sys.executable, HERE / 'torch_ddp.py', '--model', self.name, '--meet', self.directory / f'{self.name}.meet')
         for _ in range(2):
             self.apart(alone)
             ddp.ask('measure', self.it.seconds / 4)

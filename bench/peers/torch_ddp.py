@@ -7,6 +7,7 @@ train beside each other without exchanging anything.
 """
 import argparse
 import os
+import queue
 import sys
 import time
 
@@ -54,6 +55,15 @@ def process(rank, it, commands, answers):
         answers.put(rates)
 
 
+def answer(answers, running):
+    """The next one; raises what ended a process, if one has ended."""
+    while True:
+        try:
+            return answers.get(timeout=1)
+        except queue.Empty:
+            running.join(timeout=0)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--model', choices=PEERS, required=True)
@@ -66,12 +76,12 @@ def main():
     answers = context.Queue()
     running = multiprocessing.spawn(process_of, (it, commands, answers), it.processes, join=False)
     for line in sys.stdin:
-        for queue in commands:
-            queue.put(float(line.split()[1]))
-        both = [answers.get() for _ in range(it.processes)]
+        for each in commands:
+            each.put(float(line.split()[1]))
+        both = [answer(answers, running) for _ in range(it.processes)]
         print('measure', *(sum(it) for it in zip(*both)), flush=True)
-    for queue in commands:
-        queue.put(None)
+    for each in commands:
+        each.put(None)
     running.join()
 
 

@@ -14,7 +14,11 @@ class ComputeNodeTrainer final : public Trainer {
  public:
   ComputeNodeTrainer(const Workload& workload, const Job& job)
       : answers_(answers_at_most),
-        node_([this](ToWorker message) { answers_.push(std::move(message)); }, workload, job) {}
+        node_(
+            [this](std::vector<ToWorker> messages) {
+              for (ToWorker& message : messages) answers_.push(std::move(message));
+            },
+            workload, job) {}
 
   Computation compute(const Compute& order) override {
     node_.give(order);

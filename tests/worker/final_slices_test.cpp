@@ -15,10 +15,11 @@ struct Posted {
 
   Posted() { finals.begin(); }
   void take(std::uint64_t begin, std::uint64_t end) {
-    finals.take(begin, end, [this](std::uint32_t slice) { posted.push_back(slice); });
+    note(finals.take(begin, end));
   }
-  void take_rest() {
-    finals.take_rest([this](std::uint32_t slice) { posted.push_back(slice); });
+  void take_rest() { note(finals.take_rest()); }
+  void note(const std::vector<std::uint32_t>& whole) {
+    posted.insert(posted.end(), whole.begin(), whole.end());
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "core/queue.h"
 #include "worker/compute/node.h"
@@ -14,7 +15,9 @@ class Mail : public BoundedQueue<ToWorker> {
 };
 
 inline ComputeNode::Post post_to(Mail& mail) {
-  return [&mail](ToWorker message) { mail.push(std::move(message)); };
+  return [&mail](std::vector<ToWorker> messages) {
+    for (ToWorker& message : messages) mail.push(std::move(message));
+  };
 }
 
 }  // namespace steelyard

@@ -13,7 +13,7 @@ void connect(Link& link, NodeId self, const Connect& order) {
     link.connect(order.node, order.endpoint);
   } catch (const Failure& failure) {
     if (auto notice = notice_for(self, Unreachable{order.node, order.endpoint, failure.what()}))
-      link.post(std::move(*notice));
+      link.post({std::move(*notice)});
   }
 }
 

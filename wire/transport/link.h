@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/machine.h"
 
@@ -25,14 +26,18 @@ class Link {
   virtual void send(Envelope envelope) = 0;
   // The next envelope for this node, or nothing once the deadline has passed.
   virtual std::optional<Envelope> receive(Time deadline) = 0;
-  // Puts an envelope into this node's own mail: compute nodes answer so, and signals arrive so. Any thread.
-  virtual void post(Envelope envelope) = 0;
+  // Puts envelopes into this node's own mail, and wakes it once for all of them: compute nodes answer so, and
+  // signals arrive so. Any thread.
+  virtual void post(std::vector<Envelope> envelopes) = 0;
 };
 
 // How the compute node of this worker answers: by its mail. The link outlives the function.
-inline std::function<void(ToWorker)> posting_to(Link& link, NodeId worker) {
-  return [&link, worker](ToWorker message) {
-    link.post({compute_node, worker, Message(std::move(message))});
+inline std::function<void(std::vector<ToWorker>)> posting_to(Link& link, NodeId worker) {
+  return [&link, worker](std::vector<ToWorker> messages) {
+    std::vector<Envelope> envelopes;
+    for (ToWorker& message : messages)
+      envelopes.push_back({compute_node, worker, Message(std::move(message))});
+    link.post(std::move(envelopes));
   };
 }
 

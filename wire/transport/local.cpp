@@ -22,7 +22,9 @@ class LocalLink : public Link {
   void disconnect(NodeId) override {}
   void send(Envelope envelope) override { network_.deliver(std::move(envelope)); }
   std::optional<Envelope> receive(Time deadline) override { return mail_->pop(deadline); }
-  void post(Envelope envelope) override { mail_->try_push(std::move(envelope)); }
+  void post(std::vector<Envelope> envelopes) override {
+    for (Envelope& envelope : envelopes) mail_->try_push(std::move(envelope));
+  }
 
  private:
   LocalNetwork& network_;

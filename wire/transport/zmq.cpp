@@ -65,7 +65,7 @@ class ZmqLink::State {
   void disconnect(NodeId peer) { dealers_.erase(peer); }
   bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
-  void post(Envelope envelope);
+  void post(std::vector<Envelope> envelopes);
 
   std::uint64_t dropped = 0;
   std::function<void(NodeId shard, bool lent)> on_exchange;
@@ -209,8 +209,8 @@ std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
   return envelope;
 }
 
-void ZmqLink::State::post(Envelope envelope) {
-  if (!posted_.try_push(std::move(envelope))) return;
+void ZmqLink::State::post(std::vector<Envelope> envelopes) {
+  for (Envelope& envelope : envelopes) posted_.try_push(std::move(envelope));
   const std::uint64_t one = 1;
   (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
 }
@@ -394,7 +394,7 @@ void ZmqLink::send(Envelope envelope) {
   if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
 }
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
-void ZmqLink::post(Envelope envelope) { state_->post(std::move(envelope)); }
+void ZmqLink::post(std::vector<Envelope> envelopes) { state_->post(std::move(envelopes)); }
 std::uint64_t ZmqLink::dropped() const { return state_->dropped; }
 
 }  // namespace steelyard

@@ -59,7 +59,7 @@ class ZmqLink : public Link {
   void disconnect(NodeId peer) override;
   void send(Envelope envelope) override;
   std::optional<Envelope> receive(Time deadline) override;
-  void post(Envelope envelope) override;
+  void post(std::vector<Envelope> envelopes) override;
 
   // What was thrown away: it had no receiver, or made no sense.
   [[nodiscard]] std::uint64_t dropped() const;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "core/layout.h"
@@ -13,16 +12,14 @@ namespace steelyard {
 
 class FinalSlices {
  public:
-  using Post = std::function<void(std::uint32_t slice)>;
-
   explicit FinalSlices(const std::vector<Slice>& slices) : slices_(slices) {}
 
   // A new piece: nothing is final.
   void begin();
-  // Floats [begin, end) are final: `post` gets each slice that is now, the last one first.
-  void take(std::uint64_t begin, std::uint64_t end, const Post& post);
+  // Floats [begin, end) are final. The slices that are now, the last one first.
+  std::vector<std::uint32_t> take(std::uint64_t begin, std::uint64_t end);
   // All that is left is final.
-  void take_rest(const Post& post);
+  std::vector<std::uint32_t> take_rest();
 
  private:
   const std::vector<Slice>& slices_;  // in order, without gaps

@@ -167,7 +167,7 @@ void ComputeNode::run() {
 void ComputeNode::give_up(const Failure& failure) {
   failure_ = failure;
   inbox_.close();
-  post_(Interrupt{failure.what()});
+  post_({Interrupt{failure.what()}});
 }
 
 void ComputeNode::work_on_tasks() {
@@ -222,20 +222,20 @@ void ComputeNode::compute(const Task& task) {
   samples.allow(piece.positions.size());
   if (piece.purpose == Purpose::evaluate) {
     const nn::Sums sums = engine_->evaluate(parameters, samples);
-    if (!samples.abandoned()) answer(piece, samples.seconds_worked(), sums);
+    if (!samples.abandoned()) post_({answer(piece, samples.seconds_worked(), sums)});
     return;
   }
   const Gradient gradient = gradients_.take();
-  const auto post = [&](std::uint32_t slice) { post_final(piece, gradient, slice); };
   finals_.begin();
   const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t end) {
-    if (clip_norm_ == 0 && !samples.abandoned()) finals_.take(begin, end, post);
+    if (clip_norm_ > 0 || samples.abandoned()) return;
+    if (auto messages = messages_of(piece, gradient, finals_.take(begin, end)); !messages.empty())
+      post_(std::move(messages));
   };
   const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
   if (samples.abandoned()) return;
   if (clip_norm_ > 0) shorten(layout_, gradient->span(), piece.positions.size(), clip_norm_);
-  finals_.take_rest(post);
-  answer(piece, samples.seconds_worked(), sums);
+  post_rest(piece, gradient, answer(piece, samples.seconds_worked(), sums));
 }
 
 // Stepping is computing. Sums are those of one pass, on average.
@@ -256,10 +256,9 @@ void ComputeNode::compute_locally(const Task& task) {
     stepper_.step(gradient->span(), size, pass, step);
   }
   finals_.begin();
-  finals_.take_rest([&](std::uint32_t slice) { post_final(piece, moved, slice); });
   sums.loss /= static_cast<double>(piece.local.passes);
   sums.correct /= piece.local.passes;
-  answer(piece, samples.seconds_worked(), sums);
+  post_rest(piece, moved, answer(piece, samples.seconds_worked(), sums));
 }
 
 void ComputeNode::begin_to_measure() {
@@ -267,20 +266,31 @@ void ComputeNode::begin_to_measure() {
   progress_told_ = steady_now();
 }
 
-void ComputeNode::post_final(const Piece& piece, const Gradient& values, std::uint32_t index) {
-  const Slice& slice = slices_[index];
-  const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
-  post_(GradientReady{piece.round, piece.id, index, Blob::of_floats(values, its)});
+std::vector<ToWorker> ComputeNode::messages_of(const Piece& piece, const Gradient& values,
+                                               const std::vector<std::uint32_t>& finals) const {
+  std::vector<ToWorker> messages;
+  for (const std::uint32_t index : finals) {
+    const Slice& slice = slices_[index];
+    const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
+    messages.emplace_back(GradientReady{piece.round, piece.id, index, Blob::of_floats(values, its)});
+  }
+  return messages;
+}
+
+void ComputeNode::post_rest(const Piece& piece, const Gradient& values, Computed computed) {
+  std::vector<ToWorker> messages = messages_of(piece, values, finals_.take_rest());
+  messages.emplace_back(std::move(computed));
+  post_(std::move(messages));
 }
 
 void ComputeNode::tell_progress(PieceId piece) {
   const Time now = steady_now();
   if (now - progress_told_ < progress_every) return;
   progress_told_ = now;
-  post_(ComputeProgress{piece});
+  post_({ComputeProgress{piece}});
 }
 
-void ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums& sums) {
+Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums& sums) {
   const Time now = steady_now();
   if (now - measured_ >= reading_ages) {
     reading_ = meter_.measure();
@@ -288,13 +298,13 @@ void ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums& sum
   }
   double cpu = reading_.cpu;
   if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
-  post_(Computed{Report{.term = 0,
+  return Computed{Report{.term = 0,
                         .piece = piece,
                         .seconds = seconds,
                         .loss = sums.loss,
                         .correct = sums.correct,
                         .cpu = cpu,
-                        .memory = reading_.memory}});
+                        .memory = reading_.memory}};
 }
 
 }  // namespace steelyard

@@ -51,8 +51,8 @@ namespace steelyard {
 
 class ComputeNode {
  public:
-  // What it has to say; called on the computing thread.
-  using Post = std::function<void(ToWorker)>;
+  // What it has to say, in order; called on the computing thread.
+  using Post = std::function<void(std::vector<ToWorker>)>;
 
   // Gradients lie in `gradients`. Throws Failure as require_same() does, and as making the engine does.
   ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {},
@@ -90,11 +90,13 @@ class ComputeNode {
   void give_up(const Failure& failure);
   void compute(const Task& task);
   void compute_locally(const Task& task);
-  void post_final(const Piece& piece, const Gradient& values, std::uint32_t slice);
+  [[nodiscard]] std::vector<ToWorker> messages_of(const Piece& piece, const Gradient& values,
+                                                  const std::vector<std::uint32_t>& slices) const;
+  void post_rest(const Piece& piece, const Gradient& values, Computed computed);
   class PieceSamples;
   void begin_to_measure();
   void tell_progress(PieceId piece);
-  void answer(const Piece& piece, double seconds, const nn::Sums& sums);
+  [[nodiscard]] Computed answer(const Piece& piece, double seconds, const nn::Sums& sums);
 
   // Constant after construction.
   const Post post_;

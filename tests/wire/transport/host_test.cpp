@@ -72,7 +72,7 @@ struct Mail : Link {
   void connect(NodeId, const std::string&) override {}
   void disconnect(NodeId) override {}
   void send(Envelope) override {}
-  void post(Envelope) override {}
+  void post(std::vector<Envelope>) override {}
   std::optional<Envelope> receive(Time deadline) override {
     std::this_thread::sleep_for(std::exchange(stop, {}));
     const bool waits = deadline > steady_now();
@@ -119,7 +119,9 @@ TEST(Host, AnEndpointThatMakesNoSenseIsToldToTheMachine) {
     void disconnect(NodeId) override { ++disconnected; }
     void send(Envelope) override { ++sent; }
     std::optional<Envelope> receive(Time) override { return std::nullopt; }
-    void post(Envelope envelope) override { posted.push_back(std::move(envelope)); }
+    void post(std::vector<Envelope> envelopes) override {
+      for (Envelope& envelope : envelopes) posted.push_back(std::move(envelope));
+    }
     int disconnected = 0, sent = 0;
     std::vector<Envelope> posted;
   } link;

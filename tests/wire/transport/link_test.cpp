@@ -203,7 +203,7 @@ TEST_P(AnyLink, MailFromOtherThreadsArrives) {
   for (std::uint64_t t = 0; t < threads; ++t) {
     posting.emplace_back([&, t] {
       for (std::uint64_t i = 0; i < each; ++i) {
-        hub->post({{Role::compute, t}, server, Message(std::in_place_type<ToShard>, Pull{t, i})});
+        hub->post({{{Role::compute, t}, server, Message(std::in_place_type<ToShard>, Pull{t, i})}});
       }
     });
   }
@@ -220,7 +220,7 @@ TEST_P(AnyLink, APostWakesAReceiverThatWaits) {
   const auto hub = net->listener(server);
   std::thread poster([&] {
     std::this_thread::yield();
-    hub->post({link_node, server, Message(std::in_place_type<ToShard>, Interrupt{})});
+    hub->post({{link_node, server, Message(std::in_place_type<ToShard>, Interrupt{})}});
   });
   EXPECT_TRUE(next<Interrupt>(*hub));
   poster.join();

@@ -74,8 +74,15 @@ void SliceMemory::add_what_waits() {
 void SliceMemory::accumulate(const Blob& values) {
   if (first_.empty()) {
     first_ = values;
-    return;
+  } else {
+    add_last();
+    last_ = values;
   }
+}
+
+void SliceMemory::add_last() {
+  if (last_.empty()) return;
+  const Blob values = std::exchange(last_, {});
   const std::span<float> so_far = sum_ ? sum_->span() : first_.floats_to_write_over();
   if (!so_far.empty()) {
     nn::add(so_far, values.floats());
@@ -91,6 +98,7 @@ std::span<const float> SliceMemory::sum() const {
 
 double SliceMemory::sum_of_squares() {
   add_what_waits();
+  add_last();
   if (range_.rule != Rule::step) return 0;
   return nn::sum_of_squares(sum()) / (weight_ * weight_);
 }
@@ -98,7 +106,8 @@ double SliceMemory::sum_of_squares() {
 void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scale) {
   CHECK(weight_ > 0, "a covered slice has a weight");
   add_what_waits();
-  advance(stepped(optimizer, sum(), rate, scale, weight_, weight_));
+  if (nn::needs_norms(optimizer)) add_last();
+  advance(stepped(optimizer, sum(), last_.floats(), rate, scale, weight_, weight_));
 }
 
 void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
@@ -113,6 +122,7 @@ void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimi
     CHECK(slice.weight_ == tensor[0].weight_ && slice.steps_ == tensor[0].steps_,
           "the slices of a tensor are covered by the same positions");
     slice.add_what_waits();
+    slice.add_last();
     next.push_back(slice.room(slice.steps_ + 1));
     step.measure(update(slice, next.size() - 1), slice.state_);
   }
@@ -128,10 +138,11 @@ void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimi
 // An optimizer may keep less state than the slice has room for: local steps keep none here. A part of an
 // update is as large a part of a sum. It is all the same a sample of the statistics, and n parts of a round
 // keep of the average before what one whole update does.
-Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
-                          double scale, double weight, double whole) {
+Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float> sum,
+                          std::span<const float> last, double rate, double scale, double weight,
+                          double whole) {
   const FlatPool::Part next = room(steps_ + 1);
-  nn::Update update{next.values, current_.floats(), sum, scale / whole, steps_};
+  nn::Update update{next.values, current_.floats(), sum, scale / whole, steps_, last};
   const bool stateless = nn::state_slots(optimizer) == 0;
   switch (range_.rule) {
     case Rule::step:
@@ -163,7 +174,7 @@ bool SliceMemory::covers(std::uint64_t round, Interval positions) const {
 
 void SliceMemory::apply_now(const nn::Optimizer& optimizer, const Blob& values, double rate, double weight,
                             double whole) {
-  current_ = stepped(optimizer, values.floats(), rate, 1, weight, whole);
+  current_ = stepped(optimizer, values.floats(), {}, rate, 1, weight, whole);
 }
 
 void SliceMemory::next_version() {
@@ -179,6 +190,7 @@ void SliceMemory::advance(Blob next) {
   coverage_.clear();
   weight_ = 0;
   first_ = {};
+  last_ = {};
   sum_.reset();
 }
 

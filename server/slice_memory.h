@@ -74,10 +74,12 @@ class SliceMemory {
 
  private:
   [[nodiscard]] FlatPool::Part room(std::uint64_t steps);  // for the values after so many
-  [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum, double rate,
-                             double scale, double weight, double whole);
+  [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum,
+                             std::span<const float> last, double rate, double scale, double weight,
+                             double whole);
   void accumulate(const Blob& values);
   void add_what_waits();
+  void add_last();
   void advance(Blob next);
   [[nodiscard]] std::span<const float> sum() const;
 
@@ -96,13 +98,14 @@ class SliceMemory {
   const std::uint32_t slots_;
   std::vector<float> state_;  // slot after slot
 
-  // Of the open round. A single push is kept as it came. Further ones are added to it where it lies, if it
-  // was received into memory of our own; otherwise into a sum.
+  // Of the open round. The first push and the last one are kept as they came: the last is added when the step
+  // is taken, in the same sweep over memory. Those between are added to the first where it lies, if it was
+  // received into memory of our own; otherwise into a sum.
   IntervalSet coverage_;
   std::map<Position, Blob> waiting_;            // if ordered: pushes by their first position
   std::map<std::uint64_t, IntervalSet> ahead_;  // of the rounds that are open beyond it
   double weight_ = 0;
-  Blob first_;
+  Blob first_, last_;
   std::shared_ptr<FloatBuffer> sum_;
 };
 

@@ -1,5 +1,6 @@
 #include "nn/optimizer/rule.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -25,8 +26,30 @@ const RuleTable& table(Level level) {
 }
 
 void check(const Update& u) {
-  CHECK(u.out.size() == u.parameters.size() && u.out.size() == u.sum.size(),
+  CHECK(u.out.size() == u.parameters.size() && u.out.size() == u.sum.size() &&
+            (u.last.empty() || u.last.size() == u.sum.size()),
         "an update of slices of unequal length");
+}
+
+// Calls step(begin, size, sum) for all of the slice, or for blocks of it that stay in the innermost cache
+// between the sum and the step.
+template <class Step>
+void in_blocks(const Update& u, Level level, Step step) {
+  constexpr std::size_t block = 2048;
+  if (u.last.empty()) return step(0, u.sum.size(), u.sum.data());
+  alignas(64) float both[block];
+  for (std::size_t at = 0; at < u.sum.size(); at += block) {
+    const std::size_t size = std::min(block, u.sum.size() - at);
+    sum({both, size}, u.sum.subspan(at, size), u.last.subspan(at, size), level);
+    step(at, size, both);
+  }
+}
+
+void blend(const Update& u, Level level, float keep, float fresh) {
+  check(u);
+  in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
+    table(level).blend(size, u.out.data() + at, u.parameters.data() + at, sum, keep, fresh);
+  });
 }
 
 void check(const Optimizer& optimizer, const Update& u, std::span<float> state) {
@@ -110,31 +133,28 @@ void step(const Optimizer& optimizer, const Update& u, std::span<float> state, d
   const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
   const double weight_decay = decay ? optimizer.weight_decay : 0.0;
   const auto pull = static_cast<float>(weight_decay), mu = static_cast<float>(optimizer.momentum);
-  const std::size_t size = u.out.size();
-  float *out = u.out.data(), *m = state.data();
-  const float *w = u.parameters.data(), *sum = u.sum.data();
-  if (optimizer.kind == Kind::sgd) {
-    rules.sgd(size, out, w, sum, scale, pull, speed);
-  } else if (optimizer.kind == Kind::momentum) {
-    rules.momentum(size, out, w, sum, m, scale, pull, speed, mu);
-  } else if (optimizer.kind == Kind::nesterov) {
-    rules.nesterov(size, out, w, sum, m, scale, pull, speed, mu);
-  } else {
-    rules.adam(size, out, w, sum, m, m + size, moment_factors(optimizer, u, rate, weight_decay));
-  }
+  const bool moments = optimizer.kind == Kind::adam || optimizer.kind == Kind::adamw;
+  const MomentFactors factors = moments ? moment_factors(optimizer, u, rate, weight_decay) : MomentFactors{};
+  in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
+    float *out = u.out.data() + at, *m = state.data() + at;
+    const float* w = u.parameters.data() + at;
+    if (optimizer.kind == Kind::sgd) {
+      rules.sgd(size, out, w, sum, scale, pull, speed);
+    } else if (optimizer.kind == Kind::momentum) {
+      rules.momentum(size, out, w, sum, m, scale, pull, speed, mu);
+    } else if (optimizer.kind == Kind::nesterov) {
+      rules.nesterov(size, out, w, sum, m, scale, pull, speed, mu);
+    } else {
+      rules.adam(size, out, w, sum, m, m + u.out.size(), factors);
+    }
+  });
 }
 
-void mean_step(const Update& u, Level level) {
-  check(u);
-  table(level).blend(u.out.size(), u.out.data(), u.parameters.data(), u.sum.data(), 1.0F,
-                     static_cast<float>(u.scale));
-}
+void mean_step(const Update& u, Level level) { blend(u, level, 1.0F, static_cast<float>(u.scale)); }
 
 void ema_step(const Update& u, double keep, Level level) {
-  check(u);
   CHECK(keep >= 0 && keep <= 1, "a moving average keeps a share between none and all");
-  table(level).blend(u.out.size(), u.out.data(), u.parameters.data(), u.sum.data(), static_cast<float>(keep),
-                     static_cast<float>((1 - keep) * u.scale));
+  blend(u, level, static_cast<float>(keep), static_cast<float>((1 - keep) * u.scale));
 }
 
 TensorStep::TensorStep(const Optimizer& optimizer, bool decay, Level level)
@@ -149,6 +169,7 @@ TensorStep::TensorStep(const Optimizer& optimizer, bool decay, Level level)
 // lamb leaves its direction in `out`, where finish() finds it.
 void TensorStep::measure(const Update& u, std::span<float> state) {
   check(optimizer_, u, state);
+  CHECK(u.last.empty(), "norms are of the whole sum");
   parameters_.add(u.parameters);
   if (optimizer_.kind == Kind::lars) {
     direction_.add(u.sum);

@@ -77,6 +77,9 @@ struct Update {
   std::span<const float> sum;         // of what was pushed
   double scale = 1;
   std::uint64_t steps = 0;  // that the slice has taken before this one
+  // Pushed too, and not in `sum` yet: added on the way, which saves a sweep. Empty: nothing is. Not for lars
+  // and lamb.
+  std::span<const float> last{};
 };
 
 // `state` is the slice's, slot after slot, read and written: m, then v; empty if state_slots() is 0. lars and

@@ -134,6 +134,30 @@ TEST_P(Rules, AnElementDoesNotDependOnTheCuts) {
   }
 }
 
+// The last push is added on the way, in blocks; no bit tells.
+TEST_P(Rules, TheLastPushMayBeAddedOnTheWay) {
+  for (const std::size_t size : {1UL, 2047UL, 2048UL, 5001UL}) {
+    const Floats w = random_floats(size, 4), first = random_floats(size, 5), last = random_floats(size, 6);
+    Floats sum(size);
+    nn::sum(sum, first, last, level);
+    const auto expect_same = [&](const std::string& rule, std::size_t states, auto take) {
+      Floats separate(size), together(size), state(states, 0.25F), state_together = state;
+      take(Update{separate, w, sum, 0.013, 4, {}}, state);
+      take(Update{together, w, first, 0.013, 4, last}, state_together);
+      EXPECT_EQ(separate, together) << rule << " of " << size;
+      EXPECT_EQ(state, state_together) << rule << " of " << size;
+    };
+    for (const Kind kind : kinds) {
+      const Optimizer optimizer{.kind = kind, .momentum = 0.9, .weight_decay = 5e-4};
+      if (needs_norms(optimizer)) continue;
+      expect_same("kind " + std::to_string(static_cast<int>(kind)), size * state_slots(optimizer),
+                  [&](const Update& u, Floats& state) { step(optimizer, u, state, 0.07, true, level); });
+    }
+    expect_same("mean", 0, [&](const Update& u, Floats&) { mean_step(u, level); });
+    expect_same("ema", 0, [&](const Update& u, Floats&) { ema_step(u, 0.9, level); });
+  }
+}
+
 // A tensor in slices has the bits of a tensor in one.
 TEST_P(Rules, ATensorDoesNotDependOnTheCuts) {
   const std::size_t size = 200;

@@ -7,7 +7,8 @@
 
 namespace steelyard {
 
-Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads) {
+Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads,
+                     nn::Precision precision) {
   if (job.model == external_model) {
     if (extensions.workload) return extensions.workload();
     throw Failure(ExitCode::configuration,
@@ -22,7 +23,8 @@ Workload workload_of(const Job& job, const Extensions& extensions, unsigned thre
     return workload;
   }
   const nn::ModelOptions options{data.train->shape(), data.train->classes(), job.model_options};
-  return cpu_workload(nn::make_model(job.model, options, extensions.models), std::move(data), threads);
+  nn::Model model = nn::make_model(job.model, options, extensions.models);
+  return cpu_workload(model.multiply_in(precision), std::move(data), threads);
 }
 
 ModelDescription described(const Workload& workload) {

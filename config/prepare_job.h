@@ -15,8 +15,10 @@ namespace steelyard {
 inline constexpr char external_model[] = "external";
 
 // Opens the data and builds the model that the job names. Throws Failure (configuration) for an external one
-// if this program brings none. `threads` are for an engine of ours; those of users have their own ways.
-Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads = 1);
+// if this program brings none. `threads` and `precision` are for an engine of ours; those of users have their
+// own ways.
+Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads = 1,
+                     nn::Precision precision = nn::Precision::float32);
 
 // Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
 // what can be checked.

@@ -30,6 +30,8 @@ Level cpu_level() {
   return level;
 }
 
+bool cpu_has_bf16() { return cpu_level() == Level::v4 && __builtin_cpu_supports("avx512bf16"); }
+
 const char* name(Level level) {
   switch (level) {
     case Level::baseline:

@@ -10,4 +10,7 @@ enum class Level { baseline, v3, v4 };  // x86-64, x86-64-v3 (AVX2 and FMA), x86
 Level cpu_level();
 const char* name(Level level);
 
+// Whether it multiplies bfloat16 (AVX-512 BF16) and nothing lowers its level.
+bool cpu_has_bf16();
+
 }  // namespace steelyard

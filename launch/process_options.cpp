@@ -8,6 +8,7 @@
 
 #include "config/toml_text.h"
 #include "core/device_kind.h"
+#include "nn/precision.h"
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
@@ -89,6 +90,10 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.spec.max_batch);
   visit(Row{"--threads", "that compute; \"auto\": one for every core that it may use", nullptr, threads},
         it.spec.threads);
+  visit(
+      Row{"--precision", "of the factors of products; bf16 where the processor has it, and float32 elsewhere",
+          nullptr, CLI::IsMember(nn::precision_names())},
+      it.spec.precision);
   visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
   visit(quiet_row, it.quiet);

@@ -23,6 +23,7 @@
 #include "nn/builder.h"
 #include "nn/loss.h"
 #include "nn/ops.h"
+#include "nn/precision.h"
 #include "nn/shape.h"
 
 namespace steelyard::nn {
@@ -87,6 +88,7 @@ class Model : public Builder<Model, Model&> {
   // Samples that a network computes at once, at the most: one of micro_batch_sizes. Smaller suits large
   // models, whose activations then stay in the caches.
   Model& compute_at_once(std::uint32_t samples);
+  Model& multiply_in(Precision precision) { return precision_ = precision, *this; }
 
   // Throws Failure (configuration) if the output is not a number a class (and label), if something is
   // computed in vain, or if nothing can be learned. The functions below ask the same, so a Network never sees
@@ -108,6 +110,7 @@ class Model : public Builder<Model, Model&> {
   // Positions whose samples must be computed together, for batch norm's statistics: 1 if there are none.
   [[nodiscard]] std::uint32_t grain() const;
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
+  [[nodiscard]] Precision precision() const { return precision_; }
   // Node 0 is the input, the last one the output; each stands behind its inputs.
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -131,6 +134,7 @@ class Model : public Builder<Model, Model&> {
   Loss loss_;
   double smoothing_ = 0;
   std::uint32_t micro_batch_;
+  Precision precision_ = Precision::float32;
   bool sharing_ = false;
   std::vector<Node> nodes_;
   std::vector<Tensor> tensors_;  // in the order of the graph

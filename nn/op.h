@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "nn/micro_batch.h"
+#include "nn/precision.h"
 #include "nn/shape.h"
 
 namespace steelyard::nn {
@@ -48,6 +49,7 @@ struct OpPlace {
   std::uint32_t micro_batch = largest_micro_batch;  // samples, at the most
   std::uint64_t key = 0;                            // of its random numbers: its place in the graph
   Order order = Order::samples;                     // of inputs and output
+  Precision precision = Precision::float32;
 };
 
 struct Forward {

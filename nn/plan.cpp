@@ -61,7 +61,7 @@ class Planner {
   [[nodiscard]] bool in_lanes(std::uint32_t i) const { return values_[i].contains(Order::lanes); }
 
   [[nodiscard]] OpPlace place(std::uint32_t i, Order order = Order::samples) const {
-    return {model_.input_shapes(node(i)), node(i).shape, model_.micro_batch(), i, order};
+    return {model_.input_shapes(node(i)), node(i).shape, model_.micro_batch(), i, order, model_.precision()};
   }
 
   // What has no rule of its own below works on samples.

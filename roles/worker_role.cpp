@@ -33,7 +33,8 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
 }
 
 Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions) {
-  return workload_of(localised(job, options.data_options), extensions, thread_count(options.spec.threads));
+  return workload_of(localised(job, options.data_options), extensions, thread_count(options.spec.threads),
+                     nn::precision(options.spec.precision));
 }
 
 Hello hello_of(const WorkerSpec& spec, std::uint64_t fingerprint) {

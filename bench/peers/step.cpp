@@ -1,7 +1,7 @@
 // steelyard_step: training steps of one model in one process, for comparison with the same model elsewhere.
 //
 //   steelyard_step --model M --weights FILE --samples FILE
-//                  [--batch 128] [--threads 1] [--classes 10] [--rate 0.01]
+//                  [--batch 128] [--threads 1] [--classes 10] [--rate 0.01] [--precision float32|bf16]
 //
 // Both files are safetensors. Weights: the tensors of the model's layout, by name and shape; others are not
 // looked at. Samples: "inputs", [sample][row][column][channel] or [sample][feature], and "labels", as floats.
@@ -47,6 +47,7 @@ struct Settings {
   std::string model = "mlp", weights, samples;
   std::uint32_t batch = 128, threads = 1, classes = 10;
   double rate = 0.01;
+  nn::Precision precision = nn::Precision::float32;
 };
 
 Settings read_settings(int argc, char** argv) {
@@ -60,6 +61,7 @@ Settings read_settings(int argc, char** argv) {
        [&](const std::string& text) { it.threads = static_cast<std::uint32_t>(std::stoul(text)); }},
       {"--classes",
        [&](const std::string& text) { it.classes = static_cast<std::uint32_t>(std::stoul(text)); }},
+      {"--precision", [&](const std::string& text) { it.precision = nn::precision(text); }},
       {"--rate", [&](const std::string& text) { it.rate = std::stod(text); }}};
   for (int i = 1; i < argc; i += 2) {
     const auto option = known.find(argv[i]);
@@ -173,7 +175,8 @@ class Trainer {
       : settings_(settings),
         batch_(Tensors(settings.samples)),
         model_(nn::make_model(settings.model,
-                              {batch_.sample(), settings.classes, without_dropout(settings.model)})),
+                              {batch_.sample(), settings.classes, without_dropout(settings.model)})
+                   .multiply_in(settings.precision)),
         layout_(model_.layout()),
         first_(in_layout(layout_, Tensors(settings.weights))),
         next_(first_.size()) {

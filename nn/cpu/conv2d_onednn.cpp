@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -5,6 +7,7 @@
 #include <dnnl.hpp>
 
 #include "core/check.h"
+#include "core/level.h"
 #include "nn/cpu/conv2d.h"
 #include "nn/cpu/onednn.h"
 
@@ -17,7 +20,9 @@ using Forwards = dnnl::convolution_forward;
 using BackwardWeights = dnnl::convolution_backward_weights;
 using BackwardData = dnnl::convolution_backward_data;
 
-memory::desc describe(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
+using Type = memory::data_type;
+
+memory::desc describe(const memory::dims& dims, Tag tag, Type type = Type::f32) { return {dims, type, tag}; }
 
 std::uint64_t floats(const memory::desc& desc) { return (desc.get_size() + 63) / 64 * 16; }
 
@@ -27,11 +32,18 @@ struct Primitive {
   typename Kind::primitive_desc desc;
   Kind run;
   memory::desc weights;
+  std::uint64_t converted;  // floats of room for pictures in bf16; 0 in float32
 
-  Primitive(const typename Kind::primitive_desc& d, const memory::desc& w) : desc(d), run(d), weights(w) {}
-  // Its weights, and behind them its scratch memory, of the caller: the library's own is shared by threads,
-  // and then silently wrong.
-  [[nodiscard]] std::uint64_t workspace() const { return floats(weights) + floats(desc.scratchpad_desc()); }
+  Primitive(const typename Kind::primitive_desc& d, const memory::desc& w,
+            std::initializer_list<memory::desc> pictures)
+      : desc(d), run(d), weights(w), converted(0) {
+    for (const memory::desc& it : pictures) converted += it.data_type() == Type::bf16 ? floats(it) : 0;
+  }
+  // Its weights, behind them its scratch memory, of the caller (the library's own is shared by threads, and
+  // then silently wrong), and behind that the pictures in bf16.
+  [[nodiscard]] std::uint64_t workspace() const {
+    return floats(weights) + floats(desc.scratchpad_desc()) + converted;
+  }
 };
 
 // The primitives for one size of micro-batch. Pictures are channels last (given, not chosen by oneDNN: with
@@ -54,6 +66,7 @@ class OnednnConv2d final : public Op {
         out_(place.output),
         options_(options),
         largest_(place.micro_batch),
+        factors_(in_bf16(options, place) ? Type::bf16 : Type::f32),
         engine_(dnnl::engine::kind::cpu, 0),
         stream_(engine_) {
     workspace_ = primitives(largest_).workspace();
@@ -64,10 +77,12 @@ class OnednnConv2d final : public Op {
     auto& p = all.forward;
     float* room = workspace(all, call.workspace);
     arrange(call.parameters[0], p, room);
-    std::vector<std::pair<int, memory>> arguments{{DNNL_ARG_SRC, view(p.desc.src_desc(), call.inputs[0])},
-                                                  {DNNL_ARG_WEIGHTS, view(p.weights, room)},
-                                                  {DNNL_ARG_DST, view(p.desc.dst_desc(), call.output)},
-                                                  {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
+    float* pictures = room_for_pictures(p, room);
+    std::vector<std::pair<int, memory>> arguments{
+        {DNNL_ARG_SRC, factor(p.desc.src_desc(), call.inputs[0], pictures)},
+        {DNNL_ARG_WEIGHTS, view(p.weights, room)},
+        {DNNL_ARG_DST, view(p.desc.dst_desc(), call.output)},
+        {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
     if (options_.bias) arguments.emplace_back(DNNL_ARG_BIAS, view(p.desc.bias_desc(), call.parameters[1]));
     p.run.execute(stream_, {arguments.begin(), arguments.end()});
     stream_.wait();
@@ -80,7 +95,8 @@ class OnednnConv2d final : public Op {
     if (call.d_inputs[0].to == nullptr) return;
     auto& p = all.data;
     arrange(call.parameters[0], p, room);
-    p.run.execute(stream_, {{DNNL_ARG_DIFF_DST, view(p.desc.diff_dst_desc(), call.d_output)},
+    float* pictures = room_for_pictures(p, room);
+    p.run.execute(stream_, {{DNNL_ARG_DIFF_DST, factor(p.desc.diff_dst_desc(), call.d_output, pictures)},
                             {DNNL_ARG_WEIGHTS, view(p.weights, room)},
                             {DNNL_ARG_DIFF_SRC, view(p.desc.diff_src_desc(), call.d_inputs[0].to)},
                             {DNNL_ARG_SCRATCHPAD, scratch(p, room)}});
@@ -95,12 +111,20 @@ class OnednnConv2d final : public Op {
   }
 
  private:
+  // Where the product is so small that converting its factors would cost more, it stays in float32; and where
+  // oneDNN has only slow code.
+  [[nodiscard]] static bool in_bf16(const Conv2d& options, const OpPlace& place) {
+    constexpr std::uint32_t enough = 16;
+    return place.precision == Precision::bf16 && cpu_has_bf16() && options.groups == 1 &&
+           std::min(place.inputs[0].channels, place.output.channels) >= enough;
+  }
+
   // oneDNN names dimensions in the order (group,) out, in, row, column, whatever lies where.
-  [[nodiscard]] memory::desc our_weights(Tag plain, Tag grouped) const {
+  [[nodiscard]] memory::desc our_weights(Tag plain, Tag grouped, Type type = Type::f32) const {
     const memory::dim groups = options_.groups, out = out_.channels, in = in_.channels;
     const memory::dim rows = options_.kernel.rows, columns = options_.kernel.columns;
-    if (groups == 1) return describe({out, in, rows, columns}, plain);
-    return describe({groups, out / groups, in / groups, rows, columns}, grouped);
+    if (groups == 1) return describe({out, in, rows, columns}, plain, type);
+    return describe({groups, out / groups, in / groups, rows, columns}, grouped, type);
   }
 
   Primitives& primitives(std::uint32_t size) {
@@ -111,9 +135,13 @@ class OnednnConv2d final : public Op {
   }
 
   [[nodiscard]] Primitives make(std::uint32_t size) const {
-    const auto pictures = [&](Shape s) { return describe({size, s.channels, s.height, s.width}, Tag::nhwc); };
-    const memory::desc source = pictures(in_), result = pictures(out_);
-    const memory::desc weights = our_weights(Tag::any, Tag::any);
+    const auto pictures = [&](Shape s, Type type) {
+      return describe({size, s.channels, s.height, s.width}, Tag::nhwc, type);
+    };
+    const memory::desc source = pictures(in_, factors_), d_source = pictures(in_, Type::f32);
+    const memory::desc result = pictures(out_, Type::f32), d_result = pictures(out_, factors_);
+    const memory::desc weights = our_weights(Tag::any, Tag::any, factors_);
+    const memory::desc d_weights = our_weights(Tag::any, Tag::any);
     const memory::desc biases = options_.bias ? describe({out_.channels}, Tag::x) : memory::desc();
     const memory::dims strides{options_.stride, options_.stride};
     const memory::dims padding{options_.padding.rows, options_.padding.columns};
@@ -124,13 +152,13 @@ class OnednnConv2d final : public Op {
                                             biases, result, strides, padding, padding},
                                            attributes, engine_);
     const BackwardWeights::primitive_desc backward_weights(
-        {algorithm, source, weights, biases, result, strides, padding, padding}, attributes, engine_,
+        {algorithm, source, d_weights, biases, d_result, strides, padding, padding}, attributes, engine_,
         forward);
     const BackwardData::primitive_desc backward_data(
-        {algorithm, source, weights, result, strides, padding, padding}, attributes, engine_, forward);
-    return {{forward, forward.weights_desc()},
-            {backward_weights, backward_weights.diff_weights_desc()},
-            {backward_data, backward_data.weights_desc()}};
+        {algorithm, d_source, weights, d_result, strides, padding, padding}, attributes, engine_, forward);
+    return {{forward, forward.weights_desc(), {source}},
+            {backward_weights, backward_weights.diff_weights_desc(), {source, d_result}},
+            {backward_data, backward_data.weights_desc(), {d_result}}};
   }
 
   // The caller's room is for the largest micro-batch; should oneDNN want more for a smaller one, it is ours.
@@ -150,6 +178,19 @@ class OnednnConv2d final : public Op {
   }
 
   template <class P>
+  [[nodiscard]] static float* room_for_pictures(const P& p, float* room) {
+    return room + floats(p.weights) + floats(p.desc.scratchpad_desc());
+  }
+  // Pictures as a primitive takes them: as they lie, or converted into `room`, which moves on.
+  [[nodiscard]] memory factor(const memory::desc& desc, const float* data, float*& room) {
+    if (desc.data_type() == Type::f32) return view(desc, data);
+    memory from = view({desc.dims(), Type::f32, Tag::nhwc}, data), to = view(desc, room);
+    dnnl::reorder(from, to).execute(stream_, from, to);
+    room += floats(desc);
+    return to;
+  }
+
+  template <class P>
   void arrange(const float* parameters, const P& p, float* room) {
     memory ours = view(our_weights(Tag::oihw, Tag::goihw), parameters), theirs = view(p.weights, room);
     dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
@@ -159,9 +200,10 @@ class OnednnConv2d final : public Op {
     const bool own_bias = options_.bias && call.add;
     if (own_bias) d_bias_.resize(out_.channels);
     float* d_bias = !options_.bias ? nullptr : own_bias ? d_bias_.data() : call.d_parameters[1];
+    float* pictures = room_for_pictures(p, room);
     std::vector<std::pair<int, memory>> arguments{
-        {DNNL_ARG_SRC, view(p.desc.src_desc(), call.inputs[0])},
-        {DNNL_ARG_DIFF_DST, view(p.desc.diff_dst_desc(), call.d_output)},
+        {DNNL_ARG_SRC, factor(p.desc.src_desc(), call.inputs[0], pictures)},
+        {DNNL_ARG_DIFF_DST, factor(p.desc.diff_dst_desc(), call.d_output, pictures)},
         {DNNL_ARG_DIFF_WEIGHTS, view(p.weights, room)},
         {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
     if (options_.bias) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, view(p.desc.diff_bias_desc(), d_bias));
@@ -182,6 +224,7 @@ class OnednnConv2d final : public Op {
   Shape in_, out_;
   Conv2d options_;
   std::uint32_t largest_;
+  Type factors_;
   dnnl::engine engine_;
   dnnl::stream stream_;
   std::map<std::uint32_t, Primitives> primitives_;  // by micro-batch size

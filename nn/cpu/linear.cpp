@@ -31,7 +31,8 @@ class LinearOp final : public Op {
         outputs_(options.outputs),
         lanes_(place.order == Order::lanes),
         bias_(options.bias),
-        turned_(lanes_ ? inputs_ * largest_micro_batch : 0) {
+        turned_(lanes_ ? inputs_ * largest_micro_batch : 0),
+        products_(place.precision) {
     const Shape in = place.inputs[0];
     CHECK(lanes_ || in.channels == 1 || in.height * in.width == 1,
           "a picture as samples is turned to lanes before");
@@ -48,15 +49,15 @@ class LinearOp final : public Op {
     }
     const onednn::Operand x = lanes_ ? onednn::Operand{call.inputs[0], lanes}
                                      : onednn::Operand{call.inputs[0], inputs_, onednn::Turn::yes};
-    onednn::multiply({outputs_, pass.size(), inputs_}, {call.parameters[0], inputs_}, x, true, call.output,
-                     lanes);
+    products_.multiply({outputs_, pass.size(), inputs_}, {call.parameters[0], inputs_}, x, true, call.output,
+                       lanes);
   }
 
   void backward(const Pass& pass, const Backward& call) override {
     const std::uint64_t lanes = pass.lanes();
     const float* samples = lanes_ ? turned_.data() : call.inputs[0];
-    onednn::multiply({outputs_, inputs_, pass.size()}, {call.d_output, lanes}, {samples, inputs_}, call.add,
-                     call.d_parameters[0], inputs_);
+    products_.multiply({outputs_, inputs_, pass.size()}, {call.d_output, lanes}, {samples, inputs_}, call.add,
+                       call.d_parameters[0], inputs_);
     for (std::uint64_t o = 0; bias_ && o < outputs_; ++o) {
       float& d_bias = call.d_parameters[1][o];
       d_bias = sum_of_lanes(call.d_output + o * lanes, lanes) + (call.add ? d_bias : 0);
@@ -65,22 +66,24 @@ class LinearOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = !lanes_}; }
-  [[nodiscard]] std::uint64_t bytes() const override { return turned_.size() * sizeof(float); }
-  [[nodiscard]] std::string implementation() const override { return "onednn sgemm"; }
+  [[nodiscard]] std::uint64_t bytes() const override {
+    return turned_.size() * sizeof(float) + products_.bytes();
+  }
+  [[nodiscard]] std::string implementation() const override { return products_.implementation(); }
 
  private:
   [[nodiscard]] Shape flat() const { return {1, 1, static_cast<std::uint32_t>(inputs_)}; }
 
-  void backward_data(const Pass& pass, onednn::Operand weights, const Backward& call) const {
+  void backward_data(const Pass& pass, onednn::Operand weights, const Backward& call) {
     const std::uint64_t lanes = pass.lanes();
     float* to = call.d_inputs[0].to;
     if (!lanes_) {
-      onednn::multiply({pass.size(), inputs_, outputs_}, {call.d_output, lanes, onednn::Turn::yes}, weights,
-                       false, to, inputs_);
+      products_.multiply({pass.size(), inputs_, outputs_}, {call.d_output, lanes, onednn::Turn::yes}, weights,
+                         false, to, inputs_);
       return;
     }
     weights.turn = onednn::Turn::yes;
-    onednn::multiply({inputs_, pass.size(), outputs_}, weights, {call.d_output, lanes}, false, to, lanes);
+    products_.multiply({inputs_, pass.size(), outputs_}, weights, {call.d_output, lanes}, false, to, lanes);
     if (pass.size() == lanes) return;
     // A convolution further down sums over all lanes.
     for (std::uint64_t i = 0; i < inputs_; ++i) {
@@ -92,6 +95,7 @@ class LinearOp final : public Op {
   bool lanes_;  // the input is in lanes
   bool bias_;
   std::vector<float> turned_;  // it as samples, from forward() to backward()
+  onednn::Products products_;
 };
 
 }  // namespace

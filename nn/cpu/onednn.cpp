@@ -3,19 +3,131 @@
 #include <dnnl.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include <dnnl.hpp>
+
 #include "core/check.h"
+#include "core/level.h"
 
 namespace steelyard::nn::onednn {
+namespace {
 
-void use_this_thread_only() { omp_set_num_threads(1); }
+using dnnl::memory;
 
-void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
+dnnl_dim_t size(std::uint64_t value) { return static_cast<dnnl_dim_t>(value); }
+
+void multiply_floats(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
   const auto letter = [](Turn turn) { return turn == Turn::yes ? 'T' : 'N'; };
-  const auto size = [](std::uint64_t value) { return static_cast<dnnl_dim_t>(value); };
   const dnnl_status_t status =
       dnnl_sgemm(letter(a.turn), letter(b.turn), size(extent.rows), size(extent.columns), size(extent.depth),
                  1.0F, a.data, size(a.stride), b.data, size(b.stride), add ? 1.0F : 0.0F, c, size(stride));
   CHECK(status == dnnl_success, "oneDNN refused a matrix product");
 }
+
+}  // namespace
+
+void use_this_thread_only() { omp_set_num_threads(1); }
+
+// A primitive for each form of product that it has met.
+class Products::Bf16 {
+ public:
+  void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
+    const Form form{extent.rows, extent.columns, extent.depth, a.turn, a.stride,
+                    b.turn,      b.stride,       add,          stride};
+    auto found = made_.find(form);
+    if (found == made_.end()) found = made_.emplace(form, make(extent, a, b, add, stride)).first;
+    Made& it = found->second;
+    const memory first = converted(it.a, a, a_), second = converted(it.b, b, b_);
+    it.run.execute(stream_, {{DNNL_ARG_SRC, first},
+                             {DNNL_ARG_WEIGHTS, second},
+                             {DNNL_ARG_DST, {it.desc.dst_desc(), engine_, c}},
+                             {DNNL_ARG_SCRATCHPAD, {it.desc.scratchpad_desc(), engine_, scratch_.data()}}});
+    stream_.wait();
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    return (a_.size() + b_.size()) * sizeof(std::uint16_t) + scratch_.size() * sizeof(Line);
+  }
+
+ private:
+  using Form = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, Turn, std::uint64_t, Turn,
+                          std::uint64_t, bool, std::uint64_t>;
+  using Halves = std::vector<std::uint16_t>;
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  struct Factor {
+    memory::desc floats, halves;  // the same order, without gaps
+    dnnl::reorder convert;
+  };
+  struct Made {
+    Factor a, b;
+    dnnl::matmul::primitive_desc desc;
+    dnnl::matmul run;
+  };
+
+  // Rows and columns are those after turning.
+  [[nodiscard]] Factor factor(std::uint64_t rows, std::uint64_t columns, const Operand& it) const {
+    const memory::dims dims{size(rows), size(columns)};
+    const auto strides = [&](std::uint64_t apart) {
+      return it.turn == Turn::yes ? memory::dims{1, size(apart)} : memory::dims{size(apart), 1};
+    };
+    const memory::desc floats(dims, memory::data_type::f32, strides(it.stride));
+    const memory::desc halves(dims, memory::data_type::bf16, strides(it.turn == Turn::yes ? rows : columns));
+    return {floats, halves, dnnl::reorder({engine_, floats, engine_, halves})};
+  }
+
+  [[nodiscard]] Made make(Extent extent, const Operand& a, const Operand& b, bool add, std::uint64_t stride) {
+    use_this_thread_only();  // a primitive keeps the number of threads that it was made for
+    const Factor first = factor(extent.rows, extent.depth, a),
+                 second = factor(extent.depth, extent.columns, b);
+    const memory::desc product({size(extent.rows), size(extent.columns)}, memory::data_type::f32,
+                               memory::dims{size(stride), 1});
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (add) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0F);
+      attributes.set_post_ops(sum);
+    }
+    const dnnl::matmul::primitive_desc desc({first.halves, second.halves, product}, attributes, engine_);
+    const auto grow = [](auto& room, std::uint64_t wanted) { room.resize(std::max(room.size(), wanted)); };
+    grow(a_, extent.rows * extent.depth);
+    grow(b_, extent.depth * extent.columns);
+    grow(scratch_, (desc.scratchpad_desc().get_size() + sizeof(Line) - 1) / sizeof(Line));
+    return {first, second, desc, dnnl::matmul(desc)};
+  }
+
+  memory converted(const Factor& factor, const Operand& operand, Halves& into) {
+    memory from(factor.floats, engine_, const_cast<float*>(operand.data));  // it is only read
+    memory to(factor.halves, engine_, into.data());
+    factor.convert.execute(stream_, from, to);
+    return to;
+  }
+
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream_{engine_};
+  std::map<Form, Made> made_;
+  Halves a_, b_;
+  std::vector<Line> scratch_;  // oneDNN aligns its parts, and reckons with a beginning that is aligned
+};
+
+Products::Products(Precision precision)
+    : bf16_(precision == Precision::bf16 && cpu_has_bf16() ? std::make_unique<Bf16>() : nullptr) {}
+
+Products::~Products() = default;
+
+void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
+  if (bf16_) return bf16_->multiply(extent, a, b, add, c, stride);
+  multiply_floats(extent, a, b, add, c, stride);
+}
+
+std::uint64_t Products::bytes() const { return bf16_ ? bf16_->bytes() : 0; }
+
+std::string Products::implementation() const { return bf16_ ? "onednn matmul bf16" : "onednn sgemm"; }
 
 }  // namespace steelyard::nn::onednn

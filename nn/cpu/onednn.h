@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
+
+#include "nn/precision.h"
 
 namespace steelyard::nn::onednn {
 
@@ -23,8 +27,23 @@ struct Extent {
   std::uint64_t rows, columns, depth;
 };
 
-// C = A B, or C = C + A B with `add`. A is rows x depth and B is depth x columns, both after turning; the
-// rows of C lie `stride` floats apart.
-void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride);
+// The matrix products of one op. In bf16 the factors are converted in every call, which costs a sweep over
+// them, and the product takes half the time. One thread.
+class Products {
+ public:
+  explicit Products(Precision precision = Precision::float32);
+  ~Products();
+
+  // C = A B, or C = C + A B with `add`. A is rows x depth and B is depth x columns, both after turning; the
+  // rows of C lie `stride` floats apart.
+  void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride);
+
+  [[nodiscard]] std::uint64_t bytes() const;
+  [[nodiscard]] std::string implementation() const;
+
+ private:
+  class Bf16;
+  std::unique_ptr<Bf16> bf16_;  // null: float32
+};
 
 }  // namespace steelyard::nn::onednn

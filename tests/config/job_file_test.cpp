@@ -215,6 +215,7 @@ cpu = 1
 device = "cpu"
 max_batch = 0
 threads = 1
+precision = "float32"
 )");
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
@@ -250,7 +251,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
       "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
-      "device, max_batch, threads)");
+      "device, max_batch, threads, precision)");
 }
 
 TEST(JobFile, GoldenValues) {

@@ -43,15 +43,22 @@ TEST(JobThreads, AreANumberOrAuto) {
   EXPECT_THAT(refusal("threads = \"all\""), HasSubstr("give " + thread_count_expected()));
 }
 
+TEST(JobPrecision, IsOneOfTwo) {
+  EXPECT_EQ(worker_of("").precision, "float32");
+  EXPECT_EQ(worker_of("precision = \"bf16\"").precision, "bf16");
+  EXPECT_THAT(refusal("precision = \"fp16\""), HasSubstr("float32"));
+}
+
 TEST(JobThrottle, ReadsBackAsItIs) {
   for (const char* keys : {"slow = 2", "slow = 1e2", "slow = \" 3 \"", "cpu = \"1, 0.4@10, again@20\"",
-                           "cpu = 0.25", "threads = 4", "threads = \"auto\""}) {
+                           "cpu = 0.25", "threads = 4", "threads = \"auto\"", "precision = \"bf16\""}) {
     const JobFile file = parse_job("[[worker]]\n" + std::string(keys) + "\n", "j.toml");
     const JobFile again = parse_job(file.resolved, "again");
     EXPECT_EQ(again.resolved, file.resolved) << keys;
     EXPECT_EQ(again.worker_specs.at(0).slow, file.worker_specs.at(0).slow) << keys;
     EXPECT_EQ(again.worker_specs.at(0).cpu, file.worker_specs.at(0).cpu) << keys;
     EXPECT_EQ(again.worker_specs.at(0).threads, file.worker_specs.at(0).threads) << keys;
+    EXPECT_EQ(again.worker_specs.at(0).precision, file.worker_specs.at(0).precision) << keys;
   }
 }
 

@@ -30,7 +30,7 @@ void survives(const Options& options) {
 TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   WorkerOptions given;
   given.scheduler = "10.0.0.1:7070";
-  given.spec = {"ada", "2, 6@10, again@20", "0.25", "gpu", 9'223'372'036'854'775'807U, "auto"};
+  given.spec = {"ada", "2, 6@10, again@20", "0.25", "gpu", 9'223'372'036'854'775'807U, "auto", "bf16"};
   given.data_options = {"dir=/a b", "-x=$HOME", "name="};
   given.exchange = "sockets";
   given.wait = 0.1;
@@ -43,6 +43,7 @@ TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   EXPECT_EQ(got.spec.device, "gpu");
   EXPECT_EQ(got.spec.max_batch, given.spec.max_batch);
   EXPECT_EQ(got.spec.threads, "auto");
+  EXPECT_EQ(got.spec.precision, "bf16");
   EXPECT_EQ(got.data_options, given.data_options);
   EXPECT_EQ(got.exchange, "sockets");
   EXPECT_EQ(got.wait, 0.1);

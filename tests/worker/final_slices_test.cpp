@@ -14,9 +14,7 @@ struct Posted {
   std::vector<std::uint32_t> posted;
 
   Posted() { finals.begin(); }
-  void take(std::uint64_t begin, std::uint64_t end) {
-    note(finals.take(begin, end));
-  }
+  void take(std::uint64_t begin, std::uint64_t end) { note(finals.take(begin, end)); }
   void take_rest() { note(finals.take_rest()); }
   void note(const std::vector<std::uint32_t>& whole) {
     posted.insert(posted.end(), whole.begin(), whole.end());

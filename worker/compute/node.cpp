@@ -299,12 +299,12 @@ Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums&
   double cpu = reading_.cpu;
   if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
   return Computed{Report{.term = 0,
-                        .piece = piece,
-                        .seconds = seconds,
-                        .loss = sums.loss,
-                        .correct = sums.correct,
-                        .cpu = cpu,
-                        .memory = reading_.memory}};
+                         .piece = piece,
+                         .seconds = seconds,
+                         .loss = sums.loss,
+                         .correct = sums.correct,
+                         .cpu = cpu,
+                         .memory = reading_.memory}};
 }
 
 }  // namespace steelyard

@@ -86,5 +86,27 @@ TEST(Conv2d, IsNeverOnednnsReference) {
   }
 }
 
+TEST(Conv2d, InBf16) {
+  Random random(6);
+  for (const bool add : {false, true}) {
+    for (const std::uint32_t stride : {1U, 2U}) {
+      const Conv2d options{.channels = 48, .kernel = 3, .stride = stride, .padding = 1};
+      expect_same_in_bf16(options, {{9, 8, 16}}, 8, 5, add, random);
+      expect_same_in_bf16(Conv2d{.channels = 33, .kernel = 1, .stride = stride, .bias = false}, {{6, 7, 40}},
+                          32, 32, add, random);
+    }
+  }
+}
+
+TEST(Conv2d, WithFewChannelsOrGroupsStaysInFloat32) {
+  Random random(7);
+  for (const std::uint32_t in : {3U, 32U}) {
+    const Conv2d options{.channels = 32, .kernel = 3, .padding = 1, .groups = in == 3 ? 1U : 32U};
+    Question q = random_question(options, {{14, 14, in}}, 32, 32, false, random);
+    q.place.precision = Precision::bf16;
+    EXPECT_THAT(cpu_op(q)->implementation(), Not(HasSubstr("bf16")));
+  }
+}
+
 }  // namespace
 }  // namespace steelyard::nn

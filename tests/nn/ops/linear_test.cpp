@@ -45,5 +45,14 @@ TEST(Linear, EqualsTheReference) {
   }
 }
 
+TEST(Linear, InBf16) {
+  Random random(6);
+  for (const bool add : {false, true}) {
+    expect_same_in_bf16(Linear{.outputs = 33}, {{1, 1, 70}}, 8, 5, add, random, Order::lanes);
+    expect_same_in_bf16(Linear{.outputs = 10, .bias = false}, {{1, 1, 300}}, 32, 32, add, random,
+                        Order::lanes);
+  }
+}
+
 }  // namespace
 }  // namespace steelyard::nn

@@ -9,10 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "core/level.h"
 #include "core/random.h"
 #include "nn/cpu/ops.h"
 #include "nn/reference/ops.h"
@@ -297,6 +299,26 @@ inline void expect_good_op(const OpKind& kind, const std::vector<Shape>& inputs,
                            float tolerance = 2e-4F) {
   const Question q = random_question(kind, inputs, 1, 1, false, random);
   expect_same_op(*cpu_op(q), *reference_op(q), kind, q.place, random, tolerance);
+}
+
+// With factors that bfloat16 holds exactly, bf16 gives what float32 gives, but for the rounding of sums.
+inline void expect_same_in_bf16(const OpKind& kind, const std::vector<Shape>& inputs, std::uint32_t size,
+                                std::uint32_t count, bool add, Random& random, Order out = Order::samples) {
+  const MicroBatch batch{.size = size, .count = count};
+  const Pass pass{batch, true};
+  Question q = random_question(kind, inputs, size, count, add, random);
+  const auto shorten = [](Floats& values) {
+    for (float& value : values)
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xFFFF0000U);
+  };
+  for (Floats& values : q.inputs) shorten(values);
+  for (Floats& values : q.parameters) shorten(values);
+  shorten(q.d_output);
+  const Answer expected = run(*reference_op(q), q, pass);
+  q.place.precision = Precision::bf16;
+  const auto op = cpu_op(q);
+  expect_same(run(*op, q, pass, Order::samples, out), expected, q, pass);
+  EXPECT_EQ(op->implementation().find("bf16") != std::string::npos, cpu_has_bf16()) << op->implementation();
 }
 
 }  // namespace steelyard::nn

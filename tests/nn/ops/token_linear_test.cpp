@@ -45,5 +45,13 @@ TEST(TokenLinear, TheCpuGivesWhatTheReferenceGives) {
   }
 }
 
+TEST(TokenLinear, InBf16) {
+  Random random(4);
+  for (const bool add : {false, true}) {
+    expect_same_in_bf16(TokenLinear{.outputs = 150}, {{1, 17, 33}}, 4, 3, add, random);
+    expect_same_in_bf16(TokenLinear{.outputs = 32, .bias = false}, {{3, 5, 64}}, 32, 32, add, random);
+  }
+}
+
 }  // namespace
 }  // namespace steelyard::nn

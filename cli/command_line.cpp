@@ -223,10 +223,10 @@ void add_predict(CLI::App& parent, PredictCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("predict", "the class of each sample and its probability, from a checkpoint");
   add_saved(app, it.saved);
-  app.add_option(
-      "--input", it.input,
-      "samples as an npy file, [sample][row][column][channel] or [sample][feature]: floats as the model "
-      "takes them, or bytes, which are normalised as in training (default: the job's test set)");
+  app.add_option("--input", it.input,
+                 "samples as an npy file, or an array of an npz (pictures.npz:x_test), "
+                 "[sample][row][column][channel] or [sample][feature]: floats as the model takes them, or "
+                 "bytes, which are normalised as in training (default: the job's test set)");
   app.add_option("--out", it.output, "write to this file; - for standard output");
   app.footer(
       "Writes a line for each sample: its number, class, and probability by softmax over the scores.\n"

@@ -74,7 +74,7 @@ struct EvalCommand {
 
 struct PredictCommand {
   SavedOptions saved;
-  std::string input;         // an npy file; empty: the job's test set
+  std::string input;         // an npy file, or archive.npz:array; empty: the job's test set
   std::string output = "-";  // a file, or - for standard output
 };
 

@@ -1,5 +1,5 @@
 // `steelyard predict`: the class of each sample and its probability, from a checkpoint. The samples are those
-// of an npy file, or of the job's test set.
+// of an npy file or an array of an npz, or of the job's test set.
 //
 // One line a sample, with a heading: sample,class,probability; with the test set the label too. The
 // probability is that of softmax over the scores. Samples of a file are [sample][row][column][channel] or

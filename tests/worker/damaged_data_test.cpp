@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "tests/worker/data_checks.h"
+#include "tests/worker/zip_files.h"
 #include "worker/compute/data_sets.h"
 
 namespace steelyard {
@@ -27,12 +28,6 @@ Bytes damaged(Bytes bytes, std::uint64_t seed) {
   return bytes;
 }
 
-Bytes npy(const std::string& type, const std::string& shape, const Bytes& values) {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
-  header.resize(118, ' ');
-  return joined(joined(bytes_of(std::string("\x93NUMPY\x01\x00\x76\x00", 10)), bytes_of(header)), values);
-}
-
 struct Format {
   std::string name;
   OptionTexts options;  // of the files below, by their names
@@ -44,7 +39,7 @@ std::vector<Format> formats() {
   record[1] = 77;
   const Bytes csv = bytes_of("x,\"y\",z\n1,2.5,0\n\"3\",-1e2,1\n"),
               svm = bytes_of("1 1:2 3:4\n-1 2:0.5 # it\n"), text = bytes_of(std::string(60, 'x') + "yz"),
-              inputs = npy("<f4", "(2, 2, 3)", Bytes(48, 60)), labels = npy("|u1", "(2,)", {0, 1});
+              inputs = npy("<f4", "(2, 2, 3)", Bytes(48, 60)), labels = npy("|u1", "(2,)", Bytes{0, 1});
   return {{"csv", {{"train", "a"}, {"test", "b"}}, {{"a", csv}, {"b", csv}}},
           {"libsvm", {{"train", "a"}, {"test", "b"}, {"columns", "64"}}, {{"a", svm}, {"b", svm}}},
           {"bytes", {{"path", "a"}, {"context", "5"}}, {{"a", gzipped(text)}}},
@@ -52,6 +47,9 @@ std::vector<Format> formats() {
           {"npy",
            {{"train_inputs", "a"}, {"train_labels", "b"}, {"test_inputs", "a"}, {"test_labels", "b"}},
            {{"a", inputs}, {"b", labels}}},
+          {"npy",
+           {{"train_inputs", "a"}, {"train_labels", "b"}, {"test_inputs", "a"}, {"test_labels", "b"}},
+           {{"a", zipped({{"x.npy", inputs, 8}})}, {"b", zipped({{"y.npy", labels}}, true)}}},
           {"idx",
            {{"train_images", "a"},
             {"train_labels", "b"},

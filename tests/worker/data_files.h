@@ -5,6 +5,8 @@
 #include <zlib.h>
 
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "tests/support/temporary_folder.h"
@@ -39,6 +41,23 @@ inline Bytes idx_bytes(const std::vector<std::uint32_t>& sizes, const Bytes& val
     for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(size >> shift));
   }
   return joined(std::move(bytes), values);
+}
+
+// An NPY file as NumPy 2 writes it: its header is padded to 64 bytes.
+template <class T>
+Bytes npy(const std::string& type, const std::string& shape, const std::vector<T>& values,
+          const std::string& order = "False") {
+  std::string header = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
+  header += '\n';
+  Bytes bytes{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+  bytes.push_back(static_cast<std::uint8_t>(header.size()));
+  bytes.push_back(static_cast<std::uint8_t>(header.size() >> 8));
+  bytes = joined(std::move(bytes), Bytes(header.begin(), header.end()));
+  const std::size_t begin = bytes.size();
+  bytes.resize(begin + values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(bytes.data() + begin, values.data(), values.size() * sizeof(T));
+  return bytes;
 }
 
 }  // namespace steelyard

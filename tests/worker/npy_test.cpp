@@ -1,11 +1,10 @@
-// Files are as NumPy 2 writes them: a header padded to 64 bytes.
 #include "worker/compute/npy.h"
 
 #include <gmock/gmock.h>
 
-#include <cstring>
-
 #include "tests/worker/data_checks.h"
+#include "tests/worker/zip_files.h"
+#include "worker/compute/data_sets.h"
 
 namespace steelyard {
 namespace {
@@ -13,22 +12,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class T>
-Bytes npy(const std::string& type, const std::string& shape, const std::vector<T>& values,
-          const std::string& order = "False") {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
-  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
-  header += '\n';
-  Bytes bytes = bytes_of(std::string("\x93NUMPY\x01\x00", 8));
-  bytes.push_back(static_cast<std::uint8_t>(header.size()));
-  bytes.push_back(static_cast<std::uint8_t>(header.size() >> 8));
-  bytes = joined(std::move(bytes), bytes_of(header));
-  const std::size_t begin = bytes.size();
-  bytes.resize(begin + values.size() * sizeof(T));
-  if (!values.empty()) std::memcpy(bytes.data() + begin, values.data(), values.size() * sizeof(T));
-  return bytes;
-}
 
 class Npy : public ::testing::Test {
  protected:
@@ -85,8 +68,6 @@ TEST_F(Npy, NormalizesByTheTrainingSet) {
 TEST_F(Npy, RefusesWhatItDoesNotRead) {
   const Bytes good = npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(complaint({}), HasSubstr("byte 0: expected an array of NumPy"));
-  EXPECT_THAT(complaint(bytes_of("PK\x03\x04 and more of it")),
-              AllOf(HasSubstr(".npz"), HasSubstr("unzip it")));
   EXPECT_THAT(complaint(npy<float>(">f4", "(1,)", {1})), HasSubstr("astype('<f4')"));
   EXPECT_THAT(complaint(npy<float>("<c8", "(1,)", {1})), HasSubstr("type '<c8'"));
   EXPECT_THAT(complaint(npy<float>("|O", "(1,)", {1})), HasSubstr("type '|O'"));
@@ -98,6 +79,51 @@ TEST_F(Npy, RefusesWhatItDoesNotRead) {
               HasSubstr("byte 132: expected the end of the file"));
   EXPECT_THAT(complaint(npy<float>("<f4", "(1, 4611686018427387904)", {1})), HasSubstr("more values"));
   EXPECT_THAT(complaint(Bytes(good.begin(), good.begin() + 40)), HasSubstr("breaks off"));
+}
+
+TEST_F(Npy, ReadsArraysOfAnArchive) {
+  const Bytes x = npy<std::uint8_t>("|u1", "(2, 1, 2)", {1, 2, 3, 4}),
+              t = npy<std::uint8_t>("|u1", "(1, 1, 2)", {5, 6}), y = npy<std::int64_t>("<i8", "(2,)", {1, 0}),
+              z = npy<std::int64_t>("<i8", "(1,)", {1});
+  for (const std::uint16_t method : std::initializer_list<std::uint16_t>{0, 8}) {
+    const std::string mnist = file("mnist.npz", zipped({{"x_train.npy", x, method},
+                                                        {"y_train.npy", y, method},
+                                                        {"notes.txt", bytes_of("no array")},
+                                                        {"x_test.npy", t, method},
+                                                        {"y_test.npy", z, method}}));
+    const DataSets sets = open_data("npy", {{"train_inputs", mnist + ":x_train"},
+                                            {"train_labels", mnist + ":y_train"},
+                                            {"test_inputs", mnist + ":x_test"},
+                                            {"test_labels", mnist + ":y_test"},
+                                            {"normalize", "false"}});
+    EXPECT_EQ(sets.train->shape(), (nn::Shape{1, 2, 1}));
+    EXPECT_THAT(sample_of(*sets.train, 1).values, ElementsAre(3, 4));
+    EXPECT_THAT(sample_of(*sets.train, 0).labels, ElementsAre(1));
+    EXPECT_THAT(sample_of(*sets.test, 0).values, ElementsAre(5, 6));
+    EXPECT_THAT(sample_of(*sets.test, 0).labels, ElementsAre(1));
+  }
+}
+
+TEST_F(Npy, NamesTheArraysOfAnArchive) {
+  const Bytes one = npy<std::uint8_t>("|u1", "(1,)", {7}), two = npy<std::uint8_t>("|u1", "(2,)", {7, 7});
+  const auto rows = [](const std::string& path) { return open_npy(path).shape[0]; };
+  const auto refusal = [&](const std::string& path) { return complaint_of([&] { open_npy(path); }); };
+  // Without a name, whatever the file is called; of two arrays of one name the later is in force.
+  EXPECT_EQ(rows(file("renamed.dat", zipped({{"arr_0.npy", two}}))), 2U);
+  const std::string twice = file("twice.npz", zipped({{"a.npy", one}, {"a/b.npy", one}, {"a.npy", two}}));
+  EXPECT_EQ(rows(twice + ":a"), 2U);
+  EXPECT_EQ(rows(twice + ":a/b"), 1U);
+  EXPECT_THAT(refusal(twice), HasSubstr("twice.npz: there are several arrays in it: name one, as in "));
+  EXPECT_THAT(refusal(twice), HasSubstr("twice.npz:a (there are: a, a/b, a)"));
+  const std::string mnist = file("mnist.npz", zipped({{"x_train.npy", one}, {"x_test.npy", one}}));
+  EXPECT_THAT(refusal(mnist + ":x_trian"),
+              HasSubstr("mnist.npz: there is no array 'x_trian' in it; did you mean \"x_train\"? "
+                        "(there are: x_train, x_test)"));
+  EXPECT_THAT(refusal(file("none.npz", zipped({}))), HasSubstr("none.npz: there is no array (.npy) in it"));
+  EXPECT_THAT(refusal(folder_.path("absent.npz:x")), HasSubstr("absent.npz is not there"));
+  EXPECT_THAT(refusal(file("plain.npz", one).string() + ":x"), HasSubstr("no directory of a zip archive"));
+  EXPECT_THAT(refusal(file("odd.npz", zipped({{"x.npy", bytes_of("something else")}}))),
+              HasSubstr("odd.npz:x, byte 0: expected an array of NumPy"));
 }
 
 TEST_F(Npy, RefusesFilesThatDoNotBelongTogether) {

@@ -14,9 +14,6 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t block_size = 1 << 16;
-// A deflate block needs at least one bit for a length code and one for a distance code, which stand for 258
-// bytes at the most: 1032 bytes from one.
-constexpr std::uint64_t best_ratio = 1032;
 constexpr int gzip_only = 16 + MAX_WBITS;  // what zlib is told to expect
 
 }  // namespace

@@ -11,6 +11,10 @@
 
 namespace steelyard {
 
+// A deflate block needs at least one bit for a length code and one for a distance code, which stand for 258
+// bytes at the most: 1032 bytes from one.
+constexpr std::uint64_t best_ratio = 1032;
+
 class ByteSource {
  public:
   explicit ByteSource(const std::filesystem::path& file);  // throws Failure (io)

@@ -8,7 +8,9 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/near_match.h"
 #include "worker/compute/normalization.h"
+#include "worker/compute/zip.h"
 
 namespace steelyard {
 namespace {
@@ -128,6 +130,10 @@ class HeaderReader {
   std::size_t at_ = 0;
 };
 
+bool begins_with(const FileBytes& file, std::string_view text) {
+  return std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.size()).starts_with(text);
+}
+
 // The product of the sizes, held against the file at each step.
 void check_size(const NpyArray& array) {
   const std::uint64_t there = array.bytes.size() - array.begin;
@@ -197,6 +203,35 @@ std::vector<std::uint32_t> labels_of(const NpyArray& labels) {
   return result;
 }
 
+// Of "file", or of "archive.npz:array".
+FileBytes open_array(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  const std::size_t colon = text.find(".npz:");
+  const bool named = colon != std::string::npos;
+  const std::string name = named ? text.substr(colon + 5) : "";
+  const FileBytes whole = open_bytes(named ? text.substr(0, colon + 4) : text);
+  if (!named && !begins_with(whole, "PK")) return whole;
+
+  std::vector<std::string> names;
+  std::optional<ZipEntry> chosen;
+  for (const ZipEntry& entry : zip_entries(whole)) {
+    if (!entry.name.ends_with(".npy")) continue;
+    names.push_back(entry.name.substr(0, entry.name.size() - 4));
+    if (name.empty() || name == names.back()) chosen = entry;  // the last of this name, as NumPy has it
+  }
+  if (chosen && (names.size() == 1 || !name.empty())) {
+    FileBytes array = unpacked(whole, *chosen);
+    array.file.replace_extension();
+    return array;
+  }
+  const std::string file = whole.file.string();
+  throw Failure(ExitCode::io,
+                file + (names.empty()  ? ": there is no array (.npy) in it: give another file"
+                        : name.empty() ? ": there are several arrays in it: name one, as in " + file + ":" +
+                                             names[0] + " (there are: " + joined(names) + ")"
+                                       : ": there is no array '" + name + "' in it" + among(name, names)));
+}
+
 }  // namespace
 
 std::uint64_t NpyArray::row() const {
@@ -206,14 +241,10 @@ std::uint64_t NpyArray::row() const {
 }
 
 NpyArray open_npy(const std::filesystem::path& file) {
-  NpyArray array{.bytes = open_bytes(file), .begin = 0, .kind = 'f', .width = 4, .shape = {}};
+  NpyArray array{.bytes = open_array(file), .begin = 0, .kind = 'f', .width = 4, .shape = {}};
   const FileBytes& whole = array.bytes;
-  constexpr std::string_view magic = "\x93NUMPY";
-  const std::string_view begins(reinterpret_cast<const char*>(whole.bytes.data()),
-                                std::min<std::size_t>(whole.size(), 12));
-  if (begins.starts_with("PK"))
-    refuse(whole, 0, "this is an archive (.npz)", "unzip it, and give the .npy files in it");
-  if (begins.size() < 12 || !begins.starts_with(magic)) refuse(whole, 0, "expected an array of NumPy (.npy)");
+  if (whole.size() < 12 || !begins_with(whole, "\x93NUMPY"))
+    refuse(whole, 0, "expected an array of NumPy (.npy)");
   const std::uint8_t version = whole.bytes[6];
   if (version < 1 || version > 3)
     refuse(whole, 6, "it has version " + std::to_string(version) + " of the format");

@@ -2,9 +2,12 @@
 // a Python dictionary of descr (type of the values), fortran_order and shape, and the values.
 //
 // Files are mapped, or unpacked if they are gzipped. Values are little-endian, row-major; of inputs 32- and
-// 64-bit floats and integers of 8 to 64 bits, of labels integers. An .npz is a zip archive of such files: it
-// is to be unpacked first. The shape is held against the size of the file before anything is made of it; what
-// is wrong is a Failure (io) that names the file and the byte.
+// 64-bit floats and integers of 8 to 64 bits, of labels integers. The shape is held against the size of the
+// file before anything is made of it; what is wrong is a Failure (io) that names the file and the byte.
+//
+// An .npz is a zip archive of such files (zip.h), one for each array: "mnist.npz:x_train" is the one that was
+// saved as x_train. An archive of one array needs no name. Arrays of numpy.savez are mapped like files, and
+// read once for their CRC-32; those of numpy.savez_compressed are unpacked into memory.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +30,7 @@ struct NpyArray {
   [[nodiscard]] std::uint64_t row() const;  // values for each index of the first dimension
 };
 
-NpyArray open_npy(const std::filesystem::path& file);
+NpyArray open_npy(const std::filesystem::path& file);  // or "archive.npz:array"
 
 // Inputs of shape (samples, values), (samples, height, width) or (samples, height, width, channels); labels
 // of shape (samples) or (samples, labels).

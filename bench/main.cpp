@@ -1,6 +1,6 @@
 // steelyard_bench [quick|full] [--seed N] [--only SECTION]
 //
-// Sections: transport, nn, norms, scheduler, balancing, predictors, sim, and ablation, which runs only if it
+// Sections: transport, nn, ops, scheduler, balancing, predictors, sim, and ablation, which runs only if it
 // is named: it measures no speed, and takes minutes. Prints the machine, then one table of figures, each
 // beside a limit measured in the same minutes; see script/bench. A target that is missed is a finding, not an
 // error: the exit code is 1 only if a result was wrong.
@@ -21,7 +21,7 @@ using namespace steelyard;
 constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Table&)> sections[] = {
     {"transport", bench::transport_section},
     {"nn", bench::nn_section},
-    {"norms", bench::norms_section},
+    {"ops", bench::ops_section},
     {"scheduler", bench::scheduler_section},
     {"balancing", bench::balancing_section},
     {"predictors", bench::predictor_section},
@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Tabl
 int usage() {
   std::fprintf(stderr,
                "usage: steelyard_bench [quick|full] [--seed N] [--only "
-               "transport|nn|norms|scheduler|balancing|predictors|sim|ablation]\n");
+               "transport|nn|ops|scheduler|balancing|predictors|sim|ablation]\n");
   return 2;
 }
 

@@ -1,0 +1,201 @@
+#include "bench/nn/op_run.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "core/random.h"
+#include "nn/cpu/fused.h"
+#include "nn/cpu/ops.h"
+#include "nn/reference/ops.h"
+
+namespace steelyard::bench {
+namespace {
+
+constexpr std::uint32_t micro = nn::largest_micro_batch;
+static_assert(nn::lanes_of(micro) == micro, "there are no padded lanes here");
+
+constexpr auto positions = [] {
+  std::array<std::uint64_t, micro> all{};
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}();
+
+// Where a sample's feature lies, counted as row, column, channel.
+std::uint64_t place_of(nn::Order order, nn::Shape shape, std::uint64_t sample, std::uint64_t feature) {
+  if (order == nn::Order::samples) return sample * shape.size() + feature;
+  const std::uint64_t pixels = std::uint64_t{shape.height} * shape.width;
+  return (feature % shape.channels * pixels + feature / shape.channels) * micro + sample;
+}
+
+std::vector<float> as_samples(const FloatBuffer& values, nn::Order order, nn::Shape shape) {
+  std::vector<float> samples;
+  samples.reserve(values.size());
+  for (std::uint64_t s = 0; s < micro; ++s) {
+    for (std::uint64_t f = 0; f < shape.size(); ++f) {
+      samples.push_back(values.data()[place_of(order, shape, s, f)]);
+    }
+  }
+  return samples;
+}
+
+void draw_samples(FloatBuffer& to, nn::Order order, nn::Shape shape, const std::function<double()>& next) {
+  for (std::uint64_t s = 0; s < micro; ++s) {
+    for (std::uint64_t f = 0; f < shape.size(); ++f) {
+      to.data()[place_of(order, shape, s, f)] = static_cast<float>(next());
+    }
+  }
+}
+
+nn::Shape output_of(const OpCase& it) {
+  return std::visit([&](const auto& op) { return op.shape(it.inputs); }, it.kind);
+}
+
+template <class Kind>
+bool is(const OpCase& it) {
+  return std::holds_alternative<Kind>(it.kind);
+}
+bool is_fused(const OpCase& it) { return is<nn::BatchNorm>(it) && it.inputs.size() == 2; }
+
+// relu(batch_norm(a) + b) by the reference's batch norm.
+class PlainFused final : public nn::Op {
+ public:
+  PlainFused(const nn::BatchNorm& op, const nn::OpPlace& place)
+      : size_(place.output.size()), norm_(nn::reference::make(op, place)) {}
+
+  void forward(const nn::Pass& pass, const nn::Forward& call) override {
+    norm_->forward(pass, call);
+    for (std::uint64_t i = 0; i < pass.size() * size_; ++i) {
+      call.output[i] = std::max(0.0F, call.output[i] + call.inputs[1][i]);
+    }
+  }
+  void backward(const nn::Pass& pass, const nn::Backward& call) override {
+    for (std::uint64_t i = 0; i < pass.size() * size_; ++i) {
+      if (call.output[i] <= 0) call.d_output[i] = 0;
+      call.d_inputs[1].to[i] = call.d_output[i];
+    }
+    norm_->backward(pass, call);
+  }
+
+  [[nodiscard]] nn::Traits traits() const override { return {.reads_output = true}; }
+  [[nodiscard]] std::string implementation() const override { return "reference"; }
+
+ private:
+  std::uint64_t size_;
+  std::unique_ptr<nn::Op> norm_;
+};
+
+std::unique_ptr<nn::Op> make_fused(const nn::BatchNorm& op, const nn::OpPlace& place, Column column) {
+  if (column == Column::reference) return std::make_unique<PlainFused>(op, place);
+  return nn::cpu::make_batch_norm(op, place, {.add = true, .relu = true});
+}
+
+std::unique_ptr<nn::Op> make(const OpCase& it, Column column, nn::Order order) {
+  const nn::OpPlace place{.inputs = it.inputs, .output = output_of(it), .order = order};
+  if (is_fused(it)) return make_fused(std::get<nn::BatchNorm>(it.kind), place, column);
+  return std::visit(
+      [&](const auto& op) {
+        return column == Column::cpu ? nn::cpu::make(op, place) : nn::reference::make(op, place);
+      },
+      it.kind);
+}
+
+}  // namespace
+
+std::string OpCase::title() const {
+  const nn::Shape in = inputs[0];
+  return std::visit([](const auto& op) { return std::string(op.name); }, kind) + " " +
+         std::to_string(in.height) + "x" + std::to_string(in.width) + "x" + std::to_string(in.channels) +
+         (detail.empty() ? "" : ", " + detail);
+}
+
+// What an op forgets to write stays NaN, which equals nothing.
+OpRun::Buffers::Buffers(std::uint64_t size) : value(size), gradient(size) {
+  std::ranges::fill(value.span(), NAN);
+  std::ranges::fill(gradient.span(), NAN);
+}
+
+OpRun::OpRun(const OpCase& of, Column column)
+    : of_(of),
+      output_shape_(output_of(of)),
+      in_(column == Column::cpu ? of.order : nn::Order::samples),
+      // Linear layers of the CPU always deliver lanes.
+      out_(column == Column::cpu && is<nn::Linear>(of) ? nn::Order::lanes : in_),
+      op_(make(of, column, in_)),
+      output_(output_shape_.size() * micro),
+      workspace_(op_->traits().workspace) {
+  draw();
+  for (Buffers& input : inputs_) {
+    input_values_.push_back(input.value.data());
+    // Numbers of rows have no slope.
+    d_inputs_.push_back({is<nn::Embedding>(of) ? nullptr : input.gradient.data()});
+  }
+  for (Buffers& parameter : parameters_) {
+    parameter_values_.push_back(parameter.value.data());
+    d_parameters_.push_back(parameter.gradient.data());
+  }
+}
+
+void OpRun::draw() {
+  Random random(1);
+  const auto noise = [&] { return 2 * random.uniform() - 1; };
+  const auto* embedding = std::get_if<nn::Embedding>(&of_.kind);
+  const auto row = [&] { return static_cast<double>(random.below(embedding->rows)); };
+  for (const nn::Shape shape : of_.inputs) {
+    Buffers& input = inputs_.emplace_back(shape.size() * micro);
+    embedding == nullptr ? draw_samples(input.value, in_, shape, noise)
+                         : draw_samples(input.value, in_, shape, row);
+  }
+  const auto specs = std::visit([&](const auto& op) { return op.parameters(of_.inputs); }, of_.kind);
+  for (const nn::ParameterSpec& spec : specs) {
+    Buffers& parameter = parameters_.emplace_back(
+        std::accumulate(spec.shape.begin(), spec.shape.end(), std::uint64_t{1}, std::multiplies<>()));
+    for (float& value : parameter.value.span()) value = static_cast<float>(noise());
+  }
+  draw_samples(output_.gradient, out_, output_shape_, noise);
+}
+
+void OpRun::forward_and_backward() {
+  const nn::MicroBatch batch{.positions = positions.data(), .size = micro, .count = micro};
+  const nn::Pass pass{batch, true};
+  op_->forward(pass, {input_values_, parameter_values_, output_.value.data(), workspace_.data()});
+  op_->backward(pass, {input_values_, parameter_values_, output_.value.data(), output_.gradient.data(),
+                       d_inputs_, d_parameters_, false, workspace_.data()});
+}
+
+std::vector<OpResult> OpRun::results() const {
+  std::vector<OpResult> all{{"output", as_samples(output_.value, out_, output_shape_)}};
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (d_inputs_[i].to == nullptr) continue;
+    all.push_back(
+        {"gradient of input " + std::to_string(i), as_samples(inputs_[i].gradient, in_, of_.inputs[i])});
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto gradient = parameters_[i].gradient.span();
+    all.push_back({"gradient of parameter " + std::to_string(i), {gradient.begin(), gradient.end()}});
+  }
+  return all;
+}
+
+double OpRun::flops() const {
+  const double products = std::visit([&](const auto& op) { return op.products(of_.inputs); }, of_.kind);
+  return 3 * 2 * products * micro;
+}
+
+double OpRun::bytes() const {
+  const nn::Traits traits = op_->traits();
+  // These read no more of their input than they deliver.
+  const bool selects = is<nn::ChannelSlice>(of_) || is<nn::SelectToken>(of_);
+  std::uint64_t floats = (traits.reads_output ? 3 : 2) * output_.value.size();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const bool again = traits.reads_inputs && !(is_fused(of_) && i == 1);
+    floats += (again ? 2 : 1) * (selects ? output_.value.size() : inputs_[i].value.size());
+    if (d_inputs_[i].to != nullptr) floats += inputs_[i].gradient.size();
+  }
+  for (const Buffers& parameter : parameters_) floats += 2 * parameter.value.size();
+  return static_cast<double>(floats * sizeof(float));
+}
+
+}  // namespace steelyard::bench

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/device_kind.h"
-#include "nn/precision.h"
+#include "core/precision.h"
 #include "wire/sync_mode.h"
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
@@ -127,7 +127,7 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
        "samples that fit its memory at once; 0: no limit"},
       {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
        "that compute; \"auto\": one for every core that it may use"},
-      {"precision", &worker.precision, Limits::one_of(nn::precision_names()),
+      {"precision", &worker.precision, Limits::one_of(precision_names()),
        "of the factors of products; bf16 where the processor has it, and float32 elsewhere"},
   };
 }

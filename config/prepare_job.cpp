@@ -7,8 +7,7 @@
 
 namespace steelyard {
 
-Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads,
-                     nn::Precision precision) {
+Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads, Precision precision) {
   if (job.model == external_model) {
     if (extensions.workload) return extensions.workload();
     throw Failure(ExitCode::configuration,

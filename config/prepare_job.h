@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/extensions.h"
+#include "core/precision.h"
 #include "wire/job.h"
 #include "wire/messages.h"
 
@@ -18,7 +19,7 @@ inline constexpr char external_model[] = "external";
 // if this program brings none. `threads` and `precision` are for an engine of ours; those of users have their
 // own ways.
 Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads = 1,
-                     nn::Precision precision = nn::Precision::float32);
+                     Precision precision = Precision::float32);
 
 // Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
 // what can be checked.

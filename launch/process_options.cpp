@@ -8,7 +8,7 @@
 
 #include "config/toml_text.h"
 #include "core/device_kind.h"
-#include "nn/precision.h"
+#include "core/precision.h"
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
@@ -92,7 +92,7 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.spec.threads);
   visit(
       Row{"--precision", "of the factors of products; bf16 where the processor has it, and float32 elsewhere",
-          nullptr, CLI::IsMember(nn::precision_names())},
+          nullptr, CLI::IsMember(precision_names())},
       it.spec.precision);
   visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "core/layout.h"
+#include "core/precision.h"
 #include "nn/builder.h"
 #include "nn/loss.h"
 #include "nn/ops.h"
-#include "nn/precision.h"
 #include "nn/shape.h"
 
 namespace steelyard::nn {

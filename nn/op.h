@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "core/precision.h"
 #include "nn/micro_batch.h"
-#include "nn/precision.h"
 #include "nn/shape.h"
 
 namespace steelyard::nn {

@@ -4,6 +4,7 @@
 #include "config/prepare_job.h"
 #include "core/device_kind.h"
 #include "core/error.h"
+#include "core/precision.h"
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
 #include "roles/narrator.h"
@@ -34,7 +35,7 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
 
 Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions) {
   return workload_of(localised(job, options.data_options), extensions, thread_count(options.spec.threads),
-                     nn::precision(options.spec.precision));
+                     precision(options.spec.precision));
 }
 
 Hello hello_of(const WorkerSpec& spec, std::uint64_t fingerprint) {

@@ -7,8 +7,9 @@ For each model: three SGD steps from the same weights on the same samples must h
 first to 1e-5, and the others, behind gradients in which rounding decides the sides of ReLUs' kinks, to 1e-3. Then
 PyTorch's settings are tried - NCHW and NHWC, eager and torch.compile - and the fastest takes turns with Steelyard,
 every second time in reverse order. The figures are medians; the ratio is that of medians; `of peak` is the share of the
-FMA peak of all threads, measured in the same turns, that the model's operations come to. One thread is measured by its
-processor time, several by wall-clock time: those need a machine that does nothing else.
+FMA peak of all threads, measured in the same turns, that the model's operations come to; `MB` and `there` are the peaks
+of resident memory of both processes. One thread is measured by its processor time, several by wall-clock time: those
+need a machine that does nothing else.
 
 With --together two processes of one thread train with a global batch of 256: DistributedDataParallel over gloo beside
 two workers and one server. The efficiency is the rate over that of two processes that exchange nothing, also measured
@@ -119,12 +120,13 @@ class Comparison:
         readings = by_turns(self.it.pairs, [reading(ours, 'measure', self.it.seconds),
                                             reading(theirs, 'measure', self.it.seconds),
                                             reading(ours, 'peak', self.it.seconds / 8)])
+        memory = [int(side.ask('memory', 0)[0]) for side in (ours, theirs)]
         ours.end()
         theirs.end()
         rates, others, peak = (spread(it) for it in readings)
         return {'model': self.name, 'parameters': int(parameters), 'batch': self.peer.batch, 'threads': self.threads,
                 'ours': rates, 'pytorch': others, 'setting': setting, 'settings': tried,
-                'ratio': rates['median'] / others['median'],
+                'megabytes': memory, 'ratio': rates['median'] / others['median'],
                 'of_peak': rates['median'] * float(flops) * 1e-9 / (peak['median'] * self.threads)}
 
 
@@ -159,7 +161,8 @@ class Together(Comparison):
 
     def run(self):
         alone = [self.ours(1, 128) for _ in range(2)]
-        ddp = Side(sys.executable, HERE / 'torch_ddp.py', '--model', self.name, '--meet', self.directory / f'{self.name}.meet')
+        ddp = Side(sys.executable, HERE / 'torch_ddp.py', '--model', self.name, '--meet',
+                   self.directory / f'{self.name}.meet')
         for _ in range(2):
             self.apart(alone)
             ddp.ask('measure', self.it.seconds / 4)
@@ -176,13 +179,13 @@ class Together(Comparison):
 
 def heading():
     print(f"{'model':16} {'batch':>5} {'thr':>3} {'Steelyard, samples/s':>26} {'PyTorch, samples/s':>26} "
-          f"{'setting':14} {'ratio':>5} {'of peak':>7}")
+          f"{'setting':14} {'ratio':>5} {'of peak':>7} {'MB':>5} {'there':>5}")
 
 
 def show(it):
     if 'setting' in it:
         print(f"{it['model']:16} {it['batch']:5} {it['threads']:3} {shown(it['ours']):>26} {shown(it['pytorch']):>26} "
-              f"{it['setting']:14} {it['ratio']:5.2f} {100 * it['of_peak']:6.1f}%", flush=True)
+              f"{it['setting']:14} {it['ratio']:5.2f} {100 * it['of_peak']:6.1f}% {it['megabytes'][0]:5} {it['megabytes'][1]:5}", flush=True)
     else:
         print(f"{it['model']:16} {it['batch']:5} 2x1 {shown(it['ours']):>26} {shown(it['pytorch']):>26} "
               f"{'DDP, gloo':14} {it['ratio']:5.2f}   efficiency {it['efficiency']:.2f}, "

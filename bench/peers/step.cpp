@@ -15,6 +15,7 @@
 //   measure S   measure RATE             samples a second, in steps for about S seconds: of processor time
 //                                        with one thread, of wall-clock time with several
 //   peak S      peak GFLOPS              FMA peak of one thread, over about S seconds of its processor time
+//   memory 0    memory MB                the process's peak, resident
 //   save FILE   save FILE                at the weights of the file: "scores" [sample][class] in evaluation,
 //                                        and "gradient.NAME", of the mean loss
 #include <algorithm>
@@ -47,7 +48,7 @@ struct Settings {
   std::string model = "mlp", weights, samples;
   std::uint32_t batch = 128, threads = 1, classes = 10;
   double rate = 0.01;
-  nn::Precision precision = nn::Precision::float32;
+  Precision precision = Precision::float32;
 };
 
 Settings read_settings(int argc, char** argv) {
@@ -61,7 +62,7 @@ Settings read_settings(int argc, char** argv) {
        [&](const std::string& text) { it.threads = static_cast<std::uint32_t>(std::stoul(text)); }},
       {"--classes",
        [&](const std::string& text) { it.classes = static_cast<std::uint32_t>(std::stoul(text)); }},
-      {"--precision", [&](const std::string& text) { it.precision = nn::precision(text); }},
+      {"--precision", [&](const std::string& text) { it.precision = precision(text); }},
       {"--rate", [&](const std::string& text) { it.rate = std::stod(text); }}};
   for (int i = 1; i < argc; i += 2) {
     const auto option = known.find(argv[i]);
@@ -308,11 +309,20 @@ class Trainer {
   std::vector<Part> parts_;
 };
 
+std::string peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::to_string(std::stoul(line.substr(6)) / 1024);
+  }
+  refuse("/proc/self/status does not tell the peak of memory");
+}
+
 std::string answer(Trainer& trainer, const std::string& command, const std::string& argument) {
   if (command == "about") return trainer.about();
   if (command == "losses") return trainer.losses(std::stoi(argument));
   if (command == "measure") return std::to_string(trainer.rate(std::stod(argument)));
   if (command == "peak") return std::to_string(bench::fma_gigaflops(std::stod(argument)));
+  if (command == "memory") return peak_memory();
   if (command != "save") refuse("what is \"" + command + "\"?");
   trainer.save(argument);
   return argument;

@@ -56,6 +56,12 @@ class Trainer:
         return steps * self.it.batch / taken
 
 
+def peak_memory(_):
+    """Megabytes of the process, resident."""
+    with open('/proc/self/status') as status:
+        return next(int(line.split()[1]) // 1024 for line in status if line.startswith('VmHWM:'))
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--model', choices=PEERS, required=True)
@@ -71,7 +77,8 @@ def main():
     trainer = Trainer(it)
     for line in sys.stdin:
         command, argument = line.split()
-        print(command, {'losses': trainer.losses, 'measure': trainer.measure}[command](argument), flush=True)
+        answer = {'losses': trainer.losses, 'measure': trainer.measure, 'memory': peak_memory}[command]
+        print(command, answer(argument), flush=True)
 
 
 if __name__ == '__main__':

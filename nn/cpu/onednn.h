@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include "nn/precision.h"
+#include "core/precision.h"
 
 namespace steelyard::nn::onednn {
 

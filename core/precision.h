@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace steelyard::nn {
+namespace steelyard {
 
 // bf16: bfloat16, a float32 without its last 16 bits, so numbers of 8 significant bits. Where a processor
 // cannot multiply it (cpu_has_bf16), and in kernels that have no form for it, float32.
@@ -22,4 +22,4 @@ inline Precision precision(std::string_view name) {
   return name == precision_names()[0] ? Precision::float32 : Precision::bf16;
 }
 
-}  // namespace steelyard::nn
+}  // namespace steelyard

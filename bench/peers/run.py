@@ -142,7 +142,7 @@ class Together(Comparison):
                 f'name = "synthetic"\nchannels = {channels}\nheight = {height}\nwidth = {width}')
         path = self.directory / 'together.toml'
         path.write_text(f'[model]\nname = "{self.name}"\n[data]\n{data}\n[train]\nbatch = 256\nlr = 0.01\n'
-                        f'weight_decay = 1e-4\nseconds = {max(3, self.it.seconds)}\nevaluate_every = 0\n'
+                        f'weight_decay = 1e-4\nseconds = {self.seconds}\nevaluate_every = 0\n'
                         'checkpoint_every = 0\n[cluster]\nservers = 1\npolicy = "equal"\n[[worker]]\n[[worker]]\n')
         return path
 
@@ -164,7 +164,8 @@ class Together(Comparison):
         ddp = Side(sys.executable, HERE / 'torch_ddp.py', '--model', self.name, '--meet',
                    self.directory / f'{self.name}.meet')
         for _ in range(2):
-            self.apart(alone)
+            # The steady rate is that after ten rounds.
+            self.seconds = max(3, self.it.seconds, 30 * 256 / self.apart(alone))
             ddp.ask('measure', self.it.seconds / 4)
         ours, apart, both = by_turns(self.it.pairs, [self.trained, lambda: self.apart(alone),
                                                      lambda: [float(it) for it in ddp.ask('measure', self.it.seconds)]])

@@ -71,7 +71,7 @@ class Trainee {
     expect(difference <= 1e-10 * norm && std::abs(loss - plain_loss) <= 1e-5 * plain_loss,
            "nn: the fast kernels give another gradient than the plain ones");
     double last = loss;
-    for (int i = 0; i < 150; ++i) last = compute_and_update();
+    for (int i = 0; i < 400; ++i) last = compute_and_update();
     expect(last < 0.9 * loss,
            "nn: training took the loss from " + std::to_string(loss) + " to " + std::to_string(last));
   }

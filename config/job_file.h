@@ -29,7 +29,7 @@ struct WorkerSpec {
   std::string device = "cpu";         // or "gpu"
   std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
   std::string threads = "1";          // that compute (worker/compute/thread_count.h)
-  std::string precision = "float32";  // of factors of products (nn/precision.h), or "bf16"
+  std::string precision = "float32";  // of factors of products (core/precision.h), or "bf16"
 };
 
 struct JobFile {

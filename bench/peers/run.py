@@ -186,7 +186,8 @@ def heading():
 def show(it):
     if 'setting' in it:
         print(f"{it['model']:16} {it['batch']:5} {it['threads']:3} {shown(it['ours']):>26} {shown(it['pytorch']):>26} "
-              f"{it['setting']:14} {it['ratio']:5.2f} {100 * it['of_peak']:6.1f}% {it['megabytes'][0]:5} {it['megabytes'][1]:5}", flush=True)
+              f"{it['setting']:14} {it['ratio']:5.2f} {100 * it['of_peak']:6.1f}% "
+              f"{it['megabytes'][0]:5} {it['megabytes'][1]:5}", flush=True)
     else:
         print(f"{it['model']:16} {it['batch']:5} 2x1 {shown(it['ours']):>26} {shown(it['pytorch']):>26} "
               f"{'DDP, gloo':14} {it['ratio']:5.2f}   efficiency {it['efficiency']:.2f}, "

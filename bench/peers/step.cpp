@@ -62,7 +62,11 @@ Settings read_settings(int argc, char** argv) {
        [&](const std::string& text) { it.threads = static_cast<std::uint32_t>(std::stoul(text)); }},
       {"--classes",
        [&](const std::string& text) { it.classes = static_cast<std::uint32_t>(std::stoul(text)); }},
-      {"--precision", [&](const std::string& text) { it.precision = precision(text); }},
+      {"--precision",
+       [&](const std::string& text) {
+         if (std::ranges::count(precision_names(), text) == 0) refuse("--precision is float32 or bf16");
+         it.precision = precision(text);
+       }},
       {"--rate", [&](const std::string& text) { it.rate = std::stod(text); }}};
   for (int i = 1; i < argc; i += 2) {
     const auto option = known.find(argv[i]);

@@ -56,6 +56,10 @@ struct ProfileCommand {
   bool quiet = false;
 };
 
+struct DevicesCommand {
+  std::string json;  // a file, or - for standard output; empty: none
+};
+
 struct InspectCommand {
   std::string path;  // a run, a checkpoint or a safetensors file
 };
@@ -83,8 +87,8 @@ struct TextCommand {  // help and versions: to standard output
 };
 
 using Command = std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
-                             CompareCommand, AttendOptions, ProfileCommand, InspectCommand, EvalCommand,
-                             PredictCommand, TextCommand>;
+                             CompareCommand, AttendOptions, ProfileCommand, DevicesCommand, InspectCommand,
+                             EvalCommand, PredictCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

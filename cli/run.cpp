@@ -15,6 +15,7 @@
 #include "cli/checkpoint/predict.h"
 #include "cli/command_line.h"
 #include "cli/compare/compare.h"
+#include "cli/devices/devices.h"
 #include "cli/profile/profile.h"
 #include "cli/simulate.h"
 #include "config/prepare_job.h"
@@ -74,6 +75,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const CompareCommand& it) { return run_compare(it, extensions); },
                           [](const AttendOptions& it) { return run_attend(it); },
                           [&](const ProfileCommand& it) { return run_profile(it, extensions); },
+                          [](const DevicesCommand& it) { return run_devices(it); },
                           [](const InspectCommand& it) { return run_inspect(it); },
                           [&](const EvalCommand& it) { return run_eval(it, extensions); },
                           [&](const PredictCommand& it) { return run_predict(it, extensions); },

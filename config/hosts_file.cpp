@@ -8,6 +8,7 @@
 #include "config/job_source.h"
 #include "config/toml_section.h"
 #include "config/toml_text.h"
+#include "config/worker_device.h"
 #include "core/check.h"
 #include "core/error.h"
 #include "wire/transport/address.h"
@@ -76,10 +77,13 @@ void HostsReader::read_worker(const TomlSection& section) {
   HostWorker& worker = draft_.worker;
   worker.spec.name = "worker-" + std::to_string(workers_.size());
   section.read();
-  section.demand(workers_.insert(worker.spec.name).second, "name",
-                 "two workers are called " + quoted(worker.spec.name) + ": give each its own name");
+  section.demand(device_trouble(worker.spec).empty(), "device", device_trouble(worker.spec));
   for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
-  draft_.host.workers.push_back(std::move(worker));
+  for (const WorkerSpec& spec : each_worker(worker.spec)) {
+    section.demand(workers_.insert(spec.name).second, "name",
+                   "two workers are called " + quoted(spec.name) + ": give each its own name");
+    draft_.host.workers.push_back({spec, worker.data_options});
+  }
 }
 
 void HostsReader::finish() const {

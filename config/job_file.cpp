@@ -11,6 +11,7 @@
 #include "config/job_source.h"
 #include "config/toml_section.h"
 #include "config/toml_text.h"
+#include "config/worker_device.h"
 #include "core/error.h"
 #include "wire/local_steps.h"
 #include "wire/sync_mode.h"
@@ -92,10 +93,13 @@ void JobReader::read_workers() {
     draft_.worker = {};
     draft_.worker.name = section.part();
     section.read();
-    section.demand(
-        names.insert(draft_.worker.name).second, "",
-        "two workers are called " + quoted(draft_.worker.name) + ": give each its own name in [[worker]]");
-    draft_.file.worker_specs.push_back(draft_.worker);
+    section.demand(device_trouble(draft_.worker).empty(), "device", device_trouble(draft_.worker));
+    for (const WorkerSpec& worker : each_worker(draft_.worker)) {
+      section.demand(
+          names.insert(worker.name).second, "",
+          "two workers are called " + quoted(worker.name) + ": give each its own name in [[worker]]");
+      draft_.file.worker_specs.push_back(worker);
+    }
   }
   if (names.empty())
     source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");

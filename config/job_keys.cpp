@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/device_kind.h"
+#include "core/device.h"
 #include "core/precision.h"
 #include "wire/sync_mode.h"
 #include "worker/compute/thread_count.h"
@@ -122,13 +122,15 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
        "slows its computation down by this factor, to try unequal machines on one"},
       {"cpu", &worker.cpu, Limits::text_or_number(Throttle::is_cpu, Throttle::cpu_expected()),
        "share of its processor that others leave to it, to try that out; its reports tell it"},
-      {"device", &worker.device, Limits::one_of(device_kinds()), "what it computes on"},
+      {"device", &worker.device, Limits::text(is_device_list, device_list_expected()),
+       "what it computes on; of several GPUs each has a worker, NAME-0, NAME-1, ..."},
       {"max_batch", &worker.max_batch, Limits::at_least(0),
        "samples that fit its memory at once; 0: no limit"},
       {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
-       "that compute; \"auto\": one for every core that it may use"},
+       "that compute, on a CPU; \"auto\": one for every core that it may use"},
       {"precision", &worker.precision, Limits::one_of(precision_names()),
-       "of the factors of products; bf16 where the processor has it, and float32 elsewhere"},
+       "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on GPUs "
+       "only"},
   };
 }
 

@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads, Precision precision) {
+Workload workload_of(const Job& job, const Extensions& extensions, const Computing& computing) {
   if (job.model == external_model) {
     if (extensions.workload) return extensions.workload();
     throw Failure(ExitCode::configuration,
@@ -23,7 +23,7 @@ Workload workload_of(const Job& job, const Extensions& extensions, unsigned thre
   }
   const nn::ModelOptions options{data.train->shape(), data.train->classes(), job.model_options};
   nn::Model model = nn::make_model(job.model, options, extensions.models);
-  return cpu_workload(model.multiply_in(precision), std::move(data), threads);
+  return model_workload(std::move(model), std::move(data), computing);
 }
 
 ModelDescription described(const Workload& workload) {

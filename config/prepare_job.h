@@ -6,7 +6,6 @@
 #include <string>
 
 #include "config/extensions.h"
-#include "core/precision.h"
 #include "wire/job.h"
 #include "wire/messages.h"
 
@@ -16,10 +15,8 @@ namespace steelyard {
 inline constexpr char external_model[] = "external";
 
 // Opens the data and builds the model that the job names. Throws Failure (configuration) for an external one
-// if this program brings none. `threads` and `precision` are for an engine of ours; those of users have their
-// own ways.
-Workload workload_of(const Job& job, const Extensions& extensions, unsigned threads = 1,
-                     Precision precision = Precision::float32);
+// if this program brings none. `computing` is for an engine of ours; those of users have their own ways.
+Workload workload_of(const Job& job, const Extensions& extensions, const Computing& computing = {});
 
 // Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
 // what can be checked.

@@ -51,7 +51,7 @@ Setup set_up(const LaunchOptions& options, const Extensions& extensions) {
   const Workload workload = workload_of(job, extensions);
   const ModelDescription model = describe(workload);
   complete(job, model, extensions);
-  for (const WorkerSpec& worker : file.worker_specs) require_device(worker.name, worker.device);
+  for (const WorkerSpec& worker : file.worker_specs) (void)device_of(worker);
   const auto require_resumable = [job, source = sample_source(job, model)](const std::string& from) {
     (void)check_resumable(from, read_manifest(from), job, source);
   };

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <iterator>
 
+#include "core/device.h"
 #include "launch/children.h"
 #include "launch/process_options.h"
 #include "roles/endpoint.h"
 #include "wire/transport/address.h"
+#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 namespace {
@@ -43,6 +45,14 @@ std::vector<std::string> command_for(const HostSpec& host, const std::string& pr
           "-o",     "ServerAliveInterval=15",
           "-o",     "ServerAliveCountMax=4",
           host.ssh, shell_line(there)};
+}
+
+// The other workers of this host that may compute on a GPU; where "auto" finds none, its worker needs a core
+// all the same.
+unsigned gpu_workers_beside(const HostSpec& host, const HostWorker& worker) {
+  return static_cast<unsigned>(std::ranges::count_if(host.workers, [&](const HostWorker& other) {
+    return &other != &worker && device_in(other.spec.device) != Device{};
+  }));
 }
 
 // How each process is started, with its options.
@@ -78,6 +88,7 @@ class Roles {
     WorkerOptions it;
     it.scheduler = scheduler_;
     it.spec = worker.spec;
+    it.spec.threads = thread_count_beside(worker.spec.threads, gpu_workers_beside(host, worker));
     it.data_options = worker.data_options;
     it.exchange = options_.exchange;
     it.quiet = !here();

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "config/toml_text.h"
-#include "core/device_kind.h"
+#include "core/device.h"
 #include "core/precision.h"
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
@@ -75,7 +75,9 @@ void each_option(WorkerOptions& it, auto&& visit) {
   visit(Row{"--name", "what to call it; each worker needs its own (default: made from host and process)",
             "STEELYARD_NAME"},
         it.spec.name);
-  visit(Row{"--device", "what computes: cpu", nullptr, CLI::IsMember(device_kinds())}, it.spec.device);
+  visit(Row{"--device", "what computes: " + device_expected(), nullptr,
+            checked_by(is_device, device_expected())},
+        it.spec.device);
   visit(Row{"--slow",
             "compute so many times slower, to try out unequal machines: a number, or steps as in \"2, 6@10, "
             "again@20\"",
@@ -88,12 +90,14 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.spec.cpu);
   visit(Row{"--max-batch", "positions that fit its memory in one piece (0: no limit)", nullptr, natural},
         it.spec.max_batch);
-  visit(Row{"--threads", "that compute; \"auto\": one for every core that it may use", nullptr, threads},
+  visit(Row{"--threads", "that compute, on a CPU; \"auto\": one for every core that it may use", nullptr,
+            threads},
         it.spec.threads);
-  visit(
-      Row{"--precision", "of the factors of products; bf16 where the processor has it, and float32 elsewhere",
-          nullptr, CLI::IsMember(precision_names())},
-      it.spec.precision);
+  visit(Row{"--precision",
+            "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on "
+            "GPUs only",
+            nullptr, CLI::IsMember(precision_names())},
+        it.spec.precision);
   visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
   visit(quiet_row, it.quiet);

@@ -10,6 +10,7 @@
 
 #include "config/extensions.h"
 #include "core/buffer.h"
+#include "core/device.h"
 #include "report/run_directory.h"
 #include "roles/options.h"
 #include "wire/exit_reason.h"
@@ -37,7 +38,8 @@ void require_descriptors(const std::string& what, std::uint64_t connections, std
 int verdict(const char* role, const ExitReason& ending, const std::string& scheduler);
 // Prints lines on standard error, with role and name before them; none if it is quiet.
 std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet);
-void require_device(const std::string& worker,
-                    const std::string& device);  // throws Failure for what is not here
+// The device of a worker on this machine. Throws Failure (configuration) for one that is not here, or cannot
+// do what the worker is told.
+Device device_of(const WorkerSpec& worker);
 
 }  // namespace steelyard

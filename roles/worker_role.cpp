@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "config/prepare_job.h"
-#include "core/device_kind.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/precision.h"
 #include "roles/endpoint.h"
@@ -33,16 +33,19 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
   return job;
 }
 
-Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions) {
-  return workload_of(localised(job, options.data_options), extensions, thread_count(options.spec.threads),
-                     precision(options.spec.precision));
+Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions,
+                      const Device& device) {
+  return workload_of(localised(job, options.data_options), extensions,
+                     {.device = device,
+                      .threads = thread_count(options.spec.threads),
+                      .precision = precision(options.spec.precision)});
 }
 
-Hello hello_of(const WorkerSpec& spec, std::uint64_t fingerprint) {
+Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t fingerprint) {
   Hello hello;
   hello.fingerprint = fingerprint;
   hello.name = spec.name;
-  hello.kind = device_kind(spec.device);
+  hello.kind = kind(device);
   hello.max_batch = spec.max_batch;
   return hello;
 }
@@ -54,7 +57,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   WorkerSpec spec = options.spec;
   if (spec.name.empty()) spec.name = default_name("worker");
   check_name("--name", spec.name);
-  require_device(spec.name, spec.device);
+  const Device device = device_of(spec);
   const Throttle throttle = Throttle::parse(spec.slow, spec.cpu);
   raise_descriptor_limit();
   block_signals();
@@ -67,12 +70,12 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   Job job;
 
   Worker::Options of_worker{self, {}, {from_seconds(options.wait), from_seconds(0.25)}, {}};
-  of_worker.hello = hello_of(spec, options.fingerprint);
+  of_worker.hello = hello_of(spec, device, options.fingerprint);
   of_worker.prepare = [&](const Welcome& welcome) {
     job = welcome.job;
     require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    compute = std::make_unique<ComputeNode>(posting_to(link, self), own_workload(options, job, extensions),
-                                            job, throttle, memory);
+    compute = std::make_unique<ComputeNode>(
+        posting_to(link, self), own_workload(options, job, extensions, device), job, throttle, memory);
   };
   if (extensions.workload) {
     of_worker.model = [&] {  // made once, told and trained
@@ -89,7 +92,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
       {"leaving the job; the others go on with what this worker owes", {}});
   const auto say = speaker("worker", spec.name, options.quiet);
   say("looking for the scheduler at " + scheduler);
-  Narrator narrator(link, spec.name, spec.device, say);
+  Narrator narrator(link, spec.name, name(device), say);
   link.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
   link.connect(scheduler_node, scheduler);
   try {

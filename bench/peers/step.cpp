@@ -64,7 +64,7 @@ Settings read_settings(int argc, char** argv) {
        [&](const std::string& text) { it.classes = static_cast<std::uint32_t>(std::stoul(text)); }},
       {"--precision",
        [&](const std::string& text) {
-         if (std::ranges::count(precision_names(), text) == 0) refuse("--precision is float32 or bf16");
+         if (text != "float32" && text != "bf16") refuse("--precision is float32 or bf16");
          it.precision = precision(text);
        }},
       {"--rate", [&](const std::string& text) { it.rate = std::stod(text); }}};

@@ -16,8 +16,8 @@
 #include "core/error.h"
 #include "core/stats.h"
 #include "report/output_file.h"
-#include "roles/roles.h"
 #include "wire/name.h"
+#include "worker/compute/device.h"
 
 namespace steelyard {
 namespace {
@@ -113,10 +113,10 @@ std::vector<ProfilePoint> measure_all(ProfileBench& bench, const std::vector<std
 int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   setenv("OMP_NUM_THREADS", "1", 1);  // as in a worker
   if (!command.name.empty()) check_name("--name", command.name);
-  require_device("profile", command.device);
+  const Device device = device_here(command.device);
   check_output("--output", command.output);
   Job job = job_of(command, extensions);
-  const Workload workload = workload_of(job, extensions);
+  const Workload workload = workload_of(job, extensions, {.device = device});
   const ModelDescription description = described(workload);
   job.global_batch = description.grain;  // any data set will do
   complete(job, description, extensions);
@@ -126,12 +126,13 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
                                                "\" takes its batch statistics over grains of " +
                                                std::to_string(job.grain) + " samples: give that or more");
   }
-  const unsigned workers =
-      command.workers > 0 ? command.workers : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned usual =
+      kind(device) == DeviceKind::gpu ? 1 : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned workers = command.workers > 0 ? command.workers : usual;
   const std::vector<std::uint64_t> sizes = profile_sizes(most, job.grain);
 
   Profile profile{.name = command.name.empty() ? host_name() : command.name,
-                  .device = command.device,
+                  .device = name(device),
                   .model = job.model,
                   .data = job.data,
                   .workers = workers,

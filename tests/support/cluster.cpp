@@ -84,7 +84,7 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
   Worker::Options options{node, {}, timeout, {}};
   options.hello.name = "worker-" + std::to_string(index);
   options.prepare = [&](const Welcome& welcome) {
-    compute = std::make_unique<ComputeNode>(posting_to(*link, node), cpu_workload(model, data), welcome.job,
+    compute = std::make_unique<ComputeNode>(posting_to(*link, node), model_workload(model, data), welcome.job,
                                             Throttle::parse(slow, "1"), net.memory());
   };
   Worker worker(options);

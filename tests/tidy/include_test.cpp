@@ -56,7 +56,7 @@ struct Library {
 };
 const std::vector<Library> libraries{
     {"^zmq.*", {"wire/transport"}, true, {"wire/transport/zmq_socket.h"}},
-    {"^CLI/.*", {"cli/command_line.cpp", "launch/process_options.cpp"}, true, {}},
+    {"^CLI/.*", {"cli/command_line.cpp", "cli/commands.cpp", "launch/process_options.cpp"}, true, {}},
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},
     {"^toml\\+\\+/.*", {"config"}, true, {"config/job_source.h"}},
     {"^nlohmann/.*", {"config", "report", "launch", "cli", "server"}, true, {}},

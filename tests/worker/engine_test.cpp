@@ -23,7 +23,7 @@ TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
   job.layout = model.layout();
   job.layout.slice_size = 50;
   const auto data = std::make_shared<SpoiltData>(40, 33, true);
-  ComputeNode node(post_to(mail), cpu_workload(model, {data, data, "ours"}), job);
+  ComputeNode node(post_to(mail), model_workload(model, {data, data, "ours"}), job);
   auto parameters = std::make_shared<FloatBuffer>(model.parameters());
   model.initialize(parameters->span(), 1);
   node.give(Compute{{.purpose = Purpose::evaluate, .positions = {0, 40}},

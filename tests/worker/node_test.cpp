@@ -49,7 +49,7 @@ class ComputeNodeTest : public testing::Test {
   }
 
   std::unique_ptr<ComputeNode> node(const std::string& slow = "1", const std::string& cpu = "1") {
-    return std::make_unique<ComputeNode>(post_to(mail_), cpu_workload(model_, data_), job_,
+    return std::make_unique<ComputeNode>(post_to(mail_), model_workload(model_, data_), job_,
                                          Throttle::parse(slow, cpu));
   }
 
@@ -319,7 +319,7 @@ TEST_F(ComputeNodeTest, WhatOthersLeaveIsReported) {
 
 std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, const Job& job) {
   try {
-    const ComputeNode node(post_to(mail), cpu_workload(model, data), job);
+    const ComputeNode node(post_to(mail), model_workload(model, data), job);
   } catch (const Failure& failure) {
     return failure.what();
   }

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
+
+#include <algorithm>
 
 #include "core/error.h"
+#include "core/processor.h"
 
 namespace steelyard {
 namespace {
@@ -23,16 +25,19 @@ TEST(ThreadCount, IsANumberOrAuto) {
 }
 
 TEST(ThreadCount, AutoIsTheCoresThatTheProcessMayUse) {
-  cpu_set_t before, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  EXPECT_EQ(thread_count("auto"), static_cast<unsigned>(CPU_COUNT(&before)));
-  CPU_ZERO(&one);
-  for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core) {
-    if (CPU_ISSET(core, &before)) CPU_SET(core, &one);
-  }
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  EXPECT_EQ(thread_count("auto"), 1U);
-  EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(thread_count("auto"), allowed_cores());
+  EXPECT_EQ(thread_count("auto-1"), std::max(2U, allowed_cores()) - 1);
+  EXPECT_EQ(thread_count("auto-1024"), 1U) << "one is always left";
+  for (const char* text : {"auto-0", "auto-", "auto--1", "auto-1025", "auto2"})
+    EXPECT_FALSE(is_thread_count(text)) << text;
+}
+
+TEST(ThreadCount, LeavesACoreToEachOfTheOthers) {
+  EXPECT_EQ(thread_count_beside("auto", 0), "auto");
+  EXPECT_EQ(thread_count_beside("auto", 3), "auto-3");
+  EXPECT_EQ(thread_count_beside("4", 3), "4") << "as it was said";
+  EXPECT_EQ(thread_count_beside("auto-1", 3), "auto-1");
+  EXPECT_TRUE(is_thread_count(thread_count_beside("auto", 100'000)));
 }
 
 }  // namespace

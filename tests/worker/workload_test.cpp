@@ -17,7 +17,7 @@ DataSets numbers() {
 nn::Model model() { return nn::Model({1, 1, 2}, 3).linear("out", 3); }
 
 TEST(Workload, OfAModelOnTheCpu) {
-  const Workload workload = cpu_workload(model(), numbers());
+  const Workload workload = model_workload(model(), numbers());
   EXPECT_EQ(workload.layout.size(), 9U);
   EXPECT_EQ(workload.layout.slice_size, 0U) << "the grid is the job's";
   std::vector<float> parameters(9), again(9);
@@ -42,14 +42,14 @@ std::string trouble(const std::function<void()>& work, ExitCode code) {
 }
 
 TEST(Workload, AModelMustBeMadeForTheData) {
-  const auto making = [](const nn::Model& model) { return [=] { (void)cpu_workload(model, numbers()); }; };
+  const auto making = [](const nn::Model& model) { return [=] { (void)model_workload(model, numbers()); }; };
   EXPECT_THAT(trouble(making(nn::Model({1, 1, 3}, 3).linear("out", 3)), ExitCode::configuration),
               HasSubstr("takes samples of 1 x 1 x 3 in 3 classes, data set 'numbers' has 1 x 1 x 2 in 3"));
   EXPECT_THAT(trouble(making(nn::Model({1, 1, 2}, 3).relu()), ExitCode::configuration), HasSubstr("linear"));
 }
 
 TEST(Workload, MustBeWhatTheOthersTrain) {
-  const Workload workload = cpu_workload(model(), numbers());
+  const Workload workload = model_workload(model(), numbers());
   Job job;
   job.model = "mine", job.data = "numbers";
   job.layout = workload.layout;

@@ -1,5 +1,6 @@
 // Engine: computes gradients and evaluations for a worker. The CPU network is one
-// (worker/compute/cpu_engine.h); a GPU, or a framework of your own, is another.
+// (worker/compute/cpu_engine.h), that of a GPU another (worker/compute/cuda_engine.h), and a framework of your
+// own may be a third.
 //
 // An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to
 // its end and sums over the samples it gets. It chooses how many samples it computes at once, in which order
@@ -55,6 +56,10 @@ class Engine {
 
   // Memory of its device that it needs beside parameters and gradient.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+
+  // Whether the thread that calls does the work. Where it waits for a device or for other threads, its
+  // processor time says nothing of how long the work took.
+  [[nodiscard]] virtual bool computes_here() const { return true; }
 
   // The share of its device that it had since the last call, 0..1, if it knows that; otherwise the worker
   // asks the machine (worker/compute/meter.h).

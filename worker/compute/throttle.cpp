@@ -56,11 +56,13 @@ void ThrottleClock::begin() {
   worked_ = thread_cpu_time();
 }
 
-void ThrottleClock::rest() {
+void ThrottleClock::rest() { rest(thread_cpu_time() - worked_); }
+
+void ThrottleClock::rest(Duration worked) {
   if (throttle_.full_speed() || !first_) return;
   const double now = seconds(steady_now() - *first_), cpu = throttle_.cpu.at(now);
-  // Only what this thread itself has used; a sleep uses next to nothing, so it does not feed on itself.
-  debt_ += from_seconds((throttle_.slow.at(now) / cpu - 1) * seconds(thread_cpu_time() - worked_));
+  // A sleep uses next to no processor time, so it does not feed on itself.
+  debt_ += from_seconds((throttle_.slow.at(now) / cpu - 1) * seconds(worked));
   if (debt_ > Duration{0}) {
     const Time asleep = steady_now();
     std::this_thread::sleep_for(debt_);
@@ -103,8 +105,39 @@ class ThrottledSamples final : public Samples {
 
 }  // namespace
 
+// While the engine works nobody sleeps; then all is told, late.
+nn::Sums ThrottledEngine::held_back(const FinalRange& on_final,
+                                    const std::function<nn::Sums(const FinalRange&)>& work) {
+  struct Event {
+    std::uint64_t begin, end;
+    Duration worked;  // since the one before
+  };
+  std::vector<Event> events;
+  Time last = steady_now();
+  const auto since_last = [&] {
+    const Time now = steady_now();
+    return now - std::exchange(last, now);
+  };
+  clock_.begin();
+  const nn::Sums sums = work([&](std::uint64_t begin, std::uint64_t end) {
+    events.push_back({begin, end, since_last()});
+  });
+  const Duration rest = since_last();
+  for (const Event& event : events) {
+    clock_.rest(event.worked);
+    on_final(event.begin, event.end);
+  }
+  clock_.rest(rest);
+  return sums;
+}
+
 nn::Sums ThrottledEngine::train(std::span<const float> parameters, Samples& samples,
                                 std::span<float> gradient, const FinalRange& on_final) {
+  if (!computes_here()) {
+    return held_back(on_final, [&](const FinalRange& told) {
+      return engine_->train(parameters, samples, gradient, told);
+    });
+  }
   ThrottledSamples throttled(samples, clock_);
   return engine_->train(parameters, throttled, gradient, [&](std::uint64_t begin, std::uint64_t end) {
     clock_.rest();
@@ -113,6 +146,9 @@ nn::Sums ThrottledEngine::train(std::span<const float> parameters, Samples& samp
 }
 
 nn::Sums ThrottledEngine::evaluate(std::span<const float> parameters, Samples& samples) {
+  if (!computes_here()) {
+    return held_back({}, [&](const FinalRange&) { return engine_->evaluate(parameters, samples); });
+  }
   ThrottledSamples throttled(samples, clock_);
   return engine_->evaluate(parameters, throttled);
 }

@@ -4,8 +4,13 @@
 // After a micro-batch that took c seconds of processor time, the thread sleeps for (slow / cpu - 1) c, with
 // the levels that hold then. It is the processor time that counts: what a real co-tenant costs is not
 // multiplied. Sleeps end late by what the kernel likes; the surplus is taken off the next ones.
+//
+// An engine that computes elsewhere (Engine::computes_here), on a GPU or on other threads, would go on during
+// such a sleep. It does its work undisturbed, and what it came to is held back: a range of the gradient, and
+// the end, by (slow / cpu - 1) times the time since the one before. There, what others cost is multiplied too.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +46,7 @@ class ThrottleClock {
 
   void begin();  // a micro-batch begins here
   void rest();   // and has ended: what the thread has worked since the last call is made good for
+  void rest(Duration worked);  // the same, where something else has worked for so long
 
   // The mean of `cpu` over the time of work since the last call; nothing if no other is pretended.
   std::optional<double> take_share();
@@ -68,8 +74,11 @@ class ThrottledEngine final : public Engine {
   }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override;
+  [[nodiscard]] bool computes_here() const override { return engine_->computes_here(); }
 
  private:
+  nn::Sums held_back(const FinalRange& on_final, const std::function<nn::Sums(const FinalRange&)>& work);
+
   const std::unique_ptr<Engine> engine_;
   ThrottleClock clock_;
 };

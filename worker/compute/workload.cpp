@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "worker/compute/cpu_engine.h"
+#include "worker/compute/cuda_engine.h"
 #include "worker/compute/parallel_engine.h"
 
 namespace steelyard {
@@ -29,10 +30,16 @@ std::unique_ptr<Engine> cpu_engine(const nn::Model& model, unsigned threads) {
                                           ParallelEngine::SampleSize{model.input().size(), model.labels()});
 }
 
+std::unique_ptr<Engine> engine_of(const nn::Model& model, const Computing& computing) {
+  if (computing.device.type == Device::Type::cpu) return cpu_engine(model, computing.threads);
+  return make_cuda_engine(model, computing.device, computing.precision);
+}
+
 }  // namespace
 
-Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads) {
+Workload model_workload(nn::Model model, DataSets data, const Computing& computing) {
   model.check();
+  model.multiply_in(computing.precision);
   const DataSet& train = *data.train;
   const auto taken = [](nn::Shape shape, std::uint32_t classes, std::uint32_t labels) {
     return to_string(shape) + " in " + std::to_string(classes) + " classes" +
@@ -49,7 +56,7 @@ Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads) {
   return {.layout = model.layout(),
           .initialize = [model](std::span<float> parameters,
                                 std::uint64_t seed) { model.initialize(parameters, seed); },
-          .make_engine = [model, threads] { return cpu_engine(model, threads); },
+          .make_engine = [model, computing] { return engine_of(model, computing); },
           .data = std::move(data),
           .grain = model.grain(),
           .model = model};

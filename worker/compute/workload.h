@@ -6,8 +6,10 @@
 #include <optional>
 #include <span>
 
+#include "core/device.h"
 #include "core/layout.h"
 #include "core/options.h"
+#include "core/precision.h"
 #include "nn/model.h"
 #include "wire/job.h"
 #include "worker/compute/data_set.h"
@@ -30,9 +32,15 @@ struct Workload {
 // told with the model's name.
 using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
 
-// A model of nn on so many threads of the CPU. Throws Failure (configuration) if it is not made for this
-// data.
-Workload cpu_workload(const nn::Model& model, DataSets data, unsigned threads = 1);
+// What a model of nn is computed on, and how.
+struct Computing {
+  Device device{};       // one that is here (worker/compute/device.h)
+  unsigned threads = 1;  // of the CPU, where that is the device
+  Precision precision = Precision::float32;
+};
+
+// A model of nn. Throws Failure (configuration) if it is not made for this data.
+Workload model_workload(nn::Model model, DataSets data, const Computing& computing = {});
 
 // Whether the workload, as it is known here, is what the job's other members train. A worker may have been
 // started with other data, another release or other models of its own; its gradients would be sums of

@@ -26,7 +26,7 @@ std::shared_ptr<RealTraining> softmax_training() {
   DataSets data = open_data(
       "synthetic", {{"train", "640"}, {"test", "200"}, {"height", "6"}, {"width", "6"}, {"noise", "0.4"}});
   const nn::Model model = softmax(data);
-  auto training = std::make_shared<RealTraining>(cpu_workload(model, std::move(data)));
+  auto training = std::make_shared<RealTraining>(model_workload(model, std::move(data)));
   training->optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   training->schedule.base = 0.1;
   return training;

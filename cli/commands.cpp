@@ -1,0 +1,251 @@
+#include "cli/commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <limits>
+
+#include "core/device.h"
+#include "launch/process_options.h"
+#include "sim/simulation.h"
+#include "wire/sync_mode.h"
+
+namespace steelyard {
+namespace {
+
+// CLI11 reads -1 as a very large number, and one that is too large as the largest.
+const CLI::Validator natural =
+    CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
+
+void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides) {
+  app.add_option("job", file, "the job file (TOML); `steelyard help job` describes it")->required();
+  app.add_option("--set", overrides, "replace a key of the job file, as in train.lr=0.05; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_run(CLI::App& app, LaunchOptions& it, const std::string& where) {
+  add_job(app, it.job_file, it.overrides);
+  add_options(app, it.results, where);
+  app.add_option("--exchange", it.exchange, exchange_help)
+      ->check(CLI::IsMember(exchanges))
+      ->envname("STEELYARD_EXCHANGE");
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+}
+
+void add_train(CLI::App& parent, LaunchOptions& it) {
+  CLI::App& app =
+      *parent.add_subcommand("train", "run a job with a whole cluster of processes on this machine");
+  add_run(app, it, "");
+  app.footer(
+      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
+      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick\n"
+      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --resume --set train.epochs=6");
+}
+
+void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("scheduler", "one role by hand: decides who does what; owns job and results");
+  add_job(app, it.job_file, it.overrides);
+  add_options(app, it.options);
+  app.footer(
+      "Ctrl-C finishes the round, saves a checkpoint and ends the job; twice: at once.\nExamples:\n"
+      "  steelyard scheduler examples/jobs/quick.toml\n"
+      "  steelyard scheduler examples/jobs/quick.toml --listen 0.0.0.0:7070 --insecure");
+}
+
+void add_server(CLI::App& parent, ServerCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("server", "one role by hand: holds a part of the model and sums gradients");
+  add_options(app, it.options);
+  app.add_option("--job", it.job_file, "take part in this job only");
+  app.footer(
+      "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
+      "  steelyard server --scheduler 10.0.0.1:7070 --listen '0.0.0.0:*' --insecure");
+}
+
+void add_worker(CLI::App& parent, WorkerCommand& it) {
+  CLI::App& app = *parent.add_subcommand("worker", "one role by hand: computes gradients");
+  add_options(app, it.options);
+  app.add_option("--job", it.job_file, "take part in this job only");
+  app.footer(
+      "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
+      "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7");
+}
+
+void add_launch(CLI::App& parent, LaunchOptions& it) {
+  CLI::App& app = *parent.add_subcommand("launch", "run a job on many machines, from this one");
+  app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
+      ->required();
+  add_run(app, it, "on the scheduler's host: ");
+  app.add_flag("--insecure", it.insecure, "allow plain-text connections between machines");
+  app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");
+  app.footer(
+      "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
+      "Example: steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run --insecure");
+}
+
+void add_attend(CLI::App& parent, AttendOptions& it) {
+  CLI::App& app = *parent.add_subcommand("attend", "what launch runs on each host; not for people");
+  app.group("");  // does its work without being advertised
+  app.add_option("--directory", it.directory);
+  app.add_option("--silence", it.silence)->check(CLI::Range(0.01, 1e6));
+}
+
+void add_profile(CLI::App& parent, ProfileCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "profile", "measure time against batch size on this machine, one worker alone and all together");
+  app.add_option("job", it.job_file, "take model and data from this job file (default: lenet5)");
+  app.add_option("--set", it.overrides, "replace a key of the job file; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--device", it.device, "what computes, as in cuda:0; `steelyard devices` lists them")
+      ->default_str("cpu");
+  app.add_option("--model", it.model, "another model than the job's");
+  app.add_option("--data", it.data, "another data set than the job's, as in synthetic");
+  app.add_option("--workers", it.workers, "so many at once (default: as many as processors; on a GPU 1)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--max-batch", it.max_batch, "the largest batch")
+      ->default_str("512")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--repeats", it.repeats, "measurements of each size; their median counts")
+      ->default_str("9")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--name", it.name, "what to call this machine (default: its host name)");
+  app.add_option("--output,-o", it.output, "write a JSON file that scenarios can use");
+  app.add_flag("--quiet,-q", it.quiet, "no progress, only the table");
+  app.footer("Example: steelyard profile --model mlp --workers 2 --output here.json");
+}
+
+void add_devices(CLI::App& parent, DevicesCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "devices", "what workers can compute on here, and how fast each is: two measurements of half a second");
+  app.add_option("--json", it.json, "write all numbers to this file; - for standard output");
+  app.footer("Example: steelyard devices --json devices.json");
+}
+
+void add_simulate(CLI::App& parent, SimulateCommand& it, const Extensions& extensions) {
+  CLI::App& app = *parent.add_subcommand("simulate", "run a scenario: the same machines in virtual time");
+  app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
+      ->required();
+  app.add_option("--policy", it.policy,
+                 "who divides the batch: " + joined(sim::simulated_policies(extensions.policies)) +
+                     " (default: as the scenario says)");
+  app.add_option("--sync", it.sync,
+                 "when a round is over: " + sync_choices() + " (default: as the scenario says)");
+  app.add_option("--seed", it.seed, "of all that is random (default: as the scenario says)")->check(natural);
+  app.add_option("--json", it.json, "write every round to this file; - for standard output");
+  app.footer("Example: steelyard simulate examples/scenarios/lbb_table2.toml --policy lbb");
+}
+
+void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensions) {
+  CLI::App& app = *parent.add_subcommand(
+      "compare", "run jobs or scenarios under many policies and sync modes, and show a table");
+  app.add_option("file", it.files, "jobs, which train as real processes, and scenarios (TOML)")->required();
+  app.add_option("--policies", it.policies,
+                 "comma-separated, of " + joined(sim::simulated_policies(extensions.policies)) +
+                     " (oracle: scenarios only); equal/ssp:2 is a policy with a sync mode of its own "
+                     "(default: all)");
+  app.add_option("--sync", it.sync,
+                 "sync modes, comma-separated, each with each policy: " + sync_choices() +
+                     " (default: as the file says)");
+  app.add_option("--repeats", it.repeats, "runs of each, A B C A B C; the table has medians")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--target", it.target,
+                 "measure the time to this accuracy, as in 0.85 (default: the job's target_accuracy)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--seed", it.seed, "of the first repeat; the next has the next (default: as the file says)")
+      ->check(natural);
+  app.add_option("--set", it.overrides,
+                 "replace a key of the job file, as in train.epochs=3; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--run-dir,--run_dir", it.run_directory,
+                 "where a job's runs, compare.json and compare.html go (default: runs/compare-NAME-N)");
+  app.add_option("--json", it.json, "write all numbers to this file; - for standard output");
+  app.add_option("--html", it.html, "write the page with the pictures to this file");
+  app.footer(
+      "Equal shares under bsp always take part, and so does the best single device alone. Ctrl-C shows what "
+      "is "
+      "done so far.\n"
+      "Examples:\n"
+      "  steelyard compare examples/jobs/unequal.toml --policies equal,lb-bsp,steelyard --repeats 3\n"
+      "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
+}
+
+void add_inspect(CLI::App& parent, InspectCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "inspect", "what is in a run, a checkpoint or a safetensors file, and whether it is whole");
+  app.add_option("path", it.path,
+                 "a run directory (its newest checkpoint), a checkpoint, or a safetensors file")
+      ->required();
+  app.footer("Example:\n  steelyard inspect runs/job-1");
+}
+
+void add_saved(CLI::App& app, SavedOptions& it) {
+  app.add_option("checkpoint", it.path, "a checkpoint, or a run directory (its newest)")->required();
+  app.add_option("--job", it.job_file, "the job that wrote it (default: job.toml of the run it lies in)");
+  app.add_option("--set", it.overrides,
+                 "replace a key of the job file, as in data.dir=/data; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_eval(CLI::App& parent, EvalCommand& it) {
+  CLI::App& app = *parent.add_subcommand("eval", "loss and accuracy of a checkpoint over the test set");
+  add_saved(app, it.saved);
+  app.add_option("--data", it.saved.data, "another data set than the job's, as in synthetic");
+  app.footer("Example: steelyard eval runs/job-1");
+}
+
+void add_predict(CLI::App& parent, PredictCommand& it) {
+  CLI::App& app =
+      *parent.add_subcommand("predict", "the class of each sample and its probability, from a checkpoint");
+  add_saved(app, it.saved);
+  app.add_option("--input", it.input,
+                 "samples as an npy file, or an array of an npz (pictures.npz:x_test), "
+                 "[sample][row][column][channel] or [sample][feature]: floats as the model takes them, or "
+                 "bytes, which are normalised as in training (default: the job's test set)");
+  app.add_option("--out", it.output, "write to this file; - for standard output");
+  app.footer(
+      "Writes a line for each sample: its number, class, and probability by softmax over the scores.\n"
+      "Examples:\n  steelyard predict runs/job-1 --out classes.csv\n"
+      "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
+  add_train(app, it.train);
+  add_scheduler(app, it.scheduler);
+  add_server(app, it.server);
+  add_worker(app, it.worker);
+  add_simulate(app, it.simulate, extensions);
+  add_compare(app, it.compare, extensions);
+  add_launch(app, it.launch);
+  add_attend(app, it.attend);
+  add_profile(app, it.profile);
+  add_devices(app, it.devices);
+  add_inspect(app, it.inspect);
+  add_eval(app, it.eval);
+  add_predict(app, it.predict);
+}
+
+std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
+  if (app.got_subcommand("train")) return it.train;
+  if (app.got_subcommand("scheduler")) return it.scheduler;
+  if (app.got_subcommand("server")) return it.server;
+  if (app.got_subcommand("worker")) return it.worker;
+  if (app.got_subcommand("simulate")) return it.simulate;
+  if (app.got_subcommand("compare")) return it.compare;
+  if (app.got_subcommand("launch")) return it.launch;
+  if (app.got_subcommand("attend")) return it.attend;
+  if (app.got_subcommand("profile")) return it.profile;
+  if (app.got_subcommand("devices")) return it.devices;
+  if (app.got_subcommand("inspect")) return it.inspect;
+  if (app.got_subcommand("eval")) return it.eval;
+  if (app.got_subcommand("predict")) return it.predict;
+  return std::nullopt;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,36 @@
+// The commands that people type, as the command line is read into them: names, options and their help. CLI11
+// stays in the .cpp.
+#pragma once
+
+#include <optional>
+
+#include "cli/command_line.h"
+
+namespace CLI {
+class App;
+}
+
+namespace steelyard {
+
+// What the options of each command are read into.
+struct Commands {
+  LaunchOptions train, launch;
+  SchedulerCommand scheduler;
+  ServerCommand server;
+  WorkerCommand worker;
+  SimulateCommand simulate;
+  CompareCommand compare;
+  AttendOptions attend;
+  ProfileCommand profile;
+  DevicesCommand devices;
+  InspectCommand inspect;
+  EvalCommand eval;
+  PredictCommand predict;
+};
+
+// Lets the application read all of them. They outlive it.
+void add_commands(CLI::App& app, Commands& it, const Extensions& extensions);
+// None where nothing but help is asked for.
+std::optional<Command> chosen(const CLI::App& app, const Commands& it);
+
+}  // namespace steelyard

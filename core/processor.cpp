@@ -1,0 +1,45 @@
+#include "core/processor.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <thread>
+
+#include "core/text.h"
+
+namespace steelyard {
+
+std::string processor_name(std::string_view cpuinfo) {
+  std::string name;
+  std::set<std::string> packages;
+  while (!cpuinfo.empty()) {
+    const std::size_t end = std::min(cpuinfo.find('\n'), cpuinfo.size());
+    const std::string_view line = cpuinfo.substr(0, end);
+    cpuinfo.remove_prefix(std::min(end + 1, cpuinfo.size()));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view key = trimmed(line.substr(0, colon)), value = trimmed(line.substr(colon + 1));
+    if (key == "model name" && name.empty()) name = value;
+    if (key == "physical id") packages.emplace(value);
+  }
+  if (name.empty()) return "unknown processor";
+  return packages.size() > 1 ? std::to_string(packages.size()) + " x " + name : name;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  return processor_name(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+unsigned allowed_cores() {
+  cpu_set_t allowed;
+  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const unsigned cores =
+      known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : std::thread::hardware_concurrency();
+  return std::clamp(cores, 1U, static_cast<unsigned>(CPU_SETSIZE));
+}
+
+}  // namespace steelyard

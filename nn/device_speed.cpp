@@ -1,0 +1,82 @@
+#include "nn/device_speed.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/time.h"
+#include "nn/cpu/onednn.h"
+
+namespace steelyard::nn {
+namespace {
+
+constexpr std::uint64_t bytes_of_all = 512U << 20;  // from and to, all threads together: more than caches
+constexpr std::uint64_t least_bytes = 4U << 20;     // of each
+constexpr std::uint64_t side = 512;                 // of the matrices, 1 MB each
+
+// The sum over threads of what each did a second. `make` prepares, and gives what does a piece of work and
+// says how much that was.
+using Work = std::function<double()>;
+double rate(unsigned threads, Duration time, const std::function<Work()>& make) {
+  std::vector<double> rates(threads);
+  std::vector<std::thread> crew;
+  for (double& mine : rates) {
+    crew.emplace_back([&mine, &make, time] {
+      const Work work = make();
+      (void)work();  // pages, caches and whatever is made at the first time
+      const Time begin = steady_now();
+      double done = 0;
+      Duration took{0};
+      do {
+        done += work();
+        took = steady_now() - begin;
+      } while (took < time);
+      mine = done / seconds(took);
+    });
+  }
+  for (std::thread& each : crew) each.join();
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+Work copying(std::uint64_t bytes) {
+  auto from = std::make_shared<FloatBuffer>(bytes / sizeof(float));
+  auto to = std::make_shared<FloatBuffer>(bytes / sizeof(float));
+  std::ranges::fill(from->span(), 1.0F);
+  return [from, to, bytes] {
+    std::memcpy(to->data(), from->data(), bytes);
+    return 2 * static_cast<double>(bytes);
+  };
+}
+
+Work multiplying() {
+  onednn::use_this_thread_only();
+  struct Factors {
+    FloatBuffer a{side * side}, b{side * side}, c{side * side};
+    onednn::Products products;
+  };
+  auto it = std::make_shared<Factors>();
+  std::ranges::fill(it->a.span(), 1.0F);
+  std::ranges::fill(it->b.span(), 1.0F);
+  return [it] {
+    it->products.multiply({side, side, side}, {it->a.data(), side}, {it->b.data(), side}, false, it->c.data(),
+                          side);
+    return 2.0 * side * side * side;
+  };
+}
+
+}  // namespace
+
+DeviceSpeed measure_cpu(unsigned threads, double seconds_each) {
+  const std::uint64_t bytes = std::max(least_bytes, bytes_of_all / 2 / threads);
+  constexpr double giga = 1e9;
+  const Duration each = from_seconds(seconds_each);
+  return {rate(threads, each, [bytes] { return copying(bytes); }) / giga,
+          rate(threads, each, multiplying) / giga};
+}
+
+}  // namespace steelyard::nn

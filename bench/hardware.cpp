@@ -4,23 +4,13 @@
 #include <sched.h>
 #include <sys/utsname.h>
 
-#include <fstream>
-#include <thread>
 #include <vector>
 
 #include "core/level.h"
+#include "core/processor.h"
 
 namespace steelyard::bench {
 namespace {
-
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
 
 // The cores that this process was given; read once, before any thread is pinned.
 const std::vector<int>& cores() {
@@ -42,8 +32,8 @@ const std::vector<int>& cores() {
 std::string hardware() {
   utsname system{};
   uname(&system);
-  return processor() + ", " + std::to_string(cores().size()) + " cores, kernels for " + name(cpu_level()) +
-         ", " + system.sysname + " " + system.release;
+  return processor_name() + ", " + std::to_string(cores().size()) + " cores, kernels for " +
+         name(cpu_level()) + ", " + system.sysname + " " + system.release;
 }
 
 void pin(unsigned core) {

@@ -13,7 +13,7 @@ namespace steelyard {
 
 // bf16: bfloat16, a float32 without its last 16 bits, so numbers of 8 significant bits. Where a processor
 // cannot multiply it (cpu_has_bf16), and in kernels that have no form for it, float32.
-// tf32: TensorFloat-32, the range of a float32 with 11 significant bits, which the tensor cores of CUDA devices
+// tf32: TensorFloat-32, the range of a float32 with 11 significant bits, which tensor cores of CUDA devices
 // multiply. No processor does: a worker that computes on one is refused it.
 enum class Precision : std::uint8_t { float32, bf16, tf32 };
 

@@ -10,8 +10,4 @@ struct DeviceSpeed {
   double float32_gflop_s = 0;  // 10^9 additions and multiplications a second, of float32 matrices
 };
 
-// Of this processor: so many threads, each with buffers and matrices of its own, through the libraries that
-// networks use. Each of the two figures takes so many seconds.
-DeviceSpeed measure_cpu(unsigned threads, double seconds_each = 0.5);
-
 }  // namespace steelyard::nn

@@ -1,6 +1,6 @@
 // NVML, the management library of NVIDIA's driver: how busy a GPU is, and how much of its memory is free,
-// without a CUDA context, which would take memory itself. It is opened while the program runs, so a build needs
-// none of it, and a machine without a driver has none: absence is no error.
+// without a CUDA context, which would take memory itself. It is opened while the program runs, so a build
+// needs none of it, and a machine without a driver has none: absence is no error.
 //
 // The functions are declared here by their documented binary interface ("NVML API Reference"); each returns 0
 // where it succeeds. What a GPU does not tell (MIG devices have no utilisation of their own) is left out.

@@ -9,6 +9,7 @@
 #include "core/processor.h"
 #include "nn/cuda_devices.h"
 #include "report/output_file.h"
+#include "worker/compute/cpu_speed.h"
 
 namespace steelyard {
 namespace {
@@ -19,7 +20,7 @@ DeviceLine processor_line() {
           .name = processor_name(),
           .what = std::to_string(cores) + (cores == 1 ? " core" : " cores") + ", kernels for " +
                   name(cpu_level()) + (cpu_has_bf16() ? ", bf16" : ""),
-          .speed = nn::measure_cpu(cores)};
+          .speed = measure_cpu(cores)};
 }
 
 DeviceLine cuda_line(const nn::CudaDevice& it, unsigned number) {

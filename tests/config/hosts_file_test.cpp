@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "core/device.h"
 #include "core/error.h"
 
 namespace steelyard {
@@ -72,7 +73,7 @@ address = "10.0.0.2"
 servers = 1
 [[host.worker]]
 name = "ada"
-device = "gpu"
+device = "auto"
 slow = 2.5
 cpu = "1, 0.5@60"
 max_batch = 4096
@@ -93,7 +94,7 @@ data = { dir = "/data/fashion", classes = 10 }
   EXPECT_EQ(left.netns, "left");
   ASSERT_EQ(left.workers.size(), 2U);
   EXPECT_EQ(left.workers[0].spec.name, "ada");
-  EXPECT_EQ(left.workers[0].spec.device, "gpu");
+  EXPECT_EQ(left.workers[0].spec.device, "auto");
   EXPECT_EQ(left.workers[0].spec.slow, "2.5");
   EXPECT_EQ(left.workers[0].spec.cpu, "1, 0.5@60");
   EXPECT_EQ(left.workers[0].spec.max_batch, 4096U);
@@ -130,7 +131,7 @@ TEST(HostsFile, ValuesOutOfRangeAreShown) {
   EXPECT_THAT(refusal(std::string(smallest) + "slow = 0.5\n"), HasSubstr("give a number from 1 to 1000"));
   EXPECT_THAT(refusal(std::string(smallest) + "cpu = true\n"), HasSubstr("give a share from 0.01 to 1"));
   EXPECT_THAT(refusal(std::string(smallest) + "device = \"tpu\"\n"),
-              HasSubstr("give one of \"cpu\", \"gpu\""));
+              HasSubstr("device = \"tpu\" in [[host.worker]]: give " + device_list_expected()));
   EXPECT_THAT(refusal(std::string(smallest) + "data = \"dir=/x\"\n"), HasSubstr("{ dir ="));
   EXPECT_THAT(refusal(std::string(smallest) + "data = { dir = [1] }\n"),
               HasSubstr("dir = a list in data of [[host.worker]]"));

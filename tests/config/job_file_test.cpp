@@ -103,7 +103,7 @@ guard = true
 name = "a"
 slow = 2.5
 cpu = "1, 0.4@10, again@20"
-device = "gpu"
+device = "auto"
 max_batch = 128
 [[worker]]
 )",
@@ -145,7 +145,7 @@ max_batch = 128
   EXPECT_EQ(a.name, "a");
   EXPECT_EQ(a.slow, "2.5");
   EXPECT_EQ(a.cpu, "1, 0.4@10, again@20");
-  EXPECT_EQ(a.device, "gpu");
+  EXPECT_EQ(a.device, "auto");
   EXPECT_EQ(a.max_batch, 128U);
   EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
 

@@ -43,9 +43,10 @@ TEST(JobThreads, AreANumberOrAuto) {
   EXPECT_THAT(refusal("threads = \"all\""), HasSubstr("give " + thread_count_expected()));
 }
 
-TEST(JobPrecision, IsOneOfTwo) {
+TEST(JobPrecision, IsOneOfThree) {
   EXPECT_EQ(worker_of("").precision, "float32");
   EXPECT_EQ(worker_of("precision = \"bf16\"").precision, "bf16");
+  EXPECT_EQ(worker_of("precision = \"tf32\"\ndevice = \"cuda:0\"").precision, "tf32");
   EXPECT_THAT(refusal("precision = \"fp16\""), HasSubstr("float32"));
 }
 

@@ -128,6 +128,44 @@ TEST_F(LaunchPlanTest, ServersAndWorkersAreToldHowToExchange) {
               process.role != Role::scheduler);
 }
 
+// Each of the others that may compute on a GPU needs a core to feed it; what a person counted stays.
+TEST_F(LaunchPlanTest, AWorkerOnAllCoresLeavesThoseThatGpusNeed) {
+  hosts_ = parse_hosts(R"([[host]]
+scheduler = true
+servers = 1
+address = "box"
+[[host.worker]]
+name = "all"
+threads = "auto"
+[[host.worker]]
+name = "two"
+threads = 2
+[[host.worker]]
+name = "card"
+device = "cuda:0-1"
+[[host.worker]]
+name = "any"
+device = "auto"
+threads = "auto"
+[[host]]
+address = "other"
+ssh = "other"
+[[host.worker]]
+name = "alone"
+threads = "auto"
+)",
+                       "hosts.toml");
+  const LaunchPlan it = plan();
+  const auto words = [&](const std::string& name) {
+    return joined(*std::ranges::find(it.processes, name, &LaunchProcess::name));
+  };
+  EXPECT_THAT(words("all"), HasSubstr("--threads auto-3"));
+  EXPECT_THAT(words("two"), HasSubstr("--threads 2"));
+  EXPECT_THAT(words("any"), HasSubstr("--device auto --threads auto-2")) << "it is none of the others";
+  EXPECT_THAT(words("alone"), HasSubstr("--threads auto ")) << "the GPUs are elsewhere";
+  EXPECT_THAT(words("card-1"), HasSubstr("--device cuda:1"));
+}
+
 TEST_F(LaunchPlanTest, WaysLeadThere) {
   const LaunchPlan it = plan();
   EXPECT_THAT(host_of(it, "lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));

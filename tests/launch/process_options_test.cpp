@@ -30,7 +30,7 @@ void survives(const Options& options) {
 TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   WorkerOptions given;
   given.scheduler = "10.0.0.1:7070";
-  given.spec = {"ada", "2, 6@10, again@20", "0.25", "gpu", 9'223'372'036'854'775'807U, "auto", "bf16"};
+  given.spec = {"ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", "bf16"};
   given.data_options = {"dir=/a b", "-x=$HOME", "name="};
   given.exchange = "sockets";
   given.wait = 0.1;
@@ -40,9 +40,9 @@ TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   EXPECT_EQ(got.spec.name, "ada");
   EXPECT_EQ(got.spec.slow, given.spec.slow);
   EXPECT_EQ(got.spec.cpu, "0.25");
-  EXPECT_EQ(got.spec.device, "gpu");
+  EXPECT_EQ(got.spec.device, "cuda:3");
   EXPECT_EQ(got.spec.max_batch, given.spec.max_batch);
-  EXPECT_EQ(got.spec.threads, "auto");
+  EXPECT_EQ(got.spec.threads, "auto-2");
   EXPECT_EQ(got.spec.precision, "bf16");
   EXPECT_EQ(got.data_options, given.data_options);
   EXPECT_EQ(got.exchange, "sockets");
@@ -111,8 +111,9 @@ TEST(ProcessOptions, TheEnvironmentDoesNotChangeWhatWasWritten) {
 
 TEST(ProcessOptions, WhatCannotBeIsRefused) {
   EXPECT_THROW(read<WorkerOptions>({}), CLI::RequiredError);
-  for (const auto& [option, value] : {std::pair("--slow", "0.5"), std::pair("--cpu", "2"),
-                                      std::pair("--max-batch", "-1"), std::pair("--device", "tpu")}) {
+  for (const auto& [option, value] :
+       {std::pair("--slow", "0.5"), std::pair("--cpu", "2"), std::pair("--max-batch", "-1"),
+        std::pair("--device", "tpu"), std::pair("--device", "gpu"), std::pair("--device", "cuda:0-3")}) {
     EXPECT_THROW(read<WorkerOptions>({"--scheduler", "box:1", option, value}), CLI::ValidationError)
         << option;
   }

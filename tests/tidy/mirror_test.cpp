@@ -70,7 +70,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/reference/channel_moves.cpp", "tests/nn/ops/concat_test.cpp: and slice and shuffle, each its own"},
     {"nn/no_cuda.cpp", "none: says that there is no device"},
     {"nn/no_host_cuda.cpp", "none: says that there is no host executor"},
-    {"worker/compute/cuda_engine.cpp", "tests/cli/process_devices_test.cpp: refused with the remedy"},
+    {"worker/compute/cuda_engine.cpp", "tests/worker/workload_test.cpp: the engine of each device"},
     {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},
     {"nn/models/densenet.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/models/efficientnet.cpp", "tests/nn/models_test.cpp: published sizes"},

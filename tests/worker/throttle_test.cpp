@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/error.h"
 
@@ -126,6 +128,50 @@ TEST(ThrottledEngine, IsTheEngineSlower) {
   samples.given = 0;
   EXPECT_EQ(engine.evaluate({}, samples).correct, 10U);
   EXPECT_GE(seconds(steady_now() - start), 0.060) << "of both, since oversleeping is taken off what follows";
+}
+
+// Works on another thread, through sleeps of the one that calls, for 10 ms a range; the caller waits.
+class DistantEngine final : public Engine {
+ public:
+  nn::Sums train(std::span<const float>, Samples& samples, std::span<float>,
+                 const FinalRange& on_final) override {
+    while (samples.next() != nullptr) {
+    }
+    const Time start = steady_now();
+    for (std::uint64_t range = 0; range < 2; ++range) {
+      std::this_thread::sleep_for(start + (range + 1) * milliseconds(10) - steady_now());
+      on_final(range, range + 1);
+    }
+    return {.correct = 7};
+  }
+  nn::Sums evaluate(std::span<const float>, Samples& samples) override {
+    return train({}, samples, {}, [](std::uint64_t, std::uint64_t) {});
+  }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {1}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  [[nodiscard]] bool computes_here() const override { return false; }
+};
+
+// Its thread uses no processor time; and were it put to sleep, the work would go on meanwhile and be hidden.
+TEST(ThrottledEngine, HoldsBackWhatIsComputedElsewhere) {
+  ThrottledEngine engine(std::make_unique<DistantEngine>(), Throttle::parse("3", "1"));
+  EXPECT_FALSE(engine.computes_here());
+  TenMicroBatches samples;
+  const Time start = steady_now();
+  std::vector<double> told;
+  std::vector<std::uint64_t> begins;
+  const auto now = [&] { return seconds(steady_now() - start); };
+  const nn::Sums sums = engine.train({}, samples, {}, [&](std::uint64_t begin, std::uint64_t) {
+    begins.push_back(begin);
+    told.push_back(now());
+  });
+  EXPECT_EQ(sums.correct, 7U);
+  EXPECT_EQ(begins, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_GE(told.at(0), 0.030);
+  EXPECT_GE(told.at(1), 0.060);
+  samples.given = 0;
+  EXPECT_EQ(engine.evaluate({}, samples).correct, 7U);
+  EXPECT_GE(now(), 0.120) << "of both, since oversleeping is taken off what follows";
 }
 
 TEST(ThrottledEngine, TellsTheShareOfTheShare) {

@@ -31,6 +31,23 @@ TEST(Workload, OfAModelOnTheCpu) {
   EXPECT_GE(engine->bytes(), 32 * (2 + 3) * sizeof(float)) << "what goes in and what comes out";
 }
 
+TEST(Workload, TheDeviceHasItsEngine) {
+  const auto engine = [](const Computing& computing) {
+    return model_workload(model(), numbers(), computing).make_engine();
+  };
+  EXPECT_TRUE(engine({})->computes_here());
+  EXPECT_FALSE(engine({.threads = 2})->computes_here()) << "on threads of their own";
+  EXPECT_EQ(model_workload(model(), numbers(), {.precision = Precision::bf16}).model->precision(),
+            Precision::bf16);
+  try {
+    (void)engine({.device = {Device::Type::cuda, 1}});
+    FAIL() << "no release computes there yet";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), HasSubstr("device \"cuda:1\": this release"));
+  }
+}
+
 std::string trouble(const std::function<void()>& work, ExitCode code) {
   try {
     work();

@@ -10,8 +10,8 @@
 
 namespace steelyard {
 
-// `device` is one that is here (worker/compute/device.h), and not the processor. Throws Failure (configuration)
-// for what cannot be computed there.
+// `device` is one that is here (worker/compute/device.h), and not the processor. Throws Failure
+// (configuration) for what cannot be computed there.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
 
 }  // namespace steelyard

@@ -1,6 +1,6 @@
 // Engine: computes gradients and evaluations for a worker. The CPU network is one
-// (worker/compute/cpu_engine.h), that of a GPU another (worker/compute/cuda_engine.h), and a framework of your
-// own may be a third.
+// (worker/compute/cpu_engine.h), that of a GPU another (worker/compute/cuda_engine.h), and a framework of
+// your own may be a third.
 //
 // An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to
 // its end and sums over the samples it gets. It chooses how many samples it computes at once, in which order

@@ -1,6 +1,6 @@
-// How many threads a worker computes with on a CPU, as it is written: a number, or "auto" for as many as there
-// are cores that the process may run on (core/processor.h). "auto-2" leaves two of them to others, such as
-// workers on GPUs, which keep a core each busy with feeding them; one is always left.
+// How many threads a worker computes with on a CPU, as it is written: a number, or "auto" for as many as
+// there are cores that the process may run on (core/processor.h). "auto-2" leaves two of them to others, such
+// as workers on GPUs, which keep a core busy each; one is always left to compute with.
 #pragma once
 
 #include <string>

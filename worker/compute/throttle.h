@@ -7,7 +7,8 @@
 //
 // An engine that computes elsewhere (Engine::computes_here), on a GPU or on other threads, would go on during
 // such a sleep. It does its work undisturbed, and what it came to is held back: a range of the gradient, and
-// the end, by (slow / cpu - 1) times the time since the one before. There, what others cost is multiplied too.
+// the end, by (slow / cpu - 1) times the time since the one before. There what others cost is multiplied
+// too.
 #pragma once
 
 #include <functional>

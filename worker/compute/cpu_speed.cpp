@@ -1,4 +1,4 @@
-#include "nn/device_speed.h"
+#include "worker/compute/cpu_speed.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include "core/time.h"
 #include "nn/cpu/onednn.h"
 
-namespace steelyard::nn {
+namespace steelyard {
 namespace {
 
 constexpr std::uint64_t bytes_of_all = 512U << 20;  // from and to, all threads together: more than caches
@@ -54,10 +54,10 @@ Work copying(std::uint64_t bytes) {
 }
 
 Work multiplying() {
-  onednn::use_this_thread_only();
+  nn::onednn::use_this_thread_only();
   struct Factors {
     FloatBuffer a{side * side}, b{side * side}, c{side * side};
-    onednn::Products products;
+    nn::onednn::Products products;
   };
   auto it = std::make_shared<Factors>();
   std::ranges::fill(it->a.span(), 1.0F);
@@ -71,7 +71,7 @@ Work multiplying() {
 
 }  // namespace
 
-DeviceSpeed measure_cpu(unsigned threads, double seconds_each) {
+nn::DeviceSpeed measure_cpu(unsigned threads, double seconds_each) {
   const std::uint64_t bytes = std::max(least_bytes, bytes_of_all / 2 / threads);
   constexpr double giga = 1e9;
   const Duration each = from_seconds(seconds_each);
@@ -79,4 +79,4 @@ DeviceSpeed measure_cpu(unsigned threads, double seconds_each) {
           rate(threads, each, multiplying) / giga};
 }
 
-}  // namespace steelyard::nn
+}  // namespace steelyard

@@ -1,0 +1,15 @@
+#include "core/precision.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+TEST(Precision, HasANameEach) {
+  for (const Precision it : {Precision::float32, Precision::bf16, Precision::tf32})
+    EXPECT_EQ(precision(name(it)), it);
+  EXPECT_EQ(name(Precision::tf32), "tf32");
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,20 @@
+#include "worker/compute/cpu_speed.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+// How fast is bench's business; here, that both are measured, and that a processor is no millionth of one.
+TEST(CpuSpeed, HasBothFigures) {
+  for (const unsigned threads : {1U, 3U}) {
+    const nn::DeviceSpeed speed = measure_cpu(threads, 0.001);
+    EXPECT_GT(speed.copy_gb_s, 0.001) << threads;
+    EXPECT_LT(speed.copy_gb_s, 1e6) << threads;
+    EXPECT_GT(speed.float32_gflop_s, 0.001) << threads;
+    EXPECT_LT(speed.float32_gflop_s, 1e8) << threads;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -108,5 +108,40 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
   }
 }
 
+// It waits for another device, and has nothing to say of that.
+class FarEngine final : public Engine {
+ public:
+  nn::Sums train(std::span<const float>, Samples&, std::span<float>, const FinalRange&) override {
+    return {};
+  }
+  nn::Sums evaluate(std::span<const float>, Samples& samples) override {
+    while (samples.next() != nullptr) {
+    }
+    return {};
+  }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {1}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
+};
+
+TEST(ComputeNodeEngines, OfAnotherDeviceTheProcessorsLoadSaysNothing) {
+  Mail mail;
+  Job job;
+  append(job.layout, "w", {1});
+  const auto data = std::make_shared<NumberedData>(60);
+  Workload workload{.layout = job.layout, .data = {data, data, "numbers"}};
+  job.layout.slice_size = 1;
+  workload.make_engine = [] { return std::make_unique<FarEngine>(); };
+  ComputeNode node(post_to(mail), workload, job);
+  const auto parameters = std::make_shared<FloatBuffer>(1);
+  for (PieceId piece = 1; piece <= 3; ++piece) {
+    node.give(Compute{{.id = piece, .round = 1, .purpose = Purpose::evaluate, .positions = {0, 60}},
+                      Blob::of_floats(parameters, parameters->span())});
+    std::optional<ToWorker> said = mail.pop();
+    while (said && std::holds_alternative<ComputeProgress>(*said)) said = mail.pop();
+    EXPECT_EQ(std::get<Computed>(said.value()).report.cpu, -1);
+  }
+}
+
 }  // namespace
 }  // namespace steelyard

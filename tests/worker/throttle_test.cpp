@@ -149,13 +149,13 @@ class DistantEngine final : public Engine {
   }
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {1}; }
   [[nodiscard]] std::uint64_t bytes() const override { return 0; }
-  [[nodiscard]] bool computes_here() const override { return false; }
+  [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
 };
 
 // Its thread uses no processor time; and were it put to sleep, the work would go on meanwhile and be hidden.
 TEST(ThrottledEngine, HoldsBackWhatIsComputedElsewhere) {
   ThrottledEngine engine(std::make_unique<DistantEngine>(), Throttle::parse("3", "1"));
-  EXPECT_FALSE(engine.computes_here());
+  EXPECT_EQ(engine.work_place(), WorkPlace::other_device);
   TenMicroBatches samples;
   const Time start = steady_now();
   std::vector<double> told;

@@ -35,8 +35,8 @@ TEST(Workload, TheDeviceHasItsEngine) {
   const auto engine = [](const Computing& computing) {
     return model_workload(model(), numbers(), computing).make_engine();
   };
-  EXPECT_TRUE(engine({})->computes_here());
-  EXPECT_FALSE(engine({.threads = 2})->computes_here()) << "on threads of their own";
+  EXPECT_EQ(engine({})->work_place(), WorkPlace::this_thread);
+  EXPECT_EQ(engine({.threads = 2})->work_place(), WorkPlace::other_threads);
   EXPECT_EQ(model_workload(model(), numbers(), {.precision = Precision::bf16}).model->precision(),
             Precision::bf16);
   try {

@@ -39,6 +39,11 @@ class Samples {
 // sent, while the rest is computed.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
+// Where an engine's work is done. It decides which clock tells how long that took, for a thread that waits
+// uses no processor time; and whether the machine's counters of processor time say anything of it, as they do of
+// processors only.
+enum class WorkPlace : std::uint8_t { this_thread, other_threads, other_device };
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -57,12 +62,10 @@ class Engine {
   // Memory of its device that it needs beside parameters and gradient.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
-  // Whether the thread that calls does the work. Where it waits for a device or for other threads, its
-  // processor time says nothing of how long the work took.
-  [[nodiscard]] virtual bool computes_here() const { return true; }
+  [[nodiscard]] virtual WorkPlace work_place() const { return WorkPlace::this_thread; }
 
   // The share of its device that it had since the last call, 0..1, if it knows that; otherwise the worker
-  // asks the machine (worker/compute/meter.h).
+  // asks the machine (worker/compute/meter.h), which knows of processors only.
   virtual std::optional<double> take_share() { return std::nullopt; }
 };
 

@@ -296,7 +296,7 @@ Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums&
     reading_ = meter_.measure();
     measured_ = now;
   }
-  double cpu = reading_.cpu;
+  double cpu = engine_->work_place() == WorkPlace::other_device ? -1 : reading_.cpu;
   if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
   return Computed{Report{.term = 0,
                          .piece = piece,

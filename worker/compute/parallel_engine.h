@@ -29,7 +29,7 @@ class ParallelEngine final : public Engine {
                  const FinalRange& on_final) override;
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override;
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override;
-  [[nodiscard]] bool computes_here() const override { return false; }
+  [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_threads; }
   // With the gradients of all but the first, once they were needed.
   [[nodiscard]] std::uint64_t bytes() const override;
 

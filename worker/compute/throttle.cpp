@@ -133,7 +133,7 @@ nn::Sums ThrottledEngine::held_back(const FinalRange& on_final,
 
 nn::Sums ThrottledEngine::train(std::span<const float> parameters, Samples& samples,
                                 std::span<float> gradient, const FinalRange& on_final) {
-  if (!computes_here()) {
+  if (work_place() != WorkPlace::this_thread) {
     return held_back(on_final, [&](const FinalRange& told) {
       return engine_->train(parameters, samples, gradient, told);
     });
@@ -146,7 +146,7 @@ nn::Sums ThrottledEngine::train(std::span<const float> parameters, Samples& samp
 }
 
 nn::Sums ThrottledEngine::evaluate(std::span<const float> parameters, Samples& samples) {
-  if (!computes_here()) {
+  if (work_place() != WorkPlace::this_thread) {
     return held_back({}, [&](const FinalRange&) { return engine_->evaluate(parameters, samples); });
   }
   ThrottledSamples throttled(samples, clock_);

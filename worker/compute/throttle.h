@@ -5,10 +5,10 @@
 // the levels that hold then. It is the processor time that counts: what a real co-tenant costs is not
 // multiplied. Sleeps end late by what the kernel likes; the surplus is taken off the next ones.
 //
-// An engine that computes elsewhere (Engine::computes_here), on a GPU or on other threads, would go on during
+// An engine that computes elsewhere (Engine::work_place), on a GPU or on other threads, would go on during
 // such a sleep. It does its work undisturbed, and what it came to is held back: a range of the gradient, and
 // the end, by (slow / cpu - 1) times the time since the one before. There what others cost is multiplied
-// too.
+// too; and what is held back for longer than a job's dead_after looks like a worker that does not get on.
 #pragma once
 
 #include <functional>
@@ -75,7 +75,7 @@ class ThrottledEngine final : public Engine {
   }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override;
-  [[nodiscard]] bool computes_here() const override { return engine_->computes_here(); }
+  [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
 
  private:
   nn::Sums held_back(const FinalRange& on_final, const std::function<nn::Sums(const FinalRange&)>& work);

@@ -40,8 +40,8 @@ class Samples {
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 // Where an engine's work is done. It decides which clock tells how long that took, for a thread that waits
-// uses no processor time; and whether the machine's counters of processor time say anything of it, as they do of
-// processors only.
+// uses no processor time; and whether the machine's counters of processor time say anything of it: of another
+// device they say nothing.
 enum class WorkPlace : std::uint8_t { this_thread, other_threads, other_device };
 
 class Engine {

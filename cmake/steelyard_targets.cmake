@@ -68,9 +68,11 @@ function(steelyard_test_code target)
   endif()
 endfunction()
 
-# steelyard_test(folder [targets]): one test program for all *.cpp of this folder of tests/.
+# steelyard_test(folder [targets]): one test program for all *.cpp of this folder of tests/. What is in a folder cuda
+# of it is another program.
 function(steelyard_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/cuda/")
   add_executable(test_${name} ${sources})
   steelyard_test_code(test_${name})
   target_link_libraries(test_${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)

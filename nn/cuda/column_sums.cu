@@ -1,0 +1,33 @@
+// A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and meet in
+// shared memory.
+#include "nn/cuda/column_sums.h"
+
+#include "nn/cuda/kernel.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+constexpr unsigned warps = 8;
+
+__global__ void sum(const float* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
+  STEELYARD_SHARED(float, partial, [warps][33]);
+  const std::uint32_t column = blockIdx.x * 32 + threadIdx.x;
+  float own = 0;
+  for (std::uint64_t r = threadIdx.y; r < rows && column < columns; r += warps)
+    own += in[r * columns + column];
+  partial[threadIdx.y][threadIdx.x] = own;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns) return;
+  float all = add ? out[column] : 0;
+  for (unsigned w = 0; w < warps; ++w) all += partial[w][threadIdx.x];
+  out[column] = all;
+}
+
+}  // namespace
+
+void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+                 float* out) {
+  launch(stream, groups_of(columns, 32), {32, warps}, &sum, in, rows, columns, add, out);
+}
+
+}  // namespace steelyard::nn::cuda

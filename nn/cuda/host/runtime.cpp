@@ -1,0 +1,185 @@
+#include "nn/cuda/runtime.h"
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "nn/cuda/host/memory_limit.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Work = std::function<void()>;
+
+// Work that is noted by a capture, of whatever streams; open until it ends.
+struct Capture {
+  std::vector<Work> work;
+  bool open = true;
+};
+
+void* allocate(std::uint64_t bytes) {
+  void* const memory = ::operator new (bytes, std::align_val_t{256});
+  std::memset(memory, 0xFF, bytes);  // NaN
+  return memory;
+}
+void release(void* memory) {
+  if (memory != nullptr) ::operator delete (memory, std::align_val_t{256});
+}
+
+}  // namespace
+
+OutOfMemory::OutOfMemory(std::uint64_t bytes, std::uint64_t free)
+    : Failure(ExitCode::configuration, "the device has no " + std::to_string(bytes / 1'000'000 + 1) +
+                                           " MB more: " + std::to_string(free / 1'000'000) +
+                                           " MB of its memory are free") {}
+
+void use_device(unsigned index) {
+  if (index != 0) {
+    throw Failure(ExitCode::configuration, "there is one device in the host executor, host-cuda");
+  }
+}
+
+DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
+  if (bytes > host::free_memory()) throw OutOfMemory(bytes, host::free_memory());
+  data_ = allocate(bytes);
+  host::take_memory(bytes);
+}
+DeviceMemory::~DeviceMemory() {
+  release(data_);
+  if (data_ != nullptr) host::give_memory(bytes_);
+}
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {}
+PinnedMemory::~PinnedMemory() { release(data_); }
+PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+// ---- streams: lists of work that is done when somebody waits for it, and not before
+
+struct Queue {
+  std::deque<Work> work;
+  std::uint64_t done = 0;
+
+  [[nodiscard]] std::uint64_t added() const { return done + work.size(); }
+  void run_to(std::uint64_t end) {
+    while (done < end) {
+      const Work next = std::move(work.front());
+      work.pop_front();
+      ++done;
+      next();
+    }
+  }
+};
+
+struct Stream::Impl {
+  std::shared_ptr<Queue> queue = std::make_shared<Queue>();
+  std::shared_ptr<Capture> capture;
+};
+
+struct Event::Impl {
+  std::shared_ptr<Queue> queue;
+  std::uint64_t place = 0;  // of the queue
+  std::shared_ptr<Capture> capture;
+  std::shared_ptr<Clock::time_point> time = std::make_shared<Clock::time_point>();
+};
+
+struct Graph::Impl {
+  std::vector<Work> work;
+};
+
+Graph::Graph(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Graph::~Graph() = default;
+
+Stream::Stream() : impl_(std::make_unique<Impl>()) {}
+Stream::~Stream() { impl_->queue->run_to(impl_->queue->added()); }
+
+void Stream::add(Work work) {
+  if (impl_->capture && impl_->capture->open) {
+    impl_->capture->work.push_back(std::move(work));
+  } else {
+    impl_->queue->work.push_back(std::move(work));
+  }
+}
+
+void Stream::copy(void* to, const void* from, std::uint64_t bytes) {
+  add([=] { std::memmove(to, from, bytes); });
+}
+
+void Stream::fill_zero(void* to, std::uint64_t bytes) {
+  add([=] { std::memset(to, 0, bytes); });
+}
+
+void Stream::wait(const Event& event) {
+  const Event::Impl& of = event.impl();
+  if (of.capture && of.capture->open) {
+    impl_->capture = of.capture;  // whose work is in order as it is noted
+  } else if (of.queue && of.queue != impl_->queue) {
+    add([queue = of.queue, place = of.place] { queue->run_to(place); });
+  }
+}
+
+void Stream::synchronize() {
+  CHECK(!impl_->capture || !impl_->capture->open, "a stream that is being captured cannot be waited for");
+  impl_->queue->run_to(impl_->queue->added());
+}
+
+bool Stream::idle() {
+  CHECK(!impl_->capture || !impl_->capture->open, "a stream that is being captured cannot be asked");
+  Queue& queue = *impl_->queue;
+  if (!queue.work.empty()) queue.run_to(queue.done + 1);
+  return queue.work.empty();
+}
+
+void Stream::begin_capture() {
+  CHECK(!impl_->capture || !impl_->capture->open, "a stream is captured twice at a time");
+  impl_->capture = std::make_shared<Capture>();
+}
+
+std::unique_ptr<Graph> Stream::end_capture() {
+  CHECK(impl_->capture && impl_->capture->open, "a stream ends a capture that it did not begin");
+  impl_->capture->open = false;
+  auto graph = std::make_unique<Graph::Impl>();
+  graph->work = std::move(impl_->capture->work);
+  return std::make_unique<Graph>(std::move(graph));
+}
+
+void Stream::run(const Graph& graph) {
+  for (const Work& work : graph.impl().work) add(work);
+}
+
+Event::Event() : impl_(std::make_unique<Impl>()) {}
+Event::~Event() = default;
+
+void Event::record(Stream& stream) {
+  stream.add([time = impl_->time] { *time = Clock::now(); });
+  const Stream::Impl& of = stream.impl();
+  impl_->capture = of.capture && of.capture->open ? of.capture : nullptr;
+  impl_->queue = of.queue;
+  impl_->place = of.queue->added();
+}
+
+void Event::synchronize() const {
+  if (impl_->queue) impl_->queue->run_to(impl_->place);
+}
+
+double Event::seconds(const Event& from, const Event& to) {
+  return std::chrono::duration<double>(*to.impl().time - *from.impl().time).count();
+}
+
+}  // namespace steelyard::nn::cuda

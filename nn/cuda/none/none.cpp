@@ -1,0 +1,1 @@
+namespace steelyard::nn::cuda {}

@@ -1,0 +1,49 @@
+// Products of matrices on a CUDA device, row by row in memory:
+//
+//   c[i][j] = sum over k of a[i][k] b[k][j]  (+ bias[j])  (+ what is there, with `add`)
+//
+// Two implementations: cuBLASLt (nn/cuda/device/products.cpp), and for the host executor a kernel of our own
+// (nn/cuda/tiled_product.cu), which the former is compared with. Sums are float32; factors are rounded as the
+// precision says on the device, never by our own kernel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/precision.h"
+#include "nn/cuda/runtime.h"
+
+namespace steelyard::nn::cuda {
+
+struct Product {
+  std::uint32_t rows, columns, inner;  // c is rows x columns
+  const float* a;
+  const float* b;
+  float* c;
+  bool a_transposed = false;  // a lies as [k][i]
+  bool b_transposed = false;  // b lies as [j][k]
+  bool add = false;
+  const float* bias = nullptr;  // columns
+  // Floats from one row to the next, of matrices that are a part of a wider one; 0: they lie close.
+  std::uint32_t a_row = 0, b_row = 0, c_row = 0;
+  float factor = 1;  // of the sum
+};
+
+class Products {
+ public:
+  Products(Stream& stream, Precision precision);
+  ~Products();
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+
+  // Adds it to the stream.
+  void multiply(const Product& product);
+
+  [[nodiscard]] const char* implementation() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace steelyard::nn::cuda

@@ -1,0 +1,23 @@
+#include "nn/cuda/ops.h"
+namespace steelyard::nn::cuda {
+std::unique_ptr<Op> make(const Conv2d&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const MaxPool&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const AveragePool&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const GlobalAveragePool&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const ChannelShuffle&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const ChannelSlice&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Dropout&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const TokenLinear&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const BatchNorm&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const LayerNorm&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const GroupNorm&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Add&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Scale&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Concat&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Embedding&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const PositionEmbedding&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const ClassToken&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const SelectToken&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Tokens&, const OpPlace&, const Context&) { return nullptr; }
+std::unique_ptr<Op> make(const Attention&, const OpPlace&, const Context&) { return nullptr; }
+}  // namespace steelyard::nn::cuda

@@ -1,0 +1,191 @@
+// An op of a CUDA device for tests that keep their numbers on the host: everything is copied to the device
+// and back for each call, and what is one buffer there is one buffer here.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "nn/cuda/ops.h"
+#include "tests/nn/cuda/schedules.h"
+#include "tests/nn/ops/op_run.h"
+
+namespace steelyard::nn::cuda {
+
+class OnDevice final : public Op {
+ public:
+  using Make = std::function<std::unique_ptr<Op>(const OpPlace& place, const Context& context)>;
+
+  OnDevice(const Make& make, const OpPlace& place, std::uint32_t grain = 0)
+      : place_(place), numbers_(1), positions_(place.micro_batch) {
+    context_.grain = grain;
+    op_ = make(place_, context_);
+  }
+  explicit OnDevice(const Question& q, std::uint32_t grain = 0)
+      : OnDevice(
+            [&](const OpPlace& place, const Context& context) {
+              return std::visit([&](const auto& op) { return cuda::make(op, place, context); }, q.kind);
+            },
+            q.place, grain) {
+    for (const Floats& tensor : q.parameters) tensors_.push_back(tensor.size());
+  }
+  OnDevice(const Make& make, const Question& q) : OnDevice(make, q.place) {
+    for (const Floats& tensor : q.parameters) tensors_.push_back(tensor.size());
+  }
+
+  void forward(const Pass& pass, const Forward& call) override {
+    Copies copies(stream_);
+    upload(pass);
+    const std::vector<const float*> inputs = inputs_of(copies, pass, call.inputs);
+    const std::vector<const float*> parameters = parameters_of(copies, call.parameters);
+    float* const output = copies.of(call.output, place_.output.size() * pass.size());
+    const DeviceArray<float> workspace(traits().workspace);
+    op_->forward({constants(pass), pass.training}, {inputs, parameters, output, workspace.data()});
+    copies.back();
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    Copies copies(stream_);
+    upload(pass);
+    const std::vector<const float*> inputs = inputs_of(copies, pass, call.inputs);
+    const std::vector<const float*> parameters = parameters_of(copies, call.parameters);
+    const std::uint64_t out = place_.output.size() * pass.size();
+    const float* const output = copies.of(const_cast<float*>(call.output), out);
+    float* const d_output = copies.of(call.d_output, out);
+    std::vector<InputGradient> d_inputs;
+    for (std::size_t i = 0; i < call.d_inputs.size(); ++i) {
+      const auto [to, add] = call.d_inputs[i];
+      d_inputs.push_back(
+          {to == nullptr ? nullptr : copies.of(to, place_.inputs[i].size() * pass.size()), add});
+    }
+    std::vector<float*> d_parameters;
+    for (std::size_t i = 0; i < call.d_parameters.size(); ++i) {
+      d_parameters.push_back(copies.of(call.d_parameters[i], tensors_[i]));
+    }
+    const DeviceArray<float> workspace(traits().workspace);
+    op_->backward({constants(pass), true},
+                  {inputs, parameters, output, d_output, d_inputs, d_parameters, call.add, workspace.data()});
+    copies.back();
+  }
+
+  [[nodiscard]] Traits traits() const override { return op_->traits(); }
+  [[nodiscard]] std::uint64_t bytes() const override { return op_->bytes(); }
+  [[nodiscard]] std::string implementation() const override { return op_->implementation(); }
+
+ private:
+  // Of host buffers, by their addresses.
+  class Copies {
+   public:
+    explicit Copies(Stream& stream) : stream_(stream) {}
+
+    float* of(float* host, std::uint64_t size) {
+      auto found = copies_.find(host);
+      if (found == copies_.end()) {
+        found = copies_.emplace(host, Copy{DeviceArray<float>(size), PinnedArray<float>(size)}).first;
+        std::copy_n(host, size, found->second.pinned.data());
+        stream_.copy_array(found->second.device.data(), found->second.pinned.data(), size);
+      }
+      return found->second.device.data();
+    }
+    void back() {
+      for (auto& [host, copy] : copies_) {
+        stream_.copy_array(copy.pinned.data(), copy.device.data(), copy.device.size());
+      }
+      stream_.synchronize();
+      for (auto& [host, copy] : copies_) std::copy_n(copy.pinned.data(), copy.pinned.size(), host);
+    }
+
+   private:
+    struct Copy {
+      DeviceArray<float> device;
+      PinnedArray<float> pinned;
+    };
+    Stream& stream_;
+    std::map<float*, Copy> copies_;
+  };
+
+  std::vector<const float*> inputs_of(Copies& copies, const Pass& pass,
+                                      std::span<const float* const> host) const {
+    std::vector<const float*> all;
+    for (std::size_t i = 0; i < host.size(); ++i) {
+      all.push_back(copies.of(const_cast<float*>(host[i]), place_.inputs[i].size() * pass.size()));
+    }
+    return all;
+  }
+  std::vector<const float*> parameters_of(Copies& copies, std::span<const float* const> host) const {
+    std::vector<const float*> all;
+    for (std::size_t i = 0; i < host.size(); ++i) {
+      all.push_back(copies.of(const_cast<float*>(host[i]), tensors_[i]));
+    }
+    return all;
+  }
+
+  void upload(const Pass& pass) {
+    *pinned_numbers_.data() = {pass.batch.seed, pass.batch.epoch, pass.batch.count};
+    for (std::uint32_t s = 0; s < pass.size(); ++s) {
+      pinned_positions_.data()[s] = pass.batch.positions == nullptr ? s : pass.batch.positions[s];
+    }
+    stream_.copy_array(numbers_.data(), pinned_numbers_.data(), 1);
+    stream_.copy_array(positions_.data(), pinned_positions_.data(), pass.size());
+  }
+
+  // What an op may know when it is captured.
+  const MicroBatch& constants(const Pass& pass) {
+    constants_ = {.size = pass.size(), .count = std::numeric_limits<std::uint32_t>::max()};
+    return constants_;
+  }
+
+  OpPlace place_;
+  std::vector<std::uint64_t> tensors_;  // floats of each parameter
+  MicroBatch constants_;
+  Stream stream_;
+  Products products_{stream_, place_.precision};
+  DeviceArray<BatchNumbers> numbers_;
+  DeviceArray<std::uint64_t> positions_;
+  PinnedArray<BatchNumbers> pinned_numbers_{1};
+  PinnedArray<std::uint64_t> pinned_positions_{place_.micro_batch};
+  Context context_{stream_, products_, numbers_.data(), positions_.data(), nullptr};
+  std::unique_ptr<Op> op_;
+};
+
+// The op of the device against the reference: micro-batches of every size, all ways of buffers, and each
+// schedule of the host executor.
+inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& inputs, Random& random,
+                                float tolerance = 2e-4F) {
+  const Question first = random_question(kind, inputs, 1, 1, false, random);
+  OnDevice op(first);
+  const std::unique_ptr<Op> reference = reference_op(first);
+  expect_same_op(op, *reference, kind, first.place, random, tolerance);
+  const MicroBatch batch{.size = 8, .count = 7, .seed = 7, .epoch = 3};
+  const Pass pass{batch, true};
+  const Question q = random_question(kind, inputs, 8, 7, true, random);
+  const Answer expected = run(*reference, q, pass);
+  in_each_schedule([&] { expect_same(run(op, q, pass), expected, q, pass, tolerance); });
+}
+
+// That each barrier in this file ("softmax.cu") is needed: without it at least one of the questions gets a
+// wrong answer. The reference is another run of the same op.
+inline void expect_needed_barriers(const std::string& file, const std::vector<Question>& questions,
+                                   std::uint32_t size, std::uint32_t count) {
+  const MicroBatch batch{.size = size, .count = count, .seed = 7, .epoch = 3};
+  const Pass pass{batch, true};
+  const auto answer = [&](const Question& q) {
+    OnDevice op(q);
+    return run(op, q, pass);
+  };
+  std::vector<Answer> expected;
+  for (const Question& q : questions) expected.push_back(answer(q));
+  expect_barriers_of(file, [&] {
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      const Answer other = answer(questions[i]);
+      if (other.output != expected[i].output || other.d_inputs != expected[i].d_inputs ||
+          other.d_parameters != expected[i].d_parameters) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+}  // namespace steelyard::nn::cuda

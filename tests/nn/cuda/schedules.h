@@ -1,0 +1,66 @@
+// What tests ask of the host executor. On a device there is one schedule, its own, and nothing can be left out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#if !defined(STEELYARD_ON_DEVICE)
+#include "nn/cuda/host/executor.h"
+#endif
+
+namespace steelyard::nn::cuda {
+
+#if defined(STEELYARD_ON_DEVICE)
+
+inline void in_each_schedule(const std::function<void()>& check) { check(); }
+inline void expect_barriers_of(const std::string&, const std::function<bool()>&) {
+  GTEST_SKIP() << "only the host executor can leave out a barrier";
+}
+
+#else
+
+inline void in_each_schedule(const std::function<void()>& check) {
+  host::Executor& executor = host::Executor::mine();
+  const auto with = [&](host::Schedule schedule, std::uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << "schedule " << static_cast<int>(schedule) << ", seed " << seed);
+    executor.choose(schedule, seed);
+    check();
+    executor.choose(host::Schedule::forward);
+  };
+  with(host::Schedule::forward, 1);
+  with(host::Schedule::reverse, 1);
+  with(host::Schedule::random, 1);
+  with(host::Schedule::random, 2);
+}
+
+// `right` tells whether all results are as they should be. With each barrier of the file left out, in at
+// least one schedule, they must not be.
+inline void expect_barriers_of(const std::string& file, const std::function<bool()>& right) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "what goes wrong without a barrier is undefined";
+#endif
+  host::Executor& executor = host::Executor::mine();
+  executor.take_barriers();
+  EXPECT_TRUE(right()) << "with all barriers";
+  std::size_t seen = 0;
+  for (const std::string& barrier : executor.take_barriers()) {
+    if (barrier.find(file + ":") == std::string::npos) continue;
+    ++seen;
+    executor.leave_out(barrier);
+    bool noticed = false;
+    for (const auto schedule : {host::Schedule::forward, host::Schedule::reverse, host::Schedule::random}) {
+      executor.choose(schedule);
+      noticed = noticed || !right();
+    }
+    EXPECT_TRUE(noticed) << "nobody misses the barrier in " << barrier;
+    executor.leave_out({});
+    executor.choose(host::Schedule::forward);
+  }
+  EXPECT_GT(seen, 0U) << file << " has no barrier that was reached";
+}
+
+#endif
+
+}  // namespace steelyard::nn::cuda

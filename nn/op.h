@@ -52,6 +52,12 @@ struct OpPlace {
   Precision precision = Precision::float32;
 };
 
+// What an op of several nodes does behind a norm.
+struct FusedTail {
+  bool add = false;   // a second input of the same shape, the residual
+  bool relu = false;  // after it
+};
+
 struct Forward {
   std::span<const float* const> inputs;
   std::span<const float* const> parameters;  // in the order of their specs

@@ -16,10 +16,24 @@ namespace {
 
 constexpr std::uint32_t nobody = UINT32_MAX;
 
-// Walks the nodes once, remembering in which orders each one's value lies.
+Column reference_column() {
+  return {[](const OpKind& kind, const OpPlace& place) {
+    return std::visit([&](const auto& op) { return reference::make(op, place); }, kind);
+  }};
+}
+Column cpu_column() {
+  return {[](const OpKind& kind, const OpPlace& place) {
+            return std::visit([&](const auto& op) { return cpu::make(op, place); }, kind);
+          },
+          cpu::make_batch_norm};
+}
+
+// Walks the nodes once, remembering in which orders each one's value lies. With `lanes` the column is the
+// CPU's, whose ops may work in either order.
 class Planner {
  public:
-  Planner(const Model& model, Backend backend) : model_(model), backend_(backend) {
+  Planner(const Model& model, const Column& column, std::uint32_t micro_batch, bool lanes)
+      : model_(model), column_(column), micro_batch_(micro_batch), lanes_(lanes) {
     const std::size_t nodes = model.nodes().size();
     readers_.resize(nodes);
     for (std::uint32_t i = 1; i < nodes; ++i) {
@@ -34,11 +48,14 @@ class Planner {
   Plan make() {
     for (std::uint32_t i = 1; i < model_.nodes().size(); ++i) {
       if (done_[i]) continue;
-      if (backend_ == Backend::reference) {
-        const auto make = [&](const auto& op) { return reference::make(op, place(i)); };
-        append(i, Order::samples, Order::samples, std::visit(make, node(i).kind));
-      } else {
+      if (lanes_) {
         std::visit([&](const auto& op) { visit(i, op); }, node(i).kind);
+      } else if (is<BatchNorm>(i) && column_.make_batch_norm) {
+        visit(i, std::get<BatchNorm>(node(i).kind));
+      } else if (waiting_.contains(i)) {
+        visit(i, std::get<Add>(node(i).kind));
+      } else {
+        append(i);
       }
     }
     find_final();
@@ -61,31 +78,27 @@ class Planner {
   [[nodiscard]] bool in_lanes(std::uint32_t i) const { return values_[i].contains(Order::lanes); }
 
   [[nodiscard]] OpPlace place(std::uint32_t i, Order order = Order::samples) const {
-    return {model_.input_shapes(node(i)), node(i).shape, model_.micro_batch(), i, order, model_.precision()};
+    return {model_.input_shapes(node(i)), node(i).shape, micro_batch_, i, order, model_.precision()};
   }
 
   // What has no rule of its own below works on samples.
   template <class Kind>
-  void visit(std::uint32_t i, const Kind& op) {
-    append(i, Order::samples, Order::samples, cpu::make(op, place(i)));
+  void visit(std::uint32_t i, const Kind& /*op*/) {
+    append(i);
   }
 
   // Feature by feature: in whatever order the input lies.
-  void visit(std::uint32_t i, const Activation& op) { visit_either(i, op); }
-  void visit(std::uint32_t i, const Dropout& op) { visit_either(i, op); }
-  template <class Kind>
-  void visit_either(std::uint32_t i, const Kind& op) {
+  void visit(std::uint32_t i, const Activation& /*op*/) { visit_either(i); }
+  void visit(std::uint32_t i, const Dropout& /*op*/) { visit_either(i); }
+  void visit_either(std::uint32_t i) {
     const auto& inputs = node(i).inputs;
     const bool lanes = std::all_of(inputs.begin(), inputs.end(), [&](auto input) { return in_lanes(input); });
     const Order order = lanes ? Order::lanes : Order::samples;
-    append(i, order, order, cpu::make(op, place(i, order)));
+    append(i, order);
   }
 
   void visit(std::uint32_t i, const Conv2d& op) {
-    if (!cpu::suits_direct(op, place(i).inputs[0])) {
-      append(i, Order::samples, Order::samples, cpu::make(op, place(i)));
-      return;
-    }
+    if (!cpu::suits_direct(op, place(i).inputs[0])) return append(i);
     // The ReLU goes into the convolution; if a max pool follows, that does the backward of the ReLU in its
     // own sweep, which then touches each gradient once instead of twice.
     const std::uint32_t relu = is_relu(only_reader(i)) ? only_reader(i) : nobody;
@@ -112,20 +125,17 @@ class Planner {
     const Order order = order_of(i, op);
     const bool relu =
         std::find(pools_with_relu_.begin(), pools_with_relu_.end(), i) != pools_with_relu_.end();
-    append(i, order, order,
-           relu ? cpu::make_max_pool(op, place(i, order), relu) : cpu::make(op, place(i, order)));
+    if (!relu) return append(i, order);
+    append(i, order, order, cpu::make_max_pool(op, place(i, order), relu));
   }
-  void visit(std::uint32_t i, const AveragePool& op) {
-    const Order order = order_of(i, op);
-    append(i, order, order, cpu::make(op, place(i, order)));
-  }
+  void visit(std::uint32_t i, const AveragePool& op) { append(i, order_of(i, op)); }
 
   // In lanes a picture lies channel by channel, as the weights take it.
-  void visit(std::uint32_t i, const Linear& op) {
+  void visit(std::uint32_t i, const Linear& /*op*/) {
     const Shape in = place(i).inputs[0];
     const bool samples = !in_lanes(node(i).inputs[0]) && (in.channels == 1 || in.height * in.width == 1);
     const Order order = samples ? Order::samples : Order::lanes;
-    append(i, order, Order::lanes, cpu::make(op, place(i, order)));
+    append(i, order, Order::lanes, column_.make(node(i).kind, place(i, order)));
   }
 
   // A batch norm takes the ReLU behind it, and an addition before that or without it: then it waits until
@@ -137,18 +147,18 @@ class Planner {
       return;
     }
     append(i, Order::samples, Order::samples,
-           cpu::make_batch_norm(op, place(i), {.add = false, .relu = is_relu(next)}));
+           column_.make_batch_norm(op, place(i), {.add = false, .relu = is_relu(next)}));
     if (is_relu(next)) become(next, i);
   }
-  void visit(std::uint32_t i, const Add& op) {
-    if (!waiting_.contains(i)) return visit_either(i, op);
+  void visit(std::uint32_t i, const Add& /*op*/) {
+    if (!waiting_.contains(i)) return visit_either(i);
     const std::uint32_t norm = waiting_[i], next = only_reader(i);
     const std::uint32_t other = node(i).inputs[node(i).inputs[0] == norm ? 1 : 0];
     OpPlace where = place(norm);
     where.inputs.push_back(node(other).shape);
     const auto& options = std::get<BatchNorm>(node(norm).kind);
     Step step{.name = node(norm).name,
-              .op = cpu::make_batch_norm(options, where, {.add = true, .relu = is_relu(next)}),
+              .op = column_.make_batch_norm(options, where, {.add = true, .relu = is_relu(next)}),
               .inputs = {value(node(norm).inputs[0], Order::samples), value(other, Order::samples)},
               .tensors = node(norm).tensors};
     values_[norm][Order::samples] = add_step(std::move(step), node(norm).shape, Order::samples);
@@ -170,11 +180,14 @@ class Planner {
     const auto found = values_[i].find(order);
     if (found != values_[i].end()) return found->second;
     Step step{.name = node(i).name + " (transposed)",
-              .op = cpu::make_transpose({{node(i).shape}, node(i).shape, model_.micro_batch(), i, order}),
+              .op = cpu::make_transpose({{node(i).shape}, node(i).shape, micro_batch_, i, order}),
               .inputs = {values_[i].begin()->second}};
     return values_[i][order] = add_step(std::move(step), node(i).shape, order);
   }
 
+  void append(std::uint32_t i, Order order = Order::samples) {
+    append(i, order, order, column_.make(node(i).kind, place(i, order)));
+  }
   void append(std::uint32_t i, Order in, Order out, std::unique_ptr<Op> op) {
     Step step{.name = node(i).name, .op = std::move(op), .tensors = node(i).tensors};
     for (const std::uint32_t input : node(i).inputs) step.inputs.push_back(value(input, in));
@@ -182,9 +195,8 @@ class Planner {
   }
 
   std::uint32_t add_step(Step step, Shape output, Order order) {
-    const std::uint32_t samples = model_.micro_batch();
-    plan_.values.push_back(
-        {output, order, output.size() * (order == Order::lanes ? lanes_of(samples) : samples)});
+    const std::uint32_t places = order == Order::lanes ? lanes_of(micro_batch_) : micro_batch_;
+    plan_.values.push_back({output, order, output.size() * places});
     step.traits = step.op->traits();
     step.output = static_cast<std::uint32_t>(plan_.values.size() - 1);
     plan_.steps.push_back(std::move(step));
@@ -219,7 +231,9 @@ class Planner {
   }
 
   const Model& model_;
-  Backend backend_;
+  const Column& column_;
+  std::uint32_t micro_batch_;  // samples
+  bool lanes_;
   std::vector<std::vector<std::uint32_t>> readers_;     // nodes, by node
   std::vector<std::map<Order, std::uint32_t>> values_;  // by node
   std::vector<bool> done_;                              // nodes that became part of another's step
@@ -238,7 +252,14 @@ std::uint64_t Plan::bytes() const {
 
 Plan make_plan(const Model& model, Backend backend) {
   model.check();
-  return Planner(model, backend).make();
+  const bool cpu = backend == Backend::cpu;
+  const Column column = cpu ? cpu_column() : reference_column();
+  return Planner(model, column, model.micro_batch(), cpu).make();
+}
+
+Plan make_plan(const Model& model, const Column& column, std::uint32_t micro_batch) {
+  model.check();
+  return Planner(model, column, micro_batch, false).make();
 }
 
 }  // namespace steelyard::nn

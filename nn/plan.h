@@ -6,6 +6,7 @@
 // norm, and an addition between the two.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,15 @@
 
 namespace steelyard::nn {
 
-// The columns of the op table.
+// A column of the op table: who makes the ops of a plan.
+struct Column {
+  std::function<std::unique_ptr<Op>(const OpKind& kind, const OpPlace& place)> make;
+  // Of a norm with what follows it; empty if the column has no such op.
+  std::function<std::unique_ptr<Op>(const BatchNorm& op, const OpPlace& place, FusedTail tail)>
+      make_batch_norm{};
+};
+
+// The columns that compute on a CPU.
 enum class Backend : std::uint8_t {
   reference,  // plain loops with double sums: what the others are compared with
   cpu,        // oneDNN and our own kernels
@@ -63,7 +72,9 @@ struct Plan {
   [[nodiscard]] std::uint64_t bytes() const;  // of the arena, and of what the ops keep
 };
 
-// Throws Failure (configuration) if the model is not complete.
+// Both throw Failure (configuration) if the model is not complete.
 Plan make_plan(const Model& model, Backend backend);
+// Everything in the order of samples, so many at once at the most.
+Plan make_plan(const Model& model, const Column& column, std::uint32_t micro_batch);
 
 }  // namespace steelyard::nn

@@ -9,12 +9,6 @@
 
 namespace steelyard::nn::cpu {
 
-// What follows a norm.
-struct FusedTail {
-  bool add = false;   // a second input of the same shape, the residual
-  bool relu = false;  // after it
-};
-
 // output = relu(batch_norm(x) + residual), or without one of them. Backward reads x, never the residual, and
 // with a ReLU the output; the gradient of either input may be d_output's buffer. The two are different
 // values: the residual's gradient is given first.

@@ -1,27 +1,11 @@
 // A linear layer is three products. Pictures lie pixel by pixel, the weights take them channel by channel: they
 // are turned on the way.
 #include "nn/cuda/column_sums.h"
-#include "nn/cuda/kernel.h"
 #include "nn/cuda/ops.h"
+#include "nn/cuda/turn.h"
 
 namespace steelyard::nn::cuda {
 namespace {
-
-// From [sample][row][column] to [sample][column][row], a tile at a time.
-__global__ void turn(const float* in, std::uint32_t rows, std::uint32_t columns, float* out) {
-  STEELYARD_SHARED(float, tile, [32][33]);
-  const std::uint64_t sample = std::uint64_t{blockIdx.z} * rows * columns;
-  const unsigned x = threadIdx.x;
-  for (unsigned y = threadIdx.y; y < 32; y += blockDim.y) {
-    const unsigned row = blockIdx.y * 32 + y, column = blockIdx.x * 32 + x;
-    if (row < rows && column < columns) tile[y][x] = in[sample + std::uint64_t{row} * columns + column];
-  }
-  __syncthreads();
-  for (unsigned y = threadIdx.y; y < 32; y += blockDim.y) {
-    const unsigned row = blockIdx.y * 32 + x, column = blockIdx.x * 32 + y;
-    if (row < rows && column < columns) out[sample + std::uint64_t{column} * rows + row] = tile[x][y];
-  }
-}
 
 class LinearOp final : public Op {
  public:
@@ -67,7 +51,9 @@ class LinearOp final : public Op {
                                 .a = call.d_output,
                                 .b = call.parameters[0],
                                 .c = d_x});
-    if (turned_) turn_all(pass, d_x, in_.channels, in_.height * in_.width, call.d_inputs[0].to);
+    if (turned_) {
+      turn(context_.stream, pass.size(), in_.channels, in_.height * in_.width, d_x, call.d_inputs[0].to);
+    }
   }
 
   [[nodiscard]] Traits traits() const override { return {.workspace = workspace_}; }
@@ -76,13 +62,8 @@ class LinearOp final : public Op {
  private:
   const float* by_channel(const Pass& pass, const float* x, float* workspace) const {
     if (!turned_) return x;
-    turn_all(pass, x, in_.height * in_.width, in_.channels, workspace);
+    turn(context_.stream, pass.size(), in_.height * in_.width, in_.channels, x, workspace);
     return workspace;
-  }
-  void turn_all(const Pass& pass, const float* in, std::uint32_t rows, std::uint32_t columns,
-                float* out) const {
-    launch(context_.stream, {groups_of(columns, 32), groups_of(rows, 32), pass.size()}, {32, 8}, &turn, in,
-           rows, columns, out);
   }
 
   Shape in_;

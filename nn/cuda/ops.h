@@ -35,10 +35,6 @@ std::unique_ptr<Op> make(const Tokens& op, const OpPlace& place, const Context& 
 std::unique_ptr<Op> make(const Attention& op, const OpPlace& place, const Context& context);
 
 // output = relu(batch_norm(x) + residual), or without one of them, as cpu::make_batch_norm (nn/cpu/fused.h).
-struct FusedTail {
-  bool add = false;
-  bool relu = false;
-};
 std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
                                     const Context& context);
 

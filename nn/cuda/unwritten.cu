@@ -21,3 +21,11 @@ std::unique_ptr<Op> make(const SelectToken&, const OpPlace&, const Context&) { r
 std::unique_ptr<Op> make(const Tokens&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Attention&, const OpPlace&, const Context&) { return nullptr; }
 }  // namespace steelyard::nn::cuda
+#include "nn/cuda/loss.h"
+namespace steelyard::nn::cuda {
+std::unique_ptr<Op> make_batch_norm(const BatchNorm&, const OpPlace&, FusedTail, const Context&) {
+  return nullptr;
+}
+std::uint64_t loss_workspace(const LossOptions&, std::uint32_t) { return 0; }
+void add_loss(const Context&, const LossOptions&, std::uint32_t, const float*, float*, LossSums*, float*) {}
+}  // namespace steelyard::nn::cuda

@@ -3,8 +3,6 @@
 
 #include <cuda_runtime.h>
 
-#include <string>
-
 #include "nn/cuda/runtime.h"
 
 namespace steelyard::nn::cuda {

@@ -52,8 +52,16 @@ void require(Extent grid, Extent block) {
 
 enum class State : unsigned char { runs, at_barrier, at_warp };
 
+// Whether each thread has a stack of its own: the thread sanitizer would take it for a race if two wrote to one.
+#if defined(STEELYARD_RACES)
+constexpr bool own_stacks = true;
+#else
+constexpr bool own_stacks = false;
+#endif
+
 // A stack on which threads run one after the other, until one of them waits.
 struct Worker {
+  void* executor = nullptr;
   std::unique_ptr<Fiber> fiber;
   unsigned thread = 0;
 };
@@ -65,6 +73,7 @@ struct Thread {
   Site site{};
   Worker* worker = nullptr;
   bool odd = false;  // whether its warp has met an odd number of times: of two places for values
+  bool odd_barriers = false;
 };
 
 struct Warp {
@@ -94,13 +103,15 @@ struct Executor::Impl {
   Runner caller = Runner::caller();
   std::unique_ptr<Runner> runners[most_threads];
   std::unique_ptr<Worker> workers[most_threads];
-  unsigned made = 0;  // workers
+  unsigned made = 0;  // workers, unless they have own stacks: then they are counted like threads
   List<Site, most_barriers> reached;
   std::string left_out;
 
   // ---- of a run
   const std::function<void()>* kernel = nullptr;
-  char begun = 0, ended = 0, known = 0;  // what the thread sanitizer hangs its order on
+  // What the thread sanitizer hangs its order on. Barriers use two in turn: who leaves one must not hear of
+  // those that are at the next already.
+  char begun = 0, ended = 0, known = 0, met[2] = {};
 
   // ---- of a block
   unsigned size = 0, started = 0, done = 0, at_barrier = 0;  // threads
@@ -162,23 +173,27 @@ struct Executor::Impl {
   }
 
   Worker* spare() {
-    if (idle.size > 0) return idle.take(idle.size - 1);
-    workers[made] = std::make_unique<Worker>();
-    workers[made]->fiber = std::make_unique<Fiber>(&Impl::work, this);
-    return workers[made++].get();
+    if (!own_stacks && idle.size > 0) return idle.take(idle.size - 1);
+    std::unique_ptr<Worker>& worker = workers[own_stacks ? order[started] : made++];
+    if (!worker) {
+      worker = std::make_unique<Worker>();
+      worker->executor = this;
+      worker->fiber = std::make_unique<Fiber>(&Impl::work, worker.get());
+    }
+    return worker.get();
   }
 
   // The life of a worker: takes threads that were not started yet, one after the other.
   static void work(void* argument) {
-    Impl& impl = *static_cast<Impl*>(argument);
-    Worker* const self = impl.workers[impl.made - 1].get();  // who is made runs at once
+    auto* const self = static_cast<Worker*>(argument);
+    Impl& impl = *static_cast<Impl*>(self->executor);
     for (;;) {
-      while (impl.started < impl.size) {
+      do {
         self->thread = impl.order[impl.started++];
         impl.threads[self->thread].worker = self;
         impl.run_thread(self->thread);
-      }
-      impl.idle.push(self);
+      } while (!own_stacks && impl.started < impl.size);
+      if (!own_stacks) impl.idle.push(self);
       self->fiber->suspend();
     }
   }
@@ -301,9 +316,12 @@ void Executor::barrier(const std::source_location& where) {
   for (unsigned i = 0; i < impl.reached.size && !known; ++i) known = impl.reached.items[i].is(site);
   if (!known && impl.reached.size < most_barriers) impl.reached.push(site);
   if (!impl.left_out.empty() && impl.left_out == site.text()) return;
-  tell(&impl.at_barrier);
+  bool& odd = impl.threads[impl.running].odd_barriers;
+  odd = !odd;
+  char& meeting = impl.met[odd ? 1 : 0];
+  tell(&meeting);
   impl.wait(State::at_barrier, site);
-  hear(&impl.at_barrier);
+  hear(&meeting);
 }
 
 void Executor::meet(std::uint64_t value, const std::source_location& where) {

@@ -1,1 +1,29 @@
-namespace steelyard::nn::cuda {}
+// Programs that know no CUDA: what they are asked for is refused.
+#include "core/error.h"
+#include "nn/cuda/network.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Failure(ExitCode::configuration,
+                "this program was built without CUDA: build it with the cuda preset, or "
+                "use --device cpu");
+}
+
+}  // namespace
+
+class Network::Impl {};
+
+Network::Network(const Model&, unsigned, std::uint32_t) { refuse(); }
+Network::~Network() = default;
+
+std::vector<std::uint32_t> Network::micro_batch_sizes() const { refuse(); }
+void Network::begin(std::span<const float>) { refuse(); }
+void Network::train(const MicroBatch&, bool) { refuse(); }
+void Network::evaluate(const MicroBatch&) { refuse(); }
+Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
+std::uint64_t Network::bytes() const { refuse(); }
+std::vector<std::string> Network::implementations() const { refuse(); }
+
+}  // namespace steelyard::nn::cuda

@@ -15,7 +15,6 @@ TEST(CudaLinear, EachBarrierIsNeeded) {
   Random random(2);
   const std::vector<Question> questions{
       random_question(Linear{.outputs = 40}, {{6, 6, 35}}, 4, 4, false, random)};
-  expect_needed_barriers("linear.cu", questions, 4, 4);
   expect_needed_barriers("tiled_product.cu", questions, 4, 4);
   expect_needed_barriers("column_sums.cu", questions, 4, 4);
 }

@@ -1,0 +1,159 @@
+#include "nn/cuda/products.h"
+
+#include <cublasLt.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "nn/cuda/add_bias.h"
+#include "nn/cuda/device/native.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Failure(ExitCode::failed,
+                std::string("cuBLASLt cannot ") + what + ": " + cublasLtGetStatusString(status));
+}
+
+// cuBLASLt wants as much for its fastest kernels on Hopper.
+constexpr std::uint64_t workspace_bytes = 32 << 20;
+
+cublasComputeType_t compute_type(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case Precision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
+}
+
+// 16, 8 or 4 bytes.
+unsigned alignment(const void* pointer, std::uint32_t row) {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer) | std::uintptr_t{row} * sizeof(float);
+  return at % 16 == 0 ? 16 : at % 8 == 0 ? 8 : 4;
+}
+
+// cuBLASLt counts by columns: a matrix row by row is the transposed one column by column. So it is asked for
+// the transposed product, with the factors in the other order.
+struct Way {
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+  bool bias = false;  // by cuBLASLt
+
+  Way() = default;
+  ~Way() {
+    cublasLtMatrixLayoutDestroy(result);
+    cublasLtMatrixLayoutDestroy(second);
+    cublasLtMatrixLayoutDestroy(first);
+    cublasLtMatmulDescDestroy(operation);
+  }
+  Way(const Way&) = delete;
+  Way& operator=(const Way&) = delete;
+};
+
+// Rows and columns as they lie in memory.
+cublasLtMatrixLayout_t layout(std::uint32_t rows, std::uint32_t columns, std::uint32_t row) {
+  cublasLtMatrixLayout_t made = nullptr;
+  check(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, columns, rows, row), "describe a matrix");
+  return made;
+}
+
+using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                       std::uint32_t, bool, bool, bool, unsigned, unsigned, unsigned>;
+
+}  // namespace
+
+struct Products::Impl {
+  Stream& stream;
+  Precision precision;
+  cublasLtHandle_t handle = nullptr;
+  DeviceMemory workspace{workspace_bytes};
+  std::map<Key, Way> ways;
+
+  Impl(Stream& on, Precision in) : stream(on), precision(in) { check(cublasLtCreate(&handle), "start"); }
+  ~Impl() {
+    ways.clear();
+    cublasLtDestroy(handle);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // `p` with all rows filled in.
+  Way& way(const Product& p) {
+    const unsigned a_at = alignment(p.a, p.a_row), b_at = alignment(p.b, p.b_row),
+                   c_at = alignment(p.c, p.c_row);
+    const Key key{p.rows,         p.columns,      p.inner,           p.a_row, p.b_row, p.c_row,
+                  p.a_transposed, p.b_transposed, p.bias != nullptr, a_at,    b_at,    c_at};
+    const auto [found, is_new] = ways.try_emplace(key);
+    if (is_new) describe(p, a_at, b_at, c_at, found->second);
+    return found->second;
+  }
+
+  void describe(const Product& p, unsigned a_at, unsigned b_at, unsigned c_at, Way& way) {
+    check(cublasLtMatmulDescCreate(&way.operation, compute_type(precision), CUDA_R_32F),
+          "describe a product");
+    const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+      check(cublasLtMatmulDescSetAttribute(way.operation, attribute, &value, sizeof(value)),
+            "describe a product");
+    };
+    set(CUBLASLT_MATMUL_DESC_TRANSA, p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    way.bias = p.bias != nullptr && !p.add && reinterpret_cast<std::uintptr_t>(p.bias) % 16 == 0;
+    if (way.bias) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+    }
+    way.first = p.b_transposed ? layout(p.columns, p.inner, p.b_row) : layout(p.inner, p.columns, p.b_row);
+    way.second = p.a_transposed ? layout(p.inner, p.rows, p.a_row) : layout(p.rows, p.inner, p.a_row);
+    way.result = layout(p.rows, p.columns, p.c_row);
+    cublasLtMatmulPreference_t wishes = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&wishes), "take wishes");
+    const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+      check(cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)), "take wishes");
+    };
+    wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_at);
+    cublasLtMatmulHeuristicResult_t result{};
+    int found = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, way.operation, way.first, way.second, way.result, way.result, wishes, 1, &result, &found);
+    cublasLtMatmulPreferenceDestroy(wishes);
+    check(found > 0 ? status : CUBLAS_STATUS_NOT_SUPPORTED, "find a way to multiply");
+    way.algorithm = result.algo;
+  }
+};
+
+Products::Products(Stream& stream, Precision precision) : impl_(std::make_unique<Impl>(stream, precision)) {}
+Products::~Products() = default;
+
+void Products::multiply(const Product& product) {
+  Product p = product;
+  if (p.a_row == 0) p.a_row = p.a_transposed ? p.rows : p.inner;
+  if (p.b_row == 0) p.b_row = p.b_transposed ? p.inner : p.columns;
+  if (p.c_row == 0) p.c_row = p.columns;
+  Way& way = impl_->way(p);
+  if (way.bias) {
+    check(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias,
+                                         sizeof(p.bias)),
+          "take a bias");
+  }
+  const float beta = p.add ? 1 : 0;
+  check(cublasLtMatmul(impl_->handle, way.operation, &p.factor, p.b, way.first, p.a, way.second, &beta, p.c,
+                       way.result, p.c, way.result, &way.algorithm, impl_->workspace.data(), workspace_bytes,
+                       native(impl_->stream)),
+        "multiply");
+  if (p.bias != nullptr && !way.bias) add_bias(impl_->stream, p.bias, p.rows, p.columns, p.c_row, p.c);
+}
+
+const char* Products::implementation() const { return "cublaslt"; }
+
+}  // namespace steelyard::nn::cuda

@@ -1,0 +1,136 @@
+#include "nn/cuda/runtime.h"
+
+#include <string>
+#include <utility>
+
+#include "core/check.h"
+#include "nn/cuda/device/native.h"
+
+namespace steelyard::nn::cuda {
+
+void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  throw Failure(ExitCode::failed, std::string("the CUDA device cannot ") + what + ": " +
+                                      cudaGetErrorString(error) + " (" + cudaGetErrorName(error) +
+                                      "); `nvidia-smi` shows its state");
+}
+void check_launch() { check(cudaGetLastError(), "start a kernel"); }
+
+OutOfMemory::OutOfMemory(std::uint64_t bytes, std::uint64_t free)
+    : Failure(ExitCode::configuration, "the device has no " + std::to_string(bytes / 1'000'000 + 1) +
+                                           " MB more: " + std::to_string(free / 1'000'000) +
+                                           " MB of its memory are free") {}
+
+void use_device(unsigned index) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+  if (std::cmp_greater_equal(index, count)) {
+    throw Failure(ExitCode::configuration, "there is no device cuda:" + std::to_string(index) +
+                                               ": this machine has " + std::to_string(count) +
+                                               " CUDA devices (`steelyard devices` lists them)");
+  }
+  check(cudaSetDevice(static_cast<int>(index)), "be chosen");
+}
+
+DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  const cudaError_t error = cudaMalloc(&data_, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it would be told again
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all), "tell its memory");
+    throw OutOfMemory(bytes, free);
+  }
+  check(error, "give memory");
+}
+DeviceMemory::~DeviceMemory() { cudaFree(data_); }
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+PinnedMemory::PinnedMemory(std::uint64_t bytes) : bytes_(bytes) {
+  if (bytes > 0) check(cudaHostAlloc(&data_, bytes, cudaHostAllocDefault), "share memory of the host");
+}
+PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
+PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+struct Stream::Impl {
+  cudaStream_t stream = nullptr;
+};
+struct Event::Impl {
+  cudaEvent_t event = nullptr;
+};
+struct Graph::Impl {
+  cudaGraphExec_t graph = nullptr;
+};
+
+cudaStream_t native(const Stream& stream) { return stream.impl().stream; }
+
+Graph::Graph(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Graph::~Graph() { cudaGraphExecDestroy(impl_->graph); }
+
+Stream::Stream() : impl_(std::make_unique<Impl>()) {
+  check(cudaStreamCreateWithFlags(&impl_->stream, cudaStreamNonBlocking), "make a stream");
+}
+Stream::~Stream() { cudaStreamDestroy(impl_->stream); }
+
+void Stream::copy(void* to, const void* from, std::uint64_t bytes) {
+  if (bytes > 0) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, impl_->stream), "copy");
+}
+void Stream::fill_zero(void* to, std::uint64_t bytes) {
+  if (bytes > 0) check(cudaMemsetAsync(to, 0, bytes, impl_->stream), "fill memory");
+}
+
+void Stream::wait(const Event& event) {
+  check(cudaStreamWaitEvent(impl_->stream, event.impl().event), "wait for an event");
+}
+void Stream::synchronize() { check(cudaStreamSynchronize(impl_->stream), "do its work"); }
+bool Stream::idle() {
+  const cudaError_t state = cudaStreamQuery(impl_->stream);
+  if (state == cudaErrorNotReady) return false;
+  check(state, "do its work");
+  return true;
+}
+
+void Stream::begin_capture() {
+  check(cudaStreamBeginCapture(impl_->stream, cudaStreamCaptureModeThreadLocal), "capture work");
+}
+std::unique_ptr<Graph> Stream::end_capture() {
+  cudaGraph_t captured = nullptr;
+  check(cudaStreamEndCapture(impl_->stream, &captured), "capture work");
+  auto graph = std::make_unique<Graph::Impl>();
+  const cudaError_t error = cudaGraphInstantiate(&graph->graph, captured, 0);
+  cudaGraphDestroy(captured);
+  check(error, "make a graph of the work");
+  return std::make_unique<Graph>(std::move(graph));
+}
+void Stream::run(const Graph& graph) {
+  check(cudaGraphLaunch(graph.impl().graph, impl_->stream), "run a graph");
+}
+
+void Stream::add(std::function<void()>) { CHECK(false, "a function of the host does not run on a device"); }
+
+Event::Event() : impl_(std::make_unique<Impl>()) { check(cudaEventCreate(&impl_->event), "make an event"); }
+Event::~Event() { cudaEventDestroy(impl_->event); }
+
+void Event::record(Stream& stream) {
+  check(cudaEventRecord(impl_->event, stream.impl().stream), "record an event");
+}
+// One that was never recorded has happened.
+void Event::synchronize() const { check(cudaEventSynchronize(impl_->event), "do its work"); }
+
+double Event::seconds(const Event& from, const Event& to) {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, from.impl().event, to.impl().event), "tell the time");
+  return milliseconds * 1e-3;
+}
+
+}  // namespace steelyard::nn::cuda

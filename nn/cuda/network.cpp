@@ -1,0 +1,398 @@
+#include "nn/cuda/network.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "core/check.h"
+#include "nn/cuda/add_up.h"
+#include "nn/cuda/loss.h"
+#include "nn/cuda/ops.h"
+#include "nn/cuda/runtime.h"
+#include "nn/plan.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+// A micro-batch on its way: the inputs, and behind them everything else of it, on either side.
+template <template <class> class Kind>
+struct Staged {
+  Staged(std::uint64_t floats, std::uint64_t label_count, std::uint32_t samples)
+      : inputs(floats), labels(label_count), positions(samples), numbers(1) {}
+  Kind<float> inputs;
+  Kind<std::uint32_t> labels;
+  Kind<std::uint64_t> positions;
+  Kind<BatchNumbers> numbers;
+};
+
+// One of two: while the device computes with one, the next is filled.
+struct Slot {
+  Slot(std::uint64_t inputs, std::uint64_t labels, std::uint32_t samples)
+      : pinned(inputs, labels, samples), device(inputs, labels, samples) {}
+  Staged<PinnedArray> pinned;
+  Staged<DeviceArray> device;
+  Event arrived;  // on the device
+  Event taken;    // from the slot on the device
+};
+
+// What tells one graph from another.
+struct Variant {
+  std::uint32_t size;
+  bool training, first, last;  // first: brings the parameters; last: takes the gradient back
+  friend bool operator<(const Variant& a, const Variant& b) {
+    return std::tie(a.size, a.training, a.first, a.last) < std::tie(b.size, b.training, b.first, b.last);
+  }
+};
+
+struct Recorded {
+  bool ran = false;  // as it is: what is loaded at its first use is loaded then
+  std::unique_ptr<Graph> graph;
+};
+
+std::uint32_t power_of_two(std::uint32_t most) {
+  std::uint32_t size = 1;
+  while (2 * size <= most) size *= 2;
+  return size;
+}
+
+}  // namespace
+
+class Network::Impl {
+ public:
+  Impl(const Model& model, std::uint32_t micro_batch)
+      : model_(model),
+        micro_batch_(micro_batch),
+        products_(compute_, model.precision()),
+        input_(model.input().size() * micro_batch),
+        labels_(std::uint64_t{model.labels()} * micro_batch),
+        positions_(micro_batch),
+        numbers_(1),
+        context_{compute_, products_, numbers_.data(), positions_.data(), labels_.data(), model.grain()},
+        plan_(make_plan(model, column(), micro_batch)),
+        arena_(plan_.arena),
+        parameters_(model.parameters()),
+        gradient_(model.parameters()),
+        pinned_parameters_(model.parameters()),
+        pinned_gradient_(model.parameters()),
+        loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
+        sums_(1),
+        pinned_sums_(1),
+        one_(1),
+        marks_(plan_.steps.size()) {
+    for (int i = 0; i < 2; ++i) {
+      slots_.push_back(std::make_unique<Slot>(input_.size(), labels_.size(), micro_batch));
+    }
+    find_finals();
+    *pinned_one_.data() = 1;
+    compute_.copy_array(one_.data(), pinned_one_.data(), 1);
+    compute_.synchronize();
+  }
+
+  // Nothing may be in flight when memory goes.
+  ~Impl() {
+    try {
+      for (Stream* stream : {&upload_, &compute_, &copies_}) stream->synchronize();
+    } catch (const std::exception&) {  // the device is gone, and its work with it
+    }
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] std::uint64_t bytes() const {
+    const std::uint64_t staged = input_.size() * 4 + labels_.size() * 4 + positions_.size() * 8;
+    return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + 3 * staged;
+  }
+
+  void begin(std::span<const float> parameters) {
+    CHECK(parameters.size() == parameters_.size(), "the parameters have not the size of the model");
+    compute_.synchronize();  // of a call that was broken off
+    std::copy(parameters.begin(), parameters.end(), pinned_parameters_.data());
+    first_ = true;
+    last_ = false;
+  }
+
+  void add(const MicroBatch& batch, bool training, bool last) {
+    CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
+    stage(batch);
+    if (last) std::fill_n(marks_.data(), marks_.size(), 0U);
+    run({batch.size, training, first_, last});
+    first_ = false;
+    last_ = last_ || last;
+  }
+
+  Sums finish(std::span<float> gradient, const FinalRange& on_final) {
+    if (first_) return {};  // no micro-batch at all
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    std::size_t told = 0;
+    const auto tell = [&] {
+      for (; last_ && told < finals_.size() && arrived(told); ++told) {
+        const auto [begin, end] = finals_[told];
+        std::copy(pinned_gradient_.data() + begin, pinned_gradient_.data() + end,
+                  gradient.begin() + static_cast<std::ptrdiff_t>(begin));
+        if (on_final) on_final(begin, end);
+      }
+    };
+    while (!compute_.idle()) tell();
+    compute_.synchronize();
+    tell();
+    CHECK(!last_ || told == finals_.size(), "a part of the gradient did not come back");
+    const LossSums& sums = *pinned_sums_.data();
+    if (sums.no_class > 0) {
+      throw Failure(ExitCode::configuration,
+                    std::to_string(sums.no_class) + " labels are no class of the model, which has " +
+                        std::to_string(model_.classes()) + ": make the model for this data set");
+    }
+    return {sums.loss, sums.correct};
+  }
+
+ private:
+  [[nodiscard]] Column column() const {
+    return {[this](const OpKind& kind, const OpPlace& place) {
+              return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
+            },
+            [this](const BatchNorm& op, const OpPlace& place, FusedTail tail) {
+              return make_batch_norm(op, place, tail, context_);
+            }};
+  }
+  [[nodiscard]] LossOptions loss_options() const {
+    return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
+  }
+
+  // Ranges of the gradient in the order in which they become final.
+  void find_finals() {
+    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
+      if (!plan_.steps[i].learns) continue;
+      for (const Interval& range : plan_.steps[i].final) finals_.push_back(range);
+    }
+    marks_ = PinnedArray<std::uint32_t>(std::max<std::size_t>(finals_.size(), 1));
+  }
+
+  [[nodiscard]] bool arrived(std::size_t range) const {
+    return std::atomic_ref(marks_.data()[range]).load(std::memory_order_acquire) == 1;
+  }
+
+  // Brings a micro-batch to where all graphs read it. The padding's inputs are zero: whatever lies there, a
+  // NaN perhaps, must change no sum.
+  void stage(const MicroBatch& batch) {
+    Slot& slot = *slots_[turn_ = 1 - turn_];
+    slot.arrived.synchronize();  // of its last use, or the host would write what is still read
+    const std::uint64_t sample = model_.input().size(), per_sample = model_.labels();
+    float* const inputs = slot.pinned.inputs.data();
+    std::copy_n(batch.inputs, sample * batch.count, inputs);
+    std::fill_n(inputs + sample * batch.count, sample * (batch.size - batch.count), 0.0F);
+    std::copy_n(batch.labels, per_sample * batch.count, slot.pinned.labels.data());
+    std::copy_n(batch.positions, batch.count, slot.pinned.positions.data());
+    std::fill_n(slot.pinned.positions.data() + batch.count, batch.size - batch.count, 0ULL);
+    *slot.pinned.numbers.data() = {batch.seed, batch.epoch, batch.count};
+    upload_.wait(slot.taken);
+    copy_staged(upload_, slot.device, slot.pinned, batch);
+    slot.arrived.record(upload_);
+    compute_.wait(slot.arrived);
+    compute_.copy_array(input_.data(), slot.device.inputs.data(), sample * batch.size);
+    compute_.copy_array(labels_.data(), slot.device.labels.data(), per_sample * batch.count);
+    compute_.copy_array(positions_.data(), slot.device.positions.data(), batch.size);
+    compute_.copy_array(numbers_.data(), slot.device.numbers.data(), 1);
+    slot.taken.record(compute_);
+  }
+  void copy_staged(Stream& stream, const Staged<DeviceArray>& to, const Staged<PinnedArray>& from,
+                   const MicroBatch& batch) const {
+    stream.copy_array(to.inputs.data(), from.inputs.data(), model_.input().size() * batch.size);
+    stream.copy_array(to.labels.data(), from.labels.data(), std::uint64_t{model_.labels()} * batch.count);
+    stream.copy_array(to.positions.data(), from.positions.data(), batch.size);
+    stream.copy_array(to.numbers.data(), from.numbers.data(), 1);
+  }
+
+  void run(const Variant& variant) {
+    Recorded& recorded = graphs_[variant];
+    if (!recorded.ran) {
+      issue(variant);
+      recorded.ran = true;
+      return;
+    }
+    if (!recorded.graph) {
+      compute_.begin_capture();
+      issue(variant);
+      recorded.graph = compute_.end_capture();
+    }
+    compute_.run(*recorded.graph);
+  }
+
+  // Adds everything that a micro-batch of this kind needs.
+  void issue(const Variant& variant) {
+    const MicroBatch constants{.size = variant.size, .count = UINT32_MAX};
+    const Pass pass{constants, variant.training};
+    if (variant.first) compute_.fill_zero(sums_.data(), sizeof(LossSums));
+    forward(pass, variant);
+    const PlannedValue& scores = plan_.values[plan_.steps.back().output];
+    add_loss(context_, loss_options(), variant.size, arena_.data() + scores.place,
+             variant.training ? arena_.data() + scores.gradient : nullptr, sums_.data(),
+             loss_workspace_.data());
+    if (variant.training) backward(pass, variant);
+  }
+
+  void forward(const Pass& pass, const Variant& variant) {
+    if (variant.first) bring_parameters();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      if (variant.first && !step.tensors.empty()) compute_.wait(*brought_[i]);
+      point(step);
+      step.op->forward(pass, {inputs_, tensors_, arena_.data() + plan_.values[step.output].place,
+                              arena_.data() + plan_.workspace});
+    }
+  }
+
+  // On a stream of its own, step by step.
+  void bring_parameters() {
+    begun_.record(compute_);
+    copies_.wait(begun_);
+    brought_.resize(plan_.steps.size());
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (plan_.steps[i].tensors.empty()) continue;
+      for (const Interval& range : plan_.steps[i].final) {
+        copies_.copy_array(parameters_.data() + range.begin, pinned_parameters_.data() + range.begin,
+                           range.end - range.begin);
+      }
+      if (!brought_[i]) brought_[i] = std::make_unique<Event>();
+      brought_[i]->record(copies_);
+    }
+  }
+
+  void backward(const Pass& pass, const Variant& variant) {
+    std::size_t range = 0;
+    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
+      const Step& step = plan_.steps[i];
+      if (!step.learns) continue;
+      backward(pass, step, !variant.first);
+      if (variant.last && !step.final.empty()) take_back(i, step.final, range);
+    }
+    if (!variant.last) return;
+    begun_.record(copies_);
+    compute_.wait(begun_);
+  }
+
+  void backward(const Pass& pass, const Step& step, bool add) {
+    point(step);
+    d_tensors_.clear();
+    for (const std::uint32_t index : step.tensors) {
+      d_tensors_.push_back(gradient_.data() + model_.tensors()[index].offset);
+    }
+    float* const aside = arena_.data() + plan_.aside;
+    d_inputs_.clear();
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      const Giving giving = step.gives[k];
+      d_inputs_.push_back({giving == Giving::none          ? nullptr
+                           : giving == Giving::write_aside ? aside
+                                                           : d_value(step.inputs[k]),
+                           giving == Giving::add});
+    }
+    step.op->backward(pass, {inputs_, tensors_, value(step.output), d_value(step.output), d_inputs_,
+                             d_tensors_, add || !step.first_backward, arena_.data() + plan_.workspace});
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.gives[k] != Giving::write_aside) continue;
+      add_up(context_.stream, plan_.values[step.inputs[k]].shape.size() * pass.size(), aside,
+             d_value(step.inputs[k]));
+    }
+  }
+
+  // Ranges of a step go back while the backward goes on, each with a mark behind it.
+  void take_back(std::size_t step, const std::vector<Interval>& ranges, std::size_t& next) {
+    given_.resize(plan_.steps.size());
+    if (!given_[step]) given_[step] = std::make_unique<Event>();
+    given_[step]->record(compute_);
+    copies_.wait(*given_[step]);
+    for (const Interval& range : ranges) {
+      copies_.copy_array(pinned_gradient_.data() + range.begin, gradient_.data() + range.begin,
+                         range.end - range.begin);
+      copies_.copy_array(marks_.data() + next++, one_.data(), 1);
+    }
+  }
+
+  void point(const Step& step) {
+    inputs_.clear();
+    for (const std::uint32_t input : step.inputs) inputs_.push_back(value(input));
+    tensors_.clear();
+    for (const std::uint32_t index : step.tensors) {
+      tensors_.push_back(parameters_.data() + model_.tensors()[index].offset);
+    }
+  }
+  [[nodiscard]] const float* value(std::uint32_t index) const {
+    return index == 0 ? input_.data() : arena_.data() + plan_.values[index].place;
+  }
+  [[nodiscard]] float* d_value(std::uint32_t index) const {
+    return arena_.data() + plan_.values[index].gradient;
+  }
+
+  const Model model_;
+  const std::uint32_t micro_batch_;
+  Stream compute_, upload_, copies_;  // copies_: of parameters and gradient
+  Products products_;
+  DeviceArray<float> input_;
+  DeviceArray<std::uint32_t> labels_;
+  DeviceArray<std::uint64_t> positions_;
+  DeviceArray<BatchNumbers> numbers_;
+  const Context context_;
+  const Plan plan_;
+  DeviceArray<float> arena_, parameters_, gradient_;
+  PinnedArray<float> pinned_parameters_, pinned_gradient_;
+  DeviceArray<float> loss_workspace_;
+  DeviceArray<LossSums> sums_;
+  PinnedArray<LossSums> pinned_sums_;
+  DeviceArray<std::uint32_t> one_;
+  PinnedArray<std::uint32_t> pinned_one_{1};
+  PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ lies in pinned_gradient_
+  std::vector<Interval> finals_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::size_t turn_ = 0;
+  std::map<Variant, Recorded> graphs_;
+  Event begun_;
+  std::vector<std::unique_ptr<Event>> brought_, given_;  // by step
+  bool first_ = true, last_ = false;                     // of the micro-batches since begin()
+  // Scratch.
+  std::vector<const float*> inputs_, tensors_;
+  std::vector<InputGradient> d_inputs_;
+  std::vector<float*> d_tensors_;
+};
+
+Network::Network(const Model& model, unsigned index, std::uint32_t most) {
+  use_device(index);
+  const std::uint32_t least = model.grain();
+  for (std::uint32_t size = std::max(power_of_two(most), least); !impl_; size /= 2) {
+    try {
+      impl_ = std::make_unique<Impl>(model, size);
+    } catch (const OutOfMemory& trouble) {
+      if (size / 2 < least) {
+        throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +
+                                                   std::to_string(size) +
+                                                   " samples at once: " + trouble.what());
+      }
+    }
+  }
+}
+Network::~Network() = default;
+
+std::vector<std::uint32_t> Network::micro_batch_sizes() const {
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t size = impl_->micro_batch(); size > 0; size /= 2) sizes.push_back(size);
+  return sizes;
+}
+
+void Network::begin(std::span<const float> parameters) { impl_->begin(parameters); }
+void Network::train(const MicroBatch& batch, bool last) { impl_->add(batch, true, last); }
+void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false); }
+Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
+  return impl_->finish(gradient, on_final);
+}
+
+std::uint64_t Network::bytes() const { return impl_->bytes(); }
+
+std::vector<std::string> Network::implementations() const {
+  std::vector<std::string> all;
+  for (const Step& step : impl_->plan().steps) all.push_back(step.name + ": " + step.op->implementation());
+  return all;
+}
+
+}  // namespace steelyard::nn::cuda

@@ -1,0 +1,211 @@
+#include "nn/cuda/network.h"
+
+#include "core/interval.h"
+#include "nn/models.h"
+#include "nn/network.h"
+#include "tests/nn/cuda/schedules.h"
+#include "tests/nn/network_models.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+// Micro-batches of these sizes, from the first sample on; the last one has one sample less than it could.
+struct Piece {
+  std::vector<std::uint32_t> sizes;
+
+  template <class Visit>
+  void each(const Data& data, Visit visit) const {
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool last = i + 1 == sizes.size();
+      const std::uint32_t count = last && sizes[i] > 1 ? sizes[i] - 1 : sizes[i];
+      visit(data.batch(begin, sizes[i], count), last);
+      begin += count;
+    }
+  }
+};
+
+struct Result {
+  std::vector<float> gradient;
+  Sums sums;
+};
+
+// The CPU takes the same samples, in micro-batches of at most `most`.
+Result on_cpu(const Model& model, const std::vector<float>& parameters, const Data& data, const Piece& piece,
+              std::uint32_t most = largest_micro_batch) {
+  nn::Network network(model);
+  Result result{std::vector<float>(model.parameters()), {}};
+  bool add = false;
+  piece.each(data, [&](const MicroBatch& batch, bool) {
+    for (std::uint32_t begin = 0; begin < batch.count; begin += most) {
+      MicroBatch part = batch;
+      part.inputs += begin * model.input().size();
+      part.labels += begin * model.labels();
+      part.positions += begin;
+      part.size = std::min(most, batch.size);
+      part.count = std::min(most, batch.count - begin);
+      result.sums += network.train(parameters, part, result.gradient, add, nullptr);
+      add = true;
+    }
+  });
+  return result;
+}
+
+Result on_device(Network& network, const Model& model, const std::vector<float>& parameters, const Data& data,
+                 const Piece& piece) {
+  Result result{std::vector<float>(model.parameters(), NAN), {}};
+  network.begin(parameters);
+  piece.each(data, [&](const MicroBatch& batch, bool last) { network.train(batch, last); });
+  IntervalSet told;
+  result.sums = network.finish(result.gradient, [&](std::uint64_t begin, std::uint64_t end) {
+    EXPECT_EQ(told.gaps({begin, end}).size(), 1U) << "told twice";
+    told.add({begin, end});
+  });
+  EXPECT_TRUE(told.gaps({0, model.parameters()}).empty()) << "a part of the gradient was never told";
+  return result;
+}
+
+void expect_same(const Result& actual, const Result& expected, double tolerance = 1e-4) {
+  EXPECT_NEAR(actual.sums.loss, expected.sums.loss, 1e-4 * (1 + std::abs(expected.sums.loss)));
+  EXPECT_EQ(actual.sums.correct, expected.sums.correct);
+  // As a share of the largest number: small ones are differences of large ones.
+  float largest = 0;
+  for (const float value : expected.gradient) largest = std::max(largest, std::abs(value));
+  ASSERT_EQ(actual.gradient.size(), expected.gradient.size());
+  for (std::size_t i = 0; i < actual.gradient.size(); ++i) {
+    ASSERT_NEAR(actual.gradient[i], expected.gradient[i],
+                tolerance * (largest + std::abs(expected.gradient[i])))
+        << "at " << i;
+  }
+}
+
+TEST(CudaNetwork, GivesTheGradientsOfTheCpu) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 64, 6);
+    Network network(model, 0, 16);
+    for (const Piece& piece : {Piece{{16, 16, 8}}, Piece{{16}}, Piece{{4, 1}}}) {
+      expect_same(on_device(network, model, parameters, data, piece), on_cpu(model, parameters, data, piece));
+    }
+  }
+}
+
+// Statistics are of each grain, also where several are computed at once.
+TEST(CudaNetwork, GivesTheStatisticsOfGrains) {
+  for (const auto& [name, model] : models_with_grains()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 160, 6);
+    Network network(model, 0, 64);
+    for (const Piece& piece : {Piece{{64}}, Piece{{64, 64}}, Piece{{32, 16}}, Piece{{8}}}) {
+      expect_same(on_device(network, model, parameters, data, piece), on_cpu(model, parameters, data, piece));
+    }
+  }
+}
+
+// The first time a kind of micro-batch is run as it is, the second time it is captured, then run as a graph.
+TEST(CudaNetwork, EqualPiecesGiveEqualBitsHoweverOften) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  Network network(model, 0, 32);
+  const Result first = on_device(network, model, parameters, data, {{32, 32, 32, 16}});
+  for (int i = 0; i < 3; ++i) {
+    const Result again = on_device(network, model, parameters, data, {{32, 32, 32, 16}});
+    EXPECT_EQ(again.gradient, first.gradient);
+    EXPECT_EQ(again.sums, first.sums);
+  }
+}
+
+TEST(CudaNetwork, ParametersAreThoseOfTheCall) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  Network network(model, 0, 16);
+  for (int i = 0; i < 4; ++i) {
+    expect_same(on_device(network, model, parameters, data, {{16, 8}}),
+                on_cpu(model, parameters, data, {{16, 8}}));
+    for (float& value : parameters) value *= 0.7F;
+  }
+}
+
+TEST(CudaNetwork, Evaluates) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  nn::Network cpu(model);
+  Network network(model, 0, 32);
+  for (int i = 0; i < 3; ++i) {
+    network.begin(parameters);
+    network.evaluate(data.batch(0, 32, 32));
+    network.evaluate(data.batch(32, 16, 9));
+    const Sums sums = network.finish({}, {});
+    Sums expected = cpu.evaluate(parameters, data.batch(0, 32, 32));
+    expected += cpu.evaluate(parameters, data.batch(32, 16, 9));
+    EXPECT_NEAR(sums.loss, expected.loss, 1e-4 * expected.loss);
+    EXPECT_EQ(sums.correct, expected.correct);
+  }
+}
+
+TEST(CudaNetwork, APieceThatIsBrokenOffLeavesNoTrace) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  Network network(model, 0, 16);
+  network.begin(parameters);
+  EXPECT_EQ(network.finish({}, {}), Sums{}) << "no micro-batch at all";
+  network.begin(parameters);
+  network.train(data.batch(0, 16, 16), false);  // and no more
+  expect_same(on_device(network, model, parameters, data, {{16, 8}}), on_cpu(model, parameters, data, {{16, 8}}));
+}
+
+TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
+  const Model model = Model({1, 1, 4}, 3).linear("a", 3);
+  Data data(model, 4, 6);
+  data.labels[2] = 3;
+  Network network(model, 0, 4);
+  network.begin(initial(model));
+  network.train(data.batch(0, 4, 4), true);
+  std::vector<float> gradient(model.parameters());
+  EXPECT_THROW(network.finish(gradient, {}), Failure);
+}
+
+TEST(CudaNetwork, NoSuchDevice) {
+  EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure);
+}
+
+// At sizes that keep it short.
+TEST(CudaNetwork, EachBuiltInModelTrainsAsOnTheCpu) {
+  const std::vector<std::pair<std::string, ModelOptions>> all{{"softmax", {{4, 4, 1}, 3, {}}},
+                                                              {"svm", {{4, 4, 1}, 3, {}}},
+                                                              {"mlp", {{4, 4, 1}, 3, {}}},
+                                                              {"lenet5", {{28, 28, 1}, 3, {}}},
+                                                              {"cifarnet", {{32, 32, 3}, 3, {}}},
+                                                              {"resnet20", {{8, 8, 3}, 3, {}}},
+                                                              {"resnet32", {{8, 8, 3}, 3, {}}},
+                                                              {"resnet18", {{8, 8, 3}, 3, {}}},
+                                                              {"resnet101", {{16, 16, 3}, 3, {}}},
+                                                              {"densenet121", {{32, 32, 3}, 3, {}}},
+                                                              {"inception_v3", {{75, 75, 3}, 3, {}}},
+                                                              {"shufflenet_v2", {{32, 32, 3}, 3, {}}},
+                                                              {"efficientnet_b0", {{32, 32, 3}, 3, {}}},
+                                                              {"efficientnet_b1", {{32, 32, 3}, 3, {}}},
+                                                              {"vit", {{8, 8, 3}, 3, {}}},
+                                                              {"vit_b16", {{16, 16, 3}, 3, {}}},
+                                                              {"transformer", {{1, 6, 1}, 3, {}}},
+                                                              {"albert", {{1, 3, 1}, 3, {}}},
+                                                              {"gpt", {{1, 8, 1}, 256, {{"width", 24}}}}};
+  EXPECT_EQ(all.size(), built_in_models().size());
+  for (const auto& [name, options] : all) {
+    SCOPED_TRACE(name);
+    const Model model = make_model(name, options);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 8, 6);
+    Network network(model, 0, 4);
+    expect_same(on_device(network, model, parameters, data, {{4}}), on_cpu(model, parameters, data, {{4}}));
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::nn::cuda

@@ -1,15 +1,29 @@
-# The CUDA device layer of nn: compiled by nvcc, linked to the static runtime.
+# The CUDA column on devices: kernels by nvcc, everything else by the C++ compiler; the runtime is linked in.
 include(CheckLanguage)
+if(NOT CMAKE_CUDA_COMPILER)
+  find_program(NVCC nvcc HINTS /usr/local/cuda/bin)
+  if(NVCC)
+    set(CMAKE_CUDA_COMPILER ${NVCC})
+  endif()
+endif()
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
   message(FATAL_ERROR "STEELYARD_CUDA is on, but no nvcc was found: install the CUDA toolkit, or use the release preset")
 endif()
+set(STEELYARD_CUDA_ARCHITECTURES "80;90;120" CACHE STRING "Compute capabilities to compile for")
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES ${STEELYARD_CUDA_ARCHITECTURES})
+endif()
 enable_language(CUDA)
+if(CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
 find_package(CUDAToolkit REQUIRED)
-file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cu)
-# C++17: what the newest nvcc calls C++20 is not known to the CMake of Debian 12.
-add_library(steelyard_nn_cuda OBJECT ${cuda_sources})
-set_target_properties(steelyard_nn_cuda PROPERTIES CUDA_STANDARD 17 CUDA_ARCHITECTURES "80;90")
-target_include_directories(steelyard_nn_cuda PRIVATE ${CMAKE_SOURCE_DIR})
-target_sources(steelyard_nn PRIVATE $<TARGET_OBJECTS:steelyard_nn_cuda>)
-target_link_libraries(steelyard_nn PRIVATE CUDA::cudart_static)
+find_package(CUDNN REQUIRED)
+
+file(GLOB device CONFIGURE_DEPENDS device/*.cpp)
+steelyard_library(nn_cuda SOURCES ${common} ${kernels} ${device}
+  PUBLIC steelyard::nn PRIVATE CUDA::cudart_static CUDA::cublasLt steelyard::cudnn)
+# nvcc's own name for C++20 is not known to the CMake of Debian 12.
+target_compile_options(steelyard_nn_cuda PRIVATE
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)

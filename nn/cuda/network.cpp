@@ -61,8 +61,9 @@ std::uint32_t power_of_two(std::uint32_t most) {
 
 class Network::Impl {
  public:
-  Impl(const Model& model, std::uint32_t micro_batch)
+  Impl(const Model& model, unsigned index, std::uint32_t micro_batch)
       : model_(model),
+        index_(index),
         micro_batch_(micro_batch),
         products_(compute_, model.precision()),
         input_(model.input().size() * micro_batch),
@@ -109,6 +110,7 @@ class Network::Impl {
 
   void begin(std::span<const float> parameters) {
     CHECK(parameters.size() == parameters_.size(), "the parameters have not the size of the model");
+    use_device(index_);      // here, not once at the start: another thread may have made the network
     compute_.synchronize();  // of a call that was broken off
     std::copy(parameters.begin(), parameters.end(), pinned_parameters_.data());
     first_ = true;
@@ -327,6 +329,7 @@ class Network::Impl {
   }
 
   const Model model_;
+  const unsigned index_;
   const std::uint32_t micro_batch_;
   Stream compute_, upload_, copies_;  // copies_: of parameters and gradient
   Products products_;
@@ -362,7 +365,7 @@ Network::Network(const Model& model, unsigned index, std::uint32_t most) {
   const std::uint32_t least = model.grain();
   for (std::uint32_t size = std::max(power_of_two(most), least); !impl_; size /= 2) {
     try {
-      impl_ = std::make_unique<Impl>(model, size);
+      impl_ = std::make_unique<Impl>(model, index, size);
     } catch (const OutOfMemory& trouble) {
       if (size / 2 < least) {
         throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +

@@ -1,4 +1,4 @@
-// Network: one model on one CUDA device, for one thread. It owns what it needs there: parameters, gradient,
+// Network: one model on one CUDA device, for one thread at a time. It owns what it needs there: parameters, gradient,
 // activations, and staging memory; all of it is taken when it is made, and nothing later.
 //
 //   Network network(model, 0);

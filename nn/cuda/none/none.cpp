@@ -1,6 +1,16 @@
 // Programs that know no CUDA: what they are asked for is refused.
 #include "core/error.h"
 #include "nn/cuda/network.h"
+#include "nn/cuda_devices.h"
+
+namespace steelyard::nn {
+
+std::vector<CudaDevice> cuda_devices() { return {}; }
+bool built_with_cuda() { return false; }
+bool built_with_host_cuda() { return false; }
+std::optional<DeviceSpeed> measure_cuda(unsigned) { return std::nullopt; }
+
+}  // namespace steelyard::nn
 
 namespace steelyard::nn::cuda {
 namespace {

@@ -157,7 +157,8 @@ TEST(CudaNetwork, APieceThatIsBrokenOffLeavesNoTrace) {
   EXPECT_EQ(network.finish({}, {}), Sums{}) << "no micro-batch at all";
   network.begin(parameters);
   network.train(data.batch(0, 16, 16), false);  // and no more
-  expect_same(on_device(network, model, parameters, data, {{16, 8}}), on_cpu(model, parameters, data, {{16, 8}}));
+  expect_same(on_device(network, model, parameters, data, {{16, 8}}),
+              on_cpu(model, parameters, data, {{16, 8}}));
 }
 
 TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
@@ -171,9 +172,7 @@ TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
   EXPECT_THROW(network.finish(gradient, {}), Failure);
 }
 
-TEST(CudaNetwork, NoSuchDevice) {
-  EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure);
-}
+TEST(CudaNetwork, NoSuchDevice) { EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure); }
 
 // At sizes that keep it short.
 TEST(CudaNetwork, EachBuiltInModelTrainsAsOnTheCpu) {

@@ -1,4 +1,4 @@
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <array>
 
@@ -33,6 +33,6 @@ std::vector<CudaDevice> cuda_devices() {
 }
 
 bool built_with_cuda() { return true; }
-std::optional<DeviceSpeed> measure_cuda(unsigned) { return std::nullopt; }
+bool built_with_host_cuda() { return false; }
 
 }  // namespace steelyard::nn

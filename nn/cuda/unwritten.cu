@@ -6,12 +6,10 @@ std::unique_ptr<Op> make(const AveragePool&, const OpPlace&, const Context&) { r
 std::unique_ptr<Op> make(const GlobalAveragePool&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const ChannelShuffle&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const ChannelSlice&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const Dropout&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const TokenLinear&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const BatchNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const LayerNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const GroupNorm&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const Add&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Scale&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Concat&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Embedding&, const OpPlace&, const Context&) { return nullptr; }

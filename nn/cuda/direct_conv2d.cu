@@ -1,0 +1,351 @@
+// Three sums, each without barriers, with tiles in registers so that a number is used several times once it is
+// loaded; channels lie side by side in a warp.
+//
+//  forward               a thread has 4 channels of 4 places of the output; it gathers from the input
+//  gradient of the input the same kernel, which gathers from d_output through turned weights
+//  gradient of weights   a thread has 4 x 4 weights (inputs x outputs of one place of the kernel) over a chunk
+//                        of the places of all samples; a second kernel adds the chunks
+//
+// Bound by loads from the first cache, two to five for 16 products. For the gather, weights are put in the
+// order that it reads them; where a window leaves the picture, it reads a pixel of zeros behind them.
+#include "nn/cuda/direct_conv2d.h"
+
+#include <algorithm>
+
+#include "nn/cuda/in_samples.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+constexpr unsigned threads = 128, places_each = 4;
+constexpr std::uint32_t nowhere = 0x80000000;  // a row outside of all pictures, whatever a kernel adds
+
+struct Picture {
+  std::uint32_t height, width, channels;
+  std::uint32_t each;  // channels of a group
+
+  [[nodiscard]] __device__ std::uint64_t size() const { return std::uint64_t{height} * width * channels; }
+};
+
+// In one of its two directions: from input to output, or, `back`, from d_output to the input's gradient.
+struct Geometry {
+  Picture from, to;
+  std::uint32_t rows, columns, stride, padding_rows, padding_columns, groups;
+  std::uint32_t across;  // `to.each`, filled up to whole packs
+  bool back;
+
+  [[nodiscard]] __host__ __device__ std::uint64_t kernel() const { return std::uint64_t{rows} * columns; }
+  [[nodiscard]] __host__ __device__ std::uint64_t weights() const {
+    return groups * kernel() * from.each * across;
+  }
+};
+
+// From [out][in][row][column] to [group][row][column][from][to], and a pixel of zeros behind. A thread moves
+// the kernel of one pair of channels, which lies in one piece.
+__global__ void arrange(Geometry g, const float* weights, float* arranged) {
+  const std::uint64_t i = thread_number(), group = blockIdx.y, pairs = std::uint64_t{g.from.each} * g.across;
+  if (group == 0 && i < g.from.each) arranged[g.weights() + i] = 0;
+  if (i >= pairs) return;
+  const std::uint32_t from = static_cast<std::uint32_t>(i) / g.across, to = static_cast<std::uint32_t>(i) % g.across;
+  const std::uint64_t out = g.back ? group * g.from.each + from : group * g.to.each + to;
+  const std::uint64_t in = g.back ? to : from, ins = g.back ? g.to.each : g.from.each;
+  for (std::uint64_t rc = 0; rc < g.kernel(); ++rc) {
+    arranged[(group * g.kernel() + rc) * pairs + i] =
+        to < g.to.each ? weights[(out * ins + in) * g.kernel() + rc] : 0;
+  }
+}
+
+// Where the window of a place meets the other picture, along one axis: at + k - padding ahead, and what meets
+// it there on the way back; `nowhere` if that is outside.
+template <bool back>
+__device__ std::uint32_t first_met(std::uint32_t at, std::uint32_t stride, std::uint32_t padding) {
+  return back ? at + padding : at * stride - padding;  // before the picture it wraps to a large number
+}
+template <bool back>
+__device__ std::uint32_t met(std::uint32_t first, std::uint32_t k, std::uint32_t stride,
+                             std::uint32_t length) {
+  std::uint32_t at = back ? first - k : first + k;
+  if (back && stride > 1) at = at % stride == 0 ? at / stride : nowhere;
+  return at < length ? at : nowhere;
+}
+
+// `real` of n sums into the output.
+template <unsigned n>
+__device__ void put(float (&sums)[n], unsigned real, const float* bias, bool add, bool packed, float* to) {
+  for (unsigned k = 0; k < real; ++k) {
+    if (bias != nullptr) sums[k] += bias[k];
+    if (add) sums[k] += to[k];
+  }
+  if (packed) {
+    Pack<n> pack;
+    for (unsigned k = 0; k < n; ++k) pack.of[k] = sums[k];
+    store<n>(to, pack);
+  } else {
+    for (unsigned k = 0; k < real; ++k) to[k] = sums[k];
+  }
+}
+
+template <unsigned n, bool back>
+__global__ void gather(Geometry g, std::uint64_t places, const float* from, const float* arranged,
+                       const float* bias, bool add, bool packed, float* to) {
+  const std::uint64_t t = thread_number();
+  const unsigned parts_of_group = g.across / n, parts = g.groups * parts_of_group;
+  const std::uint64_t place = t / parts * places_each;
+  if (place >= places) return;
+  const auto part = static_cast<std::uint32_t>(t % parts);
+  const unsigned group = part / parts_of_group, channel = part % parts_of_group * n;
+  const float* const zeros = arranged + g.weights();
+  const float* const weights = arranged + group * g.kernel() * g.from.each * g.across + channel;
+  const float* pictures[places_each];
+  std::uint32_t first_row[places_each], first_column[places_each];
+  for (unsigned p = 0; p < places_each; ++p) {
+    const bool exists = place + p < places;
+    const std::uint64_t row = (place + p) / g.to.width, sample = row / g.to.height;
+    const auto y = static_cast<std::uint32_t>(row - sample * g.to.height);
+    const auto x = static_cast<std::uint32_t>(place + p - row * g.to.width);
+    pictures[p] = from + (exists ? sample * g.from.size() : 0) + group * g.from.each;
+    first_row[p] = exists ? first_met<back>(y, g.stride, g.padding_rows) : nowhere;
+    first_column[p] = first_met<back>(x, g.stride, g.padding_columns);
+  }
+  float sums[places_each][n] = {};
+  for (unsigned r = 0; r < g.rows; ++r) {
+    std::uint32_t rows[places_each];
+    for (unsigned p = 0; p < places_each; ++p) rows[p] = met<back>(first_row[p], r, g.stride, g.from.height);
+    for (unsigned q = 0; q < g.columns; ++q) {
+      const float* at[places_each];
+      bool any = false;
+      for (unsigned p = 0; p < places_each; ++p) {
+        const std::uint32_t column = met<back>(first_column[p], q, g.stride, g.from.width);
+        const bool inside = rows[p] != nowhere && column != nowhere;
+        const std::uint64_t pixel = std::uint64_t{rows[p]} * g.from.width + column;
+        at[p] = inside ? pictures[p] + pixel * g.from.channels : zeros;
+        any = any || inside;
+      }
+      if (!any) continue;
+      const float* w_at = weights + (std::uint64_t{r} * g.columns + q) * g.from.each * g.across;
+      for (unsigned i = 0; i < g.from.each; ++i, w_at += g.across) {
+        const Pack<n> w = load<n>(w_at);
+        for (unsigned p = 0; p < places_each; ++p) {
+          const float x = at[p][i];
+          for (unsigned k = 0; k < n; ++k) sums[p][k] += x * w.of[k];
+        }
+      }
+    }
+  }
+  const unsigned c = group * g.to.each + channel, real = g.to.each - channel < n ? g.to.each - channel : n;
+  for (unsigned p = 0; p < places_each && place + p < places; ++p) {
+    put<n>(sums[p], real, bias == nullptr ? nullptr : bias + c, add, packed,
+           to + (place + p) * g.to.channels + c);
+  }
+}
+
+// The first `real` of n numbers, and zeros.
+template <unsigned n>
+__device__ Pack<n> load_some(const float* at, unsigned real, bool packed) {
+  if (packed) return load<n>(at);
+  Pack<n> pack;
+  for (unsigned k = 0; k < n; ++k) pack.of[k] = k < real ? at[k] : 0;
+  return pack;
+}
+
+struct Places {
+  std::uint64_t all;    // of all samples
+  std::uint64_t chunk;  // of one block row
+};
+
+// The weights of a thread: these channels of a group, at one place of the kernel. Or its biases.
+struct Tile {
+  bool of_bias;
+  std::uint32_t in, out, row, column, group;
+};
+template <unsigned ins, unsigned outs>
+__device__ Tile tile_of(const Geometry& g, std::uint64_t tiles_of_weights, std::uint64_t number) {
+  const bool of_bias = number >= tiles_of_weights;
+  if (of_bias) number -= tiles_of_weights;
+  const auto next = [&](std::uint32_t count) {
+    const auto digit = static_cast<std::uint32_t>(number % count);
+    number /= count;
+    return digit;
+  };
+  Tile tile{of_bias, 0, next(g.across / outs) * outs, 0, 0, 0};
+  if (!of_bias) {
+    tile.in = next(groups_of(g.from.each, ins)) * ins;
+    tile.column = next(g.columns);
+    tile.row = next(g.rows);
+  }
+  tile.group = static_cast<std::uint32_t>(number);
+  return tile;
+}
+
+// blockIdx.y is the chunk; a row of `partial` has all weights, in their own order, and then all biases.
+template <unsigned ins, unsigned outs>
+__global__ void weigh(Geometry g, Places places, const float* input, const float* d_output, bool in_packed,
+                      bool out_packed, float* partial) {
+  const std::uint64_t parts = std::uint64_t{g.groups} * (g.across / outs);
+  const std::uint64_t tiles = g.kernel() * groups_of(g.from.each, ins) * parts;
+  if (thread_number() >= tiles + parts) return;
+  const Tile tile = tile_of<ins, outs>(g, tiles, thread_number());
+  const unsigned out_real = g.to.each - tile.out < outs ? g.to.each - tile.out : outs;
+  const unsigned in_real = g.from.each - tile.in < ins ? g.from.each - tile.in : ins;
+  const std::uint64_t first = tile.group * g.to.each + tile.out;
+  const float* const x_channel = input + tile.group * g.from.each + tile.in;
+
+  const std::uint64_t begin = blockIdx.y * places.chunk;
+  const std::uint64_t end = begin + places.chunk < places.all ? begin + places.chunk : places.all;
+  std::uint64_t sample = begin / g.to.width / g.to.height;
+  auto y = static_cast<std::uint32_t>(begin / g.to.width % g.to.height);
+  auto x = static_cast<std::uint32_t>(begin % g.to.width);
+  float sums[ins][outs] = {};
+  for (std::uint64_t place = begin; place < end; ++place) {
+    const std::uint32_t row = first_met<false>(y, g.stride, g.padding_rows) + tile.row;
+    const std::uint32_t column = first_met<false>(x, g.stride, g.padding_columns) + tile.column;
+    const float* const d_at = d_output + place * g.to.channels + first;
+    if (tile.of_bias) {
+      const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
+      for (unsigned k = 0; k < outs; ++k) sums[0][k] += d.of[k];
+    } else if (row < g.from.height && column < g.from.width) {
+      const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
+      const std::uint64_t pixel = (sample * g.from.height + row) * g.from.width + column;
+      const Pack<ins> v = load_some<ins>(x_channel + pixel * g.from.channels, in_real, in_packed);
+      for (unsigned i = 0; i < ins; ++i) {
+        for (unsigned k = 0; k < outs; ++k) sums[i][k] += v.of[i] * d.of[k];
+      }
+    }
+    if (++x == g.to.width) {
+      x = 0;
+      if (++y == g.to.height) y = 0, ++sample;
+    }
+  }
+  const std::uint64_t of_output = g.kernel() * g.from.each, weights = g.to.channels * of_output;
+  float* const own = partial + blockIdx.y * (weights + g.to.channels);
+  for (unsigned k = 0; k < out_real; ++k) {
+    if (tile.of_bias) own[weights + first + k] = sums[0][k];
+    for (unsigned i = 0; i < in_real && !tile.of_bias; ++i) {
+      own[(first + k) * of_output + (tile.in + i) * g.kernel() + tile.row * g.columns + tile.column] =
+          sums[i][k];
+    }
+  }
+}
+
+__global__ void add_chunks(std::uint32_t chunks, const float* partial, std::uint64_t weights,
+                           std::uint64_t biases, bool add, float* d_weights, float* d_bias) {
+  const std::uint64_t i = thread_number(), length = weights + biases;
+  if (i >= (d_bias == nullptr ? weights : length)) return;
+  float& to = i < weights ? d_weights[i] : d_bias[i - weights];
+  float sum = add ? to : 0;
+  for (std::uint32_t c = 0; c < chunks; ++c) sum += partial[c * length + i];
+  to = sum;
+}
+
+Picture picture(Shape shape, std::uint32_t groups) {
+  return {shape.height, shape.width, shape.channels, shape.channels / groups};
+}
+
+class DirectConv2d final : public Op {
+ public:
+  DirectConv2d(const Conv2d& op, const OpPlace& place, const Context& context)
+      : ahead_(geometry(op, place.inputs[0], place.output, false)),
+        back_(geometry(op, place.output, place.inputs[0], true)),
+        bias_(op.bias),
+        context_(context) {
+    const std::uint64_t partial = chunks(places(place.micro_batch)) * row();
+    workspace_ = std::max({arranged(ahead_), arranged(back_), partial});
+  }
+
+  void forward(const Pass& pass, const Forward& call) override {
+    gather_all(ahead_, pass, call.inputs[0], call.parameters[0], bias_ ? call.parameters[1] : nullptr, false,
+               call.workspace, call.output);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const auto weigh_by = [&](auto ins, auto outs) { weigh_all<ins, outs>(pass, call); };
+    constexpr std::integral_constant<unsigned, 1> one;
+    constexpr std::integral_constant<unsigned, 4> four;
+    const bool many_in = ahead_.from.each >= 4, many_out = ahead_.across > 1;
+    if (many_in && many_out) weigh_by(four, four);
+    if (many_in && !many_out) weigh_by(four, one);
+    if (!many_in && many_out) weigh_by(one, four);
+    if (!many_in && !many_out) weigh_by(one, one);
+    const auto [to, add] = call.d_inputs[0];
+    if (to != nullptr)
+      gather_all(back_, pass, call.d_output, call.parameters[0], nullptr, add, call.workspace, to);
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.adds = true, .workspace = workspace_}; }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  static Geometry geometry(const Conv2d& op, Shape from, Shape to, bool back) {
+    const std::uint32_t each = to.channels / op.groups;
+    return {picture(from, op.groups),
+            picture(to, op.groups),
+            op.kernel.rows,
+            op.kernel.columns,
+            op.stride,
+            op.padding.rows,
+            op.padding.columns,
+            op.groups,
+            each == 1 ? 1 : 4 * groups_of(each, 4),
+            back};
+  }
+  static std::uint64_t arranged(const Geometry& g) { return g.weights() + g.from.each; }
+
+  void gather_all(const Geometry& g, const Pass& pass, const float* from, const float* weights,
+                  const float* bias, bool add, float* workspace, float* to) const {
+    launch(context_.stream, {groups_of(std::uint64_t{g.from.each} * g.across, threads), g.groups}, threads,
+           &arrange, g, weights, workspace);
+    const std::uint64_t places = std::uint64_t{pass.size()} * g.to.height * g.to.width;
+    const bool packed = g.across == 1 || can_pack(g.to.each, to);
+    with_packs(g.across > 1, [&](auto n) {
+      const std::uint64_t parts = std::uint64_t{g.groups} * (g.across / n);
+      const unsigned blocks = groups_of(groups_of(places, places_each) * parts, threads);
+      const auto kernel = g.back ? &gather<n, true> : &gather<n, false>;
+      launch(context_.stream, blocks, threads, kernel, g, places, from, workspace, bias, add, packed, to);
+    });
+  }
+
+  // ---- the gradient of the weights
+
+  [[nodiscard]] std::uint64_t places(std::uint32_t samples) const {
+    return std::uint64_t{samples} * ahead_.to.height * ahead_.to.width;
+  }
+  [[nodiscard]] std::uint64_t weights() const {
+    return ahead_.to.channels * ahead_.kernel() * ahead_.from.each;
+  }
+  [[nodiscard]] std::uint64_t row() const { return weights() + ahead_.to.channels; }
+  // As many as fill a GPU with threads of 16 weights, if each has enough to do.
+  [[nodiscard]] std::uint32_t chunks(std::uint64_t places) const {
+    constexpr std::uint32_t enough = 65536, most = 256, least_places = 128;
+    const std::uint32_t wanted = std::min(most, groups_of(16 * enough, weights()));
+    return std::min(wanted, groups_of(places, least_places));
+  }
+
+  template <unsigned ins, unsigned outs>
+  void weigh_all(const Pass& pass, const Backward& call) const {
+    const Geometry& g = ahead_;
+    const std::uint64_t all = places(pass.size()), wanted = chunks(all), chunk = groups_of(all, wanted);
+    const std::uint32_t count = groups_of(all, chunk);
+    const std::uint64_t out_parts = std::uint64_t{g.groups} * (g.across / outs);
+    const std::uint64_t tiles = out_parts * (g.kernel() * groups_of(g.from.each, ins) + 1);
+    const bool in_packed = ins == 1 || can_pack(g.from.each, call.inputs[0]);
+    const bool out_packed = outs == 1 || can_pack(g.to.each, call.d_output);
+    launch(context_.stream, {groups_of(tiles, threads), count}, threads, &weigh<ins, outs>, g,
+           Places{all, chunk}, call.inputs[0], call.d_output, in_packed, out_packed, call.workspace);
+    launch(context_.stream, groups_of(row(), threads), threads, &add_chunks, count, call.workspace, weights(),
+           std::uint64_t{g.to.channels}, call.add, call.d_parameters[0],
+           bias_ ? call.d_parameters[1] : nullptr);
+  }
+
+  Geometry ahead_, back_;
+  bool bias_;
+  std::uint64_t workspace_ = 0;
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, const Context& context) {
+  return std::make_unique<DirectConv2d>(op, place, context);
+}
+
+}  // namespace steelyard::nn::cuda

@@ -46,7 +46,8 @@ __global__ void arrange(Geometry g, const float* weights, float* arranged) {
   const std::uint64_t i = thread_number(), group = blockIdx.y, pairs = std::uint64_t{g.from.each} * g.across;
   if (group == 0 && i < g.from.each) arranged[g.weights() + i] = 0;
   if (i >= pairs) return;
-  const std::uint32_t from = static_cast<std::uint32_t>(i) / g.across, to = static_cast<std::uint32_t>(i) % g.across;
+  const std::uint32_t from = static_cast<std::uint32_t>(i) / g.across,
+                      to = static_cast<std::uint32_t>(i) % g.across;
   const std::uint64_t out = g.back ? group * g.from.each + from : group * g.to.each + to;
   const std::uint64_t in = g.back ? to : from, ins = g.back ? g.to.each : g.from.each;
   for (std::uint64_t rc = 0; rc < g.kernel(); ++rc) {

@@ -1,7 +1,5 @@
 #include "nn/cuda/ops.h"
 namespace steelyard::nn::cuda {
-std::unique_ptr<Op> make(const MaxPool&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const AveragePool&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const GlobalAveragePool&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const ChannelShuffle&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const ChannelSlice&, const OpPlace&, const Context&) { return nullptr; }

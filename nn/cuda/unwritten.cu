@@ -1,19 +1,13 @@
 #include "nn/cuda/ops.h"
 namespace steelyard::nn::cuda {
-std::unique_ptr<Op> make(const GlobalAveragePool&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const ChannelShuffle&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const ChannelSlice&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const TokenLinear&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const BatchNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const LayerNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const GroupNorm&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const Scale&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const Concat&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Embedding&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const PositionEmbedding&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const ClassToken&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const SelectToken&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const Tokens&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Attention&, const OpPlace&, const Context&) { return nullptr; }
 }  // namespace steelyard::nn::cuda
 #include "nn/cuda/loss.h"

@@ -2,7 +2,7 @@
 // shared memory.
 #include "nn/cuda/column_sums.h"
 
-#include "nn/cuda/kernel.h"
+#include "nn/cuda/by_columns.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -23,11 +23,32 @@ __global__ void sum(const float* in, std::uint64_t rows, std::uint32_t columns, 
   out[column] = all;
 }
 
+struct Itself {
+  static constexpr unsigned sums = 1;
+  const float* in;
+  __device__ void operator()(unsigned, std::uint64_t, std::uint32_t, std::uint64_t at,
+                             float (&own)[1]) const {
+    own[0] += in[at];
+  }
+};
+
+Runs one_run(std::uint64_t rows, std::uint32_t columns) { return {rows, rows, columns}; }
+
 }  // namespace
 
 void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
                  float* out) {
   launch(stream, groups_of(columns, 32), {32, warps}, &sum, in, rows, columns, add, out);
+}
+
+std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns) {
+  return sums_size(one_run(rows, columns));
+}
+
+void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+                 float* out, float* workspace) {
+  sum_columns(stream, one_run(rows, columns), Itself{in}, workspace);
+  column_sums(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
 }
 
 }  // namespace steelyard::nn::cuda

@@ -1,8 +1,6 @@
 #include "nn/cuda/ops.h"
 namespace steelyard::nn::cuda {
-std::unique_ptr<Op> make(const TokenLinear&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const BatchNorm&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const LayerNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const GroupNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Embedding&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const PositionEmbedding&, const OpPlace&, const Context&) { return nullptr; }

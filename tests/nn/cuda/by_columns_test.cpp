@@ -1,0 +1,144 @@
+#include "nn/cuda/by_columns.h"
+
+#include "core/random.h"
+#include "nn/cuda/column_sums.h"
+#include "tests/nn/cuda/schedules.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+// Of each number and of its square, where the row is one of the first `real`.
+struct Sums {
+  static constexpr unsigned sums = 2;
+  const float* in;
+  std::uint64_t real;
+  __device__ void operator()(unsigned, std::uint64_t row, std::uint32_t, std::uint64_t at,
+                             float (&own)[2]) const {
+    if (row >= real) return;
+    own[0] += in[at];
+    own[1] += in[at] * in[at];
+  }
+};
+
+// out = 1000 run + 100 column + in
+struct Marked {
+  const float* in;
+  float* out;
+  template <unsigned n>
+  __device__ Few<n> of_column(unsigned run, std::uint32_t column) const {
+    Few<n> marks;
+    for (unsigned i = 0; i < n; ++i) marks.x[i] = static_cast<float>(1000 * run + 100 * (column + i));
+    return marks;
+  }
+  template <unsigned n>
+  __device__ void operator()(const Few<n>& marks, std::uint64_t, std::uint64_t at) const {
+    Few<n> values = few<n>(in + at);
+    for (unsigned i = 0; i < n; ++i) values.x[i] += marks.x[i];
+    put_few(out + at, values);
+  }
+};
+
+constexpr Runs shapes[] = {{1, 1, 1},     {7, 7, 3},       {600, 600, 33}, {90, 20, 4},
+                           {129, 64, 40}, {3000, 1500, 1}, {500, 400, 6},  {40, 4, 100}};
+
+PinnedArray<float> random_numbers(std::uint64_t size, std::uint64_t seed) {
+  Random random(seed);
+  PinnedArray<float> numbers(size);
+  for (std::uint64_t i = 0; i < size; ++i) numbers.data()[i] = static_cast<float>(random.uniform());
+  return numbers;
+}
+
+class OnMatrix {
+ public:
+  explicit OnMatrix(const Runs& runs) : in(random_numbers(runs.rows * runs.columns, 1)), matrix(in.size()) {
+    stream.copy_array(matrix.data(), in.data(), in.size());
+  }
+  PinnedArray<float> fetched(const DeviceArray<float>& from) {
+    PinnedArray<float> out(from.size());
+    stream.copy_array(out.data(), from.data(), from.size());
+    stream.synchronize();
+    return out;
+  }
+  Stream stream;
+  PinnedArray<float> in;
+  DeviceArray<float> matrix;
+};
+
+bool right_sums(const Runs& runs) {
+  OnMatrix on(runs);
+  const std::uint64_t real = runs.rows - runs.rows / 5, size = sums_size(runs);
+  DeviceArray<float> partials(2 * size);
+  sum_columns(on.stream, runs, Sums{on.matrix.data(), real}, partials.data());
+  const PinnedArray<float> out = on.fetched(partials);
+  bool right = true;
+  for (unsigned run = 0; run < runs.count(); ++run) {
+    for (std::uint32_t c = 0; c < runs.columns; ++c) {
+      double sum = 0, squares = 0, ours = 0, our_squares = 0;
+      for (std::uint64_t r = run * runs.each; r < (run + 1) * runs.each && r < real; ++r) {
+        const double x = on.in.data()[r * runs.columns + c];
+        sum += x;
+        squares += x * x;
+      }
+      for (unsigned p = 0; p < pieces_of(runs); ++p) {
+        const std::uint64_t at = (std::uint64_t{run} * pieces_of(runs) + p) * runs.columns + c;
+        ours += out.data()[at];
+        our_squares += out.data()[size + at];
+      }
+      right = right && std::abs(ours - sum) <= 1e-5 * (1 + sum) &&
+              std::abs(our_squares - squares) <= 1e-5 * (1 + squares);
+    }
+  }
+  return right;
+}
+
+TEST(SumColumns, GivesTheSumsOfEachRun) {
+  for (const Runs& runs : shapes) {
+    in_each_schedule([&] { EXPECT_TRUE(right_sums(runs)) << runs.rows << " x " << runs.columns; });
+  }
+}
+
+TEST(SumColumns, CutsLongRunsInPieces) {
+  EXPECT_EQ(pieces_of({100000, 100000, 32}), 512U);
+  EXPECT_EQ(pieces_of({100000, 100000, 64}), 256U);
+  EXPECT_EQ(pieces_of({300, 300, 32}), 3U);
+  EXPECT_EQ(pieces_of({300, 300, 100000}), 1U);
+}
+
+TEST(SumColumns, EachBarrierIsNeeded) {
+  expect_barriers_of("by_columns.h", [&] { return right_sums(shapes[2]) && right_sums(shapes[4]); });
+}
+
+TEST(SweepColumns, VisitsEachNumberOnce) {
+  for (const Runs& runs : shapes) {
+    OnMatrix on(runs);
+    // A matrix that begins elsewhere than at 16 bytes is swept one by one.
+    for (const std::uint64_t skipped : {0, 1}) {
+      DeviceArray<float> to(on.in.size() + 1);
+      on.stream.fill_zero(to.data(), to.size() * sizeof(float));
+      float* const begin = to.data() + skipped;
+      sweep_columns(on.stream, runs, Marked{on.matrix.data(), begin}, on.matrix.data(), begin);
+      const PinnedArray<float> out = on.fetched(to);
+      for (std::uint64_t i = 0; i < on.in.size(); ++i) {
+        const std::uint64_t row = i / runs.columns, column = i % runs.columns;
+        const float expected = on.in.data()[i] + static_cast<float>(1000 * (row / runs.each) + 100 * column);
+        ASSERT_FLOAT_EQ(out.data()[skipped + i], expected) << i;
+      }
+    }
+  }
+}
+
+TEST(ColumnSums, InTwoStages) {
+  for (const bool add : {false, true}) {
+    const Runs runs{5000, 5000, 5};
+    OnMatrix on(runs);
+    DeviceArray<float> workspace(column_sums_workspace(runs.rows, runs.columns)), sums(5), simple(5);
+    for (const auto* each : {&sums, &simple}) on.stream.copy_array(each->data(), on.matrix.data(), 5);
+    column_sums(on.stream, on.matrix.data(), runs.rows, 5, add, sums.data(), workspace.data());
+    column_sums(on.stream, on.matrix.data(), runs.rows, 5, add, simple.data());
+    const PinnedArray<float> ours = on.fetched(sums), others = on.fetched(simple);
+    for (unsigned c = 0; c < 5; ++c) EXPECT_NEAR(ours.data()[c], others.data()[c], 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::nn::cuda

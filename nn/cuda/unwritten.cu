@@ -1,6 +1,5 @@
 #include "nn/cuda/ops.h"
 namespace steelyard::nn::cuda {
-std::unique_ptr<Op> make(const BatchNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const GroupNorm&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const Embedding&, const OpPlace&, const Context&) { return nullptr; }
 std::unique_ptr<Op> make(const PositionEmbedding&, const OpPlace&, const Context&) { return nullptr; }
@@ -10,7 +9,6 @@ std::unique_ptr<Op> make(const Attention&, const OpPlace&, const Context&) { ret
 }  // namespace steelyard::nn::cuda
 #include "nn/cuda/loss.h"
 namespace steelyard::nn::cuda {
-std::unique_ptr<Op> make_batch_norm(const BatchNorm&, const OpPlace&, FusedTail, const Context&) {
   return nullptr;
 }
 std::uint64_t loss_workspace(const LossOptions&, std::uint32_t) { return 0; }

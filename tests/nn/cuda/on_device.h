@@ -17,8 +17,10 @@ class OnDevice final : public Op {
  public:
   using Make = std::function<std::unique_ptr<Op>(const OpPlace& place, const Context& context)>;
 
-  OnDevice(const Make& make, const OpPlace& place, std::uint32_t grain = 0)
-      : place_(place), numbers_(1), positions_(place.micro_batch) {
+  // `tensors` are the floats of each parameter.
+  OnDevice(const Make& make, const OpPlace& place, std::vector<std::uint64_t> tensors,
+           std::uint32_t grain = 0)
+      : place_(place), tensors_(std::move(tensors)), numbers_(1), positions_(place.micro_batch) {
     context_.grain = grain;
     op_ = make(place_, context_);
   }
@@ -27,12 +29,8 @@ class OnDevice final : public Op {
             [&](const OpPlace& place, const Context& context) {
               return std::visit([&](const auto& op) { return cuda::make(op, place, context); }, q.kind);
             },
-            q.place, grain) {
-    for (const Floats& tensor : q.parameters) tensors_.push_back(tensor.size());
-  }
-  OnDevice(const Make& make, const Question& q) : OnDevice(make, q.place) {
-    for (const Floats& tensor : q.parameters) tensors_.push_back(tensor.size());
-  }
+            q.place, sizes(q), grain) {}
+  OnDevice(const Make& make, const Question& q) : OnDevice(make, q.place, sizes(q)) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     Copies copies(stream_);
@@ -121,6 +119,12 @@ class OnDevice final : public Op {
     return all;
   }
 
+  static std::vector<std::uint64_t> sizes(const Question& q) {
+    std::vector<std::uint64_t> sizes;
+    for (const Floats& tensor : q.parameters) sizes.push_back(tensor.size());
+    return sizes;
+  }
+
   void upload(const Pass& pass) {
     *pinned_numbers_.data() = {pass.batch.seed, pass.batch.epoch, pass.batch.count};
     for (std::uint32_t s = 0; s < pass.size(); ++s) {
@@ -137,7 +141,7 @@ class OnDevice final : public Op {
   }
 
   OpPlace place_;
-  std::vector<std::uint64_t> tensors_;  // floats of each parameter
+  std::vector<std::uint64_t> tensors_;
   MicroBatch constants_;
   Stream stream_;
   Products products_{stream_, place_.precision};

@@ -1,0 +1,358 @@
+// Batch norm with its tail: bound by memory. Forward reads the input twice (statistics, and the output with
+// residual and ReLU) and backward reads input and gradient twice (the gradient behind the tail with its sums,
+// and the gradient of the input); what is known of a channel is at hand in registers.
+//
+// Samples are in groups of the context's grain. Only real samples are in the sums of a group, and how many
+// there are stands on the device. With g the gradient behind the tail, n places, r = 1 / sqrt(variance +
+// epsilon) and y = (x - mean) r, in each group:
+//   d_bias = sum g,  d_weight = sum g y,  d_x = weight r (g - d_bias / n - y d_weight / n)
+// Gradients of parameters are sums over the groups.
+#include "nn/cuda/by_columns.h"
+#include "nn/cuda/ops.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+enum : unsigned { weight, bias, running_mean, running_var, parameters };
+
+constexpr unsigned warps = 8;  // of blocks of 32 columns that finish sums
+
+// What a group's channel is normalised with, as [group][channel].
+struct Statistics {
+  float *mean, *reciprocal, *variance;
+  float *d_bias, *d_weight;  // of the group
+};
+
+// How the samples are grouped.
+struct Groups {
+  const BatchNumbers* numbers;
+  std::uint64_t pixels;
+  std::uint32_t samples;  // of a group
+
+  __device__ std::uint64_t real_rows() const { return numbers->count * pixels; }
+  __device__ std::uint32_t real_samples(unsigned group) const {
+    const std::uint64_t first = std::uint64_t{group} * samples;
+    const std::uint64_t rest = numbers->count > first ? numbers->count - first : 0;
+    return static_cast<std::uint32_t>(rest < samples ? rest : samples);
+  }
+};
+
+// Sums of what is left after the first value of the group's channel is subtracted, so that a mean far from
+// zero costs no digits of the variance.
+struct Measure {
+  static constexpr unsigned sums = 2;
+  const float* x;
+  Groups groups;
+  std::uint32_t channels;
+  __device__ void operator()(unsigned group, std::uint64_t row, std::uint32_t channel, std::uint64_t at,
+                             float (&own)[2]) const {
+    if (row >= groups.real_rows()) return;
+    const float away = x[at] - x[group * groups.samples * groups.pixels * channels + channel];
+    own[0] += away;
+    own[1] += away * away;
+  }
+};
+
+// The gradient behind the tail, and its sums. Padded samples have none and need no care.
+struct TailGradient {
+  static constexpr unsigned sums = 2;
+  const float *x, *output, *d_output;
+  float* gradient;    // null if it is d_output as it is
+  float* d_residual;  // null if nothing is to be added
+  const float *mean, *reciprocal;
+  std::uint32_t channels;
+  bool relu;
+  __device__ void operator()(unsigned group, std::uint64_t, std::uint32_t channel, std::uint64_t at,
+                             float (&own)[2]) const {
+    const std::uint64_t set = std::uint64_t{group} * channels + channel;
+    const float g = relu && output[at] <= 0 ? 0 : d_output[at];
+    if (gradient != nullptr) gradient[at] = g;
+    if (d_residual != nullptr) d_residual[at] += g;
+    own[0] += g;
+    own[1] += g * ((x[at] - mean[set]) * reciprocal[set]);
+  }
+};
+
+// Both sums of a group's channel over its pieces, by a block of 32 channels x `warps`: true for the threads
+// that have them.
+__device__ bool whole_sums(const float* partials, unsigned groups, unsigned pieces, std::uint32_t channels,
+                           double& first, double& second) {
+  STEELYARD_SHARED(double, partial, [2][warps][33]);
+  const std::uint32_t channel = blockIdx.x * 32 + threadIdx.x;
+  const std::uint64_t size = std::uint64_t{groups} * pieces * channels;
+  double own[2] = {};
+  for (unsigned p = threadIdx.y; p < pieces && channel < channels; p += warps) {
+    const std::uint64_t at = (std::uint64_t{blockIdx.y} * pieces + p) * channels + channel;
+    own[0] += partials[at];
+    own[1] += partials[size + at];
+  }
+  for (unsigned s = 0; s < 2; ++s) partial[s][threadIdx.y][threadIdx.x] = own[s];
+  __syncthreads();
+  if (threadIdx.y != 0 || channel >= channels) return false;
+  first = second = 0;
+  for (unsigned w = 0; w < warps; ++w) {
+    first += partial[0][w][threadIdx.x];
+    second += partial[1][w][threadIdx.x];
+  }
+  return true;
+}
+
+__global__ void finish_statistics(const float* x, Groups groups, std::uint32_t channels, unsigned pieces,
+                                  float epsilon, const float* partials, Statistics to) {
+  double sum = 0, squares = 0;
+  if (!whole_sums(partials, gridDim.y, pieces, channels, sum, squares)) return;
+  const std::uint32_t channel = blockIdx.x * 32 + threadIdx.x;
+  const std::uint64_t set = std::uint64_t{blockIdx.y} * channels + channel;
+  const std::uint64_t rows = groups.real_samples(blockIdx.y) * groups.pixels;
+  const double n = rows > 0 ? static_cast<double>(rows) : 1, moved = sum / n;
+  const auto variance = static_cast<float>(squares / n - moved * moved);
+  const float first = x[blockIdx.y * groups.samples * groups.pixels * channels + channel];
+  to.mean[set] = static_cast<float>(first + moved);
+  to.variance[set] = variance < 0 ? 0 : variance;
+  to.reciprocal[set] = 1 / sqrtf(to.variance[set] + epsilon);
+}
+
+__global__ void known_statistics(const float* mean, const float* variance, std::uint32_t channels,
+                                 float epsilon, Statistics to) {
+  const std::uint64_t channel = thread_number();
+  if (channel >= channels) return;
+  to.mean[channel] = mean[channel];
+  to.reciprocal[channel] = 1 / sqrtf(variance[channel] + epsilon);
+}
+
+struct Normalize {
+  template <unsigned n>
+  struct OfColumn {
+    Few<n> mean, scale, bias;
+  };
+  const float *x, *residual;
+  float* output;
+  const float *mean, *reciprocal, *weight, *bias;
+  std::uint32_t channels;
+  bool relu;
+
+  template <unsigned n>
+  __device__ OfColumn<n> of_column(unsigned group, std::uint32_t channel) const {
+    const std::uint64_t set = std::uint64_t{group} * channels + channel;
+    OfColumn<n> of;
+    for (unsigned i = 0; i < n; ++i) {
+      of.mean.x[i] = mean[set + i];
+      of.scale.x[i] = reciprocal[set + i] * weight[channel + i];
+      of.bias.x[i] = bias[channel + i];
+    }
+    return of;
+  }
+  template <unsigned n>
+  __device__ void operator()(const OfColumn<n>& of, std::uint64_t, std::uint64_t at) const {
+    Few<n> values = few<n>(x + at);
+    for (unsigned i = 0; i < n; ++i)
+      values.x[i] = (values.x[i] - of.mean.x[i]) * of.scale.x[i] + of.bias.x[i];
+    if (residual != nullptr) {
+      const Few<n> more = few<n>(residual + at);
+      for (unsigned i = 0; i < n; ++i) values.x[i] += more.x[i];
+    }
+    for (unsigned i = 0; relu && i < n; ++i) values.x[i] = values.x[i] < 0 ? 0 : values.x[i];
+    put_few(output + at, values);
+  }
+};
+
+__global__ void finish_gradients(const float* partials, unsigned pieces, std::uint32_t channels,
+                                 Statistics to) {
+  double sum = 0, dot = 0;
+  if (!whole_sums(partials, gridDim.y, pieces, channels, sum, dot)) return;
+  const std::uint64_t set = std::uint64_t{blockIdx.y} * channels + blockIdx.x * 32 + threadIdx.x;
+  to.d_bias[set] = static_cast<float>(sum);
+  to.d_weight[set] = static_cast<float>(dot);
+}
+
+struct ParameterGradients {
+  float* of[parameters];
+};
+
+// A block sums 32 channels of one of the parameters over the groups.
+__global__ void put_gradients(Groups groups, unsigned number, std::uint32_t channels, Statistics from,
+                              bool add, ParameterGradients gradients) {
+  STEELYARD_SHARED(double, partial, [warps][33]);
+  const std::uint32_t channel = blockIdx.x * 32 + threadIdx.x;
+  const unsigned parameter = blockIdx.y;
+  double own = 0;
+  for (unsigned group = threadIdx.y; group < number && channel < channels; group += warps) {
+    const std::uint64_t set = std::uint64_t{group} * channels + channel;
+    const std::uint32_t count = groups.real_samples(group);
+    const auto n = static_cast<double>(count * groups.pixels);
+    if (count == 0) continue;
+    if (parameter == weight) own += from.d_weight[set];
+    if (parameter == bias) own += from.d_bias[set];
+    if (parameter == running_mean) own += double{from.mean[set]} * count;
+    if (parameter == running_var) own += from.variance[set] * (n > 1 ? n / (n - 1) : 1) * count;
+  }
+  partial[threadIdx.y][threadIdx.x] = own;
+  __syncthreads();
+  if (threadIdx.y != 0 || channel >= channels) return;
+  double all = 0;
+  for (unsigned w = 0; w < warps; ++w) all += partial[w][threadIdx.x];
+  float& to = gradients.of[parameter][channel];
+  to = static_cast<float>(add ? to + all : all);
+}
+
+struct InputGradients {
+  template <unsigned n>
+  struct OfColumn {
+    Few<n> mean, reciprocal, scale, constant, by_y;
+    std::uint64_t real_rows;
+  };
+  const float *x, *gradient;
+  float* d_x;
+  Statistics from;
+  const float* weight;
+  Groups groups;
+  std::uint32_t channels;
+  bool add;
+
+  template <unsigned n>
+  __device__ OfColumn<n> of_column(unsigned group, std::uint32_t channel) const {
+    const std::uint64_t set = std::uint64_t{group} * channels + channel;
+    const std::uint64_t rows = groups.real_samples(group) * groups.pixels;
+    const float part = rows > 0 ? 1 / static_cast<float>(rows) : 0;
+    OfColumn<n> of;
+    of.real_rows = groups.real_rows();
+    for (unsigned i = 0; i < n; ++i) {
+      of.mean.x[i] = from.mean[set + i];
+      of.reciprocal.x[i] = from.reciprocal[set + i];
+      of.scale.x[i] = from.reciprocal[set + i] * weight[channel + i];
+      of.constant.x[i] = from.d_bias[set + i] * part;
+      of.by_y.x[i] = from.d_weight[set + i] * part;
+    }
+    return of;
+  }
+  template <unsigned n>
+  __device__ void operator()(const OfColumn<n>& of, std::uint64_t row, std::uint64_t at) const {
+    const bool real = row < of.real_rows;
+    if (!real && add) return;
+    const Few<n> g = few<n>(gradient + at), values = few<n>(x + at);
+    Few<n> to;
+    for (unsigned i = 0; i < n; ++i) {
+      const float y = (values.x[i] - of.mean.x[i]) * of.reciprocal.x[i];
+      to.x[i] = real ? of.scale.x[i] * (g.x[i] - of.constant.x[i] - y * of.by_y.x[i]) : 0;
+    }
+    if (add) {
+      const Few<n> before = few<n>(d_x + at);
+      for (unsigned i = 0; i < n; ++i) to.x[i] += before.x[i];
+    }
+    put_few(d_x + at, to);
+  }
+};
+
+class BatchNormOp final : public Op {
+ public:
+  BatchNormOp(const BatchNorm& op, const OpPlace& place, FusedTail tail, const Context& context)
+      : epsilon_(static_cast<float>(op.epsilon)),
+        tail_(tail),
+        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.output.channels),
+        grain_(context.grain),
+        workspace_(2 * sums_size(runs(place.micro_batch))),
+        sets_(std::uint64_t{runs(place.micro_batch).count()} * channels_),
+        kept_(5 * sets_),
+        context_(context) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    const Runs grouped = runs(pass.size());
+    const float* const x = call.inputs[0];
+    if (pass.training) {
+      sum_columns(context_.stream, grouped, Measure{x, groups(pass), channels_}, call.workspace);
+      launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_statistics, x,
+             groups(pass), channels_, pieces_of(grouped), epsilon_, call.workspace, statistics());
+    } else {
+      launch(context_.stream, groups_of(channels_, 256), 256, &known_statistics,
+             call.parameters[running_mean], call.parameters[running_var], channels_, epsilon_, statistics());
+    }
+    const float* const residual = tail_.add ? call.inputs[1] : nullptr;
+    const Normalize f{x,
+                      residual,
+                      call.output,
+                      statistics().mean,
+                      statistics().reciprocal,
+                      call.parameters[weight],
+                      call.parameters[bias],
+                      channels_,
+                      tail_.relu};
+    const Runs one{grouped.rows, grouped.rows, channels_};
+    sweep_columns(context_.stream, pass.training ? grouped : one, f, x, residual, call.output);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const Runs grouped = runs(pass.size());
+    const InputGradient d_x = call.d_inputs[0];
+    const InputGradient d_residual = tail_.add ? call.d_inputs[1] : InputGradient{};
+    // Where the gradient behind the tail is written: where it is wanted, or else over d_output.
+    float* const gradient = d_residual.to != nullptr && !d_residual.add ? d_residual.to : call.d_output;
+    const bool writes = tail_.relu || gradient != call.d_output;
+    const TailGradient sums{call.inputs[0],
+                            call.output,
+                            call.d_output,
+                            writes ? gradient : nullptr,
+                            d_residual.add ? d_residual.to : nullptr,
+                            statistics().mean,
+                            statistics().reciprocal,
+                            channels_,
+                            tail_.relu};
+    sum_columns(context_.stream, grouped, sums, call.workspace);
+    launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_gradients,
+           call.workspace, pieces_of(grouped), channels_, statistics());
+    ParameterGradients gradients{};
+    for (unsigned p = 0; p < parameters; ++p) gradients.of[p] = call.d_parameters[p];
+    launch(context_.stream, {groups_of(channels_, 32), parameters}, {32, warps}, &put_gradients, groups(pass),
+           grouped.count(), channels_, statistics(), call.add, gradients);
+    if (d_x.to == nullptr) return;
+    const InputGradients f{call.inputs[0],          gradient,     d_x.to,    statistics(),
+                           call.parameters[weight], groups(pass), channels_, d_x.add};
+    sweep_columns(context_.stream, grouped, f, call.inputs[0], gradient, d_x.to);
+  }
+
+  [[nodiscard]] Traits traits() const override {
+    return {.d_in_place = true,
+            .reads_inputs = true,
+            .reads_output = tail_.relu,
+            .adds = true,
+            .workspace = workspace_};
+  }
+  [[nodiscard]] std::uint64_t bytes() const override { return kept_.size() * sizeof(float); }
+  [[nodiscard]] std::string implementation() const override { return "cuda"; }
+
+ private:
+  [[nodiscard]] std::uint32_t samples_of_group(std::uint32_t samples) const {
+    return grain_ == 0 || grain_ > samples ? samples : grain_;
+  }
+  [[nodiscard]] Runs runs(std::uint32_t samples) const {
+    return {samples * pixels_, samples_of_group(samples) * pixels_, channels_};
+  }
+  [[nodiscard]] Groups groups(const Pass& pass) const {
+    return {context_.numbers, pixels_, samples_of_group(pass.size())};
+  }
+  [[nodiscard]] Statistics statistics() const {
+    float* const at = kept_.data();
+    return {at, at + sets_, at + 2 * sets_, at + 3 * sets_, at + 4 * sets_};
+  }
+
+  float epsilon_;
+  FusedTail tail_;
+  std::uint64_t pixels_;
+  std::uint32_t channels_, grain_;
+  std::uint64_t workspace_, sets_;
+  DeviceArray<float> kept_;  // Statistics
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
+                                    const Context& context) {
+  return std::make_unique<BatchNormOp>(op, place, tail, context);
+}
+
+std::unique_ptr<Op> make(const BatchNorm& op, const OpPlace& place, const Context& context) {
+  return make_batch_norm(op, place, {}, context);
+}
+
+}  // namespace steelyard::nn::cuda

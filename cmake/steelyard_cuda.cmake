@@ -18,12 +18,15 @@ enable_language(CUDA)
 if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
+# What the newest nvcc calls C++20 is not known to the CMake of Debian 12.
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+set(CMAKE_CUDA_STANDARD 20)
 find_package(CUDAToolkit REQUIRED)
 find_package(CUDNN REQUIRED)
 
 file(GLOB device CONFIGURE_DEPENDS device/*.cpp)
 steelyard_library(nn_cuda SOURCES ${common} ${kernels} ${device}
   PUBLIC steelyard::nn PRIVATE CUDA::cudart_static CUDA::cublasLt steelyard::cudnn)
-# nvcc's own name for C++20 is not known to the CMake of Debian 12.
 target_compile_options(steelyard_nn_cuda PRIVATE
-  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)

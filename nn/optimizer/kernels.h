@@ -18,6 +18,11 @@ struct MomentFactors {
   float rate;  // adam: divided by 1 - beta1^t
 };
 
+struct Optimizer;
+struct Update;
+// Of adam, adamw and lamb, for one step of a slice; `decay` is 0 in ranges without. Made in rule.cpp.
+MomentFactors moment_factors(const Optimizer& optimizer, const Update& update, double rate, double decay);
+
 struct RuleTable {
   // Per element; see rule.h. All pointers of one call are to different buffers.
   void (*sgd)(std::size_t size, float* out, const float* w, const float* sum, float scale, float decay,

@@ -65,6 +65,8 @@ void demand(bool good, const char* key, double value, const char* remedy) {
 
 bool is_share_below_one(double value) { return value >= 0 && value < 1; }
 
+}  // namespace
+
 // Worked out in double: 1 - beta2^t has few digits left in float.
 MomentFactors moment_factors(const Optimizer& o, const Update& u, double rate, double decay) {
   const auto t = static_cast<double>(u.steps + 1);
@@ -82,8 +84,6 @@ MomentFactors moment_factors(const Optimizer& o, const Update& u, double rate, d
           .epsilon = static_cast<float>(o.epsilon),
           .rate = static_cast<float>(rate * first)};
 }
-
-}  // namespace
 
 void validate(const Optimizer& o) {
   demand(is_share_below_one(o.momentum), "momentum", o.momentum, "a number of at least 0 and below 1");

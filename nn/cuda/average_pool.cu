@@ -1,5 +1,5 @@
-// Bound by memory: a thread has some neighbouring channels of one place of what it writes and gathers from the
-// windows there, in both directions.
+// Bound by memory: a thread has some neighbouring channels of one place of what it writes, and gathers from
+// the windows there, in both directions.
 #include "nn/cuda/in_samples.h"
 #include "nn/cuda/ops.h"
 #include "nn/cuda/windows.h"

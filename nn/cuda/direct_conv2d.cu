@@ -1,10 +1,10 @@
-// Three sums, each without barriers, with tiles in registers so that a number is used several times once it is
-// loaded; channels lie side by side in a warp.
+// Three sums, each without barriers, with tiles in registers so that a number is used several times once it
+// is loaded; channels lie side by side in a warp.
 //
 //  forward               a thread has 4 channels of 4 places of the output; it gathers from the input
 //  gradient of the input the same kernel, which gathers from d_output through turned weights
-//  gradient of weights   a thread has 4 x 4 weights (inputs x outputs of one place of the kernel) over a chunk
-//                        of the places of all samples; a second kernel adds the chunks
+//  gradient of weights   a thread has 4 x 4 weights (inputs x outputs at one place of the kernel) over a
+//                        chunk of the places of all samples; a second kernel adds the chunks
 //
 // Bound by loads from the first cache, two to five for 16 products. For the gather, weights are put in the
 // order that it reads them; where a window leaves the picture, it reads a pixel of zeros behind them.

@@ -1,5 +1,5 @@
-// Bound by memory. Blocks of the first stage take numbers in turn, 16 bytes at a time; the second stage is one
-// block. Threads meet once in shared memory, then one warp adds.
+// Bound by memory. Blocks of the first stage take numbers in turn, 16 bytes at a time; the second stage is
+// one block. Threads meet once in shared memory, then one warp adds.
 #include "nn/cuda/norm.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The norm of a gradient on a CUDA device, and what it has to be multiplied with so that it is not too long
-// (nn/optimizer/vector.h says the same of the CPU). Sums are double, in an order that depends on the size only;
-// nothing waits for the host.
+// (nn/optimizer/vector.h says the same of the CPU). Sums are double, in an order that depends on the size
+// only; nothing waits for the host.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace steelyard::nn::cuda {
 
 class Norm {
  public:
-  // Adds to the stream: value() becomes the norm of gradient / weight, and factor() what gradient / weight has
-  // to be multiplied with so that its norm is at most `longest`, 1 or less. longest 0: no limit.
+  // Adds to the stream: value() becomes the norm of gradient / weight, and factor() what gradient / weight
+  // has to be multiplied with so that its norm is at most `longest`, 1 or less. longest 0: no limit.
   void measure(Stream& stream, const float* gradient, std::uint64_t size, double weight, double longest);
 
   // On the device.

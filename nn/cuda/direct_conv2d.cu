@@ -72,17 +72,15 @@ __device__ std::uint32_t met(std::uint32_t first, std::uint32_t k, std::uint32_t
 
 // `real` of n sums into the output.
 template <unsigned n>
-__device__ void put(float (&sums)[n], unsigned real, const float* bias, bool add, bool packed, float* to) {
+__device__ void put(Pack<n> sums, unsigned real, const float* bias, bool add, bool packed, float* to) {
   for (unsigned k = 0; k < real; ++k) {
-    if (bias != nullptr) sums[k] += bias[k];
-    if (add) sums[k] += to[k];
+    if (bias != nullptr) sums.of[k] += bias[k];
+    if (add) sums.of[k] += to[k];
   }
   if (packed) {
-    Pack<n> pack;
-    for (unsigned k = 0; k < n; ++k) pack.of[k] = sums[k];
-    store<n>(to, pack);
+    store<n>(to, sums);
   } else {
-    for (unsigned k = 0; k < real; ++k) to[k] = sums[k];
+    for (unsigned k = 0; k < real; ++k) to[k] = sums.of[k];
   }
 }
 
@@ -108,7 +106,7 @@ __global__ void gather(Geometry g, std::uint64_t places, const float* from, cons
     first_row[p] = exists ? first_met<back>(y, g.stride, g.padding_rows) : nowhere;
     first_column[p] = first_met<back>(x, g.stride, g.padding_columns);
   }
-  float sums[places_each][n] = {};
+  Pack<n> sums[places_each] = {};
   for (unsigned r = 0; r < g.rows; ++r) {
     std::uint32_t rows[places_each];
     for (unsigned p = 0; p < places_each; ++p) rows[p] = met<back>(first_row[p], r, g.stride, g.from.height);
@@ -128,7 +126,7 @@ __global__ void gather(Geometry g, std::uint64_t places, const float* from, cons
         const Pack<n> w = load<n>(w_at);
         for (unsigned p = 0; p < places_each; ++p) {
           const float x = at[p][i];
-          for (unsigned k = 0; k < n; ++k) sums[p][k] += x * w.of[k];
+          for (unsigned k = 0; k < n; ++k) sums[p].of[k] += x * w.of[k];
         }
       }
     }

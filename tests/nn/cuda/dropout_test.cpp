@@ -7,7 +7,8 @@ namespace {
 TEST(CudaDropout, DrawsWhatTheCpuDraws) {
   Random random(1);
   const std::vector<std::uint64_t> positions{5, 800, 3, 1ULL << 40};
-  for (const Shape shape : {Shape{1, 1, 1}, Shape{5, 3, 7}, Shape{1, 9, 600}, Shape{2, 1, 22}}) {
+  for (const Shape shape :
+       {Shape{1, 1, 1}, Shape{5, 3, 7}, Shape{1, 9, 600}, Shape{2, 1, 22}, Shape{9, 80, 100}}) {
     for (const double probability : {0.0, 0.4, 0.9}) {
       SCOPED_TRACE(testing::Message() << shape.size() << " features, " << probability);
       const MicroBatch batch{

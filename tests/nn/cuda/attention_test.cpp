@@ -1,0 +1,62 @@
+#include "tests/nn/cuda/on_device.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+void expect_right(const Attention& op, Shape in, std::uint32_t size, float far, Random& random) {
+  SCOPED_TRACE(testing::Message() << in.width << " tokens, " << in.channels / 3 << " features, " << op.heads
+                                  << " heads, causal " << op.causal);
+  const MicroBatch batch{.size = size, .count = size};
+  Question q = random_question(op, {in}, size, size, false, random);
+  for (float& x : q.inputs[0]) x *= far;
+  OnDevice ours(q);
+  expect_same(run(ours, q, {batch, true}), run(*reference_op(q), q, {batch, true}), q, {batch, true});
+}
+
+TEST(CudaAttention, AgreesWithTheReference) {
+  Random random(1);
+  for (const bool causal : {false, true}) {
+    expect_good_cuda_op(Attention(2, causal), {Shape{1, 7, 3 * 10}}, random);
+    expect_right(Attention(1, causal), {1, 1, 3}, 2, 1, random);
+  }
+}
+
+// Tokens around the tile of 64, and each kind of head length.
+TEST(CudaAttention, AnyNumberOfTokensAndAnyHead) {
+  Random random(2);
+  for (const bool causal : {false, true}) {
+    for (const std::uint32_t length : {1, 31, 33, 64, 65, 128}) {
+      for (const std::uint32_t tokens : {17, 64, 65, 197}) {
+        expect_right(Attention(1, causal), {1, tokens, 3 * length}, 1, 1, random);
+      }
+    }
+    expect_right(Attention(3, causal), {1, 70, 3 * 3 * 20}, 2, 1, random);
+  }
+}
+
+// The maximum moves from tile to tile, and exponentials of such scores are beyond float.
+TEST(CudaAttention, LargeScores) {
+  Random random(3);
+  for (const bool causal : {false, true}) expect_right(Attention(1, causal), {1, 130, 3 * 20}, 1, 12, random);
+}
+
+TEST(CudaAttention, HeadsThatAreTooLong) {
+  Random random(4);
+  const Question q = random_question(Attention(1, false), {{1, 2, 3 * 129}}, 1, 1, false, random);
+  try {
+    OnDevice op(q);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), testing::HasSubstr("129 features"));
+  }
+}
+
+TEST(CudaAttention, EachBarrierIsNeeded) {
+  Random random(5);
+  expect_needed_barriers(
+      "attention.cu", {random_question(Attention(1, false), {{1, 130, 3 * 100}}, 1, 1, false, random)}, 1, 1);
+}
+
+}  // namespace
+}  // namespace steelyard::nn::cuda

@@ -235,11 +235,7 @@ struct InputGradients {
       const float y = (values.x[i] - of.mean.x[i]) * of.reciprocal.x[i];
       to.x[i] = real ? of.scale.x[i] * (g.x[i] - of.constant.x[i] - y * of.by_y.x[i]) : 0;
     }
-    if (add) {
-      const Few<n> before = few<n>(d_x + at);
-      for (unsigned i = 0; i < n; ++i) to.x[i] += before.x[i];
-    }
-    put_few(d_x + at, to);
+    put_few(d_x + at, to, add);
   }
 };
 

@@ -98,6 +98,27 @@ template <unsigned n>
 __device__ void put_few(float* to, const Few<n>& values) {
   *reinterpret_cast<Few<n>*>(to) = values;
 }
+// Or adds them to what is there.
+template <unsigned n>
+__device__ void put_few(float* to, Few<n> values, bool add) {
+  if (add) {
+    const Few<n> before = few<n>(to);
+    for (unsigned i = 0; i < n; ++i) values.x[i] += before.x[i];
+  }
+  put_few(to, values);
+}
+
+// For sweeps that need nothing of a column but its number.
+template <unsigned n>
+struct Column {
+  std::uint32_t number;
+};
+struct PlainColumns {
+  template <unsigned n>
+  __device__ Column<n> of_column(unsigned, std::uint32_t column) const {
+    return {column};
+  }
+};
 
 constexpr unsigned rows_of_sweep = 4;  // of a thread
 

@@ -2,11 +2,6 @@
 #include "nn/cuda/ops.h"
 #include "nn/cuda/loss.h"
 namespace steelyard::nn::cuda {
-std::unique_ptr<Op> make(const GroupNorm&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const Embedding&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const PositionEmbedding&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const ClassToken&, const OpPlace&, const Context&) { return nullptr; }
-std::unique_ptr<Op> make(const SelectToken&, const OpPlace&, const Context&) { return nullptr; }
 std::uint64_t loss_workspace(const LossOptions&, std::uint32_t) { return 0; }
 __global__ void temporary(LossOptions o, std::uint32_t size, const BatchNumbers* numbers, const std::uint32_t* labels, const float* scores, float* gradient, LossSums* sums) {
   for (std::uint32_t s = 0; s < size; ++s) for (std::uint32_t l = 0; l < o.labels; ++l) {

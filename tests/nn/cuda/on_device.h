@@ -153,13 +153,6 @@ class OnDevice final : public Op {
   std::unique_ptr<Op> op_;
 };
 
-// The thread sanitizer makes everything some thirty times as slow: it gets the least that still meets all code.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool thorough = false;
-#else
-constexpr bool thorough = true;
-#endif
-
 // The op of the device against the reference: micro-batches full, padded, and of one; in training and in
 // evaluation; all ways of buffers; each schedule of the host executor.
 inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& inputs, Random& random,

@@ -12,6 +12,13 @@
 
 namespace steelyard::nn::cuda {
 
+// Sanitizers make everything up to thirty times as slow: they get the least that still meets all code.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool thorough = false;
+#else
+constexpr bool thorough = true;
+#endif
+
 #if defined(STEELYARD_ON_DEVICE)
 
 inline void in_each_schedule(const std::function<void()>& check) { check(); }

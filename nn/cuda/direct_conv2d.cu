@@ -40,20 +40,55 @@ struct Geometry {
   }
 };
 
-// From [out][in][row][column] to [group][row][column][from][to], and a pixel of zeros behind. A thread moves
-// the kernel of one pair of channels, which lies in one piece.
-__global__ void arrange(Geometry g, const float* weights, float* arranged) {
-  const std::uint64_t i = thread_number(), group = blockIdx.y, pairs = std::uint64_t{g.from.each} * g.across;
-  if (group == 0 && i < g.from.each) arranged[g.weights() + i] = 0;
-  if (i >= pairs) return;
-  const std::uint32_t from = static_cast<std::uint32_t>(i) / g.across,
-                      to = static_cast<std::uint32_t>(i) % g.across;
-  const std::uint64_t out = g.back ? group * g.from.each + from : group * g.to.each + to;
-  const std::uint64_t in = g.back ? to : from, ins = g.back ? g.to.each : g.from.each;
-  for (std::uint64_t rc = 0; rc < g.kernel(); ++rc) {
-    arranged[(group * g.kernel() + rc) * pairs + i] =
-        to < g.to.each ? weights[(out * ins + in) * g.kernel() + rc] : 0;
+// Weights have two orders: own, as the parameter lies, [out][in][row][column], and that of kernels,
+// [group][row][column][from][to]. To go from one to the other, blocks take a few channels of each kind, so
+// that neither order jumps far, and a thread one pair of them at several places of the kernel: `first` and
+// every `step`-th behind it. Few pairs have a thread for each place.
+struct PairOfChannels {
+  bool exists, real;       // real: not between `to.each` and `across`
+  std::uint64_t own, at;   // of the kernel's first place, in both orders
+  std::uint64_t at_step;   // from one place to the next in the order of kernels; it is 1 in the own
+  std::uint32_t from, to;  // channels of the group
+  std::uint32_t first, step;
+};
+constexpr unsigned block_to = 8, block_from = 16;
+
+__device__ PairOfChannels pair_of_thread(const Geometry& g, std::uint32_t step) {
+  const std::uint32_t number = blockIdx.x / step, blocks = groups_of(g.across, blockDim.x);
+  PairOfChannels pair{};
+  pair.first = blockIdx.x % step;
+  pair.step = step;
+  pair.to = number % blocks * blockDim.x + threadIdx.x;
+  pair.from = number / blocks * blockDim.y + threadIdx.y;
+  pair.exists = pair.to < g.across && pair.from < g.from.each;
+  pair.real = pair.to < g.to.each;
+  const std::uint64_t group = blockIdx.y;
+  const std::uint64_t out = g.back ? group * g.from.each + pair.from : group * g.to.each + pair.to;
+  const std::uint64_t in = g.back ? pair.to : pair.from, ins = g.back ? g.to.each : g.from.each;
+  pair.own = (out * ins + in) * g.kernel();
+  pair.at = (group * g.kernel() * g.from.each + pair.from) * g.across + pair.to;
+  pair.at_step = std::uint64_t{g.from.each} * g.across;
+  return pair;
+}
+
+template <class... Parameters, class... Arguments>
+void launch_by_pair(Stream& stream, const Geometry& g, void (*kernel)(Geometry, std::uint32_t, Parameters...),
+                    Arguments... arguments) {
+  constexpr std::uint64_t many = 16384;
+  const Extent block{std::min(block_to, g.across), std::min(block_from, g.from.each)};
+  const std::uint64_t blocks = std::uint64_t{groups_of(g.across, block.x)} * groups_of(g.from.each, block.y);
+  const auto step = static_cast<std::uint32_t>(g.weights() / g.kernel() < many ? g.kernel() : 1);
+  launch(stream, {static_cast<unsigned>(blocks * step), g.groups}, block, kernel, g, step, arguments...);
+}
+
+// To the order of kernels, and a pixel of zeros behind.
+__global__ void arrange(Geometry g, std::uint32_t step, const float* weights, float* arranged) {
+  const PairOfChannels pair = pair_of_thread(g, step);
+  if (!pair.exists) return;
+  for (std::uint64_t rc = pair.first; rc < g.kernel(); rc += pair.step) {
+    arranged[pair.at + rc * pair.at_step] = pair.real ? weights[pair.own + rc] : 0;
   }
+  if (blockIdx.y == 0 && pair.first == 0 && pair.to == 0) arranged[g.weights() + pair.from] = 0;
 }
 
 // Where the window of a place meets the other picture, along one axis: at + k - padding ahead, and what meets
@@ -152,6 +187,11 @@ struct Places {
   std::uint64_t chunk;  // of one block row
 };
 
+// Floats that one chunk has in the workspace.
+__host__ __device__ inline std::uint64_t row_of_partial(const Geometry& g) {
+  return g.weights() + std::uint64_t{g.groups} * g.across;
+}
+
 // The weights of a thread: these channels of a group, at one place of the kernel. Or its biases.
 struct Tile {
   bool of_bias;
@@ -176,7 +216,8 @@ __device__ Tile tile_of(const Geometry& g, std::uint64_t tiles_of_weights, std::
   return tile;
 }
 
-// blockIdx.y is the chunk; a row of `partial` has all weights, in their own order, and then all biases.
+// blockIdx.y is the chunk. A row of `partial` has all weights in the order of kernels, and then all biases,
+// `across` to a group.
 template <unsigned ins, unsigned outs>
 __global__ void weigh(Geometry g, Places places, const float* input, const float* d_output, bool in_packed,
                       bool out_packed, float* partial) {
@@ -194,20 +235,20 @@ __global__ void weigh(Geometry g, Places places, const float* input, const float
   std::uint64_t sample = begin / g.to.width / g.to.height;
   auto y = static_cast<std::uint32_t>(begin / g.to.width % g.to.height);
   auto x = static_cast<std::uint32_t>(begin % g.to.width);
-  float sums[ins][outs] = {};
+  Pack<outs> sums[ins] = {};
   for (std::uint64_t place = begin; place < end; ++place) {
     const std::uint32_t row = first_met<false>(y, g.stride, g.padding_rows) + tile.row;
     const std::uint32_t column = first_met<false>(x, g.stride, g.padding_columns) + tile.column;
     const float* const d_at = d_output + place * g.to.channels + first;
     if (tile.of_bias) {
       const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
-      for (unsigned k = 0; k < outs; ++k) sums[0][k] += d.of[k];
+      for (unsigned k = 0; k < outs; ++k) sums[0].of[k] += d.of[k];
     } else if (row < g.from.height && column < g.from.width) {
       const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
       const std::uint64_t pixel = (sample * g.from.height + row) * g.from.width + column;
       const Pack<ins> v = load_some<ins>(x_channel + pixel * g.from.channels, in_real, in_packed);
       for (unsigned i = 0; i < ins; ++i) {
-        for (unsigned k = 0; k < outs; ++k) sums[i][k] += v.of[i] * d.of[k];
+        for (unsigned k = 0; k < outs; ++k) sums[i].of[k] += v.of[i] * d.of[k];
       }
     }
     if (++x == g.to.width) {
@@ -215,25 +256,31 @@ __global__ void weigh(Geometry g, Places places, const float* input, const float
       if (++y == g.to.height) y = 0, ++sample;
     }
   }
-  const std::uint64_t of_output = g.kernel() * g.from.each, weights = g.to.channels * of_output;
-  float* const own = partial + blockIdx.y * (weights + g.to.channels);
-  for (unsigned k = 0; k < out_real; ++k) {
-    if (tile.of_bias) own[weights + first + k] = sums[0][k];
-    for (unsigned i = 0; i < in_real && !tile.of_bias; ++i) {
-      own[(first + k) * of_output + (tile.in + i) * g.kernel() + tile.row * g.columns + tile.column] =
-          sums[i][k];
-    }
+  float* const own = partial + blockIdx.y * row_of_partial(g);
+  float* at = own + g.weights() + std::uint64_t{tile.group} * g.across + tile.out;
+  if (!tile.of_bias) {
+    const std::uint64_t place_of_kernel = tile.group * g.kernel() + tile.row * g.columns + tile.column;
+    at = own + (place_of_kernel * g.from.each + tile.in) * g.across + tile.out;
   }
+  for (unsigned i = 0; i < (tile.of_bias ? 1 : in_real); ++i)
+    store<outs>(at + std::uint64_t{i} * g.across, sums[i]);
 }
 
-__global__ void add_chunks(std::uint32_t chunks, const float* partial, std::uint64_t weights,
-                           std::uint64_t biases, bool add, float* d_weights, float* d_bias) {
-  const std::uint64_t i = thread_number(), length = weights + biases;
-  if (i >= (d_bias == nullptr ? weights : length)) return;
-  float& to = i < weights ? d_weights[i] : d_bias[i - weights];
-  float sum = add ? to : 0;
-  for (std::uint32_t c = 0; c < chunks; ++c) sum += partial[c * length + i];
-  to = sum;
+__global__ void add_chunks(Geometry g, std::uint32_t step, std::uint32_t chunks, const float* partial,
+                           bool add, float* d_weights, float* d_bias) {
+  const PairOfChannels pair = pair_of_thread(g, step);
+  if (!pair.exists || !pair.real) return;
+  const auto put_sum = [&](std::uint64_t at, float& to) {
+    float sum = add ? to : 0;
+    for (std::uint32_t c = 0; c < chunks; ++c) sum += partial[c * row_of_partial(g) + at];
+    to = sum;
+  };
+  for (std::uint64_t rc = pair.first; rc < g.kernel(); rc += pair.step) {
+    put_sum(pair.at + rc * pair.at_step, d_weights[pair.own + rc]);
+  }
+  if (d_bias == nullptr || pair.first != 0 || pair.from != 0) return;
+  put_sum(g.weights() + std::uint64_t{blockIdx.y} * g.across + pair.to,
+          d_bias[std::uint64_t{blockIdx.y} * g.to.each + pair.to]);
 }
 
 Picture picture(Shape shape, std::uint32_t groups) {
@@ -247,7 +294,7 @@ class DirectConv2d final : public Op {
         back_(geometry(op, place.output, place.inputs[0], true)),
         bias_(op.bias),
         context_(context) {
-    const std::uint64_t partial = chunks(places(place.micro_batch)) * row();
+    const std::uint64_t partial = chunks(places(place.micro_batch)) * row_of_partial(ahead_);
     workspace_ = std::max({arranged(ahead_), arranged(back_), partial});
   }
 
@@ -291,8 +338,7 @@ class DirectConv2d final : public Op {
 
   void gather_all(const Geometry& g, const Pass& pass, const float* from, const float* weights,
                   const float* bias, bool add, float* workspace, float* to) const {
-    launch(context_.stream, {groups_of(std::uint64_t{g.from.each} * g.across, threads), g.groups}, threads,
-           &arrange, g, weights, workspace);
+    launch_by_pair(context_.stream, g, &arrange, weights, workspace);
     const std::uint64_t places = std::uint64_t{pass.size()} * g.to.height * g.to.width;
     const bool packed = g.across == 1 || can_pack(g.to.each, to);
     with_packs(g.across > 1, [&](auto n) {
@@ -308,14 +354,10 @@ class DirectConv2d final : public Op {
   [[nodiscard]] std::uint64_t places(std::uint32_t samples) const {
     return std::uint64_t{samples} * ahead_.to.height * ahead_.to.width;
   }
-  [[nodiscard]] std::uint64_t weights() const {
-    return ahead_.to.channels * ahead_.kernel() * ahead_.from.each;
-  }
-  [[nodiscard]] std::uint64_t row() const { return weights() + ahead_.to.channels; }
   // As many as fill a GPU with threads of 16 weights, if each has enough to do.
   [[nodiscard]] std::uint32_t chunks(std::uint64_t places) const {
     constexpr std::uint32_t enough = 65536, most = 256, least_places = 128;
-    const std::uint32_t wanted = std::min(most, groups_of(16 * enough, weights()));
+    const std::uint32_t wanted = std::min(most, groups_of(16 * enough, ahead_.weights()));
     return std::min(wanted, groups_of(places, least_places));
   }
 
@@ -330,9 +372,8 @@ class DirectConv2d final : public Op {
     const bool out_packed = outs == 1 || can_pack(g.to.each, call.d_output);
     launch(context_.stream, {groups_of(tiles, threads), count}, threads, &weigh<ins, outs>, g,
            Places{all, chunk}, call.inputs[0], call.d_output, in_packed, out_packed, call.workspace);
-    launch(context_.stream, groups_of(row(), threads), threads, &add_chunks, count, call.workspace, weights(),
-           std::uint64_t{g.to.channels}, call.add, call.d_parameters[0],
-           bias_ ? call.d_parameters[1] : nullptr);
+    launch_by_pair(context_.stream, g, &add_chunks, count, call.workspace, call.add, call.d_parameters[0],
+                   bias_ ? call.d_parameters[1] : nullptr);
   }
 
   Geometry ahead_, back_;

@@ -76,15 +76,19 @@ class Net {
 
 constexpr Session::Timeouts timeout{from_seconds(30), from_seconds(0.05)};
 
-void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, const std::string& slow,
+void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, const ClusterOptions& of,
                 const nn::Model& model, const DataSets& data) {
+  const std::string slow = index < of.slow.size() ? of.slow[index] : "1";
+  const Device device = index < of.devices.size() ? of.devices[index] : Device{};
   const NodeId node{Role::worker, index + 1};
   const std::unique_ptr<Link> link = net.join(node, nullptr);
   std::unique_ptr<ComputeNode> compute;
   Worker::Options options{node, {}, timeout, {}};
   options.hello.name = "worker-" + std::to_string(index);
+  options.hello.kind = kind(device);
   options.prepare = [&](const Welcome& welcome) {
-    compute = std::make_unique<ComputeNode>(posting_to(*link, node), model_workload(model, data), welcome.job,
+    compute = std::make_unique<ComputeNode>(posting_to(*link, node),
+                                            model_workload(model, data, {.device = device}), welcome.job,
                                             Throttle::parse(slow, "1"), net.memory());
   };
   Worker worker(options);
@@ -168,8 +172,7 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
   for (std::uint32_t i = 0; i < job.shards; ++i)
     threads.emplace_back([&, i] { run_shard(net, endpoint, i); });
   for (std::uint32_t i = 0; i < job.workers; ++i) {
-    const std::string slow = i < options.slow.size() ? options.slow[i] : "1";
-    threads.emplace_back([&, i, slow] { run_worker(net, endpoint, i, slow, model, data); });
+    threads.emplace_back([&, i] { run_worker(net, endpoint, i, options, model, data); });
   }
   host(scheduler, scheduler_node, *link, [&](const Envelope& envelope) { note(result, envelope); });
   for (std::thread& thread : threads) thread.join();

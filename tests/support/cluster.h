@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "balancing/policy.h"
+#include "core/device.h"
 #include "nn/model.h"
 #include "server/checkpoint.h"
 #include "wire/job.h"
@@ -31,6 +32,7 @@ struct ClusterOptions {
   Transport transport = Transport::local;
   Snapshot initial;               // parameters to begin with; progress where
   std::vector<std::string> slow;  // by worker; empty: 1
+  std::vector<Device> devices{};  // by worker; those behind the last compute on the processor
   std::uint64_t policy_seed = 0;  // 0: the job's own policy
 };
 

@@ -26,7 +26,7 @@ class CudaEngine final : public Engine {
     return network_.micro_batch_sizes();
   }
   [[nodiscard]] std::uint64_t bytes() const override { return network_.bytes(); }
-  [[nodiscard]] bool computes_here() const override { return false; }
+  [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
 
  private:
   nn::cuda::Network network_;

@@ -30,10 +30,10 @@ struct ClusterResult {
 
 struct ClusterOptions {
   Transport transport = Transport::local;
-  Snapshot initial;               // parameters to begin with; progress where
-  std::vector<std::string> slow;  // by worker; empty: 1
-  std::vector<Device> devices{};  // by worker; those behind the last compute on the processor
-  std::uint64_t policy_seed = 0;  // 0: the job's own policy
+  Snapshot initial;                 // parameters to begin with; progress where
+  std::vector<std::string> slow{};  // by worker; empty: 1
+  std::uint64_t policy_seed = 0;    // 0: the job's own policy
+  std::vector<Device> devices{};    // by worker; those behind the last compute on the processor
 };
 
 // The parameters a fresh training begins with, and the job's layout filled in.

@@ -1,5 +1,6 @@
 // What a job trains, as this machine knows it.
 #include "worker/compute/workload.h"
+
 #include <gmock/gmock.h>
 
 #include "core/error.h"

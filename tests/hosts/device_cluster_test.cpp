@@ -1,0 +1,88 @@
+// Clusters in which workers compute on different kinds of devices. Where the build has no host executor there
+// is nothing to mix.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/cuda_devices.h"
+#include "nn/models.h"
+#include "tests/support/cluster.h"
+#include "worker/compute/data_sets.h"
+
+namespace steelyard::test {
+namespace {
+
+constexpr Device host_cuda{Device::Type::host_cuda};
+
+struct Case {
+  std::string model;
+  std::map<std::string, double> options;
+  std::map<std::string, std::string> data;
+  double rate = 0.05;
+};
+
+class DeviceCluster : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+  }
+};
+
+Job job_for(const Case& c) {
+  Job job;
+  job.seed = 7;
+  job.model = c.model;
+  job.model_options = c.options;
+  job.global_batch = 96;
+  job.epochs = 0;
+  job.rounds = 10;
+  job.workers = 3;
+  job.shards = 2;
+  job.optimizer.kind = nn::Optimizer::Kind::sgd;
+  job.schedule.base = c.rate;
+  job.evaluate_every = 0;
+  job.checkpoint_every = 0;
+  job.heartbeat = 0.1;
+  job.dead_after = 60;
+  return job;
+}
+
+// As a share of the length of the tensors together.
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(double{a[i]} - double{b[i]}, 2);
+    length += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(difference / length);
+}
+
+TEST_P(DeviceCluster, EndsWhereACpuClusterEnds) {
+  Job job = job_for(GetParam());
+  const DataSets data = open_data("synthetic", GetParam().data);
+  const nn::Model model =
+      nn::make_model(job.model, {data.train->shape(), data.train->classes(), job.model_options});
+  job.grain = model.grain();
+  const Snapshot from = fresh(job, model, data);
+  const ClusterResult cpus = run_cluster(job, model, data, {.initial = from});
+  const ClusterResult mixed = run_cluster(job, model, data, {.initial = from, .devices = {host_cuda}});
+  ASSERT_FALSE(cpus.stored.empty());
+  ASSERT_FALSE(mixed.stored.empty());
+  EXPECT_GT(distance(cpus.stored.back().parameters, from.parameters), 1e-4) << "nothing was learned";
+  EXPECT_LT(distance(mixed.stored.back().parameters, cpus.stored.back().parameters), 1e-4);
+}
+
+std::map<std::string, std::string> pictures(const char* side, const char* channels) {
+  return {{"train", "200"}, {"test", "20"}, {"height", side}, {"width", side}, {"channels", channels}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, DeviceCluster,
+                         testing::Values(Case{"mlp", {}, pictures("8", "1")},
+                                         Case{"lenet5", {}, pictures("28", "1")},
+                                         // At a rate at which two clusters of CPUs agree as well.
+                                         Case{"resnet20", {}, pictures("8", "3"), 0.001}),
+                         [](const auto& of) { return of.param.model; });
+
+}  // namespace
+}  // namespace steelyard::test

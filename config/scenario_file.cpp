@@ -122,6 +122,8 @@ void ScenarioReader::read_times(const TomlSection& section) {
                      ": give one of time_ms (a polynomial), samples_per_s, profile and recorded (files)");
   section.demand(!keys.recorded.empty() || keys.recorded_worker.empty(), "recorded_worker",
                  "recorded_worker says whose rounds of a recorded run: give recorded too");
+  section.demand(!section.given("flat_ms") || section.given("time_ms") || section.given("samples_per_s"),
+                 "flat_ms", "flat_ms is the least of a formula: give it beside time_ms or samples_per_s");
   if (keys.samples_per_s > 0) device.time_ms = {0, 1000 / keys.samples_per_s};
   if (!keys.profile.empty()) device.measured = sim::as_curve(read_profile(beside(keys.profile)));
   if (!keys.recorded.empty()) {

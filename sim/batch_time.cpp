@@ -117,12 +117,12 @@ double on_curve(std::span<const MeasuredTime> curve, double samples) {
   return between(*std::prev(above), *above, samples);
 }
 
-std::vector<double> line_through(std::span<const MeasuredTime> curve, std::uint64_t most) {
+std::vector<double> line_through(const std::function<double(double)>& curve_ms, std::uint64_t most) {
   const double stride = static_cast<double>(most - 1) / (line_points - 1);
   double mean_x = 0, mean_y = 0, xy = 0, xx = 0;
   for (int pass = 0; pass < 2; ++pass) {  // first the means, then what is around them
     for (int i = 0; i < line_points; ++i) {
-      const double x = 1 + i * stride, y = on_curve(curve, x);
+      const double x = 1 + i * stride, y = curve_ms(x);
       if (pass == 0) {
         mean_x += x / line_points;
         mean_y += y / line_points;

@@ -29,8 +29,8 @@ std::vector<MeasuredTime> as_curve(std::vector<MeasuredTime> measured);
 // the last does.
 double on_curve(std::span<const MeasuredTime> curve, double samples);
 
-// The straight line, as a polynomial, that is nearest to the curve from 1 to `most` samples: for those who
-// know polynomials only.
-std::vector<double> line_through(std::span<const MeasuredTime> curve, std::uint64_t most);
+// The straight line, as a polynomial, that is nearest to a curve from 1 to `most` samples: for those who know
+// polynomials only.
+std::vector<double> line_through(const std::function<double(double samples)>& curve_ms, std::uint64_t most);
 
 }  // namespace steelyard::sim

@@ -68,7 +68,7 @@ std::optional<std::uint64_t> peak_of(const std::vector<double>& time_ms, std::ui
 }
 
 bool same_curve(const Device& a, const Device& b) {
-  return a.time_ms == b.time_ms && a.measured == b.measured;
+  return a.time_ms == b.time_ms && a.flat_ms == b.flat_ms && a.measured == b.measured;
 }
 
 void check_event(const Scenario& scenario, const Event& event) {

@@ -1,6 +1,7 @@
 // A scenario: a cluster of formulas and a job for it. Plain data; config/scenario_file.h reads it from TOML.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@ struct Device {
   std::vector<double> time_ms;           // polynomial in the batch size, low order first; held where it falls
   std::uint64_t max_batch = 0;           // positions that fit its memory in one piece; 0: no limit
   double noise = 0;                      // relative standard deviation of one compute time
+  double flat_ms = 0;                    // no batch takes less: GPUs take as long for few samples as for some
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
   Recording recording{};                 // what a real run did in each round beside time_ms
   SpeedTrace trace{};                    // how fast it is at what time
@@ -35,7 +37,8 @@ struct Device {
 
   // For a batch when nothing disturbs it; 0 samples take none.
   [[nodiscard]] double own_ms(double samples) const {
-    return measured.empty() ? held_polynomial(time_ms, samples) : on_curve(measured, samples);
+    if (!measured.empty()) return on_curve(measured, samples);
+    return std::max(flat_ms, held_polynomial(time_ms, samples));
   }
 };
 

@@ -44,8 +44,10 @@ std::string profile_of(const Scenario& scenario) {
   std::string text;
   for (const Device& device : scenario.workers) {
     text += (text.empty() ? "" : "; ") + device.name + ":";
-    const auto terms =
-        device.measured.empty() ? device.time_ms : line_through(device.measured, scenario.global_batch);
+    const bool polynomial = device.measured.empty() && device.flat_ms == 0;
+    const auto terms = polynomial ? device.time_ms
+                                  : line_through([&](double samples) { return device.own_ms(samples); },
+                                                 scenario.global_batch);
     for (const double term : terms) text += " " + json_number(term);
   }
   return text;

@@ -37,6 +37,7 @@ max_batch = 1024
 noise = 0.02
 [[worker]]
 samples_per_s = 1600
+flat_ms = 25
 [[event]]
 worker = "gtx1070-a"
 from_round = 25
@@ -67,6 +68,8 @@ TEST(ScenarioFile, EveryKeyOfTheContractArrives) {
   EXPECT_EQ(it.workers[0].noise, 0.02);
   EXPECT_EQ(it.workers[1].name, "worker-1");
   EXPECT_THAT(it.workers[1].time_ms, ElementsAre(0, 1000.0 / 1600));
+  EXPECT_EQ(it.workers[0].flat_ms, 0);
+  EXPECT_EQ(it.workers[1].flat_ms, 25);
   ASSERT_EQ(it.events.size(), 2U);
   EXPECT_EQ(it.events[0].worker, 0U);
   EXPECT_EQ(it.events[0].from, 25U);
@@ -312,6 +315,8 @@ TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
   EXPECT_THAT(trouble("[[worker]]\ntrace = \"t.csv\"\n"), HasSubstr("give one of"));
   EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 1\nrecorded_worker = \"a\"\n"),
               HasSubstr("give recorded too"));
+  EXPECT_THAT(trouble("[[worker]]\nflat_ms = 3\nprofile = \"p.json\"\n"),
+              HasSubstr("beside time_ms or samples_per_s"));
   EXPECT_THAT(trouble("[[worker]]\nprofile = \"nowhere.json\"\n"),
               AllOf(HasSubstr("nowhere.json"), HasSubstr("steelyard profile")));
   EXPECT_THAT(trouble("[network]\nstep_ms = 1\nrecorded = \"a.jsonl\"\n"), HasSubstr("one of the two"));

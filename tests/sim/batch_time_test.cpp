@@ -73,11 +73,14 @@ TEST(BatchTime, OnePointIsASpeed) {
 }
 
 TEST(BatchTime, TheLineThroughAStraightCurveIsTheCurve) {
-  const auto line = line_through(std::vector<MeasuredTime>{{10, 25}, {110, 75}}, 100);
+  const auto curve = [](double samples) {
+    return on_curve(std::vector<MeasuredTime>{{10, 25}, {110, 75}}, samples);
+  };
+  const auto line = line_through(curve, 100);
   ASSERT_EQ(line.size(), 2U);
   EXPECT_NEAR(line[0], 20, 1e-9);
   EXPECT_NEAR(line[1], 0.5, 1e-9);
-  EXPECT_NEAR(polynomial(line_through(std::vector<MeasuredTime>{{10, 25}, {110, 75}}, 1), 1), 20.5, 1e-9);
+  EXPECT_NEAR(polynomial(line_through(curve, 1), 1), 20.5, 1e-9);
 }
 
 }  // namespace

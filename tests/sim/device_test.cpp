@@ -178,6 +178,16 @@ TEST(Devices, MeasuredCurvesStandInThePlaceOfPolynomials) {
   EXPECT_DOUBLE_EQ(ms(scenario, 0), 70);
 }
 
+TEST(Devices, NoBatchTakesLessThanTheFlatTime) {
+  Scenario scenario = made(100, {{10, 1}});
+  scenario.workers[0].flat_ms = 40;
+  const Devices devices(scenario, 1);
+  EXPECT_EQ(devices.true_ms(0, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(devices.true_ms(0, 0, 1), 40);
+  EXPECT_DOUBLE_EQ(devices.true_ms(0, 0, 30), 40);
+  EXPECT_DOUBLE_EQ(devices.true_ms(0, 0, 31), 41);
+}
+
 TEST(Devices, RecordingsTakeWhatTheRoundTook) {
   Scenario scenario = made(100, {{10, 1}});
   scenario.workers[0].recording = {{1, 3, 0.5}, {1, 1, 2}};

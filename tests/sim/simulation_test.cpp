@@ -171,6 +171,17 @@ TEST(Simulation, TheBestSingleDeviceIsTheOneThatIsDoneFirst) {
   EXPECT_EQ(best_single_device(scenario), 0U) << "ten helpings have ten fixed costs";
 }
 
+// 40 ms up to 40 samples, then 1 ms each: the nearest line has more fixed cost, and a smaller slope.
+TEST(Simulation, AProfileOfAFlatCurveIsTheNearestLine) {
+  Scenario scenario = made(100, {{0, 1}});
+  EXPECT_EQ(profile_of(scenario), "a: 0 1");
+  scenario.workers[0].flat_ms = 40;
+  double fixed = 0, slope = 0;
+  ASSERT_EQ(std::sscanf(profile_of(scenario).c_str(), "a: %lf %lf", &fixed, &slope), 2);
+  EXPECT_NEAR(fixed, 24, 2);
+  EXPECT_NEAR(slope, 0.7, 0.05);
+}
+
 TEST(Simulation, UnknownPoliciesAndOptionsAreRefused) {
   const auto trouble = [](const Scenario& scenario) -> std::string {
     try {

@@ -13,6 +13,9 @@ namespace {
 
 constexpr char title[] = "steelyard.5";
 constexpr std::uint64_t per_accident = 3;  // changes that have lasted, before the next is believed at once
+constexpr double cpu_slowness = 8;         // of a CPU that was never measured, against a GPU
+
+double slowness(DeviceKind kind) { return kind == DeviceKind::cpu ? cpu_slowness : 1; }
 
 }  // namespace
 
@@ -91,23 +94,25 @@ void Steelyard::look_up(const Request& request) {
 }
 
 std::vector<Affine> Steelyard::curves(const Request& request, const std::vector<double>& link_seconds) const {
-  Affine sum;
+  Affine sum;  // of the measured workers, were they GPUs
   double measured = 0;
   std::vector<Affine> all;
   for (const WorkerView& worker : request.workers) {
     const auto found = workers_.find(worker.slot);
     all.push_back(found == workers_.end() ? Affine{} : found->second.curve(heard(worker.cpu, worker.memory)));
     if (found == workers_.end()) continue;
-    sum.fixed += all.back().fixed, sum.per_sample += all.back().per_sample, ++measured;
+    const double as_gpu = 1 / slowness(worker.kind);
+    sum.fixed += as_gpu * all.back().fixed, sum.per_sample += as_gpu * all.back().per_sample, ++measured;
   }
   const double share = static_cast<double>(request.positions) / static_cast<double>(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].per_sample == 0) {
-      // With nobody measured any curve will do, as long as it is the same for all.
+      // With nobody measured any curve will do, as long as it is the same for all of a kind.
       const auto profile = profiled_.find(request.workers[i].slot);
+      const double mean = measured > 0 ? slowness(request.workers[i].kind) / measured : 0;
       all[i] = profile != profiled_.end() ? profile->second.near(share, request.walk)
-               : measured > 0             ? Affine{sum.fixed / measured, sum.per_sample / measured}
-                                          : Affine{0, 1};
+               : measured > 0             ? Affine{mean * sum.fixed, mean * sum.per_sample}
+                                          : Affine{0, slowness(request.workers[i].kind)};
     }
     all[i].fixed += link_seconds[i];
   }

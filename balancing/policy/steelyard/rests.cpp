@@ -54,7 +54,7 @@ std::vector<std::uint32_t> Rests::call_back(const Request& request, const std::v
       rest.until = request.round;
       if (rest.late)
         late.push_back(found->first);
-      else
+      else if (!shared)
         trial = std::max(trial, curves[i](1));
     }
   }

@@ -9,7 +9,7 @@
 // that the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per
 // round, that it is back as it was. The first factor of the chance is near 1 for a worker that was useful for
 // long. The second assumes that a state that has lasted n rounds lasts about n more.
-// A worker whose trial takes no longer than one that is due is tried in the same round.
+// A worker whose trial takes hardly longer than one that is due is tried in the same round.
 //
 // A worker also rests if the rounds wait for it alone, and longer than they would take without it
 // (cost/waited_for.h). It returns after 64 rounds, the next time after twice as many, and is judged anew.

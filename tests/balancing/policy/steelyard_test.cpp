@@ -84,12 +84,28 @@ TEST(Steelyard, ANewcomerCountsAsTheMeanOfTheOthers) {
   Steelyard policy;
   Scenario scenario(
       "", 900, 20,
-      {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::cpu, 0}, {{0, 9}, DeviceKind::gpu, 0}});
+      {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 9}, DeviceKind::gpu, 0}});
   scenario.join(2, 11);
   const std::vector<Round> rounds = arena::play(scenario, policy);
   EXPECT_NEAR(static_cast<double>(rounds[9].share(0)), 600, 8);
   EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 277, 8);  // 1 : 1/2 : 1/1.5
   EXPECT_NEAR(static_cast<double>(rounds[19].share(2)), 900 / 9.0 / (1 + 0.5 + 1 / 9.0), 8);
+}
+
+// Eight times as slow, in the first round and where it joins; where all are CPUs nothing changes.
+TEST(Steelyard, ACpuBesideGpusIsTakenForASlowOneUntilItIsMeasured) {
+  for (const DeviceKind first : {DeviceKind::gpu, DeviceKind::cpu}) {
+    const bool gpu = first == DeviceKind::gpu;
+    Steelyard policy;
+    Scenario scenario("", 900, 20, {{{0, 1}, first, 0}, {{0, 2}, first, 0}, {{0, 3}, DeviceKind::cpu, 0}});
+    scenario.join(2, 11);
+    const std::vector<Round> joined = arena::play(scenario, policy);
+    // 1 : 1/2 : 1/12 or 1/1.5; what the fixed costs are taken for makes the former less.
+    EXPECT_NEAR(static_cast<double>(joined[10].share(2)), gpu ? 35 : 277, gpu ? 15 : 8);
+    EXPECT_NEAR(static_cast<double>(joined[19].share(2)), 900 / 3.0 / (1 + 1 / 2.0 + 1 / 3.0), 8);
+    const std::vector<WorkerView> workers{{.slot = 0, .kind = first}, {.slot = 1, .kind = DeviceKind::cpu}};
+    EXPECT_THAT(Steelyard().plan({1, 900, workers}), gpu ? ElementsAre(800, 100) : ElementsAre(450, 450));
+  }
 }
 
 TEST(Steelyard, ASlotThatReturnsIsMeasuredAnew) {

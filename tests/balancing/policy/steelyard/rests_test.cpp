@@ -54,6 +54,20 @@ TEST(Rests, WhoMayBeFasterThanItLooksStays) {
   EXPECT_THAT(cluster.round(), ElementsAre(50, 49, 1));
 }
 
+// 1.2 times as long as the one that is due may come along, 1.2 times as long as that one may not.
+TEST(Rests, ATrialIsSharedByThoseWhoTakeHardlyLonger) {
+  Cluster cluster;
+  cluster.request.workers.insert(cluster.request.workers.end(), {{.slot = 11}, {.slot = 14}});
+  cluster.curves.insert(cluster.curves.end(), {{240, 1}, {288, 1}});
+  cluster.known.resize(5, {50, 0.01, 0, 0});  // of no use so far: not due for long
+  EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0, 0, 0));
+  while (cluster.rests.on_trial().empty() && cluster.request.round < 1000) {
+    ++cluster.request.round;
+    cluster.round();
+  }
+  EXPECT_THAT(cluster.rests.on_trial(), ElementsAre(8, 11));
+}
+
 TEST(Rests, WhoIsDueIsTriedAndJudged) {
   for (const bool recovered : {false, true}) {
     Cluster cluster;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "balancing/allocate/largest_remainder.h"
+#include "balancing/allocate/min_max.h"
 #include "balancing/policy/share_bounds.h"
 #include "balancing/state.h"
 #include "core/stats.h"
@@ -17,6 +18,15 @@ constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // the id of their party in 
 
 bool is_gpu(const WorkerView& worker) { return worker.kind == DeviceKind::gpu; }
 std::uint64_t party(const WorkerView& worker) { return is_gpu(worker) ? worker.slot : all_cpus; }
+
+// Of a search: who was removed has nothing, and a CPU that may rest can have nothing.
+std::vector<Bound> search_bounds(const Request& request, const std::set<std::uint32_t>& removed) {
+  std::vector<Bound> bounds = share_bounds(request, removed);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!is_gpu(request.workers[i]) && may_rest(request.workers[i])) bounds[i].least = 0;
+  }
+  return bounds;
+}
 
 }  // namespace
 
@@ -97,13 +107,14 @@ std::vector<std::uint64_t> LbBsp::plan_searched(const Request& request) {
   }
   // A round is looked at once, and only if it was as long as the one to be divided.
   if (last_.take(request, split_) && last_.samples() == request.positions) search(request);
-  return split_.adapted(request, share_bounds(request, removed_));
+  return split_.adapted(request, search_bounds(request, removed_));
 }
 
 void LbBsp::search(const Request& request) {
-  const std::vector<Bound> bounds = share_bounds(request, removed_);
+  const std::vector<Bound> bounds = search_bounds(request, removed_);
   if (!searching_ && all_measured(request)) {
     split_ = Split::of(request, largest_remainder(speeds(request), request.positions, bounds));
+    divide_among_cpus(request, bounds);
     searching_ = true;
     return;
   }
@@ -122,14 +133,14 @@ void LbBsp::search(const Request& request) {
   }
   if (const auto found = search_.next(units)) move(request, *found);
   // What a removed straggler had may be more than its leader can take: then the others share it.
-  const std::vector<Bound> now = share_bounds(request, removed_);
+  const std::vector<Bound> now = search_bounds(request, removed_);
   split_ = Split::of(request, split_.adapted(request, now));
   divide_among_cpus(request, now);
 }
 
 // What the leader gains and the straggler loses; the party of the CPUs through its first members.
 void LbBsp::move(const Request& request, const LeaderStraggler::Move& move) {
-  const std::vector<Bound> bounds = share_bounds(request);
+  const std::vector<Bound> bounds = search_bounds(request, {});
   std::uint64_t taken = 0;
   for (std::size_t i = 0; i < request.workers.size() && taken < move.samples; ++i) {
     const WorkerView& worker = request.workers[i];
@@ -150,19 +161,19 @@ void LbBsp::move(const Request& request, const LeaderStraggler::Move& move) {
 
 void LbBsp::divide_among_cpus(const Request& request, const std::vector<Bound>& bounds) {
   const std::vector<double> all = speeds(request);
-  std::vector<double> weights;
+  std::vector<Affine> times;
   std::vector<Bound> limits;
   std::vector<std::size_t> members;
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < request.workers.size(); ++i) {
     if (party(request.workers[i]) != all_cpus) continue;
     members.push_back(i);
-    weights.push_back(all[i]);
+    times.push_back({0, 1 / all[i]});
     limits.push_back(bounds[i]);
     total += split_.shares[i];
   }
   if (members.empty()) return;
-  const std::vector<std::uint64_t> shares = largest_remainder(weights, total, limits);
+  const std::vector<std::uint64_t> shares = min_max(times, limits, total);
   for (std::size_t k = 0; k < members.size(); ++k) split_.shares[members[k]] = shares[k];
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char title[] = "steelyard.5";
 constexpr std::uint64_t per_accident = 3;  // changes that have lasted, before the next is believed at once
-constexpr double cpu_slowness = 8;         // of a CPU that was never measured, against a GPU
+constexpr double cpu_slowness = 32;        // of a CPU that was never measured, against a GPU
 
 double slowness(DeviceKind kind) { return kind == DeviceKind::cpu ? cpu_slowness : 1; }
 

@@ -12,9 +12,9 @@
 //  - which workers rest, and the next trial: Rests;
 //  - when shares move: Move.
 // A newcomer counts as its profile says, or as the mean of the others, and is known after its first round. Of
-// CPUs beside GPUs nobody knows how much slower they are, a fifth to one part in two hundred: until it is
-// measured, a CPU counts as eight times as slow as a GPU. Taken for equal, it would make the first round as
-// long as dozens of rounds of the GPU alone.
+// CPUs beside GPUs nobody knows how much slower they are, five times or two hundred times: until it is
+// measured, a CPU counts as 32 times as slow as a GPU, the middle of that. Taken for equal, it would make the
+// first round as long as dozens of rounds of the GPU alone.
 #pragma once
 
 #include <map>

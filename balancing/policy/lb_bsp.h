@@ -20,10 +20,10 @@
 // nothing is left out until the workers change ("restart without that worker"), if it may rest; else it keeps
 // one sample.
 //
-// Mixed clusters (the paper is silent): all CPUs together are one party of the search. The straggler and the
-// leader may then be of either kind. What the party has is divided so that, by their predicted speeds, the
-// CPUs are done first of all: in proportion to these, in whole samples. A CPU that takes longer for one sample
-// than the others for the rest has none, if it may rest; with one, it would be the straggler for all CPUs, and
+// Mixed clusters (the paper is silent): all CPUs together are one party of the search. The straggler and
+// the leader may then be of either kind. What the party has is divided so that, by their predicted speeds,
+// all its CPUs are done as early as can be, in whole samples. A CPU that takes longer for one sample than
+// the others for the rest has none, if it may rest; with one, it would be the straggler for all CPUs, and
 // the search would take the samples of the good ones.
 #pragma once
 

@@ -9,9 +9,10 @@ namespace steelyard::balancing::arena {
 // worker is slowed, drifts, is killed or joins late.
 Scenario random_cluster(std::uint64_t draw, bool disturbed);
 
-// 1 to 4 GPUs and 0 to 8 CPUs. A GPU takes max(flat, fixed + per_sample x), flat up to 2 to 128 samples; every
-// other one holds a part of the round only, as far as all GPUs together hold it or there are CPUs. The CPUs
-// are proportional, but for a small fixed cost, and have 0.5 to 20 % of the speed of the fastest GPU.
+// 1 to 4 GPUs and 0 to 8 CPUs. A GPU takes max(flat, fixed + per_sample x), flat up to 2 to 128 samples;
+// every other one holds a part of the round only, as far as all GPUs together hold it or there are CPUs.
+// The CPUs are proportional, but for a small fixed cost, and have 0.5 to 20 % of the speed of the fastest
+// GPU.
 Scenario mixed_cluster(std::uint64_t draw);
 
 }  // namespace steelyard::balancing::arena

@@ -15,8 +15,8 @@ using arena::Scenario;
 
 constexpr std::uint32_t fast = 0, capped = 1, cpu_20 = 2, cpu_10 = 3, cpu_5 = 4, cpu_half = 5;
 
-// The fast GPU is flat up to 80 samples, the other, half as fast, up to 60, and holds 64. The CPUs have 20, 10,
-// 5 and half a percent of the speed of the fast one: a sample takes the last longer than a round.
+// The fast GPU is flat up to 80 samples, the other, half as fast, up to 60, and holds 64. The CPUs have 20,
+// 10, 5 and half a percent of the speed of the fast one: a sample takes the last longer than a round.
 Scenario mixed(std::uint64_t last_round, double noise) {
   std::vector<Machine> machines{{{8, 0.4}, DeviceKind::gpu, noise}, {{9, 0.8}, DeviceKind::gpu, noise}};
   machines[fast].flat_ms = 40;

@@ -5,42 +5,47 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-constexpr unsigned tile = 32, strip = 32, rows_of_threads = 8, each = tile / rows_of_threads;
+constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads of a block
+constexpr unsigned each = tile / threads;                // rows, and columns, of a thread
+
+// Brings a strip of a matrix to shared memory as [inner][outer]; what is outside of the matrix is 0. Neighbours
+// in x read neighbours in memory, whichever way the matrix lies: `inner_first` if the inner index counts rows.
+__device__ void fetch(const float* from, bool inner_first, std::uint32_t row, unsigned outer_begin,
+                      unsigned outers, unsigned inner_begin, unsigned inners, float (*to)[tile + 1]) {
+  const unsigned thread = threadIdx.y * threads + threadIdx.x, fast = inner_first ? tile : strip;
+  for (unsigned i = thread; i < tile * strip; i += threads * threads) {
+    const unsigned outer = inner_first ? i % fast : i / fast, inner = inner_first ? i / fast : i % fast;
+    const unsigned o = outer_begin + outer, k = inner_begin + inner;
+    const std::uint64_t at = inner_first ? std::uint64_t{k} * row + o : std::uint64_t{o} * row + k;
+    to[inner][outer] = o < outers && k < inners ? from[at] : 0;  // one more column: no two in a bank
+  }
+}
 
 __global__ void multiply(Product p) {
-  STEELYARD_SHARED(float, a, [tile][strip + 1]);  // one more: columns do not meet in a bank
+  STEELYARD_SHARED(float, a, [strip][tile + 1]);
   STEELYARD_SHARED(float, b, [strip][tile + 1]);
   const unsigned x = threadIdx.x, y = threadIdx.y;
   const unsigned first_row = blockIdx.y * tile, first_column = blockIdx.x * tile;
-  float sums[each] = {};
+  float sums[each][each] = {};
   for (unsigned first = 0; first < p.inner; first += strip) {
-    // Neighbours in x read neighbours in memory, whichever way the matrix lies.
-    for (unsigned r = y; r < tile; r += rows_of_threads) {
-      const unsigned a_row = first_row + (p.a_transposed ? x : r), a_inner = first + (p.a_transposed ? r : x);
-      const std::uint64_t a_at = p.a_transposed ? std::uint64_t{a_inner} * p.a_row + a_row
-                                                : std::uint64_t{a_row} * p.a_row + a_inner;
-      const bool a_inside = a_row < p.rows && a_inner < p.inner;
-      a[a_row - first_row][a_inner - first] = a_inside ? p.a[a_at] : 0;
-      const unsigned b_inner = first + (p.b_transposed ? x : r),
-                     b_column = first_column + (p.b_transposed ? r : x);
-      const std::uint64_t b_at = p.b_transposed ? std::uint64_t{b_column} * p.b_row + b_inner
-                                                : std::uint64_t{b_inner} * p.b_row + b_column;
-      const bool b_inside = b_inner < p.inner && b_column < p.columns;
-      b[b_inner - first][b_column - first_column] = b_inside ? p.b[b_at] : 0;
-    }
+    fetch(p.a, p.a_transposed, p.a_row, first_row, p.rows, first, p.inner, a);
+    fetch(p.b, !p.b_transposed, p.b_row, first_column, p.columns, first, p.inner, b);
     __syncthreads();
-    for (unsigned k = 0; k < strip; ++k) {
-      for (unsigned i = 0; i < each; ++i) sums[i] += a[y + i * rows_of_threads][k] * b[k][x];
+    const unsigned end = p.inner - first < strip ? p.inner - first : strip;
+    for (unsigned k = 0; k < end; ++k) {
+      for (unsigned i = 0; i < each && first_row + i * threads < p.rows; ++i) {
+        for (unsigned j = 0; j < each; ++j) sums[i][j] += a[k][y + i * threads] * b[k][x + j * threads];
+      }
     }
     __syncthreads();
   }
-  const unsigned column = first_column + x;
-  if (column >= p.columns) return;
   for (unsigned i = 0; i < each; ++i) {
-    const unsigned row = first_row + y + i * rows_of_threads;
-    if (row >= p.rows) return;
-    float& c = p.c[std::uint64_t{row} * p.c_row + column];
-    c = p.factor * sums[i] + (p.bias != nullptr ? p.bias[column] : 0) + (p.add ? c : 0);
+    for (unsigned j = 0; j < each; ++j) {
+      const unsigned row = first_row + y + i * threads, column = first_column + x + j * threads;
+      if (row >= p.rows || column >= p.columns) continue;
+      float& c = p.c[std::uint64_t{row} * p.c_row + column];
+      c = p.factor * sums[i][j] + (p.bias != nullptr ? p.bias[column] : 0) + (p.add ? c : 0);
+    }
   }
 }
 
@@ -51,8 +56,7 @@ void tiled_product(Stream& stream, const Product& product) {
   if (p.a_row == 0) p.a_row = p.a_transposed ? p.rows : p.inner;
   if (p.b_row == 0) p.b_row = p.b_transposed ? p.inner : p.columns;
   if (p.c_row == 0) p.c_row = p.columns;
-  launch(stream, {groups_of(p.columns, tile), groups_of(p.rows, tile)}, {tile, rows_of_threads}, &multiply,
-         p);
+  launch(stream, {groups_of(p.columns, tile), groups_of(p.rows, tile)}, {threads, threads}, &multiply, p);
 }
 
 }  // namespace steelyard::nn::cuda

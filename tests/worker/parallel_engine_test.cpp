@@ -7,44 +7,11 @@
 #include <stdexcept>
 
 #include "core/interval.h"
-#include "core/random.h"
+#include "tests/worker/made_samples.h"
 #include "worker/compute/cpu_engine.h"
 
 namespace steelyard {
 namespace {
-
-// Random samples of a model, in micro-batches of 8.
-class MadeSamples final : public Samples {
- public:
-  MadeSamples(const nn::Model& model, std::uint32_t count) : size_(model.input().size()), left_(count) {
-    Random random(4);
-    for (std::uint64_t i = 0; i < size_ * count; ++i) {
-      inputs_.push_back(static_cast<float>(random.normal()));
-    }
-    for (std::uint32_t i = 0; i < count; ++i) {
-      labels_.push_back(i % model.classes());
-      positions_.push_back(i);
-    }
-  }
-  const nn::MicroBatch* next() override {
-    if (left_ == 0) return nullptr;
-    if (thrown_at == left_) throw std::runtime_error("no more to be read");
-    const std::uint64_t at = positions_.size() - left_;
-    batch_ = {inputs_.data() + at * size_, labels_.data() + at, positions_.data() + at, 8, 8, 1, 1};
-    left_ -= 8;
-    return &batch_;
-  }
-  [[nodiscard]] bool at_end() const override { return left_ == 0; }
-
-  std::uint64_t thrown_at = UINT64_MAX;
-
- private:
-  std::uint64_t size_, left_;
-  std::vector<float> inputs_;
-  std::vector<std::uint32_t> labels_;
-  std::vector<std::uint64_t> positions_;
-  nn::MicroBatch batch_;
-};
 
 nn::Model perceptron() { return nn::Model({1, 1, 20}, 5).linear("a", 30).relu().linear("b", 5); }
 

@@ -1,6 +1,7 @@
 #include "worker/compute/cuda_engine.h"
 
 #include "nn/cuda/network.h"
+#include "worker/compute/checked_engine.h"
 
 namespace steelyard {
 namespace {
@@ -38,7 +39,8 @@ class CudaEngine final : public Engine {
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision) {
   nn::Model own = model;
   own.multiply_in(precision);
-  return std::make_unique<CudaEngine>(own, device.number);
+  return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number), model, precision,
+                                         name(device));
 }
 
 }  // namespace steelyard

@@ -6,8 +6,6 @@
 namespace steelyard::nn {
 namespace {
 
-using cpu::FusedTail;
-
 constexpr std::array tails{FusedTail{}, FusedTail{.add = true}, FusedTail{.relu = true},
                            FusedTail{.add = true, .relu = true}};
 

@@ -1,0 +1,167 @@
+#include "worker/compute/checked_engine.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "core/level.h"
+#include "nn/cuda_devices.h"
+#include "nn/models.h"
+#include "tests/worker/made_samples.h"
+#include "worker/compute/cpu_engine.h"
+#include "worker/compute/cuda_engine.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A device that multiplies its gradient by `factor`.
+class LyingEngine final : public Engine {
+ public:
+  LyingEngine(const nn::Model& model, float by) : engine_(model), factor(by) {}
+
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override {
+    ++calls;
+    const nn::Sums sums = engine_.train(parameters, samples, gradient, on_final);
+    for (float& value : gradient) value *= factor;
+    return sums;
+  }
+  nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
+    return engine_.evaluate(parameters, samples);
+  }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
+    return engine_.micro_batch_sizes();
+  }
+  [[nodiscard]] std::uint64_t bytes() const override { return engine_.bytes(); }
+
+ private:
+  CpuEngine engine_;
+
+ public:
+  float factor;
+  int calls = 0;
+};
+
+nn::Model perceptron() { return nn::Model({1, 1, 20}, 5).linear("a", 30).relu().linear("b", 5); }
+
+struct Checked {
+  nn::Model model = perceptron();
+  LyingEngine* device;  // which the engine owns
+  CheckedEngine engine;
+  std::vector<float> parameters = std::vector<float>(model.parameters());
+
+  explicit Checked(float factor, Precision precision = Precision::float32)
+      : Checked(std::make_unique<LyingEngine>(perceptron(), factor), precision) {}
+  Checked(std::unique_ptr<LyingEngine> made, Precision precision)
+      : device(made.get()), engine(std::move(made), model, precision, "cuda:1") {
+    model.initialize(parameters, 1);
+  }
+
+  std::vector<float> train(std::uint32_t samples = 16) {
+    MadeSamples made(model, samples);
+    std::vector<float> gradient(parameters.size());
+    engine.train(parameters, made, gradient, {});
+    return gradient;
+  }
+};
+
+TEST(CheckedEngine, APieceIsComputedAsWithoutTheCheck) {
+  Checked checked(1);
+  CpuEngine alone(checked.model);
+  MadeSamples made(checked.model, 40);
+  std::vector<float> expected(checked.parameters.size());
+  alone.train(checked.parameters, made, expected, {});
+  EXPECT_EQ(checked.train(40), expected) << "at a check";
+  EXPECT_EQ(checked.train(40), expected) << "and without";
+}
+
+TEST(CheckedEngine, ChecksTheFirstPieceAndNowAndThen) {
+  Checked checked(1);
+  checked.train();
+  EXPECT_EQ(checked.device->calls, 2);
+  for (int i = 0; i < 1023; ++i) checked.train();
+  EXPECT_EQ(checked.device->calls, 1025);
+  checked.train();
+  EXPECT_EQ(checked.device->calls, 1027);
+}
+
+TEST(CheckedEngine, WhatIsBeyondTwiceInARowEndsTheWorker) {
+  Checked checked(1.01F);
+  checked.train();
+  try {
+    checked.train();
+    FAIL() << "one percent off was not noticed";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("the gradients of cuda:1 are 1 % off"));
+    EXPECT_THAT(failure.what(), HasSubstr("rounding to float32 explains 0.1 %"));
+  }
+}
+
+TEST(CheckedEngine, OnceIsForgiven) {
+  Checked checked(1.01F);
+  checked.train();
+  checked.device->factor = 1;
+  for (int i = 0; i < 3; ++i) checked.train();
+}
+
+TEST(CheckedEngine, NumbersThatAreNoneAreNoticed) {
+  Checked checked(NAN);
+  checked.train();
+  EXPECT_THROW(checked.train(), Failure);
+}
+
+TEST(CheckedEngine, ADivergedTrainingIsNotTheDevicesFault) {
+  Checked checked(1);
+  checked.parameters[3] = NAN;
+  for (int i = 0; i < 3; ++i) checked.train();
+}
+
+TEST(CheckedEngine, CoarserPrecisionMayDifferMore) {
+  Checked tf32(1.008F, Precision::tf32), bf16(1.04F, Precision::bf16), too_much(1.2F, Precision::bf16);
+  for (int i = 0; i < 3; ++i) tf32.train();
+  for (int i = 0; i < 3; ++i) bf16.train();
+  too_much.train();
+  EXPECT_THROW(too_much.train(), Failure);
+}
+
+// The bounds hold for what is right: float32 by other kernels, and products in bf16.
+class Right : public testing::TestWithParam<const char*> {};
+
+nn::Model model_named(const std::string& name) {
+  if (name == "transformer") return nn::make_model(name, {{1, 6, 1}, 3, {}});
+  const std::uint32_t side = name == "lenet5" ? 28 : name == "mlp" ? 4 : 8;
+  return nn::make_model(name, {{side, side, name == "lenet5" ? 1U : 3U}, 3, {}});
+}
+
+void expect_right(std::unique_ptr<Engine> device, const nn::Model& model, Precision precision) {
+  CheckedEngine engine(std::move(device), model, precision, "a device");
+  std::vector<float> parameters(model.parameters()), gradient(parameters.size());
+  model.initialize(parameters, 1);
+  for (int i = 0; i < 2; ++i) {
+    MadeSamples made(model, 32, 32);
+    engine.train(parameters, made, gradient, {});
+  }
+}
+
+TEST_P(Right, Bf16IsWithinItsBounds) {
+  if (!cpu_has_bf16()) GTEST_SKIP() << "this processor does not multiply bf16";
+  const nn::Model model = model_named(GetParam());
+  nn::Model short_model = model;
+  short_model.multiply_in(Precision::bf16);
+  expect_right(std::make_unique<CpuEngine>(short_model), model, Precision::bf16);
+}
+
+TEST_P(Right, TheHostExecutorIsWithinItsBounds) {
+  if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+  const nn::Model model = model_named(GetParam());
+  if (model.parameters() > 500'000) GTEST_SKIP() << "too slow on fibers";
+  expect_right(make_cuda_engine(model, {Device::Type::host_cuda}, Precision::float32), model,
+               Precision::float32);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Right, testing::Values("mlp", "lenet5", "resnet20", "vit", "transformer"),
+                         [](const auto& of) { return std::string(of.param); });
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,55 @@
+// CheckedEngine: an engine whose gradients are compared with the processor's now and then. A device that
+// computes something else - by broken memory, a driver that does not fit, a kernel that is wrong - would spoil
+// the training of all others without a word.
+//
+// Of the first piece, and of every 1024th after it, some samples (up to 32, fewer where they would keep a
+// processor for more than a few seconds) are computed three times: by the engine, by a network on the processor in float32, and by that once more with all parameters moved by what the
+// engine's precision rounds off. The last two tell how far rounding alone takes this model's gradient (far,
+// where many ReLUs follow each other). With |.| the length of the whole gradient, the engine may differ by
+//
+//   |engine - processor| <= max(floor, 10 |moved - processor| / |processor|) |processor|
+//
+// where floor is 1e-3 in float32, 1e-2 in tf32, and 5e-2 in bf16. What is beyond that twice in a row ends the
+// worker with a Failure that says by how much; the others go on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/precision.h"
+#include "nn/model.h"
+#include "worker/compute/engine.h"
+
+namespace steelyard {
+
+class CheckedEngine final : public Engine {
+ public:
+  // `name` of the device, for the message.
+  CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision,
+                std::string name);
+
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override;
+  nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
+    return engine_->evaluate(parameters, samples);
+  }
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
+    return engine_->micro_batch_sizes();
+  }
+  [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
+  [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
+  std::optional<double> take_share() override { return engine_->take_share(); }
+
+ private:
+  void check(std::span<const float> parameters, const nn::MicroBatch& batch);
+
+  const std::unique_ptr<Engine> engine_;
+  const nn::Model model_;  // of the processor
+  const Precision precision_;
+  const std::uint32_t samples_;  // of a check
+  const std::string name_;
+  std::uint64_t pieces_to_next_ = 0;
+  bool beyond_ = false;  // at the last check
+};
+
+}  // namespace steelyard

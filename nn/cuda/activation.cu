@@ -13,8 +13,8 @@ __device__ float clamped(float x, float most) {
 __device__ float sigmoid_of(float x) { return 1 / (1 + expf(-x)); }
 __device__ float phi(float x) { return 0.5F * erfcf(-0.707106781F * x); }
 
-// Each kind: its value at x, and `slope` times the derivative from what is kept, which is the output or, with
-// by_input, the input.
+// Each kind: its value at x, and `slope` times the derivative from what is kept, which is the output or,
+// with by_input, the input.
 struct Relu {
   static constexpr bool by_input = false;
   __device__ static float value(float x) { return x < 0 ? 0 : x; }
@@ -33,7 +33,8 @@ struct Gelu {
     return slope * (phi(x) + (density == 0 ? 0 : x * density));
   }
 };
-// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is that of the limit.
+// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is that of the
+// limit.
 struct GeluTanh {
   static constexpr bool by_input = true;
   __device__ static float argument(float x) { return 1.59576912F * (x + 0.044715F * x * x * x); }

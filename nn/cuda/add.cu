@@ -17,8 +17,8 @@ class AddOp final : public Op {
     elementwise(context_.stream, features_ * pass.size(), Sum(), call.output, call.inputs[0], call.inputs[1]);
   }
 
-  // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a value
-  // is added to itself.
+  // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a
+  // value is added to itself.
   void backward(const Pass& pass, const Backward& call) override {
     const std::uint64_t n = features_ * pass.size();
     for (const auto& [to, add] : call.d_inputs) {

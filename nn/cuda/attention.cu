@@ -3,8 +3,9 @@
 // Gimelshein 2018; Dao et al. 2022). Bound by arithmetic: each thread has 4 x 4 scores and 4 rows of the
 // result in registers and fetches from shared memory by fours.
 //
-// Backward computes the probabilities again from the logarithm of each query's sum. It runs twice, by queries
-// and by keys, so that each gradient has one block that sums it, in one order. With P the probabilities:
+// Backward computes the probabilities again from the logarithm of each query's sum. It runs twice, by
+// queries and by keys, so that each gradient has one block that sums it, in one order. With P the
+// probabilities:
 //   dV = P^T dO,  dP = dO V^T,  dS = P (dP - sum over f of dO O) / sqrt(d),  dQ = dS K,  dK = dS^T Q
 #include "core/error.h"
 #include "nn/cuda/by_columns.h"
@@ -29,8 +30,8 @@ struct Sizes {
   bool causal;
   float scale;
 
-  // Where numbers of the block's sample and head begin: queries, keys or values (0, 1, 2), of the result, and
-  // one number for each query.
+  // Where numbers of the block's sample and head begin: queries, keys or values (0, 1, 2), of the result,
+  // and one number for each query.
   __device__ std::uint64_t part(unsigned part) const {
     return (std::uint64_t{blockIdx.z} * tokens * 3 + part) * features + std::uint64_t{blockIdx.y} * length;
   }

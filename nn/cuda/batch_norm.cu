@@ -1,6 +1,6 @@
 // Batch norm with its tail: bound by memory. Forward reads the input twice (statistics, and the output with
-// residual and ReLU) and backward reads input and gradient twice (the gradient behind the tail with its sums,
-// and the gradient of the input); what is known of a channel is at hand in registers.
+// residual and ReLU) and backward reads input and gradient twice (the gradient behind the tail with its
+// sums, and the gradient of the input); what is known of a channel is at hand in registers.
 //
 // Samples are in groups of the context's grain. Only real samples are in the sums of a group, and how many
 // there are stands on the device. With g the gradient behind the tail, n places, r = 1 / sqrt(variance +

@@ -4,8 +4,8 @@
 //   channel_sums   out[s][c] = share * sum over p of f(in[s][p][c]...)   (+ what is there, with `add`)
 //
 // `F` is a struct with `__device__ float operator()(float...) const`. by_channel may write into one of its
-// inputs. Its threads take 16 bytes at once where channels allow it; those of the sums have one channel each,
-// neighbours side by side, and walk through the places without a barrier.
+// inputs. Its threads take 16 bytes at once where channels allow it; those of the sums have one channel
+// each, neighbours side by side, and walk through the places without a barrier.
 #pragma once
 
 #include "nn/cuda/in_samples.h"

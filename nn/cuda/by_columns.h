@@ -1,6 +1,6 @@
 // Kernels over the rows of a matrix [row][column] where each column has numbers of its own: what norms and
-// gradients of biases are made of. Rows are in runs (the samples that a batch norm takes together, the places
-// of one sample): sums are of one run and one column.
+// gradients of biases are made of. Rows are in runs (the samples that a batch norm takes together, the
+// places of one sample): sums are of one run and one column.
 //
 //   sum_columns    for each run and column, sums over pieces of the run's rows: the first of two stages, so
 //                  that a device is busy also where there are few columns

@@ -1,5 +1,5 @@
-// A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and meet in
-// shared memory.
+// A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and meet
+// in shared memory.
 #include "nn/cuda/column_sums.h"
 
 #include "nn/cuda/by_columns.h"

@@ -11,8 +11,8 @@ struct Columns {
   std::uint32_t count;   // channels that are moved
 };
 
-// to[s][p][c] = from[s][p][c] for the c below `count`, or += with `add`; from_row and to_row are the channels
-// that the pictures have.
+// to[s][p][c] = from[s][p][c] for the c below `count`, or += with `add`; from_row and to_row are the
+// channels that the pictures have.
 void copy_columns(Stream& stream, const Columns& columns, const float* from, std::uint32_t from_row, bool add,
                   float* to, std::uint32_t to_row);
 

@@ -91,8 +91,8 @@ __global__ void arrange(Geometry g, std::uint32_t step, const float* weights, fl
   if (blockIdx.y == 0 && pair.first == 0 && pair.to == 0) arranged[g.weights() + pair.from] = 0;
 }
 
-// Where the window of a place meets the other picture, along one axis: at + k - padding ahead, and what meets
-// it there on the way back; `nowhere` if that is outside.
+// Where the window of a place meets the other picture, along one axis: at + k - padding ahead, and what
+// meets it there on the way back; `nowhere` if that is outside.
 template <bool back>
 __device__ std::uint32_t first_met(std::uint32_t at, std::uint32_t stride, std::uint32_t padding) {
   return back ? at + padding : at * stride - padding;  // before the picture it wraps to a large number

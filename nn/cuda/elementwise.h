@@ -2,9 +2,9 @@
 //
 //   elementwise(stream, n, Relu{}, output, input);
 //
-// `F` is a struct with `__device__ float operator()(std::uint64_t i, float a...) const`. Pointers are aligned
-// to 16 bytes, as all places of a plan and all tensors of an even size are; where one is not, or for the rest
-// behind the last four, numbers are taken one by one. Output and inputs may be the same buffer.
+// `F` is a struct with `__device__ float operator()(std::uint64_t i, float a...) const`. Pointers are
+// aligned to 16 bytes, as all places of a plan and all tensors of an even size are; where one is not, or for
+// the rest behind the last four, numbers are taken one by one. Output and inputs may be the same buffer.
 #pragma once
 
 #include "nn/cuda/kernel.h"

@@ -1,6 +1,6 @@
-// Embedding: forward copies rows of the table. Backward sorts the tokens by their rows (nn/cuda/sort_tokens.h);
-// then a block sums the gradients of all tokens of a row, in an order that the tokens' places decide, and
-// writes each row once.
+// Embedding: forward copies rows of the table. Backward sorts the tokens by their rows
+// (nn/cuda/sort_tokens.h); then a block sums the gradients of all tokens of a row, in an order that the
+// tokens' places decide, and writes each row once.
 #include "nn/cuda/by_columns.h"
 #include "nn/cuda/ops.h"
 #include "nn/cuda/sort_tokens.h"

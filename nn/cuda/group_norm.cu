@@ -1,6 +1,6 @@
 // Group norm: bound by memory; forward reads the input twice, backward input and gradient twice. Sums are
-// taken by channels and pieces of a sample (nn/cuda/by_columns.h), and a warp puts those of a group together.
-// With g = d_output weight, y = (x - mean) r and N numbers in a group:
+// taken by channels and pieces of a sample (nn/cuda/by_columns.h), and a warp puts those of a group
+// together. With g = d_output weight, y = (x - mean) r and N numbers in a group:
 //   d_x = r (g - sum g / N - y sum g y / N)
 #include "nn/cuda/by_columns.h"
 #include "nn/cuda/column_sums.h"

@@ -4,9 +4,9 @@
 //   launch(stream, grid, block, kernel, arguments...)   instead of kernel<<<grid, block, 0, stream>>>(...)
 //   STEELYARD_SHARED(float, tile, [32][33]);             instead of __shared__ float tile[32][33];
 //
-// Rules for kernels: no static variables, no atomics on floats (equal pieces must give equal bits), arguments
-// by value, no bulk copies and no tensor cores (the executor has none). What a template parameter changes in
-// the shape of an array gets an array in each instance.
+// Rules for kernels: no static variables, no atomics on floats (equal pieces must give equal bits),
+// arguments by value, no bulk copies and no tensor cores (the executor has none). What a template parameter
+// changes in the shape of an array gets an array in each instance.
 #pragma once
 
 #include <cstdint>

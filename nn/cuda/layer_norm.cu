@@ -13,8 +13,8 @@ namespace {
 
 constexpr unsigned warps = 4;  // tokens of a block
 
-// Mean and reciprocal deviation of a token, in float2. The variance is found from what is left after the first
-// feature is subtracted, so that a mean far from zero costs no digits.
+// Mean and reciprocal deviation of a token, in float2. The variance is found from what is left after the
+// first feature is subtracted, so that a mean far from zero costs no digits.
 __global__ void normalize(const float* x, std::uint64_t tokens, std::uint32_t features, float epsilon,
                           const float* weight, const float* bias, float* out, float2* statistics) {
   const std::uint64_t token = std::uint64_t{blockIdx.x} * warps + threadIdx.y;

@@ -1,5 +1,5 @@
-// A linear layer is three products. Pictures lie pixel by pixel, the weights take them channel by channel: they
-// are turned on the way.
+// A linear layer is three products. Pictures lie pixel by pixel, the weights take them channel by channel:
+// they are turned on the way.
 #include "nn/cuda/column_sums.h"
 #include "nn/cuda/ops.h"
 #include "nn/cuda/turn.h"

@@ -1,6 +1,6 @@
 // A block takes the scores of one label: of as many warps as the classes fill. It reads them three times at
-// the most (the highest, the sum of exponentials, the gradient), from the cache but for the first; short rows
-// cost no more than their launch. One block then sums what the rows have, in double and in one order.
+// the most (the highest, the sum of exponentials, the gradient), from the cache but for the first; short
+// rows cost no more than their launch. One block then sums what the rows have, in double and in one order.
 #include "nn/cuda/loss.h"
 
 #include "nn/cuda/kernel.h"

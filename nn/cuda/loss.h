@@ -18,9 +18,9 @@ struct LossSums {
 // Floats of workspace for so many samples.
 std::uint64_t loss_workspace(const LossOptions& options, std::uint32_t samples);
 
-// Adds to `sums`. Scores lie as [sample][label][class]; so does the gradient, which may be null or the scores'
-// own buffer. It is zero for padded samples, whose scores and labels are not read, and for rows whose label is
-// no class. All pointers are of the device.
+// Adds to `sums`. Scores lie as [sample][label][class]; so does the gradient, which may be null or the
+// scores' own buffer. It is zero for padded samples, whose scores and labels are not read, and for rows
+// whose label is no class. All pointers are of the device.
 void add_loss(const Context& context, const LossOptions& options, std::uint32_t size, const float* scores,
               float* gradient, LossSums* sums, float* workspace);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <map>
 #include <tuple>
 
@@ -11,31 +10,11 @@
 #include "nn/cuda/loss.h"
 #include "nn/cuda/ops.h"
 #include "nn/cuda/runtime.h"
+#include "nn/cuda/staging.h"
 #include "nn/plan.h"
 
 namespace steelyard::nn::cuda {
 namespace {
-
-// A micro-batch on its way: the inputs, and behind them everything else of it, on either side.
-template <template <class> class Kind>
-struct Staged {
-  Staged(std::uint64_t floats, std::uint64_t label_count, std::uint32_t samples)
-      : inputs(floats), labels(label_count), positions(samples), numbers(1) {}
-  Kind<float> inputs;
-  Kind<std::uint32_t> labels;
-  Kind<std::uint64_t> positions;
-  Kind<BatchNumbers> numbers;
-};
-
-// One of two: while the device computes with one, the next is filled.
-struct Slot {
-  Slot(std::uint64_t inputs, std::uint64_t labels, std::uint32_t samples)
-      : pinned(inputs, labels, samples), device(inputs, labels, samples) {}
-  Staged<PinnedArray> pinned;
-  Staged<DeviceArray> device;
-  Event arrived;  // on the device
-  Event taken;    // from the slot on the device
-};
 
 // What tells one graph from another.
 struct Variant {
@@ -66,11 +45,9 @@ class Network::Impl {
         index_(index),
         micro_batch_(micro_batch),
         products_(compute_, model.precision()),
-        input_(model.input().size() * micro_batch),
-        labels_(std::uint64_t{model.labels()} * micro_batch),
-        positions_(micro_batch),
-        numbers_(1),
-        context_{compute_, products_, numbers_.data(), positions_.data(), labels_.data(), model.grain()},
+        staging_(model.input().size(), model.labels(), micro_batch),
+        context_{compute_,          products_,    staging_.numbers(), staging_.positions(),
+                 staging_.labels(), model.grain()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         parameters_(model.parameters()),
@@ -82,9 +59,6 @@ class Network::Impl {
         pinned_sums_(1),
         one_(1),
         marks_(plan_.steps.size()) {
-    for (int i = 0; i < 2; ++i) {
-      slots_.push_back(std::make_unique<Slot>(input_.size(), labels_.size(), micro_batch));
-    }
     find_finals();
     *pinned_one_.data() = 1;
     compute_.copy_array(one_.data(), pinned_one_.data(), 1);
@@ -94,7 +68,8 @@ class Network::Impl {
   // Nothing may be in flight when memory goes.
   ~Impl() {
     try {
-      for (Stream* stream : {&upload_, &compute_, &copies_}) stream->synchronize();
+      staging_.synchronize();
+      for (Stream* stream : {&compute_, &copies_}) stream->synchronize();
     } catch (const std::exception&) {  // the device is gone, and its work with it
     }
   }
@@ -104,8 +79,7 @@ class Network::Impl {
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] std::uint64_t bytes() const {
-    const std::uint64_t staged = input_.size() * 4 + labels_.size() * 4 + positions_.size() * 8;
-    return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + 3 * staged;
+    return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + staging_.bytes();
   }
 
   void begin(std::span<const float> parameters) {
@@ -119,7 +93,7 @@ class Network::Impl {
 
   void add(const MicroBatch& batch, bool training, bool last) {
     CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
-    stage(batch);
+    staging_.bring(batch, compute_);
     if (last) std::fill_n(marks_.data(), marks_.size(), 0U);
     run({batch.size, training, first_, last});
     first_ = false;
@@ -175,37 +149,6 @@ class Network::Impl {
 
   [[nodiscard]] bool arrived(std::size_t range) const {
     return std::atomic_ref(marks_.data()[range]).load(std::memory_order_acquire) == 1;
-  }
-
-  // Brings a micro-batch to where all graphs read it. The padding's inputs are zero: whatever lies there, a
-  // NaN perhaps, must change no sum.
-  void stage(const MicroBatch& batch) {
-    Slot& slot = *slots_[turn_ = 1 - turn_];
-    slot.arrived.synchronize();  // of its last use, or the host would write what is still read
-    const std::uint64_t sample = model_.input().size(), per_sample = model_.labels();
-    float* const inputs = slot.pinned.inputs.data();
-    std::copy_n(batch.inputs, sample * batch.count, inputs);
-    std::fill_n(inputs + sample * batch.count, sample * (batch.size - batch.count), 0.0F);
-    std::copy_n(batch.labels, per_sample * batch.count, slot.pinned.labels.data());
-    std::copy_n(batch.positions, batch.count, slot.pinned.positions.data());
-    std::fill_n(slot.pinned.positions.data() + batch.count, batch.size - batch.count, 0ULL);
-    *slot.pinned.numbers.data() = {batch.seed, batch.epoch, batch.count};
-    upload_.wait(slot.taken);
-    copy_staged(upload_, slot.device, slot.pinned, batch);
-    slot.arrived.record(upload_);
-    compute_.wait(slot.arrived);
-    compute_.copy_array(input_.data(), slot.device.inputs.data(), sample * batch.size);
-    compute_.copy_array(labels_.data(), slot.device.labels.data(), per_sample * batch.count);
-    compute_.copy_array(positions_.data(), slot.device.positions.data(), batch.size);
-    compute_.copy_array(numbers_.data(), slot.device.numbers.data(), 1);
-    slot.taken.record(compute_);
-  }
-  void copy_staged(Stream& stream, const Staged<DeviceArray>& to, const Staged<PinnedArray>& from,
-                   const MicroBatch& batch) const {
-    stream.copy_array(to.inputs.data(), from.inputs.data(), model_.input().size() * batch.size);
-    stream.copy_array(to.labels.data(), from.labels.data(), std::uint64_t{model_.labels()} * batch.count);
-    stream.copy_array(to.positions.data(), from.positions.data(), batch.size);
-    stream.copy_array(to.numbers.data(), from.numbers.data(), 1);
   }
 
   void run(const Variant& variant) {
@@ -322,7 +265,7 @@ class Network::Impl {
     }
   }
   [[nodiscard]] const float* value(std::uint32_t index) const {
-    return index == 0 ? input_.data() : arena_.data() + plan_.values[index].place;
+    return index == 0 ? staging_.inputs() : arena_.data() + plan_.values[index].place;
   }
   [[nodiscard]] float* d_value(std::uint32_t index) const {
     return arena_.data() + plan_.values[index].gradient;
@@ -331,12 +274,9 @@ class Network::Impl {
   const Model model_;
   const unsigned index_;
   const std::uint32_t micro_batch_;
-  Stream compute_, upload_, copies_;  // copies_: of parameters and gradient
+  Stream compute_, copies_;  // copies_: of parameters and gradient
   Products products_;
-  DeviceArray<float> input_;
-  DeviceArray<std::uint32_t> labels_;
-  DeviceArray<std::uint64_t> positions_;
-  DeviceArray<BatchNumbers> numbers_;
+  Staging staging_;
   const Context context_;
   const Plan plan_;
   DeviceArray<float> arena_, parameters_, gradient_;
@@ -348,8 +288,6 @@ class Network::Impl {
   PinnedArray<std::uint32_t> pinned_one_{1};
   PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ lies in pinned_gradient_
   std::vector<Interval> finals_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::size_t turn_ = 0;
   std::map<Variant, Recorded> graphs_;
   Event begun_;
   std::vector<std::unique_ptr<Event>> brought_, given_;  // by step

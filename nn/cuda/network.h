@@ -1,5 +1,5 @@
-// Network: one model on one CUDA device, for one thread at a time. It owns what it needs there: parameters, gradient,
-// activations, and staging memory; all of it is taken when it is made, and nothing later.
+// Network: one model on one CUDA device, for one thread at a time. It owns what it needs there: parameters,
+// gradient, activations, and staging memory; all of it is taken when it is made, and nothing later.
 //
 //   Network network(model, 0);
 //   network.begin(parameters);
@@ -7,9 +7,9 @@
 //   const Sums sums = network.finish(gradient, on_final);  // waits
 //
 // What a micro-batch needs - copies to the device, kernels, and with the last one copies back - is captured
-// once for each size as a graph, and run as one. Parameters go to the device in the order in which the forward
-// needs them, while it runs; with the last micro-batch, gradients come back as they become final, while the
-// backward goes on.
+// once for each size as a graph, and run as one. Parameters go to the device in the order in which the
+// forward needs them, while it runs; with the last micro-batch, gradients come back as they become final,
+// while the backward goes on.
 //
 // Micro-batches may be larger than the grain of a batch norm: statistics are those of each grain.
 #pragma once

@@ -1,6 +1,6 @@
-// The column `cuda` of the op table: each op on a CUDA device, in the order of samples. Every call adds work to
-// the context's stream and returns; all pointers of Forward and Backward are of the device. Equal inputs give
-// equal bits.
+// The column `cuda` of the op table: each op on a CUDA device, in the order of samples. Every call adds work
+// to the context's stream and returns; all pointers of Forward and Backward are of the device. Equal inputs
+// give equal bits.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The update rules of nn/optimizer/rule.h on a CUDA device: sgd, momentum, nesterov, adam and adamw, with the
-// numbers of the CPU up to the rounding of single operations.
+// The update rules of nn/optimizer/rule.h on a CUDA device: sgd, momentum, nesterov, adam and adamw, with
+// the numbers of the CPU up to the rounding of single operations.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct DeviceUpdate {
   const float* factor = nullptr;  // of the sum, besides scale: Norm::factor()
 };
 
-// Adds the step to the stream, in one sweep. lars and lamb, which need norms of tensors, are refused: Failure
-// (configuration).
+// Adds the step to the stream, in one sweep. lars and lamb, which need norms of tensors, are refused:
+// Failure (configuration).
 void optimizer_step(Stream& stream, const Optimizer& optimizer, const DeviceUpdate& update, double rate,
                     bool decay);
 

@@ -1,5 +1,5 @@
-// Position embedding: bound by memory. Samples are rows as long as the used part of the table (tokens, if all
-// take the first row), so each thread fetches its numbers of the table once for several rows, and the
+// Position embedding: bound by memory. Samples are rows as long as the used part of the table (tokens, if
+// all take the first row), so each thread fetches its numbers of the table once for several rows, and the
 // gradient is a sum over rows.
 #include "nn/cuda/by_columns.h"
 #include "nn/cuda/column_sums.h"

@@ -1,5 +1,5 @@
-// Sums and maxima over the threads of a warp or of a block, for use inside of kernels. The order of additions
-// depends on the sizes only, so equal inputs give equal bits.
+// Sums and maxima over the threads of a warp or of a block, for use inside of kernels. The order of
+// additions depends on the sizes only, so equal inputs give equal bits.
 #pragma once
 
 #include "nn/cuda/kernel.h"
@@ -24,8 +24,8 @@ __device__ float over_warp(float value, Combine combine) {
   return value;
 }
 
-// Every thread gets the result of all. All threads of the block must call; blockDim.x is a multiple of 32 and
-// the block has one dimension.
+// Every thread gets the result of all. All threads of the block must call; blockDim.x is a multiple of 32
+// and the block has one dimension.
 template <class Combine>
 __device__ float over_block(float value, Combine combine) {
   STEELYARD_SHARED(float, partial, [32]);

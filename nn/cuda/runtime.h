@@ -3,7 +3,8 @@
 // tests). A program is linked with one of them.
 //
 // Everything but allocation goes through a Stream and happens later, in order: a host that looks before it
-// has waited sees old numbers. The host twin makes that certain: its streams do nothing until somebody waits.
+// has waited sees old numbers. The host twin makes that certain: its streams do nothing until somebody
+// waits.
 //
 // All objects belong to the device that was chosen (use_device) by the thread that made them, and to one
 // thread at a time. Whatever the device refuses is thrown as Failure.

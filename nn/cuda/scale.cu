@@ -38,7 +38,8 @@ class ScaleOp final : public Op {
     }
   }
 
-  // Where a vector is scaled, the gradient of the factors has the output's shape too, and would overwrite it.
+  // Where a vector is scaled, the gradient of the factors has the output's shape too, and would overwrite
+  // it.
   [[nodiscard]] Traits traits() const override { return {.d_in_place = places_ > 1, .adds = true}; }
   [[nodiscard]] std::string implementation() const override { return "cuda"; }
 

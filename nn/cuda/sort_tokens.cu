@@ -1,5 +1,6 @@
-// Each token counts those that come before it: tokens x tokens comparisons of integers, 256 from shared memory
-// at a time. Nothing beside the rest of a network for the tens of thousands of tokens that a micro-batch has.
+// Each token counts those that come before it: tokens x tokens comparisons of integers, 256 from shared
+// memory at a time. Nothing beside the rest of a network for the tens of thousands of tokens that a
+// micro-batch has.
 #include "nn/cuda/sort_tokens.h"
 
 namespace steelyard::nn::cuda {

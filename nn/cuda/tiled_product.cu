@@ -8,8 +8,9 @@ namespace {
 constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads of a block
 constexpr unsigned each = tile / threads;                // rows, and columns, of a thread
 
-// Brings a strip of a matrix to shared memory as [inner][outer]; what is outside of the matrix is 0. Neighbours
-// in x read neighbours in memory, whichever way the matrix lies: `inner_first` if the inner index counts rows.
+// Brings a strip of a matrix to shared memory as [inner][outer]; what is outside of the matrix is 0.
+// Neighbours in x read neighbours in memory, whichever way the matrix lies: `inner_first` if the inner index
+// counts rows.
 __device__ void fetch(const float* from, bool inner_first, std::uint32_t row, unsigned outer_begin,
                       unsigned outers, unsigned inner_begin, unsigned inners, float (*to)[tile + 1]) {
   const unsigned thread = threadIdx.y * threads + threadIdx.x, fast = inner_first ? tile : strip;

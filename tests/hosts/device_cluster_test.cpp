@@ -22,6 +22,8 @@ struct Case {
   double rate = 0.05;
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.model; }  // NOLINT: GoogleTest's name
+
 class DeviceCluster : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {

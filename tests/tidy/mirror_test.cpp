@@ -68,8 +68,22 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/reference/select_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
     {"nn/reference/tokens.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
     {"nn/reference/channel_moves.cpp", "tests/nn/ops/concat_test.cpp: and slice and shuffle, each its own"},
-    {"nn/no_cuda.cpp", "none: says that there is no device"},
-    {"nn/no_host_cuda.cpp", "none: says that there is no host executor"},
+    {"nn/cuda/none/none.cpp", "none: says that there is no device"},
+    {"nn/cuda/host/devices.cpp", "none: says that there is no device"},
+    {"nn/cuda/host/fiber.cpp", "tests/nn/cuda/host/executor_test.cpp: each thread of a kernel is one"},
+    {"nn/cuda/host/memory_limit.cpp", "tests/nn/cuda/host/runtime_test.cpp: memory comes to an end"},
+    {"nn/cuda/host/products.cpp", "tests/nn/cuda/products_test.cpp: the same test on each kind of device"},
+    {"nn/cuda/device/products.cpp", "tests/nn/cuda/products_test.cpp: the same test on each kind of device"},
+    {"nn/cuda/device/runtime.cpp",
+     "tests/nn/cuda/network_test.cpp: networks do all that there is on a device"},
+    {"nn/cuda/device/devices.cpp", "none: asks the driver what there is"},
+    {"nn/cuda/add_up.cu", "tests/nn/cuda/network_test.cpp: gradients that several ops give"},
+    {"nn/cuda/add_bias.cu", "tests/nn/cuda/products_test.cpp: on a device, behind products"},
+    {"nn/cuda/column_sums.cu", "tests/nn/cuda/by_columns_test.cpp: in one stage and in two"},
+    {"nn/cuda/tiled_product.cu", "tests/nn/cuda/products_test.cpp: what the host executor multiplies with"},
+    {"nn/cuda/direct_conv2d.cu", "tests/nn/cuda/conv2d_test.cpp: what the host executor convolves with"},
+    {"nn/cuda/measure.cpp", "none: tells how fast a device is"},
+    {"nn/cuda/staging.cpp", "tests/nn/cuda/network_test.cpp: brings it every micro-batch"},
     {"worker/compute/cuda_engine.cpp", "tests/worker/workload_test.cpp: the engine of each device"},
     {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},
     {"nn/models/densenet.cpp", "tests/nn/models_test.cpp: published sizes"},
@@ -97,13 +111,13 @@ const std::map<std::string, std::string> tested_elsewhere{
 };
 
 // "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by
-// tests/nn/direct_test.cpp. An op has one test for all backends in tests/nn/ops.
+// tests/nn/direct_test.cpp. An op has one test for the backends on a CPU in tests/nn/ops.
 bool has_mirror(const SourceFile& file, const std::set<std::string>& tests) {
   const std::string name = std::filesystem::path(file.path).stem().string();
   const std::string folder = std::filesystem::path(file.path).parent_path().generic_string();
   return tests.contains("tests/" + folder + '/' + name + "_test.cpp") ||
          tests.contains("tests/" + file.folder() + '/' + name + "_test.cpp") ||
-         (file.under("nn") && tests.contains("tests/nn/ops/" + name + "_test.cpp"));
+         (file.under("nn") && !file.ends_with(".cu") && tests.contains("tests/nn/ops/" + name + "_test.cpp"));
 }
 
 TEST(Mirror, EveryFileWithLogicHasItsTest) {
@@ -115,7 +129,8 @@ TEST(Mirror, EveryFileWithLogicHasItsTest) {
   std::vector<std::string> findings;
   std::set<std::string> excused;
   for (const SourceFile& file : source_tree()) {
-    if (!is_product(file) || !file.ends_with(".cpp") || file.ends_with(".kernel.cpp")) continue;
+    const bool has_logic = file.ends_with(".cpp") || file.ends_with(".cu");
+    if (!is_product(file) || !has_logic || file.ends_with(".kernel.cpp")) continue;
     const bool listed_here = tested_elsewhere.contains(file.path);
     if (listed_here) excused.insert(file.path);
     if (has_mirror(file, tests)) {

@@ -1,16 +1,17 @@
 // CheckedEngine: an engine whose gradients are compared with the processor's now and then. A device that
-// computes something else - by broken memory, a driver that does not fit, a kernel that is wrong - would spoil
-// the training of all others without a word.
+// computes something else - by broken memory, a driver that does not fit, a kernel that is wrong - would
+// spoil the training of all others without a word.
 //
 // Of the first piece, and of every 1024th after it, some samples (up to 32, fewer where they would keep a
-// processor for more than a few seconds) are computed three times: by the engine, by a network on the processor in float32, and by that once more with all parameters moved by what the
-// engine's precision rounds off. The last two tell how far rounding alone takes this model's gradient (far,
-// where many ReLUs follow each other). With |.| the length of the whole gradient, the engine may differ by
+// processor for more than a few seconds) are computed three times: by the engine, by a network on the
+// processor in float32, and by that once more with all parameters moved by what the engine's precision
+// rounds off. The last two tell how far rounding alone takes this model's gradient (far, where many ReLUs
+// follow each other). With |.| the length of the whole gradient, the engine may differ by
 //
 //   |engine - processor| <= max(floor, 10 |moved - processor| / |processor|) |processor|
 //
-// where floor is 1e-3 in float32, 1e-2 in tf32, and 5e-2 in bf16. What is beyond that twice in a row ends the
-// worker with a Failure that says by how much; the others go on.
+// where floor is 1e-3 in float32, 1e-2 in tf32, and 5e-2 in bf16. What is beyond that twice in a row ends
+// the worker with a Failure that says by how much; the others go on.
 #pragma once
 
 #include <memory>

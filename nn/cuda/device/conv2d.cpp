@@ -1,6 +1,6 @@
-// Convolutions by cuDNN. Its kernels for tensor cores want weights pixel by pixel like the pictures, while ours
-// lie channel by channel as PyTorch's: they are turned before the call, and their gradient after it. Depth-wise
-// convolutions, and whatever cuDNN refuses, are kernels of our own.
+// Convolutions by cuDNN. Its kernels for tensor cores want weights pixel by pixel like the pictures, while
+// ours lie channel by channel as PyTorch's: they are turned before the call, and their gradient after it.
+// Depth-wise convolutions, and whatever cuDNN refuses, are kernels of our own.
 //
 // Only algorithms that give equal bits for equal inputs are taken.
 #include <cudnn.h>

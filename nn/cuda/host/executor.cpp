@@ -1,10 +1,10 @@
 #include "nn/cuda/host/executor.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "core/check.h"
 #include "core/random.h"
 #include "nn/cuda/host/fiber.h"
 
@@ -21,8 +21,7 @@ constexpr unsigned warp_size = 32, most_warps = most_threads / warp_size;
 constexpr unsigned most_arrays = 32, most_barriers = 256;
 
 [[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "a CUDA kernel cannot work: %s\n", what.c_str());
-  std::abort();
+  check_failed(__FILE__, __LINE__, "a CUDA kernel that can work", what.c_str());
 }
 
 // Where threads wait.
@@ -52,7 +51,8 @@ void require(Extent grid, Extent block) {
 
 enum class State : unsigned char { runs, at_barrier, at_warp };
 
-// Whether each thread has a stack of its own: the thread sanitizer would take it for a race if two wrote to one.
+// Whether each thread has a stack of its own: the thread sanitizer would take it for a race if two wrote to
+// one.
 #if defined(STEELYARD_RACES)
 constexpr bool own_stacks = true;
 #else

@@ -3,15 +3,15 @@
 //
 // Blocks run one after the other on the calling thread. Threads of a block take turns where they wait for
 // each other: at __syncthreads, and lanes of a warp at shuffles and __syncwarp. Between two such places a
-// thread runs ahead as far as it can, so a kernel without barriers costs no switch at all, and one that lacks
-// a barrier goes wrong. What a GPU leaves open is chosen by the schedule.
+// thread runs ahead as far as it can, so a kernel without barriers costs no switch at all, and one that
+// lacks a barrier goes wrong. What a GPU leaves open is chosen by the schedule.
 //
 // The block's shared memory is on the heap, as large as asked for to the byte, and full of NaN in the
-// beginning. Under address sanitizer a read beyond it is reported; under thread sanitizer each CUDA thread is
-// a thread, and what two of them touch without a barrier between is reported as a race.
+// beginning. Under address sanitizer a read beyond it is reported; under thread sanitizer each CUDA thread
+// is a thread, and what two of them touch without a barrier between is reported as a race.
 //
-// A kernel that cannot work ends the process with a message: a barrier that not all threads of a block reach,
-// a launch beyond the limits of the hardware, more shared memory than a block has.
+// A kernel that cannot work ends the process with a message: a barrier that not all threads of a block
+// reach, a launch beyond the limits of the hardware, more shared memory than a block has.
 //
 // An executor belongs to one thread of the system.
 #pragma once

@@ -1,8 +1,8 @@
 // A fiber: a stack of its own on the calling thread, that runs until it hands over.
 //
 // Sanitizers are told of each change: of the stack (address), and of who runs (thread): a Runner is a thread
-// in the eyes of the thread sanitizer, and any number of them may take turns on one fiber. For that this file
-// and the executor are compiled with STEELYARD_RACES and without that sanitizer, or it would watch the
+// in the eyes of the thread sanitizer, and any number of them may take turns on one fiber. For that this
+// file and the executor are compiled with STEELYARD_RACES and without that sanitizer, or it would watch the
 // scheduling instead of the kernels.
 #pragma once
 

@@ -17,6 +17,8 @@ std::uint64_t free_memory() {
   return all > taken ? all - taken : 0;
 }
 
+std::uint64_t used_memory() { return used; }
+
 void take_memory(std::uint64_t bytes) { used += bytes; }
 void give_memory(std::uint64_t bytes) { used -= bytes; }
 

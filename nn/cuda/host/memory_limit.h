@@ -1,4 +1,5 @@
-// How much memory the device of the host executor has. Tests make it small to see what running out of it does.
+// How much memory the device of the host executor has. Tests make it small to see what running out of it
+// does.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@ namespace steelyard::nn::cuda::host {
 void limit_memory(std::uint64_t bytes);
 
 [[nodiscard]] std::uint64_t free_memory();
+[[nodiscard]] std::uint64_t used_memory();
 void take_memory(std::uint64_t bytes);
 void give_memory(std::uint64_t bytes);
 

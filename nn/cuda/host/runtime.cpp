@@ -1,6 +1,5 @@
 #include "nn/cuda/runtime.h"
 
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <new>
@@ -9,12 +8,12 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/time.h"
 #include "nn/cuda/host/memory_limit.h"
 
 namespace steelyard::nn::cuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Work = std::function<void()>;
 
 // Work that is noted by a capture, of whatever streams; open until it ends.
@@ -96,7 +95,7 @@ struct Event::Impl {
   std::shared_ptr<Queue> queue;
   std::uint64_t place = 0;  // of the queue
   std::shared_ptr<Capture> capture;
-  std::shared_ptr<Clock::time_point> time = std::make_shared<Clock::time_point>();
+  std::shared_ptr<Time> time = std::make_shared<Time>();
 };
 
 struct Graph::Impl {
@@ -167,7 +166,7 @@ Event::Event() : impl_(std::make_unique<Impl>()) {}
 Event::~Event() = default;
 
 void Event::record(Stream& stream) {
-  stream.add([time = impl_->time] { *time = Clock::now(); });
+  stream.add([time = impl_->time] { *time = steady_now(); });
   const Stream::Impl& of = stream.impl();
   impl_->capture = of.capture && of.capture->open ? of.capture : nullptr;
   impl_->queue = of.queue;
@@ -179,7 +178,7 @@ void Event::synchronize() const {
 }
 
 double Event::seconds(const Event& from, const Event& to) {
-  return std::chrono::duration<double>(*to.impl().time - *from.impl().time).count();
+  return steelyard::seconds(*to.impl().time - *from.impl().time);
 }
 
 }  // namespace steelyard::nn::cuda

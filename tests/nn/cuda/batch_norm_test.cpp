@@ -128,7 +128,8 @@ TEST(CudaBatchNorm, ASinglePlaceHasVarianceZero) {
   expect_near(answer.d_inputs[0], {0, 0, 0}, "gradient of the input", 1e-4F);
 }
 
-// Squares of numbers around 1000 leave few digits for a variance of 1e-2; the variance is right all the same.
+// Squares of numbers around 1000 leave few digits for a variance of 1e-2; the variance is right all the
+// same.
 TEST(CudaBatchNorm, AFarMeanCostsNoDigitsOfTheVariance) {
   Random random(5);
   const MicroBatch batch{.size = 16, .count = 16};

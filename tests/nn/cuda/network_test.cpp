@@ -1,10 +1,15 @@
 #include "nn/cuda/network.h"
 
+#include "core/error.h"
 #include "core/interval.h"
 #include "nn/models.h"
 #include "nn/network.h"
 #include "tests/nn/cuda/schedules.h"
 #include "tests/nn/network_models.h"
+
+#if !defined(STEELYARD_ON_DEVICE)
+#include "nn/cuda/host/memory_limit.h"
+#endif
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -174,6 +179,34 @@ TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
 
 TEST(CudaNetwork, NoSuchDevice) { EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure); }
 
+#if !defined(STEELYARD_ON_DEVICE)
+
+// A device that has less memory gets smaller micro-batches, and gives the same gradients.
+TEST(CudaNetwork, TakesAsManySamplesAtOnceAsFit) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 4000).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  const std::uint64_t all = Network(model, 0, 64).bytes();
+  host::limit_memory(host::used_memory() + all - all / 4);
+  {
+    Network network(model, 0, 64);
+    EXPECT_EQ(network.micro_batch_sizes(), (std::vector<std::uint32_t>{32, 16, 8, 4, 2, 1}));
+    expect_same(on_device(network, model, parameters, data, {{32, 32}}),
+                on_cpu(model, parameters, data, {{32, 32}}));
+  }
+  host::limit_memory(host::used_memory() + 100'000);
+  try {
+    const Network network(model, 0, 64);
+    ADD_FAILURE() << "there is no room for it";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), testing::HasSubstr("does not fit on the device, even at 1 samples at once"));
+  }
+  host::limit_memory(0);
+}
+
+#endif
+
 // Rounding decides the sign of what is near zero, so behind many ReLUs gradients of equal networks differ by
 // percents. Here norms deliver numbers that are hardly ever negative.
 void lift_norms(const Model& model, std::vector<float>& parameters) {
@@ -190,6 +223,8 @@ struct Tried {
   std::uint32_t samples = 16;  // enough that variances are not of three numbers
   bool lifted = false;
 };
+
+void PrintTo(const Tried& tried, std::ostream* out) { *out << tried.name; }  // NOLINT: GoogleTest's name
 
 // At sizes that keep it short.
 const std::vector<Tried>& small_models() {

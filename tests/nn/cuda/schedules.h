@@ -1,4 +1,5 @@
-// What tests ask of the host executor. On a device there is one schedule, its own, and nothing can be left out.
+// What tests ask of the host executor. On a device there is one schedule, its own, and nothing can be left
+// out.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,0 +1,65 @@
+// Staging: brings micro-batches to a device, always to the same place, where captured work finds them. While
+// the device computes with one, the next is copied.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "nn/cuda/context.h"
+#include "nn/micro_batch.h"
+
+namespace steelyard::nn::cuda {
+
+class Staging {
+ public:
+  // Of samples of so many floats and labels, so many samples at the most.
+  Staging(std::uint64_t floats, std::uint32_t labels, std::uint32_t samples);
+
+  // Copies the batch before it returns, and adds to `compute` what brings it to the arrays below. The inputs
+  // of samples that are padding are zero: whatever lies there, a NaN perhaps, must change no sum.
+  void bring(const MicroBatch& batch, Stream& compute);
+
+  void synchronize() { upload_.synchronize(); }
+
+  // On the device.
+  [[nodiscard]] const float* inputs() const { return place_.inputs.data(); }
+  [[nodiscard]] const std::uint32_t* labels() const { return place_.labels.data(); }
+  [[nodiscard]] const std::uint64_t* positions() const { return place_.positions.data(); }
+  [[nodiscard]] const BatchNumbers* numbers() const { return place_.numbers.data(); }
+  [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  template <template <class> class Kind>
+  struct Arrays {
+    Arrays(std::uint64_t floats, std::uint64_t all_labels, std::uint32_t samples)
+        : inputs(floats), labels(all_labels), positions(samples), numbers(1) {}
+    Kind<float> inputs;
+    Kind<std::uint32_t> labels;
+    Kind<std::uint64_t> positions;
+    Kind<BatchNumbers> numbers;
+  };
+  // One of two on the way.
+  struct Slot {
+    Slot(std::uint64_t floats, std::uint64_t labels, std::uint32_t samples)
+        : pinned(floats, labels, samples), device(floats, labels, samples) {}
+    Arrays<PinnedArray> pinned;
+    Arrays<DeviceArray> device;
+    Event arrived;  // on the device
+    Event taken;    // to the place for all
+  };
+
+  void fill(const MicroBatch& batch, const Arrays<PinnedArray>& to) const;
+  template <template <class> class From>
+  void copy(Stream& stream, const Arrays<DeviceArray>& to, const Arrays<From>& from,
+            const MicroBatch& batch) const;
+
+  const std::uint64_t floats_;
+  const std::uint32_t labels_;
+  Arrays<DeviceArray> place_;
+  std::array<std::unique_ptr<Slot>, 2> slots_;
+  std::size_t turn_ = 0;
+  Stream upload_;
+};
+
+}  // namespace steelyard::nn::cuda

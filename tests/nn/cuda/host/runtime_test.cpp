@@ -1,0 +1,116 @@
+// What the runtime promises on both kinds of devices, and what its host twin adds.
+#include "nn/cuda/runtime.h"
+
+#include <gmock/gmock.h>
+
+#include "nn/cuda/add_up.h"
+#include "nn/cuda/host/memory_limit.h"
+#include "tests/nn/cuda/arrays.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+TEST(Runtime, NothingHappensBeforeSomebodyWaits) {
+  Stream stream;
+  const DeviceArray<float> device(3);
+  PinnedArray<float> pinned(3);
+  std::fill_n(pinned.data(), 3, 5.0F);
+  stream.fill_zero(device.data(), 3 * sizeof(float));
+  stream.copy_array(pinned.data(), device.data(), 3);
+  EXPECT_EQ(pinned.data()[0], 5.0F) << "the host twin is as late as a device may be";
+  stream.synchronize();
+  EXPECT_EQ(pinned.data()[0], 0.0F);
+}
+
+TEST(Runtime, IdleTellsWhenAllHasHappened) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  stream.fill_zero(device.data(), 8);
+  stream.fill_zero(device.data(), 8);
+  EXPECT_FALSE(stream.idle()) << "one of two";
+  EXPECT_TRUE(stream.idle());
+}
+
+TEST(Runtime, MemoryBeginsAsNan) {
+  Stream stream;
+  EXPECT_THAT(to_host(stream, DeviceArray<float>(9)), Each(testing::IsNan()));
+}
+
+// The second stream copies what the first has written, and only with a wait is that certain.
+TEST(Runtime, AStreamWaitsForAnEventOfAnother) {
+  for (const bool waits : {false, true}) {
+    Stream first, second;
+    const DeviceArray<float> a = to_device(first, std::vector<float>{1, 2});
+    const DeviceArray<float> b = to_device(first, std::vector<float>{7, 7});
+    first.copy_array(a.data(), b.data(), 2);
+    Event written;
+    written.record(first);
+    if (waits) second.wait(written);
+    second.copy_array(b.data(), a.data(), 2);
+    const std::vector<float> copied = to_host(second, b);
+    EXPECT_EQ(copied == std::vector<float>({7, 7}), waits);
+    first.synchronize();  // memory must outlive the work on it
+  }
+}
+
+TEST(Runtime, AnEventThatWasNeverRecordedHasHappened) {
+  Event never;
+  never.synchronize();
+  Stream stream;
+  stream.wait(never);
+  stream.synchronize();
+}
+
+TEST(Runtime, AGraphIsRunAsOftenAsOneLikes) {
+  Stream stream;
+  const DeviceArray<float> sum = to_device(stream, std::vector<float>{1, 2, 3});
+  const DeviceArray<float> more = to_device(stream, std::vector<float>{10, 20, 30});
+  stream.begin_capture();
+  add_up(stream, 3, more.data(), sum.data());
+  const std::unique_ptr<Graph> graph = stream.end_capture();
+  EXPECT_THAT(to_host(stream, sum), ElementsAre(1, 2, 3)) << "captured, not run";
+  stream.run(*graph);
+  stream.run(*graph);
+  EXPECT_THAT(to_host(stream, sum), ElementsAre(21, 42, 63));
+}
+
+// Work of a second stream that waits for the capture belongs to it, until the capture ends.
+TEST(Runtime, AGraphHasTheWorkOfAllStreamsThatWaitForIt) {
+  Stream stream, side;
+  const DeviceArray<float> sum = to_device(stream, std::vector<float>{1});
+  const DeviceArray<float> more = to_device(stream, std::vector<float>{10});
+  Event forked, joined;
+  stream.begin_capture();
+  forked.record(stream);
+  side.wait(forked);
+  add_up(side, 1, more.data(), sum.data());
+  joined.record(side);
+  stream.wait(joined);
+  add_up(stream, 1, more.data(), sum.data());
+  const std::unique_ptr<Graph> graph = stream.end_capture();
+  side.synchronize();
+  EXPECT_THAT(to_host(stream, sum), ElementsAre(1));
+  stream.run(*graph);
+  EXPECT_THAT(to_host(stream, sum), ElementsAre(21));
+  add_up(side, 1, more.data(), sum.data());
+  EXPECT_THAT(to_host(side, sum), ElementsAre(31)) << "behind the capture it is a stream like any other";
+}
+
+TEST(Runtime, AnEmptyMemoryIsTold) {
+  host::limit_memory(host::used_memory() + 1000);
+  const DeviceMemory most(800);
+  try {
+    const DeviceMemory more(300);
+    ADD_FAILURE() << "there is not so much";
+  } catch (const OutOfMemory& trouble) {
+    EXPECT_THAT(trouble.what(),
+                testing::HasSubstr("the device has no 1 MB more: 0 MB of its memory are free"));
+  }
+  host::limit_memory(0);
+}
+
+}  // namespace
+}  // namespace steelyard::nn::cuda

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
+#include "nn/cuda_devices.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard {
@@ -46,6 +48,19 @@ TEST_F(ProcessTrain, FinishesAndTellsSo) {
   EXPECT_GT(accuracy("run"), 0.9);
   const std::string rounds = text_of(path("run/rounds.jsonl"));
   EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 4 * 32 + 4);  // and an evaluation each epoch
+}
+
+// A worker whose processor plays a GPU beside one that is a CPU.
+TEST_F(ProcessTrain, WorkersOfTwoKindsOfDevicesTrainTogether) {
+  if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+  const std::string job = path("mixed.toml");
+  std::string text = text_of(job_);
+  text.replace(text.find("name = \"ada\""), 12, "name = \"ada\"\ndevice = \"host-cuda\"");
+  std::ofstream(job) << text;
+  job_ = job;
+  ASSERT_EQ(run(train("mixed")), 0);
+  EXPECT_GT(accuracy("mixed"), 0.9);
+  EXPECT_THAT(text_of(path("mixed/rounds.jsonl")), HasSubstr("ada"));
 }
 
 TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {

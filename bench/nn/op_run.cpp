@@ -49,15 +49,14 @@ void draw_samples(FloatBuffer& to, nn::Order order, nn::Shape shape, const std::
   }
 }
 
-nn::Shape output_of(const OpCase& it) {
-  return std::visit([&](const auto& op) { return op.shape(it.inputs); }, it.kind);
+std::uint64_t size_of(const nn::ParameterSpec& spec) {
+  return std::accumulate(spec.shape.begin(), spec.shape.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
 template <class Kind>
 bool is(const OpCase& it) {
   return std::holds_alternative<Kind>(it.kind);
 }
-bool is_fused(const OpCase& it) { return is<nn::BatchNorm>(it) && it.inputs.size() == 2; }
 
 // relu(batch_norm(a) + b) by the reference's batch norm.
 class PlainFused final : public nn::Op {
@@ -93,8 +92,8 @@ std::unique_ptr<nn::Op> make_fused(const nn::BatchNorm& op, const nn::OpPlace& p
 }
 
 std::unique_ptr<nn::Op> make(const OpCase& it, Column column, nn::Order order) {
-  const nn::OpPlace place{.inputs = it.inputs, .output = output_of(it), .order = order};
-  if (is_fused(it)) return make_fused(std::get<nn::BatchNorm>(it.kind), place, column);
+  const nn::OpPlace place{.inputs = it.inputs, .output = it.output(), .order = order};
+  if (it.is_fused()) return make_fused(std::get<nn::BatchNorm>(it.kind), place, column);
   return std::visit(
       [&](const auto& op) {
         return column == Column::cpu ? nn::cpu::make(op, place) : nn::reference::make(op, place);
@@ -111,6 +110,35 @@ std::string OpCase::title() const {
          (detail.empty() ? "" : ", " + detail);
 }
 
+nn::Shape OpCase::output() const {
+  return std::visit([&](const auto& op) { return op.shape(inputs); }, kind);
+}
+
+bool OpCase::is_fused() const { return is<nn::BatchNorm>(*this) && inputs.size() == 2; }
+
+double OpCase::flops(std::uint32_t samples) const {
+  const double products = std::visit([&](const auto& op) { return op.products(inputs); }, kind);
+  return 3 * 2 * products * samples;
+}
+
+double OpCase::bytes(const nn::Traits& traits, std::uint32_t samples) const {
+  // These read no more of their input than they deliver.
+  const bool selects = is<nn::ChannelSlice>(*this) || is<nn::SelectToken>(*this);
+  const std::uint64_t result = output().size() * samples;
+  std::uint64_t floats = (traits.reads_output ? 3 : 2) * result;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::uint64_t input = inputs[i].size() * samples;
+    const bool again = traits.reads_inputs && !(is_fused() && i == 1);
+    floats += (again ? 2 : 1) * (selects ? result : input);
+    if (!is<nn::Embedding>(*this)) floats += input;  // numbers of rows have no slope
+  }
+  for (const nn::ParameterSpec& spec :
+       std::visit([&](const auto& op) { return op.parameters(inputs); }, kind)) {
+    floats += 2 * size_of(spec);
+  }
+  return static_cast<double>(floats * sizeof(float));
+}
+
 // What an op forgets to write stays NaN, which equals nothing.
 OpRun::Buffers::Buffers(std::uint64_t size) : value(size), gradient(size) {
   std::ranges::fill(value.span(), NAN);
@@ -119,7 +147,7 @@ OpRun::Buffers::Buffers(std::uint64_t size) : value(size), gradient(size) {
 
 OpRun::OpRun(const OpCase& of, Column column)
     : of_(of),
-      output_shape_(output_of(of)),
+      output_shape_(of.output()),
       in_(column == Column::cpu ? of.order : nn::Order::samples),
       // Linear layers of the CPU always deliver lanes.
       out_(column == Column::cpu && is<nn::Linear>(of) ? nn::Order::lanes : in_),
@@ -150,8 +178,7 @@ void OpRun::draw() {
   }
   const auto specs = std::visit([&](const auto& op) { return op.parameters(of_.inputs); }, of_.kind);
   for (const nn::ParameterSpec& spec : specs) {
-    Buffers& parameter = parameters_.emplace_back(
-        std::accumulate(spec.shape.begin(), spec.shape.end(), std::uint64_t{1}, std::multiplies<>()));
+    Buffers& parameter = parameters_.emplace_back(size_of(spec));
     for (float& value : parameter.value.span()) value = static_cast<float>(noise());
   }
   draw_samples(output_.gradient, out_, output_shape_, noise);
@@ -179,23 +206,13 @@ std::vector<OpResult> OpRun::results() const {
   return all;
 }
 
-double OpRun::flops() const {
-  const double products = std::visit([&](const auto& op) { return op.products(of_.inputs); }, of_.kind);
-  return 3 * 2 * products * micro;
+std::vector<std::span<const float>> OpRun::values(const std::deque<Buffers>& of) {
+  std::vector<std::span<const float>> all;
+  for (const Buffers& it : of) all.push_back(it.value.span());
+  return all;
 }
 
-double OpRun::bytes() const {
-  const nn::Traits traits = op_->traits();
-  // These read no more of their input than they deliver.
-  const bool selects = is<nn::ChannelSlice>(of_) || is<nn::SelectToken>(of_);
-  std::uint64_t floats = (traits.reads_output ? 3 : 2) * output_.value.size();
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const bool again = traits.reads_inputs && !(is_fused(of_) && i == 1);
-    floats += (again ? 2 : 1) * (selects ? output_.value.size() : inputs_[i].value.size());
-    if (d_inputs_[i].to != nullptr) floats += inputs_[i].gradient.size();
-  }
-  for (const Buffers& parameter : parameters_) floats += 2 * parameter.value.size();
-  return static_cast<double>(floats * sizeof(float));
-}
+double OpRun::flops() const { return of_.flops(micro); }
+double OpRun::bytes() const { return of_.bytes(op_->traits(), micro); }
 
 }  // namespace steelyard::bench

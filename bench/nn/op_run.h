@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,16 @@ struct OpCase {
   nn::Order order;  // of its inputs on the CPU
 
   [[nodiscard]] std::string title() const;  // "conv2d 16x16x32, 3x3"
+  [[nodiscard]] nn::Shape output() const;
+  // relu(batch_norm(a) + b)
+  [[nodiscard]] bool is_fused() const;
+
+  // Floating-point operations of both passes over so many samples, by the op's own count of products: one
+  // forward is two backward, one for each factor's gradient. 0 for ops without products.
+  [[nodiscard]] double flops(std::uint32_t samples) const;
+  // Bytes that both passes must touch at the least: values, parameters and gradients once each, and what
+  // backward reads of forward's once more.
+  [[nodiscard]] double bytes(const nn::Traits& traits, std::uint32_t samples) const;
 };
 
 // Of one value, in the order of samples.
@@ -42,11 +53,13 @@ class OpRun {
   // Output, gradients of inputs, gradients of parameters.
   [[nodiscard]] std::vector<OpResult> results() const;
 
-  // Floating-point operations of both passes, by the op's own count of products: one forward is two backward,
-  // one for each factor's gradient. 0 for ops without products.
+  // What was drawn, in the order of this column: one span each, and those of the gradient of the output.
+  [[nodiscard]] std::vector<std::span<const float>> inputs() const { return values(inputs_); }
+  [[nodiscard]] std::vector<std::span<const float>> parameters() const { return values(parameters_); }
+  // Before backward, which may overwrite it.
+  [[nodiscard]] std::span<const float> d_output() const { return output_.gradient.span(); }
+
   [[nodiscard]] double flops() const;
-  // Bytes that both passes must touch at the least: values, parameters and gradients once each, and what
-  // backward reads of forward's once more.
   [[nodiscard]] double bytes() const;
 
  private:
@@ -55,6 +68,7 @@ class OpRun {
     FloatBuffer value, gradient;
   };
 
+  static std::vector<std::span<const float>> values(const std::deque<Buffers>& of);
   void draw();
 
   OpCase of_;

@@ -28,6 +28,18 @@ class OutOfMemory : public Failure {
 // For this thread, from now on. Throws Failure (configuration) if there is none of this number.
 void use_device(unsigned index);
 
+// Of this thread's device, of all processes.
+std::uint64_t free_bytes();
+
+// How often this thread took memory, or may have waited for the device, since it began: what a round in steady
+// state does shows in the difference.
+struct Calls {
+  std::uint64_t allocations = 0;   // on the device, and of pinned memory
+  std::uint64_t stream_waits = 0;  // Stream::synchronize()
+  std::uint64_t event_waits = 0;   // Event::synchronize()
+};
+Calls& calls_of_this_thread();
+
 // Bytes on the device: not initialised (NaN in the host twin).
 class DeviceMemory {
  public:

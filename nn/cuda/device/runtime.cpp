@@ -32,14 +32,24 @@ void use_device(unsigned index) {
   check(cudaSetDevice(static_cast<int>(index)), "be chosen");
 }
 
+Calls& calls_of_this_thread() {
+  static thread_local Calls calls;
+  return calls;
+}
+
+std::uint64_t free_bytes() {
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "tell its memory");
+  return free;
+}
+
 DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
+  ++calls_of_this_thread().allocations;
   const cudaError_t error = cudaMalloc(&data_, bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // it would be told again
-    std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all), "tell its memory");
-    throw OutOfMemory(bytes, free);
+    throw OutOfMemory(bytes, free_bytes());
   }
   check(error, "give memory");
 }
@@ -52,7 +62,9 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
 }
 
 PinnedMemory::PinnedMemory(std::uint64_t bytes) : bytes_(bytes) {
-  if (bytes > 0) check(cudaHostAlloc(&data_, bytes, cudaHostAllocDefault), "share memory of the host");
+  if (bytes == 0) return;
+  ++calls_of_this_thread().allocations;
+  check(cudaHostAlloc(&data_, bytes, cudaHostAllocDefault), "share memory of the host");
 }
 PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
 PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
@@ -92,7 +104,10 @@ void Stream::fill_zero(void* to, std::uint64_t bytes) {
 void Stream::wait(const Event& event) {
   check(cudaStreamWaitEvent(impl_->stream, event.impl().event), "wait for an event");
 }
-void Stream::synchronize() { check(cudaStreamSynchronize(impl_->stream), "do its work"); }
+void Stream::synchronize() {
+  ++calls_of_this_thread().stream_waits;
+  check(cudaStreamSynchronize(impl_->stream), "do its work");
+}
 bool Stream::idle() {
   const cudaError_t state = cudaStreamQuery(impl_->stream);
   if (state == cudaErrorNotReady) return false;
@@ -125,7 +140,10 @@ void Event::record(Stream& stream) {
   check(cudaEventRecord(impl_->event, stream.impl().stream), "record an event");
 }
 // One that was never recorded has happened.
-void Event::synchronize() const { check(cudaEventSynchronize(impl_->event), "do its work"); }
+void Event::synchronize() const {
+  ++calls_of_this_thread().event_waits;
+  check(cudaEventSynchronize(impl_->event), "do its work");
+}
 
 double Event::seconds(const Event& from, const Event& to) {
   float milliseconds = 0;

@@ -44,7 +44,15 @@ void use_device(unsigned index) {
   }
 }
 
+Calls& calls_of_this_thread() {
+  static thread_local Calls calls;
+  return calls;
+}
+
+std::uint64_t free_bytes() { return host::free_memory(); }
+
 DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
+  ++calls_of_this_thread().allocations;
   if (bytes > host::free_memory()) throw OutOfMemory(bytes, host::free_memory());
   data_ = allocate(bytes);
   host::take_memory(bytes);
@@ -60,7 +68,9 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   return *this;
 }
 
-PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {}
+PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {
+  ++calls_of_this_thread().allocations;
+}
 PinnedMemory::~PinnedMemory() { release(data_); }
 PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
 PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
@@ -134,6 +144,7 @@ void Stream::wait(const Event& event) {
 }
 
 void Stream::synchronize() {
+  ++calls_of_this_thread().stream_waits;
   CHECK(!impl_->capture || !impl_->capture->open, "a stream that is being captured cannot be waited for");
   impl_->queue->run_to(impl_->queue->added());
 }
@@ -174,6 +185,7 @@ void Event::record(Stream& stream) {
 }
 
 void Event::synchronize() const {
+  ++calls_of_this_thread().event_waits;
   if (impl_->queue) impl_->queue->run_to(impl_->place);
 }
 

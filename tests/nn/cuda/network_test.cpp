@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/interval.h"
+#include "nn/cuda/runtime.h"
 #include "nn/models.h"
 #include "nn/network.h"
 #include "tests/nn/cuda/schedules.h"
@@ -121,6 +122,22 @@ TEST(CudaNetwork, EqualPiecesGiveEqualBitsHoweverOften) {
     EXPECT_EQ(again.gradient, first.gradient);
     EXPECT_EQ(again.sums, first.sums);
   }
+}
+
+// All memory is taken before, and the host waits at both ends of a round, and for a place for the next samples.
+TEST(CudaNetwork, ARoundInSteadyStateTakesNoMemory) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  Network network(model, 0, 32);
+  const Piece piece{{32, 32, 32, 16}};
+  for (int i = 0; i < 2; ++i) on_device(network, model, parameters, data, piece);
+  const Calls before = calls_of_this_thread();
+  on_device(network, model, parameters, data, piece);
+  const Calls after = calls_of_this_thread();
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.stream_waits - before.stream_waits, 2);
+  EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size());
 }
 
 TEST(CudaNetwork, ParametersAreThoseOfTheCall) {

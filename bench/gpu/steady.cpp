@@ -1,0 +1,51 @@
+// Rounds in steady state, when all graphs are captured. Counted are the calls of our own code that take memory or
+// wait (nn/cuda/runtime.h); what libraries do inside of theirs is seen only if the device has less free memory
+// afterwards. And by rounds of eight and of sixteen micro-batches: what one micro-batch takes, and what a round takes
+// beside them.
+#include "bench/gpu/rows.h"
+#include "bench/gpu/sections.h"
+#include "bench/gpu/timing.h"
+#include "bench/gpu/training.h"
+#include "bench/pairs.h"
+#include "nn/cuda/runtime.h"
+
+namespace steelyard::bench {
+namespace {
+
+void count(Training& training, const std::string& what) {
+  constexpr unsigned rounds = 10, micro_batches = 8;
+  for (int i = 0; i < 3; ++i) training.round(micro_batches);
+  const nn::cuda::Calls before = nn::cuda::calls_of_this_thread();
+  const std::uint64_t free = nn::cuda::free_bytes();
+  for (unsigned i = 0; i < rounds; ++i) training.round(micro_batches);
+  const nn::cuda::Calls after = nn::cuda::calls_of_this_thread();
+  const std::uint64_t taken = after.allocations - before.allocations;
+  expect(taken == 0, what + ": rounds in steady state take memory");
+  const std::uint64_t now = nn::cuda::free_bytes();
+  print({"steady " + what + ": memory taken", std::to_string(taken) + " times",
+         std::to_string(static_cast<std::int64_t>(free - now)) + " B less are free",
+         "in " + std::to_string(rounds) + " rounds; by our own calls"});
+  print({"steady " + what + ": waits of the host",
+         short_number(static_cast<double>(after.stream_waits - before.stream_waits) / rounds) + " a round",
+         short_number(static_cast<double>(after.event_waits - before.event_waits) / rounds / micro_batches) +
+             " a micro-batch",
+         "for streams; for the copy two micro-batches ago"});
+}
+
+void time(Training& training, const std::string& what) {
+  const double eight = training.round_seconds(8), sixteen = training.round_seconds(16);
+  print({"steady " + what + ": a micro-batch", short_number((sixteen - eight) / 8 * 1e6) + " us",
+         short_number((2 * eight - sixteen) * 1e6) + " us a round beside", ""});
+}
+
+}  // namespace
+
+void gpu_steady_section() {
+  const GpuModel& model = measures() ? gpu_models().front() : gpu_models().back();
+  Training training(model, measures() ? 256 : 1, Precision::float32);
+  count(training, model.name);
+  if (measures()) return time(training, model.name);
+  print({"steady " + model.name + ": a micro-batch", "", "", "the host executor has no time of its own"});
+}
+
+}  // namespace steelyard::bench

@@ -1,0 +1,47 @@
+// Training steps of whole networks: samples a second in rounds of eight micro-batches, which a worker of a large
+// share computes. bench/gpu/torch_steps.py measures the same in PyTorch. Copies in both directions are counted;
+// the update, which is the servers', is not.
+#include "bench/gpu/rows.h"
+#include "bench/gpu/sections.h"
+#include "bench/gpu/timing.h"
+#include "bench/gpu/training.h"
+
+namespace steelyard::bench {
+namespace {
+
+constexpr unsigned micro_batches = 8;
+
+void measure(const GpuModel& it, std::uint32_t samples, Precision precision) {
+  Training training(it, samples, precision);
+  const double rate = training.samples() * micro_batches / training.round_seconds(micro_batches);
+  std::string note = std::to_string(training.bytes() / 1'000'000) + " MB on the device";
+  if (training.samples() < samples) note += ", " + std::to_string(training.samples()) + " samples at once";
+  print({"step " + it.name + ", " + std::to_string(samples) + ", " + name(precision),
+         short_number(rate) + " samples/s",
+         short_number(rate * training.model().flops_per_sample() * 1e-12) + " TFLOP/s", note});
+}
+
+// What can be seen without a device: that the steps of each model run.
+void run_once(const GpuModel& it) {
+  Training training(it, 1, Precision::float32);
+  training.round_seconds(1);
+}
+
+}  // namespace
+
+void gpu_steps_section() {
+  if (!measures()) {
+    run_once(gpu_models().back());
+    print({"training steps", "", "", "the host executor has no time of its own"});
+    return;
+  }
+  for (const GpuModel& it : gpu_models()) {
+    for (const std::uint32_t samples : {256U, 1024U}) {
+      for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
+        measure(it, samples, precision);
+      }
+    }
+  }
+}
+
+}  // namespace steelyard::bench

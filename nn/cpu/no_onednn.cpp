@@ -1,0 +1,45 @@
+// What stands in for oneDNN where there is none: plain loops for products, and the reference's convolutions.
+// Right, and slow; builds for script/gpu-check alone do without oneDNN.
+#include <algorithm>
+
+#include "nn/cpu/conv2d.h"
+#include "nn/cpu/onednn.h"
+#include "nn/reference/ops.h"
+
+namespace steelyard::nn::onednn {
+
+void use_this_thread_only() {}
+
+class Products::Bf16 {};
+
+Products::Products(Precision) {}
+Products::~Products() = default;
+
+// A row of C is a sum of rows of B, which a compiler turns into vectors unless B is turned.
+void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
+  const std::uint64_t a_row = a.turn == Turn::yes ? 1 : a.stride, a_step = a.turn == Turn::yes ? a.stride : 1;
+  const std::uint64_t b_row = b.turn == Turn::yes ? 1 : b.stride, b_step = b.turn == Turn::yes ? b.stride : 1;
+  for (std::uint64_t i = 0; i < extent.rows; ++i) {
+    float* const row = c + i * stride;
+    if (!add) std::fill_n(row, extent.columns, 0.0F);
+    for (std::uint64_t k = 0; k < extent.depth; ++k) {
+      const float factor = a.data[i * a_row + k * a_step];
+      const float* const from = b.data + k * b_row;
+      for (std::uint64_t j = 0; j < extent.columns; ++j) row[j] += factor * from[j * b_step];
+    }
+  }
+}
+
+std::uint64_t Products::bytes() const { return 0; }
+
+std::string Products::implementation() const { return "plain loops"; }
+
+}  // namespace steelyard::nn::onednn
+
+namespace steelyard::nn::cpu {
+
+std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place) {
+  return reference::make(op, place);
+}
+
+}  // namespace steelyard::nn::cpu

@@ -85,7 +85,7 @@ void gpu_ops_section() {
   const Limits limits;
   if (measures()) print_limits(limits);
   std::vector<double> worst(every_precision.size());
-  unsigned checked = 0;
+  std::vector<unsigned> checked(every_precision.size());
   for (const OpCase& it : op_cases()) {
     const OpRun drawn(it, Column::reference);  // the other's may be overwritten by its backward
     OpRun reference(it, Column::reference);
@@ -94,15 +94,16 @@ void gpu_ops_section() {
       if (precision != Precision::float32 && it.flops(1) == 0) continue;
       double& most = worst[static_cast<std::size_t>(precision)];
       most = std::max(most, check(it, drawn, reference, precision));
+      ++checked[static_cast<std::size_t>(precision)];
       if (measures()) measure(it, drawn, precision, limits);
     }
-    ++checked;
   }
   if (!measures()) print({"times of ops", "", "", "the host executor has no time of its own"});
   for (const Precision precision : every_precision) {
+    const auto i = static_cast<std::size_t>(precision);
     print({"ops against the reference, " + name(precision), "right",
-           "differ by " + short_number(worst[static_cast<std::size_t>(precision)] * 1e6) + " ppm at the most",
-           std::to_string(checked) + " cases"});
+           "differ by " + short_number(worst[i] * 1e6) + " ppm at the most",
+           std::to_string(checked[i]) + " cases"});
   }
 }
 

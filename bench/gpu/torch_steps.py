@@ -1,0 +1,144 @@
+"""Training steps of the networks of bench/gpu/steps.cpp in PyTorch, on the same card, in the same precision.
+
+    torch_steps.py [--seconds 600]
+
+A round is what steelyard_gpu_check measures: eight micro-batches from pinned memory, brought on a stream of its own
+while the one before is computed, whose gradients are added; and, what is not in ours, an update by fused SGD. Batch norm
+takes its statistics of whole micro-batches, ours of 32 samples. bf16 is autocast, which keeps activations in bf16 too.
+
+Each network runs eager, in both layouts if it convolves; the faster is captured as a CUDA graph; and while the seconds
+last, torch.compile makes another one. A line each: what, setting, samples a second (or why it was not measured).
+"""
+import argparse
+import contextlib
+import pathlib
+import statistics
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'peers'))
+try:
+    import torch
+    from models import PEERS
+except ImportError as missing:
+    sys.exit(f'torch_steps: {missing}')
+
+MODELS, SAMPLES, PRECISIONS = ('resnet18', 'vit', 'resnet20', 'mlp'), (256, 1024), ('float32', 'tf32', 'bf16')
+MICRO_BATCHES = 8
+
+
+class Step:
+    """One network with everything that a round needs, on a device."""
+
+    def __init__(self, name, samples, precision, layout, device, compiled=False):
+        torch.manual_seed(1)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != 'float32'
+        self.peer, self.bf16, self.device = PEERS[name], precision == 'bf16', torch.device(device)
+        order = torch.channels_last if layout == 'nhwc' else torch.contiguous_format
+        host = torch.randn(samples, *self.peer.sample).contiguous(memory_format=order)
+        labels = torch.randint(self.peer.classes, (samples,))
+        self.host = [it.pin_memory() if self.device.type == 'cuda' else it for it in (host, labels)]
+        self.arriving = [[it.to(self.device) for it in self.host] for _ in range(2)]
+        self.batch = [it.to(self.device) for it in self.host]
+        self.model = self.peer.make().to(self.device, memory_format=order).train()
+        self.forward = torch.compile(self.model, dynamic=False) if compiled else self.model
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
+        for it in self.model.parameters():
+            it.grad = torch.zeros_like(it)
+        self.run = self.passes
+
+    def passes(self):
+        """Adds the gradient of the micro-batch."""
+        cast = torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False) if self.bf16 else \
+            contextlib.nullcontext()
+        with cast:
+            loss = self.peer.mean_loss(self.forward(self.batch[0]), self.batch[1])
+        loss.backward()
+
+    def capture(self):
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(3):
+                self.passes()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.passes()
+        self.run = graph.replay
+
+    def round(self, upload):
+        """Micro-batches arrive in two places by turns."""
+        main, taken = torch.cuda.current_stream(), [None, None]
+        self.optimizer.zero_grad(set_to_none=False)
+        for turn in range(MICRO_BATCHES):
+            place = turn % 2
+            with torch.cuda.stream(upload):
+                if taken[place]:
+                    upload.wait_event(taken[place])
+                for to, origin in zip(self.arriving[place], self.host):
+                    to.copy_(origin, non_blocking=True)
+            main.wait_stream(upload)
+            for to, origin in zip(self.batch, self.arriving[place]):
+                to.copy_(origin)
+            taken[place] = main.record_event()
+            self.run()
+        self.optimizer.step()
+
+    def rate(self, at_least=1.0):
+        """Samples a second: of the median round."""
+        upload = torch.cuda.Stream()
+        for _ in range(3):
+            self.round(upload)
+        torch.cuda.synchronize()
+        taken = []
+        while len(taken) < 5 or sum(taken) < at_least:
+            begin = time.perf_counter()
+            self.round(upload)
+            torch.cuda.synchronize()
+            taken.append(time.perf_counter() - begin)
+        return MICRO_BATCHES * len(self.batch[1]) / statistics.median(taken)
+
+
+def show(what, setting, rate):
+    print(what, setting, rate if isinstance(rate, str) else f'{rate:.1f}', sep='\t', flush=True)
+    return 0 if isinstance(rate, str) else rate
+
+
+def measured(*about, captured=False, compiled=False):
+    """The rate, or why there is none."""
+    try:
+        step = Step(*about, 'cuda', compiled)
+        if captured:
+            step.capture()
+        return step.rate()
+    except Exception as trouble:  # whatever it is, the other settings are still to be measured
+        words = str(trouble).strip().splitlines() or ['']
+        return f'not measured ({type(trouble).__name__}: {words[0][:80]})'.replace('\t', ' ')
+    finally:
+        torch.cuda.empty_cache()
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument('--seconds', type=float, default=600, help='compile only as long')
+    it = options.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit('torch_steps: PyTorch sees no CUDA device')
+    end, best = time.monotonic() + it.seconds, {}
+    every = [(name, samples, precision) for precision in PRECISIONS for name in MODELS for samples in SAMPLES]
+    for about in every:
+        what, layouts = 'step {}, {}, {}'.format(*about), ['nchw']
+        if any(isinstance(module, torch.nn.Conv2d) for module in PEERS[about[0]].make().modules()):
+            layouts.append('nhwc')
+        best[about] = max(layouts, key=lambda layout: show(what, f'eager {layout}', measured(*about, layout)))
+        show(what, f'graph {best[about]}', measured(*about, best[about], captured=True))
+    for about in every:
+        what, setting = 'step {}, {}, {}'.format(*about), f'compiled graph {best[about]}'
+        late = time.monotonic() > end
+        show(what, setting, f'not measured (its {it.seconds:.0f} s were over)' if late else
+             measured(*about, best[about], captured=True, compiled=True))
+
+
+if __name__ == '__main__':
+    main()

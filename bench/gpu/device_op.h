@@ -1,5 +1,5 @@
-// One op of the CUDA column with buffers of its own on the device: forward and backward in training, all gradients
-// wanted, grains of 32 samples. What it must write is NaN before. For one thread.
+// One op of the CUDA column with buffers of its own on the device: forward and backward in training, all
+// gradients wanted, grains of 32 samples. What it must write is NaN before. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace steelyard::bench {
 
 class DeviceOp {
  public:
-  // Inputs, parameters and the gradient of the output are those of `material`, of the reference column, whose 32
-  // samples are repeated up to `samples`.
+  // Inputs, parameters and the gradient of the output are those of `material`, of the reference column, whose
+  // 32 samples are repeated up to `samples`.
   DeviceOp(const OpCase& of, const OpRun& material, std::uint32_t samples, Precision precision);
 
   // Adds both passes to the stream.

@@ -1,5 +1,5 @@
-// What ops are compared with, measured in the same run by the same clock: how fast the device copies its memory, and
-// how fast cuBLASLt multiplies large square matrices.
+// What ops are compared with, measured in the same run by the same clock: how fast the device copies its
+// memory, and how fast cuBLASLt multiplies large square matrices.
 #pragma once
 
 #include "core/precision.h"

@@ -1,6 +1,6 @@
-// steelyard_gpu_check [ops] [steps] [steady]: the CUDA column on device 0, or on the host executor where the build has
-// no device: is it right, and how fast. Without a word, all of it. Prints rows (bench/gpu/rows.h); ends with 1 where a
-// result is wrong. script/gpu-check builds it, runs it, and makes the table.
+// steelyard_gpu_check [ops] [steps] [steady]: the CUDA column on device 0, or on the host executor where the
+// build has no device: is it right, and how fast. Without a word, all of it. Prints rows (bench/gpu/rows.h);
+// ends with 1 where a result is wrong. script/gpu-check builds it, runs it, and makes the table.
 #include <cstdio>
 #include <exception>
 #include <map>

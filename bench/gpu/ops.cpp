@@ -1,7 +1,7 @@
 // Each op of the CUDA column: first its results at 32 samples, in each precision that changes it, must be the
-// reference's; then the time of both passes at 512 samples stands beside what limits it. For ops with products
-// that is cuBLASLt's own rate, for all others how fast memory is copied, by the bytes that they must touch at the
-// least.
+// reference's; then the time of both passes at 512 samples stands beside what limits it. For ops with
+// products that is cuBLASLt's own rate, for all others how fast memory is copied, by the bytes that they must
+// touch at the least.
 #include <algorithm>
 #include <cmath>
 
@@ -19,8 +19,8 @@ namespace {
 constexpr auto every_precision = {Precision::float32, Precision::tf32, Precision::bf16};
 constexpr std::uint32_t measured_samples = 512;
 
-// By how much of its length a result may differ: sums are float32 in another order (and Winograd's), factors of
-// tf32 have 11 significant bits and those of bf16 8.
+// By how much of its length a result may differ: sums are float32 in another order (and Winograd's), factors
+// of tf32 have 11 significant bits and those of bf16 8.
 double tolerance(Precision precision) {
   return precision == Precision::float32 ? 1e-4 : precision == Precision::tf32 ? 2e-3 : 2e-2;
 }

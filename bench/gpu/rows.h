@@ -1,5 +1,5 @@
-// What the program finds out, as lines of fields with tabs between them; script/gpu-check makes one table of them and
-// of what PyTorch does. Lines go out at once.
+// What the program finds out, as lines of fields with tabs between them; script/gpu-check makes one table of
+// them and of what PyTorch does. Lines go out at once.
 #pragma once
 
 #include <string>

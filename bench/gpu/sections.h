@@ -1,4 +1,5 @@
-// The parts of steelyard_gpu_check. Each prints its rows (bench/gpu/rows.h), and throws where a result is wrong.
+// The parts of steelyard_gpu_check. Each prints its rows (bench/gpu/rows.h), and throws where a result is
+// wrong.
 #pragma once
 
 namespace steelyard::bench {

@@ -1,7 +1,7 @@
-// Rounds in steady state, when all graphs are captured. Counted are the calls of our own code that take memory or
-// wait (nn/cuda/runtime.h); what libraries do inside of theirs is seen only if the device has less free memory
-// afterwards. And by rounds of eight and of sixteen micro-batches: what one micro-batch takes, and what a round takes
-// beside them.
+// Rounds in steady state, when all graphs are captured. Counted are the calls of our own code that take
+// memory or wait (nn/cuda/runtime.h); what libraries do inside of theirs is seen only if the device has less
+// free memory afterwards. And by rounds of eight and of sixteen micro-batches: what one micro-batch takes,
+// and what a round takes beside them.
 #include "bench/gpu/rows.h"
 #include "bench/gpu/sections.h"
 #include "bench/gpu/timing.h"

@@ -31,8 +31,8 @@ void use_device(unsigned index);
 // Of this thread's device, of all processes.
 std::uint64_t free_bytes();
 
-// How often this thread took memory, or may have waited for the device, since it began: what a round in steady
-// state does shows in the difference.
+// How often this thread took memory, or may have waited for the device, since it began: what a round in
+// steady state does shows in the difference.
 struct Calls {
   std::uint64_t allocations = 0;   // on the device, and of pinned memory
   std::uint64_t stream_waits = 0;  // Stream::synchronize()

@@ -59,6 +59,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/cpu/direct_pool.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
     {"nn/cpu/direct_transpose.cpp", "tests/nn/direct_test.cpp: one harness for the direct kernels"},
     {"nn/cpu/onednn.cpp", "tests/nn/network_test.cpp: reads the names of the implementations chosen"},
+    {"nn/cpu/no_onednn.cpp", "none: builds for script/gpu-check alone have it, whose program checks it"},
     {"nn/cpu/class_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
     {"nn/cpu/position_embedding.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},
     {"nn/cpu/select_token.cpp", "tests/nn/ops/sequence_test.cpp: the ops that only move tokens"},

@@ -124,7 +124,8 @@ TEST(CudaNetwork, EqualPiecesGiveEqualBitsHoweverOften) {
   }
 }
 
-// All memory is taken before, and the host waits at both ends of a round, and for a place for the next samples.
+// All memory is taken before, and the host waits at both ends of a round, and for a place for the next
+// samples.
 TEST(CudaNetwork, ARoundInSteadyStateTakesNoMemory) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);

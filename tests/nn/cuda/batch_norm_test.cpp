@@ -89,6 +89,7 @@ TEST(CudaBatchNorm, WithATailAndGroupsItIsTheThreeOpsOfEachGroup) {
   for (const FusedTail tail : tails) {
     for (const std::uint32_t grain : {0, 4, 8}) {
       for (const Shape shape : {Shape{3, 5, 3}, Shape{3, 3, 20}}) {
+        if (!thorough && (grain == 8 || (shape.channels == 20) != tail.relu)) continue;
         SCOPED_TRACE(testing::Message() << "add " << tail.add << ", relu " << tail.relu << ", grain " << grain
                                         << ", channels " << shape.channels);
         const OpPlace place = fused_place(shape, tail);
@@ -107,7 +108,7 @@ TEST(CudaBatchNorm, AnyNumberOfRealSamples) {
   for (const std::uint32_t grain : {4, 8}) {
     Composed composed(place, tail, grain);
     const auto op = fused(place, tail, grain);
-    for (std::uint32_t count = 1; count <= 32; ++count) {
+    for (std::uint32_t count = 1; count <= 32; count += thorough ? 1 : 4) {
       SCOPED_TRACE(testing::Message() << "grain " << grain << ", count " << count);
       const std::uint32_t size = count <= 16 ? 16 : 32;
       const MicroBatch batch{.size = size, .count = count};

@@ -17,9 +17,10 @@ TEST(CudaEmbedding, AgreesWithTheReference) {
   for (const Embedding& op : {Embedding{.rows = 11, .features = 37}, Embedding{.rows = 1, .features = 1},
                               Embedding{.rows = 1000, .features = 8}}) {
     for (const bool add : {false, true}) {
-      const MicroBatch batch{.size = 32, .count = 29};
+      const std::uint32_t size = thorough ? 32 : 16;  // of 19 tokens: more than a block sorts
+      const MicroBatch batch{.size = size, .count = size - 3};
       const Pass pass{batch, true};
-      const Question q = question(op, 19, 32, 29, add, random);
+      const Question q = question(op, 19, size, size - 3, add, random);
       const Answer expected = run(*reference_op(q), q, pass);
       OnDevice ours(q);
       in_each_schedule([&] { expect_same(run(ours, q, pass), expected, q, pass); });

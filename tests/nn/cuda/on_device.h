@@ -182,6 +182,7 @@ inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& in
 // wrong answer. The reference is another run of the same op.
 inline void expect_needed_barriers(const std::string& file, const std::vector<Question>& questions,
                                    std::uint32_t size, std::uint32_t count) {
+  if (!thorough) GTEST_SKIP() << "what goes wrong without a barrier is undefined";
   const MicroBatch batch{.size = size, .count = count, .seed = 7, .epoch = 3};
   const Pass pass{batch, true};
   const auto answer = [&](const Question& q) {

@@ -20,6 +20,21 @@ def job(it, slow):
             f'[cluster]\nservers = 1\n{worker}')
 
 
+def trained(it, path, run):
+    """Why not, or nothing."""
+    with tempfile.TemporaryFile('w+') as said:
+        process = subprocess.Popen([it.steelyard, 'train', path, '--quiet', '--run-dir', run], stdout=said, stderr=said)
+        try:
+            if process.wait(60 + 3 * it.seconds) == 0:
+                return ''
+        except subprocess.TimeoutExpired as late:
+            process.terminate()  # it ends its workers
+            process.wait()
+            return f'not over within {late.timeout:.0f} s'
+        said.seek(0)
+        return (said.read().strip().splitlines() or ['it said nothing'])[-1]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('steelyard')
@@ -34,13 +49,7 @@ def main():
         with tempfile.TemporaryDirectory() as directory:
             path, run = pathlib.Path(directory) / 'job.toml', pathlib.Path(directory) / 'run'
             path.write_text(job(it, slow))
-            try:
-                done = subprocess.run([it.steelyard, 'train', path, '--quiet', '--run-dir', run], capture_output=True,
-                                      text=True, timeout=60 + 3 * it.seconds)
-                why = (done.stderr.strip().splitlines() or ['it said nothing'])[-1] if done.returncode else ''
-            except subprocess.TimeoutExpired as late:
-                why = f'not over within {late.timeout:.0f} s'
-            if why:
+            if why := trained(it, path, run):
                 print(what, f'not measured ({why})', '', '', sep='\t', flush=True)
                 continue
             result = json.loads((run / 'result.json').read_text())

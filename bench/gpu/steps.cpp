@@ -5,6 +5,7 @@
 #include "bench/gpu/sections.h"
 #include "bench/gpu/timing.h"
 #include "bench/gpu/training.h"
+#include "bench/pairs.h"
 
 namespace steelyard::bench {
 namespace {
@@ -35,13 +36,21 @@ void gpu_steps_section() {
     print({"training steps", "", "", "the host executor has no time of its own"});
     return;
   }
+  bool failed = false;
   for (const GpuModel& it : gpu_models()) {
     for (const std::uint32_t samples : {256U, 1024U}) {
       for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
-        measure(it, samples, precision);
+        try {
+          measure(it, samples, precision);
+        } catch (const std::exception& trouble) {  // the others are still to be measured
+          failed = true;
+          print({"step " + it.name + ", " + std::to_string(samples) + ", " + name(precision), "FAILED", "",
+                 trouble.what()});
+        }
       }
     }
   }
+  expect(!failed, "steps could not be measured");
 }
 
 }  // namespace steelyard::bench

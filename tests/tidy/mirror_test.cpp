@@ -78,8 +78,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/cuda/device/runtime.cpp",
      "tests/nn/cuda/network_test.cpp: networks do all that there is on a device"},
     {"nn/cuda/device/devices.cpp", "none: asks the driver what there is"},
-    {"nn/cuda/add_up.cu", "tests/nn/cuda/network_test.cpp: gradients that several ops give"},
-    {"nn/cuda/add_bias.cu", "tests/nn/cuda/products_test.cpp: on a device, behind products"},
     {"nn/cuda/column_sums.cu", "tests/nn/cuda/by_columns_test.cpp: in one stage and in two"},
     {"nn/cuda/tiled_product.cu", "tests/nn/cuda/products_test.cpp: what the host executor multiplies with"},
     {"nn/cuda/direct_conv2d.cu", "tests/nn/cuda/conv2d_test.cpp: what the host executor convolves with"},

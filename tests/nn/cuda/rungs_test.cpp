@@ -7,7 +7,7 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-// out = (x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and variance of each token's features.
+// out = (x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and variance of a token's features.
 struct Norm {
   std::uint32_t tokens, features;
   const float *x, *weight, *bias;

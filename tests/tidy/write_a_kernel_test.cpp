@@ -1,4 +1,5 @@
-// docs/write_a_kernel.md shows code that is compiled and tested: each of its blocks stands in one of two files.
+// docs/write_a_kernel.md shows code that is compiled and tested: each of its blocks stands in one of two
+// files.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -42,7 +42,12 @@ TEST(Turn, TurnsMatricesOfAllSizes) {
   });
 }
 
-// More matrices than blocks, so that tiles are used again.
+// More matrices than blocks.
+TEST(Turn, UsesTilesAgain) {
+  const auto check = [] { EXPECT_TRUE(turns(1030, 3, 2, false)); };
+  thorough ? in_each_schedule(check) : check();
+}
+
 TEST(Turn, EachBarrierIsNeeded) {
   expect_barriers_of("turn.cu", [] { return turns(1030, 3, 2, false); });
 }

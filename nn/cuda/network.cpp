@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -30,10 +31,13 @@ struct Recorded {
   std::unique_ptr<Graph> graph;
 };
 
-std::uint32_t power_of_two(std::uint32_t most) {
-  std::uint32_t size = 1;
-  while (2 * size <= most) size *= 2;
-  return size;
+// Ranges of the gradient in the order in which they become final.
+std::vector<Interval> finals_of(const Plan& plan) {
+  std::vector<Interval> all;
+  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
+    if (step->learns) all.insert(all.end(), step->final.begin(), step->final.end());
+  }
+  return all;
 }
 
 }  // namespace
@@ -58,8 +62,10 @@ class Network::Impl {
         sums_(1),
         pinned_sums_(1),
         one_(1),
-        marks_(plan_.steps.size()) {
-    find_finals();
+        finals_(finals_of(plan_)),
+        marks_(finals_.size()),
+        brought_(plan_.steps.size()),
+        given_(plan_.steps.size()) {
     *pinned_one_.data() = 1;
     compute_.copy_array(one_.data(), pinned_one_.data(), 1);
     compute_.synchronize();
@@ -138,15 +144,6 @@ class Network::Impl {
     return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
   }
 
-  // Ranges of the gradient in the order in which they become final.
-  void find_finals() {
-    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
-      if (!plan_.steps[i].learns) continue;
-      for (const Interval& range : plan_.steps[i].final) finals_.push_back(range);
-    }
-    marks_ = PinnedArray<std::uint32_t>(std::max<std::size_t>(finals_.size(), 1));
-  }
-
   [[nodiscard]] bool arrived(std::size_t range) const {
     return std::atomic_ref(marks_.data()[range]).load(std::memory_order_acquire) == 1;
   }
@@ -183,7 +180,7 @@ class Network::Impl {
     if (variant.first) bring_parameters();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
-      if (variant.first && !step.tensors.empty()) compute_.wait(*brought_[i]);
+      if (variant.first && !step.tensors.empty()) compute_.wait(brought_[i]);
       point(step);
       step.op->forward(pass, {inputs_, tensors_, arena_.data() + plan_.values[step.output].place,
                               arena_.data() + plan_.workspace});
@@ -194,15 +191,13 @@ class Network::Impl {
   void bring_parameters() {
     begun_.record(compute_);
     copies_.wait(begun_);
-    brought_.resize(plan_.steps.size());
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (plan_.steps[i].tensors.empty()) continue;
       for (const Interval& range : plan_.steps[i].final) {
         copies_.copy_array(parameters_.data() + range.begin, pinned_parameters_.data() + range.begin,
                            range.end - range.begin);
       }
-      if (!brought_[i]) brought_[i] = std::make_unique<Event>();
-      brought_[i]->record(copies_);
+      brought_[i].record(copies_);
     }
   }
 
@@ -245,10 +240,8 @@ class Network::Impl {
 
   // Ranges of a step go back while the backward goes on, each with a mark behind it.
   void take_back(std::size_t step, const std::vector<Interval>& ranges, std::size_t& next) {
-    given_.resize(plan_.steps.size());
-    if (!given_[step]) given_[step] = std::make_unique<Event>();
-    given_[step]->record(compute_);
-    copies_.wait(*given_[step]);
+    given_[step].record(compute_);
+    copies_.wait(given_[step]);
     for (const Interval& range : ranges) {
       copies_.copy_array(pinned_gradient_.data() + range.begin, gradient_.data() + range.begin,
                          range.end - range.begin);
@@ -286,12 +279,12 @@ class Network::Impl {
   PinnedArray<LossSums> pinned_sums_;
   DeviceArray<std::uint32_t> one_;
   PinnedArray<std::uint32_t> pinned_one_{1};
+  const std::vector<Interval> finals_;
   PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ lies in pinned_gradient_
-  std::vector<Interval> finals_;
   std::map<Variant, Recorded> graphs_;
   Event begun_;
-  std::vector<std::unique_ptr<Event>> brought_, given_;  // by step
-  bool first_ = true, last_ = false;                     // of the micro-batches since begin()
+  std::vector<Event> brought_, given_;  // by step
+  bool first_ = true, last_ = false;    // of the micro-batches since begin()
   // Scratch.
   std::vector<const float*> inputs_, tensors_;
   std::vector<InputGradient> d_inputs_;
@@ -301,7 +294,7 @@ class Network::Impl {
 Network::Network(const Model& model, unsigned index, std::uint32_t most) {
   use_device(index);
   const std::uint32_t least = model.grain();
-  for (std::uint32_t size = std::max(power_of_two(most), least); !impl_; size /= 2) {
+  for (std::uint32_t size = std::max(std::bit_floor(most), least); !impl_; size /= 2) {
     try {
       impl_ = std::make_unique<Impl>(model, index, size);
     } catch (const OutOfMemory& trouble) {

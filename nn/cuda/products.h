@@ -27,6 +27,15 @@ struct Product {
   // Floats from one row to the next, of matrices that are a part of a wider one; 0: they lie close.
   std::uint32_t a_row = 0, b_row = 0, c_row = 0;
   float factor = 1;  // of the sum
+
+  // The same with all distances of rows filled in.
+  [[nodiscard]] Product with_rows() const {
+    Product p = *this;
+    if (p.a_row == 0) p.a_row = a_transposed ? rows : inner;
+    if (p.b_row == 0) p.b_row = b_transposed ? inner : columns;
+    if (p.c_row == 0) p.c_row = columns;
+    return p;
+  }
 };
 
 class Products {

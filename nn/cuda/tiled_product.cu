@@ -53,10 +53,7 @@ __global__ void multiply(Product p) {
 }  // namespace
 
 void tiled_product(Stream& stream, const Product& product) {
-  Product p = product;
-  if (p.a_row == 0) p.a_row = p.a_transposed ? p.rows : p.inner;
-  if (p.b_row == 0) p.b_row = p.b_transposed ? p.inner : p.columns;
-  if (p.c_row == 0) p.c_row = p.columns;
+  const Product p = product.with_rows();
   launch(stream, {groups_of(p.columns, tile), groups_of(p.rows, tile)}, {threads, threads}, &multiply, p);
 }
 

@@ -136,10 +136,7 @@ Products::Products(Stream& stream, Precision precision) : impl_(std::make_unique
 Products::~Products() = default;
 
 void Products::multiply(const Product& product) {
-  Product p = product;
-  if (p.a_row == 0) p.a_row = p.a_transposed ? p.rows : p.inner;
-  if (p.b_row == 0) p.b_row = p.b_transposed ? p.inner : p.columns;
-  if (p.c_row == 0) p.c_row = p.columns;
+  const Product p = product.with_rows();
   Way& way = impl_->way(p);
   if (way.bias) {
     check(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias,

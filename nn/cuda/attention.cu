@@ -76,10 +76,10 @@ __device__ void multiply(const Matrix& a, std::uint32_t a_begin, const Matrix& b
     fetch(b, sizes, b_begin, feature, strip, pitch, of_b);
     __syncthreads();
     for (unsigned f = 0; f < strip; f += 4) {
-      Few<4> rows[each], columns[each];
+      Pack<4> rows[each], columns[each];
       for (unsigned i = 0; i < each; ++i) {
-        rows[i] = few<4>(of_a + (threadIdx.y + side * i) * pitch + f);
-        columns[i] = few<4>(of_b + (threadIdx.x + side * i) * pitch + f);
+        rows[i] = load<4>(of_a + (threadIdx.y + side * i) * pitch + f);
+        columns[i] = load<4>(of_b + (threadIdx.x + side * i) * pitch + f);
       }
       for (unsigned i = 0; i < each; ++i)
         for (unsigned j = 0; j < each; ++j)
@@ -108,10 +108,10 @@ struct Result {
     fetch(b, sizes, b_begin, s * width, width, width, space.x);
     __syncthreads();
     for (unsigned j = 0; j < tile; j += 4) {
-      Few<n> columns[4];
-      for (unsigned k = 0; k < 4; ++k) columns[k] = few<n>(space.x + (j + k) * width + n * threadIdx.x);
+      Pack<n> columns[4];
+      for (unsigned k = 0; k < 4; ++k) columns[k] = load<n>(space.x + (j + k) * width + n * threadIdx.x);
       for (unsigned i = 0; i < each; ++i) {
-        const Few<4> row = few<4>(&weights.x[threadIdx.y + side * i][j]);
+        const Pack<4> row = load<4>(&weights.x[threadIdx.y + side * i][j]);
         for (unsigned k = 0; k < 4; ++k)
           for (unsigned c = 0; c < n; ++c) x[i][s][c] += row.x[k] * columns[k].x[c];
       }

@@ -25,11 +25,11 @@ __global__ void average(Windows all, float share, const float* from, bool add, f
   for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
     for (std::uint32_t column = columns.begin; column < columns.end; ++column) {
       const Pack<n> value = load<n>(picture + std::uint64_t{row * from_width + column} * all.channels);
-      for (unsigned k = 0; k < n; ++k) sums[k] += value.of[k];
+      for (unsigned k = 0; k < n; ++k) sums[k] += value.x[k];
     }
   }
   Pack<n> result = add ? load<n>(at) : Pack<n>{};
-  for (unsigned k = 0; k < n; ++k) result.of[k] += sums[k] * share;
+  for (unsigned k = 0; k < n; ++k) result.x[k] += sums[k] * share;
   store<n>(at, result);
 }
 

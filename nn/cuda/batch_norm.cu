@@ -123,7 +123,7 @@ __global__ void known_statistics(const float* mean, const float* variance, std::
 struct Normalize {
   template <unsigned n>
   struct OfColumn {
-    Few<n> mean, scale, bias;
+    Pack<n> mean, scale, bias;
   };
   const float *x, *residual;
   float* output;
@@ -144,15 +144,15 @@ struct Normalize {
   }
   template <unsigned n>
   __device__ void operator()(const OfColumn<n>& of, std::uint64_t, std::uint64_t at) const {
-    Few<n> values = few<n>(x + at);
+    Pack<n> values = load<n>(x + at);
     for (unsigned i = 0; i < n; ++i)
       values.x[i] = (values.x[i] - of.mean.x[i]) * of.scale.x[i] + of.bias.x[i];
     if (residual != nullptr) {
-      const Few<n> more = few<n>(residual + at);
+      const Pack<n> more = load<n>(residual + at);
       for (unsigned i = 0; i < n; ++i) values.x[i] += more.x[i];
     }
     for (unsigned i = 0; relu && i < n; ++i) values.x[i] = values.x[i] < 0 ? 0 : values.x[i];
-    put_few(output + at, values);
+    store(output + at, values);
   }
 };
 
@@ -198,7 +198,7 @@ __global__ void put_gradients(Groups groups, unsigned number, std::uint32_t chan
 struct InputGradients {
   template <unsigned n>
   struct OfColumn {
-    Few<n> mean, reciprocal, scale, constant, by_y;
+    Pack<n> mean, reciprocal, scale, constant, by_y;
     std::uint64_t real_rows;
   };
   const float *x, *gradient;
@@ -229,13 +229,13 @@ struct InputGradients {
   __device__ void operator()(const OfColumn<n>& of, std::uint64_t row, std::uint64_t at) const {
     const bool real = row < of.real_rows;
     if (!real && add) return;
-    const Few<n> g = few<n>(gradient + at), values = few<n>(x + at);
-    Few<n> to;
+    const Pack<n> g = load<n>(gradient + at), values = load<n>(x + at);
+    Pack<n> to;
     for (unsigned i = 0; i < n; ++i) {
       const float y = (values.x[i] - of.mean.x[i]) * of.reciprocal.x[i];
       to.x[i] = real ? of.scale.x[i] * (g.x[i] - of.constant.x[i] - y * of.by_y.x[i]) : 0;
     }
-    put_few(d_x + at, to, add);
+    store(d_x + at, to, add);
   }
 };
 

@@ -27,7 +27,7 @@ __global__ void use_by_channel(std::uint32_t all, std::uint32_t channels, F f, c
   const Pack<n> number = load<n>(numbers + sample * channels + i % channels);
   const auto compute = [&](const auto&... packs) {
     Pack<n> result;
-    for (unsigned k = 0; k < n; ++k) result.of[k] = f(number.of[k], packs.of[k]...);
+    for (unsigned k = 0; k < n; ++k) result.x[k] = f(number.x[k], packs.x[k]...);
     return result;
   };
   store<n>(out + at, compute(load<n>(in + at)...));

@@ -10,7 +10,7 @@
 // How a run is cut depends on its rows and columns only, and so does the order of the sums.
 #pragma once
 
-#include "nn/cuda/kernel.h"
+#include "nn/cuda/pack.h"
 
 namespace steelyard::nn::cuda {
 
@@ -83,29 +83,6 @@ void sum_columns(Stream& stream, const Runs& runs, F f, float* out) {
   const unsigned width = columns_of_block(runs.columns), pieces = pieces_of(runs);
   launch(stream, {groups_of(runs.columns, width), pieces, runs.count()}, column_threads, &sum_pieces<F>, f,
          runs, width, std::uint64_t{groups_of(runs.each, pieces)}, out);
-}
-
-// So many neighbours, fetched and written at once.
-template <unsigned n>
-struct alignas(4 * n) Few {
-  float x[n];
-};
-template <unsigned n>
-__device__ Few<n> few(const float* from) {
-  return *reinterpret_cast<const Few<n>*>(from);
-}
-template <unsigned n>
-__device__ void put_few(float* to, const Few<n>& values) {
-  *reinterpret_cast<Few<n>*>(to) = values;
-}
-// Or adds them to what is there.
-template <unsigned n>
-__device__ void put_few(float* to, Few<n> values, bool add) {
-  if (add) {
-    const Few<n> before = few<n>(to);
-    for (unsigned i = 0; i < n; ++i) values.x[i] += before.x[i];
-  }
-  put_few(to, values);
 }
 
 // For sweeps that need nothing of a column but its number.

@@ -17,7 +17,7 @@ struct PutBefore : PlainColumns {
     const std::uint32_t sample = static_cast<std::uint32_t>(row) / length;
     const bool is_first = row == std::uint64_t{sample} * length;
     const float* const from = is_first ? token + column.number : x + (at - (sample + 1ULL) * features);
-    put_few(output + at, few<n>(from));
+    store(output + at, load<n>(from));
   }
 };
 
@@ -31,7 +31,7 @@ struct TakeRest : PlainColumns {
   template <unsigned n>
   __device__ void operator()(const Column<n>&, std::uint64_t row, std::uint64_t at) const {
     const std::uint32_t sample = static_cast<std::uint32_t>(row) / length;
-    put_few(d_x + at, few<n>(d_output + at + (sample + 1ULL) * features), add);
+    store(d_x + at, load<n>(d_output + at + (sample + 1ULL) * features), add);
   }
 };
 

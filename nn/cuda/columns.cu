@@ -13,13 +13,7 @@ __global__ void copy(std::uint32_t all, std::uint64_t places, std::uint32_t coun
   if (i >= all) return;
   const unsigned place = i / count, column = i - place * count;
   const std::uint64_t row = blockIdx.y * places + place;
-  Pack<n> values = load<n>(from + row * from_row + column);
-  float* const at = to + row * to_row + column;
-  if (add) {
-    const Pack<n> before = load<n>(at);
-    for (unsigned k = 0; k < n; ++k) values.of[k] += before.of[k];
-  }
-  store<n>(at, values);
+  store<n>(to + row * to_row + column, load<n>(from + row * from_row + column), add);
 }
 
 }  // namespace

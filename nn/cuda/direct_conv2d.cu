@@ -109,13 +109,13 @@ __device__ std::uint32_t met(std::uint32_t first, std::uint32_t k, std::uint32_t
 template <unsigned n>
 __device__ void put(Pack<n> sums, unsigned real, const float* bias, bool add, bool packed, float* to) {
   for (unsigned k = 0; k < real; ++k) {
-    if (bias != nullptr) sums.of[k] += bias[k];
-    if (add) sums.of[k] += to[k];
+    if (bias != nullptr) sums.x[k] += bias[k];
+    if (add) sums.x[k] += to[k];
   }
   if (packed) {
     store<n>(to, sums);
   } else {
-    for (unsigned k = 0; k < real; ++k) to[k] = sums.of[k];
+    for (unsigned k = 0; k < real; ++k) to[k] = sums.x[k];
   }
 }
 
@@ -161,7 +161,7 @@ __global__ void gather(Geometry g, std::uint64_t places, const float* from, cons
         const Pack<n> w = load<n>(w_at);
         for (unsigned p = 0; p < places_each; ++p) {
           const float x = at[p][i];
-          for (unsigned k = 0; k < n; ++k) sums[p].of[k] += x * w.of[k];
+          for (unsigned k = 0; k < n; ++k) sums[p].x[k] += x * w.x[k];
         }
       }
     }
@@ -178,7 +178,7 @@ template <unsigned n>
 __device__ Pack<n> load_some(const float* at, unsigned real, bool packed) {
   if (packed) return load<n>(at);
   Pack<n> pack;
-  for (unsigned k = 0; k < n; ++k) pack.of[k] = k < real ? at[k] : 0;
+  for (unsigned k = 0; k < n; ++k) pack.x[k] = k < real ? at[k] : 0;
   return pack;
 }
 
@@ -242,13 +242,13 @@ __global__ void weigh(Geometry g, Places places, const float* input, const float
     const float* const d_at = d_output + place * g.to.channels + first;
     if (tile.of_bias) {
       const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
-      for (unsigned k = 0; k < outs; ++k) sums[0].of[k] += d.of[k];
+      for (unsigned k = 0; k < outs; ++k) sums[0].x[k] += d.x[k];
     } else if (row < g.from.height && column < g.from.width) {
       const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
       const std::uint64_t pixel = (sample * g.from.height + row) * g.from.width + column;
       const Pack<ins> v = load_some<ins>(x_channel + pixel * g.from.channels, in_real, in_packed);
       for (unsigned i = 0; i < ins; ++i) {
-        for (unsigned k = 0; k < outs; ++k) sums[i].of[k] += v.of[i] * d.of[k];
+        for (unsigned k = 0; k < outs; ++k) sums[i].x[k] += v.x[i] * d.x[k];
       }
     }
     if (++x == g.to.width) {

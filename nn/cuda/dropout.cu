@@ -31,7 +31,7 @@ __global__ void drop(Draw draw, const BatchNumbers* numbers, const std::uint64_t
     if (packed) {
       const Pack<four> values = load<four>(from + sample + f);
       Pack<four> results = add ? load<four>(to + sample + f) : Pack<four>{};
-      for (unsigned k = 0; k < four; ++k) results.of[k] += passed(k, values.of[k]);
+      for (unsigned k = 0; k < four; ++k) results.x[k] += passed(k, values.x[k]);
       store<four>(to + sample + f, results);
     } else {
       for (unsigned k = 0; k < four && f + k < features; ++k) {

@@ -16,7 +16,7 @@ struct Lookup : PlainColumns {
   template <unsigned n>
   __device__ void operator()(const Column<n>& column, std::uint64_t token, std::uint64_t at) const {
     const std::uint64_t row = row_of(numbers[token], rows);
-    put_few(output + at, few<n>(table + row * features + column.number));
+    store(output + at, load<n>(table + row * features + column.number));
   }
 };
 

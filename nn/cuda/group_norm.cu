@@ -102,7 +102,7 @@ __global__ void finish_gradients(Groups groups, unsigned pieces, const float* pa
 struct Normalize {
   template <unsigned n>
   struct OfColumn {
-    Few<n> mean, scale, bias;
+    Pack<n> mean, scale, bias;
   };
   const float* x;
   float* output;
@@ -123,17 +123,17 @@ struct Normalize {
   }
   template <unsigned n>
   __device__ void operator()(const OfColumn<n>& of, std::uint64_t, std::uint64_t at) const {
-    Few<n> values = few<n>(x + at);
+    Pack<n> values = load<n>(x + at);
     for (unsigned i = 0; i < n; ++i)
       values.x[i] = (values.x[i] - of.mean.x[i]) * of.scale.x[i] + of.bias.x[i];
-    put_few(output + at, values);
+    store(output + at, values);
   }
 };
 
 struct InputGradients {
   template <unsigned n>
   struct OfColumn {
-    Few<n> mean, reciprocal, weight, constant, by_y;
+    Pack<n> mean, reciprocal, weight, constant, by_y;
   };
   const float *x, *d_output;
   float* d_x;
@@ -157,13 +157,13 @@ struct InputGradients {
   }
   template <unsigned n>
   __device__ void operator()(const OfColumn<n>& of, std::uint64_t, std::uint64_t at) const {
-    const Few<n> g = few<n>(d_output + at), values = few<n>(x + at);
-    Few<n> to;
+    const Pack<n> g = load<n>(d_output + at), values = load<n>(x + at);
+    Pack<n> to;
     for (unsigned i = 0; i < n; ++i) {
       const float y = (values.x[i] - of.mean.x[i]) * of.reciprocal.x[i];
       to.x[i] = of.reciprocal.x[i] * (g.x[i] * of.weight.x[i] - of.constant.x[i] - y * of.by_y.x[i]);
     }
-    put_few(d_x + at, to, add);
+    store(d_x + at, to, add);
   }
 };
 

@@ -9,23 +9,9 @@
 // place exist and must return.
 #pragma once
 
-#include "nn/cuda/kernel.h"
+#include "nn/cuda/pack.h"
 
 namespace steelyard::nn::cuda {
-
-// Neighbouring numbers that are loaded and stored at once: in memory, and aligned to their size.
-template <unsigned n>
-struct alignas(n * sizeof(float)) Pack {
-  float of[n];
-};
-template <unsigned n>
-__device__ Pack<n> load(const float* at) {
-  return *reinterpret_cast<const Pack<n>*>(at);
-}
-template <unsigned n>
-__device__ void store(float* at, const Pack<n>& pack) {
-  *reinterpret_cast<Pack<n>*>(at) = pack;
-}
 
 // Whether `count` numbers in a row are whole packs of four, at each of these addresses.
 template <class... Pointers>

@@ -25,7 +25,7 @@ __global__ void greatest(Windows all, const float* in, float* out, PlaceInWindow
   // The first of equals, and the first NaN if there is one.
   Pack<n> best;
   std::uint32_t best_at[n];
-  for (unsigned k = 0; k < n; ++k) best.of[k] = -INFINITY, best_at[k] = largest_window * largest_window;
+  for (unsigned k = 0; k < n; ++k) best.x[k] = -INFINITY, best_at[k] = largest_window * largest_window;
   for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
     for (std::uint32_t column = columns.begin; column < columns.end; ++column) {
       const std::uint32_t at = (row + all.padding - spot.row * all.stride) * all.size + column + all.padding -
@@ -33,8 +33,8 @@ __global__ void greatest(Windows all, const float* in, float* out, PlaceInWindow
       const Pack<n> value = load<n>(picture + std::uint64_t{row * all.width + column} * all.channels);
       for (unsigned k = 0; k < n; ++k) {
         const bool none = best_at[k] == largest_window * largest_window;
-        const bool takes = none || (best.of[k] == best.of[k] && !(value.of[k] <= best.of[k]));
-        best.of[k] = takes ? value.of[k] : best.of[k];
+        const bool takes = none || (best.x[k] == best.x[k] && !(value.x[k] <= best.x[k]));
+        best.x[k] = takes ? value.x[k] : best.x[k];
         best_at[k] = takes ? at : best_at[k];
       }
     }
@@ -61,7 +61,7 @@ __global__ void give_back(Windows all, const PlaceInWindow* kept, const float* d
       const std::uint64_t from =
           sample + std::uint64_t{row * all.out_width + column} * all.channels + spot.channel;
       const Pack<n> d = load<n>(d_out + from);
-      for (unsigned k = 0; k < n; ++k) sum.of[k] += kept[from + k] == at ? d.of[k] : 0;
+      for (unsigned k = 0; k < n; ++k) sum.x[k] += kept[from + k] == at ? d.x[k] : 0;
     }
   }
   store<n>(d_in + to, sum);

@@ -31,7 +31,7 @@ __global__ void sum_squares(const float* numbers, std::uint64_t size, double* pa
   std::uint64_t i = n * thread_number();
   for (; i + n <= size; i += step) {
     const Pack<n> pack = load<n>(numbers + i);
-    for (unsigned k = 0; k < n; ++k) sum += double{pack.of[k]} * pack.of[k];
+    for (unsigned k = 0; k < n; ++k) sum += double{pack.x[k]} * pack.x[k];
   }
   for (; i < size; ++i) sum += double{numbers[i]} * numbers[i];  // of one thread: less than a pack is left
   sum = first_warp_sum(sum);

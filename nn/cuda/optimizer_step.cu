@@ -48,7 +48,7 @@ __global__ void step(DeviceUpdate update, std::uint64_t begin, std::uint64_t end
   Pack<n> w = load<n>(update.parameters + i), m{}, v{};
   if (slots > 0) m = load<n>(update.state + i);
   if (slots > 1) v = load<n>(second + i);
-  for (unsigned k = 0; k < n; ++k) rule(scale * sum.of[k], w.of[k], m.of[k], v.of[k]);
+  for (unsigned k = 0; k < n; ++k) rule(scale * sum.x[k], w.x[k], m.x[k], v.x[k]);
   store<n>(update.parameters + i, w);
   if (slots > 0) store<n>(update.state + i, m);
   if (slots > 1) store<n>(second + i, v);

@@ -14,14 +14,14 @@ struct AddTable {
   float* output;
 
   template <unsigned n>
-  __device__ Few<n> of_column(unsigned, std::uint32_t column) const {
-    return few<n>(table + column);
+  __device__ Pack<n> of_column(unsigned, std::uint32_t column) const {
+    return load<n>(table + column);
   }
   template <unsigned n>
-  __device__ void operator()(const Few<n>& of_table, std::uint64_t, std::uint64_t at) const {
-    Few<n> values = few<n>(x + at);
+  __device__ void operator()(const Pack<n>& of_table, std::uint64_t, std::uint64_t at) const {
+    Pack<n> values = load<n>(x + at);
     for (unsigned i = 0; i < n; ++i) values.x[i] += of_table.x[i];
-    put_few(output + at, values);
+    store(output + at, values);
   }
 };
 

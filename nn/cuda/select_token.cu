@@ -22,7 +22,7 @@ struct Select : PlainColumns {
 
   template <unsigned n>
   __device__ void operator()(const Column<n>& column, std::uint64_t sample, std::uint64_t at) const {
-    put_few(output + at, few<n>(x + tokens.place(sample) + column.number));
+    store(output + at, load<n>(x + tokens.place(sample) + column.number));
   }
 };
 struct AddSelected : PlainColumns {
@@ -32,7 +32,7 @@ struct AddSelected : PlainColumns {
 
   template <unsigned n>
   __device__ void operator()(const Column<n>& column, std::uint64_t sample, std::uint64_t at) const {
-    put_few(d_x + tokens.place(sample) + column.number, few<n>(d_output + at), true);
+    store(d_x + tokens.place(sample) + column.number, load<n>(d_output + at), true);
   }
 };
 
@@ -46,7 +46,7 @@ struct Spread : PlainColumns {
   __device__ void operator()(const Column<n>& column, std::uint64_t row, std::uint64_t at) const {
     const std::uint64_t sample = static_cast<std::uint32_t>(row) / tokens.length;
     const bool is_selected = row == sample * tokens.length + tokens.selected;
-    put_few(d_x + at, is_selected ? few<n>(d_output + sample * tokens.features + column.number) : Few<n>{});
+    store(d_x + at, is_selected ? load<n>(d_output + sample * tokens.features + column.number) : Pack<n>{});
   }
 };
 

@@ -82,6 +82,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/cuda/tiled_product.cu", "tests/nn/cuda/products_test.cpp: what the host executor multiplies with"},
     {"nn/cuda/direct_conv2d.cu", "tests/nn/cuda/conv2d_test.cpp: what the host executor convolves with"},
     {"nn/cuda/measure.cpp", "none: tells how fast a device is"},
+    {"nn/cuda/runtime.cpp", "tests/nn/cuda/host/runtime_test.cpp: what both kinds of devices share"},
     {"nn/cuda/staging.cpp", "tests/nn/cuda/network_test.cpp: brings it every micro-batch"},
     {"worker/compute/cuda_engine.cpp", "tests/worker/workload_test.cpp: the engine of each device"},
     {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},

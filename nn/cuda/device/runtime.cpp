@@ -16,11 +16,6 @@ void check(cudaError_t error, const char* what) {
 }
 void check_launch() { check(cudaGetLastError(), "start a kernel"); }
 
-OutOfMemory::OutOfMemory(std::uint64_t bytes, std::uint64_t free)
-    : Failure(ExitCode::configuration, "the device has no " + std::to_string(bytes / 1'000'000 + 1) +
-                                           " MB more: " + std::to_string(free / 1'000'000) +
-                                           " MB of its memory are free") {}
-
 void use_device(unsigned index) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
@@ -54,12 +49,6 @@ DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
   check(error, "give memory");
 }
 DeviceMemory::~DeviceMemory() { cudaFree(data_); }
-DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
-DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
 
 PinnedMemory::PinnedMemory(std::uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
@@ -67,12 +56,6 @@ PinnedMemory::PinnedMemory(std::uint64_t bytes) : bytes_(bytes) {
   check(cudaHostAlloc(&data_, bytes, cudaHostAllocDefault), "share memory of the host");
 }
 PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
-PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
 
 struct Stream::Impl {
   cudaStream_t stream = nullptr;

@@ -33,11 +33,6 @@ void release(void* memory) {
 
 }  // namespace
 
-OutOfMemory::OutOfMemory(std::uint64_t bytes, std::uint64_t free)
-    : Failure(ExitCode::configuration, "the device has no " + std::to_string(bytes / 1'000'000 + 1) +
-                                           " MB more: " + std::to_string(free / 1'000'000) +
-                                           " MB of its memory are free") {}
-
 void use_device(unsigned index) {
   if (index != 0) {
     throw Failure(ExitCode::configuration, "there is one device in the host executor, host-cuda");
@@ -61,23 +56,11 @@ DeviceMemory::~DeviceMemory() {
   release(data_);
   if (data_ != nullptr) host::give_memory(bytes_);
 }
-DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
-DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
 
 PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {
   ++calls_of_this_thread().allocations;
 }
 PinnedMemory::~PinnedMemory() { release(data_); }
-PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
 
 // ---- streams: lists of work that is done when somebody waits for it, and not before
 

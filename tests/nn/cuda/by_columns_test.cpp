@@ -25,16 +25,16 @@ struct Marked {
   const float* in;
   float* out;
   template <unsigned n>
-  __device__ Few<n> of_column(unsigned run, std::uint32_t column) const {
-    Few<n> marks;
+  __device__ Pack<n> of_column(unsigned run, std::uint32_t column) const {
+    Pack<n> marks;
     for (unsigned i = 0; i < n; ++i) marks.x[i] = static_cast<float>(1000 * run + 100 * (column + i));
     return marks;
   }
   template <unsigned n>
-  __device__ void operator()(const Few<n>& marks, std::uint64_t, std::uint64_t at) const {
-    Few<n> values = few<n>(in + at);
+  __device__ void operator()(const Pack<n>& marks, std::uint64_t, std::uint64_t at) const {
+    Pack<n> values = load<n>(in + at);
     for (unsigned i = 0; i < n; ++i) values.x[i] += marks.x[i];
-    put_few(out + at, values);
+    store(out + at, values);
   }
 };
 

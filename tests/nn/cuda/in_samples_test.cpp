@@ -13,7 +13,7 @@ __global__ void count_up(std::uint32_t places, const float* in, float* out) {
   if (i >= places) return;
   const std::uint64_t at = std::uint64_t{blockIdx.y} * places + i;
   Pack<n> pack = load<n>(in + at);
-  for (unsigned k = 0; k < n; ++k) pack.of[k] += 1;
+  for (unsigned k = 0; k < n; ++k) pack.x[k] += 1;
   store<n>(out + at, pack);
 }
 

@@ -29,7 +29,7 @@ Sums Network::train(std::span<const float> parameters, const MicroBatch& batch, 
                     bool add, const FinalRange* on_final) {
   CHECK(gradient.size() == model_.parameters(), "the gradient has not the size of the model");
   forward(parameters, batch, true);
-  const Sums sums = loss({batch, true}, this->gradient(plan_.steps.back().output));
+  const Sums sums = loss({batch, true}, arena_->data() + scores().gradient);
   backward(parameters, batch, gradient, add, on_final);
   return sums;
 }
@@ -44,7 +44,7 @@ void Network::predict(std::span<const float> parameters, const MicroBatch& batch
   CHECK(wanted.size() >= batch.count * labels * classes, "there is no room for the scores");
   forward(parameters, batch, false);
   const Strides from = strides({batch, false});
-  const float* all = value(plan_.steps.back().output);
+  const float* all = arena_->data() + scores().place;
   for (std::uint64_t s = 0; s < batch.count; ++s) {
     for (std::uint64_t l = 0; l < labels; ++l) {
       for (std::uint64_t c = 0; c < classes; ++c) {
@@ -65,55 +65,28 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
   onednn::use_this_thread_only();  // here, not once at the start: a network may move between threads
   input_ = staged(batch);
   const Pass pass{batch, training};
-  for (const Step& step : plan_.steps) {
-    point(step, parameters);
-    step.op->forward(pass, {inputs_, parameters_, arena_->data() + plan_.values[step.output].place,
-                            arena_->data() + plan_.workspace});
-  }
+  const PlanBuffers at = buffers(parameters, {});
+  for (const Step& step : plan_.steps) calls_.forward(at, pass, step);
 }
 
 void Network::backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                        bool add, const FinalRange* on_final) {
   const Pass pass{batch, true};
+  const PlanBuffers at = buffers(parameters, gradient);
   for (std::size_t i = plan_.steps.size(); i-- > 0;) {
     const Step& step = plan_.steps[i];
     if (!step.learns) continue;
-    backward(pass, step, parameters, gradient, add);
+    calls_.backward(at, pass, step, add, [](std::uint64_t size, const float* from, float* to) {
+      for (std::uint64_t f = 0; f < size; ++f) to[f] += from[f];
+    });
     if (on_final == nullptr || !*on_final) continue;
     for (const auto& [begin, end] : step.final) (*on_final)(begin, end);
   }
 }
 
-void Network::backward(const Pass& pass, const Step& step, std::span<const float> parameters,
-                       std::span<float> gradient, bool add) {
-  point(step, parameters);
-  d_parameters_.clear();
-  for (const std::uint32_t index : step.tensors) {
-    d_parameters_.push_back(gradient.data() + model_.tensors()[index].offset);
-  }
-  float* const aside = arena_->data() + plan_.aside;
-  d_inputs_.clear();
-  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    const Giving giving = step.gives[k];
-    d_inputs_.push_back({giving == Giving::none          ? nullptr
-                         : giving == Giving::write_aside ? aside
-                                                         : this->gradient(step.inputs[k]),
-                         giving == Giving::add});
-  }
-  step.op->backward(pass, {inputs_, parameters_, value(step.output), this->gradient(step.output), d_inputs_,
-                           d_parameters_, add || !step.first_backward, arena_->data() + plan_.workspace});
-  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    if (step.gives[k] != Giving::write_aside) continue;
-    const PlannedValue& from = plan_.values[step.inputs[k]];
-    float* to = this->gradient(step.inputs[k]);
-    const std::uint64_t size = from.shape.size() * pass.places(from.order);
-    for (std::uint64_t f = 0; f < size; ++f) to[f] += aside[f];
-  }
-}
-
 Sums Network::loss(const Pass& pass, float* gradient) const {
   return evaluate_loss({model_.loss(), model_.classes(), model_.labels(), model_.smoothing()}, pass.batch,
-                       value(plan_.steps.back().output), strides(pass), gradient,
+                       arena_->data() + scores().place, strides(pass), gradient,
                        gradient == nullptr ? pass.batch.count : pass.places(scores().order));
 }
 
@@ -127,17 +100,8 @@ const float* Network::staged(const MicroBatch& batch) {
   return padded_->data();
 }
 
-void Network::point(const Step& step, std::span<const float> parameters) {
-  inputs_.clear();
-  for (const std::uint32_t input : step.inputs) inputs_.push_back(value(input));
-  parameters_.clear();
-  for (const std::uint32_t index : step.tensors) {
-    parameters_.push_back(parameters.data() + model_.tensors()[index].offset);
-  }
-}
-
-const float* Network::value(std::uint32_t index) const {
-  return index == 0 ? input_ : arena_->data() + plan_.values[index].place;
+PlanBuffers Network::buffers(std::span<const float> parameters, std::span<float> gradient) {
+  return {model_, plan_, arena_->data(), input_, parameters.data(), gradient.data()};
 }
 
 Strides Network::strides(const Pass& pass) const {

@@ -22,6 +22,7 @@
 #include "nn/micro_batch.h"
 #include "nn/model.h"
 #include "nn/plan.h"
+#include "nn/step_calls.h"
 
 namespace steelyard::nn {
 
@@ -54,13 +55,9 @@ class Network {
   void forward(std::span<const float> parameters, const MicroBatch& batch, bool training);
   void backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                 bool add, const FinalRange* on_final);
-  void backward(const Pass& pass, const Step& step, std::span<const float> parameters,
-                std::span<float> gradient, bool add);
   Sums loss(const Pass& pass, float* gradient) const;
   const float* staged(const MicroBatch& batch);
-  void point(const Step& step, std::span<const float> parameters);
-  [[nodiscard]] const float* value(std::uint32_t index) const;
-  [[nodiscard]] float* gradient(std::uint32_t index) { return arena_->data() + plan_.values[index].gradient; }
+  PlanBuffers buffers(std::span<const float> parameters, std::span<float> gradient);
   [[nodiscard]] const PlannedValue& scores() const { return plan_.values[plan_.steps.back().output]; }
   [[nodiscard]] Strides strides(const Pass& pass) const;
 
@@ -72,9 +69,7 @@ class Network {
   std::unique_ptr<FloatBuffer> arena_;
   std::unique_ptr<FloatBuffer> padded_;  // inputs of a micro-batch that is not full
   const float* input_ = nullptr;         // of the call that runs
-  std::vector<const float*> inputs_, parameters_;
-  std::vector<InputGradient> d_inputs_;
-  std::vector<float*> d_parameters_;
+  StepCalls calls_;
 };
 
 }  // namespace steelyard::nn

@@ -13,6 +13,7 @@
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
 #include "nn/plan.h"
+#include "nn/step_calls.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -181,9 +182,7 @@ class Network::Impl {
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       if (variant.first && !step.tensors.empty()) compute_.wait(brought_[i]);
-      point(step);
-      step.op->forward(pass, {inputs_, tensors_, arena_.data() + plan_.values[step.output].place,
-                              arena_.data() + plan_.workspace});
+      calls_.forward(buffers(), pass, step);
     }
   }
 
@@ -206,36 +205,14 @@ class Network::Impl {
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const Step& step = plan_.steps[i];
       if (!step.learns) continue;
-      backward(pass, step, !variant.first);
+      calls_.backward(
+          buffers(), pass, step, !variant.first,
+          [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
       if (variant.last && !step.final.empty()) take_back(i, step.final, range);
     }
     if (!variant.last) return;
     begun_.record(copies_);
     compute_.wait(begun_);
-  }
-
-  void backward(const Pass& pass, const Step& step, bool add) {
-    point(step);
-    d_tensors_.clear();
-    for (const std::uint32_t index : step.tensors) {
-      d_tensors_.push_back(gradient_.data() + model_.tensors()[index].offset);
-    }
-    float* const aside = arena_.data() + plan_.aside;
-    d_inputs_.clear();
-    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-      const Giving giving = step.gives[k];
-      d_inputs_.push_back({giving == Giving::none          ? nullptr
-                           : giving == Giving::write_aside ? aside
-                                                           : d_value(step.inputs[k]),
-                           giving == Giving::add});
-    }
-    step.op->backward(pass, {inputs_, tensors_, value(step.output), d_value(step.output), d_inputs_,
-                             d_tensors_, add || !step.first_backward, arena_.data() + plan_.workspace});
-    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-      if (step.gives[k] != Giving::write_aside) continue;
-      add_up(context_.stream, plan_.values[step.inputs[k]].shape.size() * pass.size(), aside,
-             d_value(step.inputs[k]));
-    }
   }
 
   // Ranges of a step go back while the backward goes on, each with a mark behind it.
@@ -249,19 +226,8 @@ class Network::Impl {
     }
   }
 
-  void point(const Step& step) {
-    inputs_.clear();
-    for (const std::uint32_t input : step.inputs) inputs_.push_back(value(input));
-    tensors_.clear();
-    for (const std::uint32_t index : step.tensors) {
-      tensors_.push_back(parameters_.data() + model_.tensors()[index].offset);
-    }
-  }
-  [[nodiscard]] const float* value(std::uint32_t index) const {
-    return index == 0 ? staging_.inputs() : arena_.data() + plan_.values[index].place;
-  }
-  [[nodiscard]] float* d_value(std::uint32_t index) const {
-    return arena_.data() + plan_.values[index].gradient;
+  [[nodiscard]] PlanBuffers buffers() const {
+    return {model_, plan_, arena_.data(), staging_.inputs(), parameters_.data(), gradient_.data()};
   }
 
   const Model model_;
@@ -285,10 +251,7 @@ class Network::Impl {
   Event begun_;
   std::vector<Event> brought_, given_;  // by step
   bool first_ = true, last_ = false;    // of the micro-batches since begin()
-  // Scratch.
-  std::vector<const float*> inputs_, tensors_;
-  std::vector<InputGradient> d_inputs_;
-  std::vector<float*> d_tensors_;
+  StepCalls calls_;
 };
 
 Network::Network(const Model& model, unsigned index, std::uint32_t most) {

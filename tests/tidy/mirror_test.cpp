@@ -96,6 +96,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/models/vit.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/ops.cpp", "tests/nn/model_test.cpp: shapes, parameters and refusals, seen through models"},
     {"nn/plan.cpp", "tests/nn/network_test.cpp: seen through the networks that are built by it"},
+    {"nn/step_calls.cpp", "tests/nn/network_test.cpp: each step of each network is called through it"},
     {"nn/plan_memory.cpp", "tests/nn/network_test.cpp: buffers that meet would give wrong gradients"},
     {"nn/cpu/conv2d_direct.cpp", "tests/nn/ops/conv2d_test.cpp: one harness for all convolutions"},
     {"nn/cpu/conv2d_onednn.cpp", "tests/nn/ops/conv2d_test.cpp: one harness for all convolutions"},

@@ -1,0 +1,55 @@
+// How the steps of a plan are called: with which buffers, forward and backward. The same for a network on a
+// processor and for one on a device; pointers are those of wherever the ops compute.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nn/model.h"
+#include "nn/plan.h"
+
+namespace steelyard::nn {
+
+// Where a network keeps what its plan has places for.
+struct PlanBuffers {
+  const Model& model;
+  const Plan& plan;
+  float* arena;
+  const float* input;       // of the micro-batch
+  const float* parameters;  // flat, as Model::layout() has them
+  float* gradient;          // likewise; not used forward
+
+  [[nodiscard]] const float* value(std::uint32_t index) const {
+    return index == 0 ? input : arena + plan.values[index].place;
+  }
+  [[nodiscard]] float* d_value(std::uint32_t index) const { return arena + plan.values[index].gradient; }
+};
+
+class StepCalls {
+ public:
+  void forward(const PlanBuffers& at, const Pass& pass, const Step& step);
+
+  // `add`: to the gradient of parameters. add_up(size, from, to) adds so many floats to others, where an op
+  // cannot.
+  template <class AddUp>
+  void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add, AddUp add_up) {
+    backward(at, pass, step, add);
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (step.gives[k] != Giving::write_aside) continue;
+      const PlannedValue& given = at.plan.values[step.inputs[k]];
+      add_up(given.shape.size() * pass.places(given.order), at.arena + at.plan.aside,
+             at.d_value(step.inputs[k]));
+    }
+  }
+
+ private:
+  void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add);
+  void point(const PlanBuffers& at, const Step& step);
+
+  // Scratch: means nothing between two calls.
+  std::vector<const float*> inputs_, parameters_;
+  std::vector<InputGradient> d_inputs_;
+  std::vector<float*> d_parameters_;
+};
+
+}  // namespace steelyard::nn

@@ -156,7 +156,9 @@ void JobReader::check_lengths() {
 JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
                   const Extensions& extensions, const ClusterSpec* cluster) {
   const JobSource source(text, name, overrides);
-  return JobReader(source, extensions, cluster).read();
+  JobFile file = JobReader(source, extensions, cluster).read();
+  file.overrides = overrides;
+  return file;
 }
 
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides,

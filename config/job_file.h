@@ -36,6 +36,7 @@ struct JobFile {
   Job job;                    // without layout and numbers of samples
   std::uint32_t servers = 2;  // job.shards = servers * shards per server
   std::vector<WorkerSpec> worker_specs;
+  std::vector<std::string> overrides{};  // values of --set that it was read with
   std::string resolved;  // all of it as TOML, with every default; read again it gives the same
 };
 

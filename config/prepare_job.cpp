@@ -1,7 +1,5 @@
 #include "config/prepare_job.h"
 
-#include <new>
-
 #include "config/job_file.h"
 #include "core/error.h"
 
@@ -63,19 +61,6 @@ void complete(Job& job, const ModelDescription& model, const Extensions& extensi
   nn::validate(job.optimizer);
   nn::validate(job.schedule);
   (void)balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
-}
-
-void within_memory(const std::string& role, const Job& job, const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const std::bad_alloc&) {
-    throw Failure(
-        ExitCode::failed,
-        "there is not enough memory for " + role + ": model '" + job.model + "' has " +
-            std::to_string(job.layout.size()) + " parameters, " +
-            std::to_string(job.layout.size() * sizeof(float) / 1'000'000 + 1) +
-            " MB, and it holds them several times: make the model smaller, or use a larger machine");
-  }
 }
 
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions) {

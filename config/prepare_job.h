@@ -2,7 +2,6 @@
 // the scheduler, so that a mistake is found before anything is started.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "config/extensions.h"
@@ -23,10 +22,6 @@ Workload workload_of(const Job& job, const Extensions& extensions, const Computi
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
 // Of layout and sizes only.
 ModelDescription described(const Workload& workload);
-
-// Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
-// large the model is.
-void within_memory(const std::string& role, const Job& job, const std::function<void()>& work);
 
 // The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);

@@ -7,11 +7,9 @@
 #include <cstdio>
 #include <random>
 
-#include "config/worker_device.h"
 #include "core/error.h"
 #include "report/terminal_text.h"
 #include "wire/name.h"
-#include "worker/compute/device.h"
 
 namespace steelyard {
 
@@ -65,17 +63,6 @@ std::function<void(const std::string&)> speaker(const char* role, const std::str
   return [before = std::string("steelyard ") + role + " '" + name + "': "](const std::string& line) {
     std::fprintf(stderr, "%s%s\n", before.c_str(), shown_line(line).c_str());
   };
-}
-
-Device device_of(const WorkerSpec& worker) {
-  try {
-    const Device device = device_here(worker.device);
-    const std::string trouble = device_trouble(worker, device);
-    if (!trouble.empty()) throw Failure(ExitCode::configuration, trouble);
-    return device;
-  } catch (const Failure& failure) {
-    throw Failure(failure.code(), "worker '" + worker.name + "': " + failure.what());
-  }
 }
 
 void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers) {

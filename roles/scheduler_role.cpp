@@ -18,6 +18,7 @@
 #include "roles/roles.h"
 #include "roles/run_lock.h"
 #include "roles/signals.h"
+#include "roles/within_memory.h"
 #include "scheduler/scheduler.h"
 #include "server/checkpointer.h"
 #include "wire/transport/host.h"
@@ -54,6 +55,17 @@ Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint,
   if (!told) throw Failure(ExitCode::temporary, "the job was ended before a worker had told its model");
   return {std::move(told->description),
           [weights = std::move(told->weights)](std::uint64_t) mutable { return std::move(weights); }};
+}
+
+// The job as the program of the first worker says it, where that says anything. Servers and workers are
+// still this scheduler's, and so is what --set gave it.
+JobFile completed_by_worker(JobFile own, const std::string& text, const Extensions& extensions) {
+  if (text.empty()) return own;
+  const ClusterSpec cluster{own.job.shards, own.worker_specs};
+  std::vector<std::string> overrides = own.overrides;
+  std::erase_if(overrides, [](const std::string& it) { return it.starts_with("worker."); });
+  overrides.push_back(std::string("model.name=") + external_model);
+  return parse_job(text, "the job of the first worker", overrides, extensions, &cluster);
 }
 
 // What the shards begin with. Data and weights are not needed afterwards.
@@ -144,6 +156,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   const std::string endpoint = link.listen(listen);
   if (external) {
     trained = told_by_workers(file.job, link, endpoint, options.quiet);
+    file = completed_by_worker(std::move(file), trained.description.job, extensions);
     complete(file.job, trained.description, extensions);
   }
   const RunDirectory run = choose_run_directory(results, file.job.name);

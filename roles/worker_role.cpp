@@ -1,5 +1,4 @@
-#include <exception>
-#include <memory>
+#include <utility>
 
 #include "config/prepare_job.h"
 #include "core/device.h"
@@ -7,15 +6,11 @@
 #include "core/precision.h"
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
-#include "roles/narrator.h"
 #include "roles/roles.h"
 #include "roles/signals.h"
+#include "roles/worker_session.h"
 #include "wire/name.h"
-#include "wire/transport/host.h"
-#include "wire/transport/zmq.h"
-#include "worker/compute/node.h"
 #include "worker/compute/thread_count.h"
-#include "worker/worker.h"
 
 namespace steelyard {
 namespace {
@@ -58,58 +53,30 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   if (spec.name.empty()) spec.name = default_name("worker");
   check_name("--name", spec.name);
   const Device device = device_of(spec);
-  const Throttle throttle = Throttle::parse(spec.slow, spec.cpu);
   raise_descriptor_limit();
   block_signals();
-  const std::string scheduler = complete_endpoint(options.scheduler);
-  const NodeId self = new_node(Role::worker);
-  ZmqContext context;
-  const Memory memory = memory_for(options.exchange);
-  ZmqLink link(context, self, memory);
-  std::unique_ptr<ComputeNode> compute;
-  Job job;
-
-  Worker::Options of_worker{self, {}, {from_seconds(options.wait), from_seconds(0.25)}, {}};
-  of_worker.hello = hello_of(spec, device, options.fingerprint);
-  of_worker.prepare = [&](const Welcome& welcome) {
-    job = welcome.job;
-    require_descriptors("a worker with " + std::to_string(job.shards) + " shards", job.shards, 0);
-    compute = std::make_unique<ComputeNode>(
-        posting_to(link, self), own_workload(options, job, extensions, device), job, throttle, memory);
+  WorkerSession::Setup setup;
+  setup.scheduler = complete_endpoint(options.scheduler);
+  setup.hello = hello_of(spec, device, options.fingerprint);
+  setup.device = name(device);
+  setup.throttle = Throttle::parse(spec.slow, spec.cpu);
+  setup.exchange = options.exchange;
+  setup.wait = options.wait;
+  setup.quiet = options.quiet;
+  setup.workload = [&](const Welcome& welcome) {
+    return own_workload(options, welcome.job, extensions, device);
   };
   if (extensions.workload) {
-    of_worker.model = [&] {  // made once, told and trained
+    setup.model = [&] {  // made once, told and trained
       const Workload own = extensions.workload();
       extensions.workload = [own] { return own; };
       return model_to_tell(own);
     };
   }
-  Worker worker(std::move(of_worker));
-  const SignalWatch signals(
-      [&](int) {
-        link.post({{link_node, self, Message(std::in_place_type<ToWorker>, Interrupt{})}});
-      },
-      {"leaving the job; the others go on with what this worker owes", {}});
-  const auto say = speaker("worker", spec.name, options.quiet);
-  say("looking for the scheduler at " + scheduler);
-  Narrator narrator(link, spec.name, name(device), say);
-  link.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
-  link.connect(scheduler_node, scheduler);
-  try {
-    within_memory("a worker", job, [&] {
-      host(worker, self, narrator, [&](const Envelope& envelope) {
-        const auto* message = std::get_if<ToCompute>(&envelope.message);
-        if (compute && message != nullptr) compute->give(*message);
-      });
-    });
-  } catch (const std::exception& trouble) {
-    // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
-    link.send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
-    throw;
-  }
-  if (compute && compute->failure()) throw Failure(*compute->failure());  // which the worker has told
-  narrator.over(worker.exit_reason());
-  return verdict("worker", worker.exit_reason(), options.scheduler);
+  WorkerSession session(std::move(setup));
+  const SignalWatch signals([&](int) { session.leave(); },
+                            {"leaving the job; the others go on with what this worker owes", {}});
+  return verdict("worker", session.run(), options.scheduler);
 }
 
 }  // namespace steelyard

@@ -92,7 +92,10 @@ bool Scheduler::hear(Time now, NodeId from) {
 void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (beat.term != term_) return ignore();
-  if (phase() == Phase::stopping) return Dispatch::stop({from}, outcome(), out);  // it has not heard yet
+  if (phase() == Phase::stopping) {
+    training_.heard_at_end(now);
+    return Dispatch::stop({from}, outcome(), out);  // it may not have heard yet
+  }
   if (worker == nullptr) {
     ignore();
     const char* why = "while this worker was out of reach another one took its name";
@@ -185,7 +188,7 @@ void Scheduler::watch_state(Time now, Outbox& out) {
 // ---- leaving
 
 void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
-  training_.left(from);
+  training_.left(now, from, out);
   if (phase() == Phase::stopping) return;
   if (from == link_node) {
     return training_.end_if_alone(
@@ -204,7 +207,7 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
 }
 
 void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
-  training_.left(lost.node);
+  training_.left(now, lost.node, out);
   if (phase() == Phase::stopping) return;
   if (WorkerMember* worker = members_.worker(lost.node))
     lose_worker(now, *worker, "is lost: its connection closed", out);

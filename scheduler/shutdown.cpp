@@ -1,5 +1,8 @@
 #include "scheduler/shutdown.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace steelyard {
 namespace {
 
@@ -30,20 +33,34 @@ bool Shutdown::left_alone(Time now, bool anybody_works, Duration timeout) {
   return alone_since_ && now - *alone_since_ > timeout;
 }
 
+void Shutdown::go_home_with(const Stop& last) {
+  stop_.has_last = last.has_last;
+  stop_.last = last.last;
+  stop_.keeper = last.keeper;
+}
+
 const Stop& Shutdown::stop(Time now, const std::string& trouble, const std::string& way_back,
                            std::set<NodeId> members) {
   if (!trouble.empty() && is_good(stop_.outcome)) {
-    stop_ = {Outcome::storage, "the last checkpoint could not be written: " + trouble};
+    stop_.outcome = Outcome::storage;
+    stop_.text = "the last checkpoint could not be written: " + trouble;
   }
   if (stop_.outcome == Outcome::worker_failed && !way_back.empty()) stop_.text += "; " + way_back;
   phase_ = Phase::stopping;
-  stop_said_ = now;
+  last_word_ = now;
   awaited_ = std::move(members);
   return stop_;
 }
 
-const std::set<NodeId>& Shutdown::repeat_stop(Time now) {
-  if (now - stop_said_ > farewell) awaited_.clear();
+std::set<NodeId> Shutdown::repeat_stop(Time now) {
+  const auto is_worker = [](NodeId node) { return node.role == Role::worker; };
+  const bool over = now - last_word_ > farewell;
+  std::set<NodeId> workers;
+  std::ranges::copy_if(awaited_, std::inserter(workers, workers.end()), is_worker);
+  if (!workers.empty() && !over) return workers;
+  if (workers.empty() && over) awaited_.clear();
+  if (!workers.empty()) last_word_ = now;  // the shards' time begins
+  std::erase_if(awaited_, is_worker);
   if (awaited_.empty()) phase_ = Phase::finished;
   return awaited_;
 }

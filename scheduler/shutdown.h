@@ -3,7 +3,8 @@
 //  gathering   waits for shards and workers
 //  running     trains
 //  saving      the outcome is known; the last checkpoint is being written
-//  stopping    Stop is repeated until all have left, for 2 s at most
+//  stopping    Stop is repeated until all have left: to workers first, since they may pull the last version,
+//              then to shards. Whoever is silent for 2 s is not waited for
 //  finished    nothing more is said
 #pragma once
 
@@ -38,20 +39,24 @@ class Shutdown {
   // Whether no worker has been there for `timeout`: pushes on their way have had the time to close the round.
   bool left_alone(Time now, bool anybody_works, Duration timeout);
 
+  // What workers may take home: the version and its keeper.
+  void go_home_with(const Stop& last);
+
   // All is saved: from saving to stopping. `trouble`: why the last checkpoint failed, or empty.
   // `way_back`: what to do after a failed worker, or empty. Returns what all of `members` are told.
   const Stop& stop(Time now, const std::string& trouble, const std::string& way_back,
                    std::set<NodeId> members);
   void left(NodeId node) { awaited_.erase(node); }
-  // Nodes that are to get Stop once more. Empty once all have left or time is up; then it is finished.
-  const std::set<NodeId>& repeat_stop(Time now);
+  void heard(Time now) { last_word_ = now; }  // a worker that has still to leave
+  // Nodes that are to get Stop now. Empty once all have left or time is up; then it is finished.
+  std::set<NodeId> repeat_stop(Time now);
 
  private:
   Phase phase_ = Phase::gathering;
   Stop stop_;
   bool requested_ = false;
   std::optional<Time> alone_since_;
-  Time stop_said_;
+  Time last_word_;
   std::set<NodeId> awaited_;  // nodes that have not left yet
 };
 

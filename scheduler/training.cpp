@@ -245,10 +245,29 @@ void Training::stop(Time now, Outbox& out) {
   }
   for (const auto& [slot, shard] : members_.shards) members.insert(shard.node);
   const std::string way_back = rounds_.training_began() ? checkpoints_.way_back() : "";
+  name_last_version();
   const Stop& stop = shutdown_.stop(now, checkpoints_.trouble(), way_back, members);
   const Progress progress = rounds_.done().progress(term_, rounds_.trained_seconds(now));
   dispatch_.end({stop.outcome, stop.text, progress, members_.staleness()}, out);
   Dispatch::stop(shutdown_.repeat_stop(now), stop, out);
+}
+
+void Training::left(Time now, NodeId node, Outbox& out) {
+  shutdown_.left(node);
+  if (phase() == Phase::stopping && node.role == Role::worker)
+    Dispatch::stop(shutdown_.repeat_stop(now), shutdown_.outcome(), out);
+}
+
+// The version that the last checkpoint has, if the ending left one; kept by the first worker that is there.
+void Training::name_last_version() {
+  Stop last;
+  last.has_last = rounds_.training_began() && Shutdown::leaves_model(shutdown_.outcome().outcome) &&
+                  !(mode_.on_arrival && rounds_.oldest_open() != nullptr);
+  last.last = rounds_.done().round();
+  for (const auto& [slot, worker] : members_.workers) {
+    if (worker.present && last.keeper == NodeId{}) last.keeper = worker.node;
+  }
+  shutdown_.go_home_with(last);
 }
 
 }  // namespace steelyard

@@ -67,12 +67,14 @@ class Training {
   // The same for a failure: says also what people can do to go on.
   void fail(Time now, const EndJob& failure, Outbox& out);
   void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }
-  void left(NodeId node) { shutdown_.left(node); }
+  void left(Time now, NodeId node, Outbox& out);  // or its connection is gone
+  void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version
 
  private:
   bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
   bool run_ahead(Time now, Outbox& out);
   void finish_oldest(Time now, Outbox& out);
+  void name_last_version();
   void begin_round(Time now, Outbox& out);
   void begin_evaluation(Time now, Outbox& out);
   void confirm(Time now);

@@ -46,7 +46,7 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch)
 STEELYARD_NO_FIELDS(AskModel)
 STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, positive(it.labels),
-                 positive(it.grain), it.data, it.data_hash, it.mean, it.deviation)
+                 positive(it.grain), it.data, it.data_hash, it.mean, it.deviation, it.job)
 STEELYARD_FIELDS(AskWeights, it.seed, it.floats)
 STEELYARD_FIELDS(Weights, it.floats, it.values)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::memory), it.text)
@@ -92,7 +92,7 @@ STEELYARD_FIELDS(Later, it.version)
 STEELYARD_FIELDS(State, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_FIELDS(Saved, it.version, it.ok, it.text)
 
-STEELYARD_FIELDS(Stop, upto(it.outcome, Outcome::worker_failed), it.text)
+STEELYARD_FIELDS(Stop, upto(it.outcome, Outcome::worker_failed), it.text, it.has_last, it.last, it.keeper)
 STEELYARD_FIELDS(Leave, it.failure)
 
 }  // namespace steelyard

@@ -47,6 +47,8 @@ struct ModelDescription {  // worker -> scheduler
   std::string data{};                         // what people call it
   std::string data_hash{};                    // of some training samples; checkpoints keep it
   std::vector<double> mean{0}, deviation{1};  // how inputs were made of raw values: of all, or by channel
+  // A job file's text: how it is to be trained, as the worker's program says. Empty: as the scheduler's does.
+  std::string job{};
 };
 struct AskWeights {  // scheduler -> worker: the first weights of these floats, drawn with this seed
   std::uint64_t seed = 0;
@@ -322,9 +324,13 @@ struct Saved {  // checkpointer -> scheduler and shards: it is safe, or why it i
 
 // ---- the end
 
-struct Stop {  // scheduler -> all
+// Scheduler -> all: workers first, and servers when they have left, for a worker may pull the last version.
+struct Stop {
   Outcome outcome = Outcome::finished;
-  std::string text;
+  std::string text{};
+  bool has_last = false;  // there is a sound version to go home with:
+  Version last = 0;
+  NodeId keeper{};  // the worker that is to keep the results, of all that have them
 };
 // Worker, shard -> scheduler: I go; what a worker owes is others' now.
 struct Leave {
@@ -359,6 +365,7 @@ struct GradientReady {  // compute -> worker: the gradient of this slice will no
   PieceId piece_id = 0;
   std::uint32_t slice = 0;
   Blob values;
+  double weight = 0;  // of the piece; 0: as many as its positions
 };
 // Compute -> worker, now and then: a piece is being computed, and some of it is done.
 struct ComputeProgress {

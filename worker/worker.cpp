@@ -12,6 +12,7 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
+constexpr Duration last_version_timeout = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -41,6 +42,7 @@ void Worker::wake(Time now, Outbox& out) {
       out.send<ToScheduler>(scheduler_node, options_.hello);
     }
   }
+  if (stop_ && !finished() && now >= patience_) leave(out);
   if (session_.given_up(now)) exit_reason_.out_of_reach();
 }
 
@@ -132,7 +134,7 @@ void Worker::answered(NodeId shard, Outbox& out) {
 
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   const Piece& piece = start.piece;
-  if (start.term != term_ || shards_.empty() || !piece.positions.valid() || piece.positions.empty())
+  if (stop_ || start.term != term_ || shards_.empty() || !piece.positions.valid() || piece.positions.empty())
     return ignore();
   const auto place = std::ranges::lower_bound(pieces_, piece.id, {}, &HeldPiece::id);
   if (place != pieces_.end() && place->id() == piece.id) {
@@ -191,6 +193,7 @@ void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox&
   if (next_.missing > 0) return;
   timeout_.whole(now);
   turn_over(out);
+  if (stop_) return leave(out);
   compute_next(out);
   choose_next(now, out);
 }
@@ -219,6 +222,7 @@ void Worker::turn_over(Outbox& out) {
 
 // The version is past: nothing can be computed from it, and nobody needs it to be.
 void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
+  if (stop_) return leave(out);
   if (!next_.begun || gone.wanted != next_.version) return ignore();
   forget([&](const HeldPiece& piece) { return piece.round() <= gone.wanted; });
   next_.drop();
@@ -246,7 +250,8 @@ void Worker::handle(Time, NodeId, const GradientReady& final, Outbox& out) {
   HeldPiece* piece = find(final.piece_id);
   if (piece == nullptr || final.slice >= slices_.size()) return ignore();
   ++progress_;
-  const double weight = job_.sync.equal_weights ? 1.0 : static_cast<double>(piece->positions().size());
+  const double own = final.weight > 0 ? final.weight : static_cast<double>(piece->positions().size());
+  const double weight = job_.sync.equal_weights ? 1.0 : own;
   piece->pushes.push_back(
       {term_, piece->start.piece, weight, final.slice, final.values, rule_->steps(current_, final.slice)});
   out.send<ToShard>(shard_of(final.slice), piece->pushes.back());
@@ -303,9 +308,28 @@ void Worker::push_awaited(Outbox& out) {
 
 // ---- at all times
 
-void Worker::handle(Time, NodeId, const Stop& stop, Outbox& out) {
-  exit_reason_.stopped(stop);
+// Whoever takes the last version home pulls it first, if it is not here.
+void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
+  if (stop_) return ignore();  // it was said before
+  stop_ = stop;
+  patience_ = now + last_version_timeout;
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  const bool here = current_.begun && current_.version == stop.last && !job_.sync.on_arrival;
+  if (!options_.last || !stop.has_last || shards_.empty() || here) return leave(out);
+  pieces_.clear();
+  computing_.reset();
+  if (next_.begun && next_.version == stop.last) return;
+  next_.begin(stop.last, slices_.size());
+  next_.ticket = ++last_ticket_;
+  timeout_.asked(now);
+  timeout_.can_come(now);
+  pull(std::nullopt, out);
+}
+
+void Worker::leave(Outbox& out) {
+  if (options_.last && stop_->has_last && current_.begun && current_.version >= stop_->last)
+    options_.last(current_.values(slices_));
+  exit_reason_.stopped(*stop_);
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 

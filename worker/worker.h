@@ -42,6 +42,9 @@ class Worker {
       std::function<Blob(std::uint64_t seed, Interval floats)> weights;  // floats lie inside the layout
     };
     std::function<Model()> model{};
+    // Gets the last version of the parameters when the job ends in good order, if it can be had. Left out:
+    // nobody here wants it.
+    std::function<void(const Blob& parameters)> last{};
   };
 
   explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}
@@ -89,6 +92,7 @@ class Worker {
   [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
   void pull(std::optional<NodeId> from, Outbox& out);
   void acknowledge(NodeId shard, Outbox& out);
+  void leave(Outbox& out);      // as the scheduler told, with or without the last version
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
   void push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out);
@@ -120,6 +124,8 @@ class Worker {
   std::vector<Push> spare_;        // empty, with memory for the next piece's
   std::optional<PieceId> computing_;
   std::optional<Options::Model> model_;  // from the question to the welcome
+  std::optional<Stop> stop_;             // said, while the last version is on its way
+  Time patience_;                        // for it
   std::uint64_t ignored_ = 0;
 };
 

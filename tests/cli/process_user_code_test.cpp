@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "config/prepare_job.h"
+#include "roles/within_memory.h"
 #include "core/error.h"
 #include "tests/support/process_run.h"
 

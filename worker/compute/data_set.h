@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,5 +59,10 @@ struct DataSets {
   Normalization normalization{};
   Augmentation augmentation{};  // of training samples, as they are fed
 };
+
+// One sample. Whatever reading it throws, and a label of it that is not below classes(), is a Failure that
+// begins with its place: "data set 'rings', training sample 17".
+void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
+                 const std::function<std::string()>& place);
 
 }  // namespace steelyard

@@ -242,19 +242,4 @@ DataSets open_data(const std::string& name, const OptionTexts& options, const Da
   return sets;
 }
 
-void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
-                 const std::function<std::string()>& place) {
-  try {
-    data.read(index, into, labels);
-  } catch (...) {
-    in_name_of(place(), [] { throw; });
-  }
-  const std::span all(labels, data.labels());
-  const auto wrong = std::ranges::find_if(all, [&](std::uint32_t label) { return label >= data.classes(); });
-  if (wrong == all.end()) return;
-  refuse(place() + ": its label is " + std::to_string(*wrong) + ", and with " +
-         std::to_string(data.classes()) + " classes labels go from 0 to " +
-         std::to_string(data.classes() - 1) + ": correct the label, or classes()");
-}
-
 }  // namespace steelyard

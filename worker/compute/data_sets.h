@@ -20,9 +20,4 @@ const DataTable& built_in_data_sets();
 // complete, not empty, and of one shape with the same classes.
 DataSets open_data(const std::string& name, const OptionTexts& options, const DataTable& extra = {});
 
-// One sample. Whatever reading it throws, and a label of it that is not below classes(), is a Failure that
-// begins with its place: "data set 'rings', training sample 17".
-void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
-                 const std::function<std::string()>& place);
-
 }  // namespace steelyard

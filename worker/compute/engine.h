@@ -32,6 +32,8 @@ class Samples {
   virtual const nn::MicroBatch* next() = 0;
   // Whether the micro-batch given last is the last one.
   [[nodiscard]] virtual bool at_end() const = 0;
+  // Whether the piece is still wanted. What is returned for one that is not is thrown away.
+  [[nodiscard]] virtual bool wanted() const { return true; }
 };
 
 // The gradient of floats [begin, end) will not change any more. Ranges come in any order, each float once at
@@ -58,6 +60,10 @@ class Engine {
   // The sizes of micro-batches that suit it, largest first; the last is 1. A piece is cut into as many of the
   // largest as fit, and one of the smallest that holds the rest, padded.
   [[nodiscard]] virtual std::vector<std::uint32_t> micro_batch_sizes() const = 0;
+
+  // What the gradient of the piece weighs, where samples do not weigh one each (tokens of a text). Asked when
+  // its first range is final, and when train() has returned.
+  [[nodiscard]] virtual std::optional<double> weight() const { return std::nullopt; }
 
   // Memory of its device that it needs beside parameters and gradient.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;

@@ -53,16 +53,15 @@ void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, 
   std::ranges::copy(parameters, local_.data());
 }
 
-void LocalStepper::step(std::span<const float> gradient, std::uint64_t positions, std::uint64_t pass,
+void LocalStepper::step(std::span<const float> gradient, double weight, std::uint64_t pass,
                         std::uint64_t step) {
   const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, piece_.local, pass, step);
-  const auto samples = static_cast<double>(positions);
-  const double scale = weight_ / samples * nn::clipping(layout_, gradient, samples, clip_norm_);
+  const double scale = weight_ / weight * nn::clipping(layout_, gradient, weight, clip_norm_);
   for (const Range& range : layout_.ranges) {
     const std::span<const float> its = gradient.subspan(range.begin, range.end - range.begin);
     if (range.rule == Rule::step) step_range(range, its, scale, rate);
-    if (range.rule == Rule::mean) mean_range(range, its, samples);
-    if (range.rule == Rule::ema) ema_range(range, its, samples);
+    if (range.rule == Rule::mean) mean_range(range, its, weight);
+    if (range.rule == Rule::ema) ema_range(range, its, weight);
   }
   first_ = false;
 }

@@ -39,7 +39,7 @@ class LocalStepper {
   // `moved` is written from now on, and outlives the last step.
   void begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved);
   // `gradient` is summed over so many positions; this step is the next one of the piece.
-  void step(std::span<const float> gradient, std::uint64_t positions, std::uint64_t pass, std::uint64_t step);
+  void step(std::span<const float> gradient, double weight, std::uint64_t pass, std::uint64_t step);
   [[nodiscard]] std::span<const float> parameters() const { return local_.span(); }
 
  private:

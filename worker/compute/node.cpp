@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
 #include "wire/sync_mode.h"
+#include "worker/compute/same_model.h"
 
 namespace steelyard {
 namespace {
@@ -29,10 +30,9 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
   return job.layout;
 }
 
-// The mean over so many positions, if it is longer than the job wants it.
-void shorten(const Layout& layout, std::span<float> gradient, std::uint64_t positions, double longest) {
-  const auto factor =
-      static_cast<float>(nn::clipping(layout, gradient, static_cast<double>(positions), longest));
+// The mean of what weighs so much, if it is longer than the job wants it.
+void shorten(const Layout& layout, std::span<float> gradient, double weight, double longest) {
+  const auto factor = static_cast<float>(nn::clipping(layout, gradient, weight, longest));
   if (factor == 1) return;
   for (const Range& range : layout.ranges) {
     if (range.rule != Rule::step) continue;
@@ -201,10 +201,11 @@ class ComputeNode::PieceSamples final : public Samples {
     return batch;
   }
   [[nodiscard]] bool at_end() const override { return left_ == 0; }
+  [[nodiscard]] bool wanted() const override { return !task_.request->cancelled(); }
 
   // Nobody wants the piece any more; or the engine has not asked for all of it, and there are no sums over
   // it.
-  [[nodiscard]] bool abandoned() const { return abandoned_ || left_ > 0; }
+  [[nodiscard]] bool abandoned() const { return abandoned_ || left_ > 0 || !wanted(); }
   [[nodiscard]] double seconds_worked() const { return seconds(steady_now() - *start_); }
 
  private:
@@ -234,7 +235,7 @@ void ComputeNode::compute(const Task& task) {
   };
   const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
   if (samples.abandoned()) return;
-  if (clip_norm_ > 0) shorten(layout_, gradient->span(), piece.positions.size(), clip_norm_);
+  if (clip_norm_ > 0) shorten(layout_, gradient->span(), weight_of(piece.positions.size()), clip_norm_);
   post_rest(piece, gradient, answer(piece, samples.seconds_worked(), sums));
 }
 
@@ -253,7 +254,7 @@ void ComputeNode::compute_locally(const Task& task) {
     sums +=
         engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
     if (samples.abandoned()) return;
-    stepper_.step(gradient->span(), size, pass, step);
+    stepper_.step(gradient->span(), weight_of(size), pass, step);
   }
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
@@ -266,13 +267,18 @@ void ComputeNode::begin_to_measure() {
   progress_told_ = steady_now();
 }
 
+double ComputeNode::weight_of(std::uint64_t positions) const {
+  return engine_->weight().value_or(static_cast<double>(positions));
+}
+
 std::vector<ToWorker> ComputeNode::messages_of(const Piece& piece, const Gradient& values,
                                                const std::vector<std::uint32_t>& finals) const {
   std::vector<ToWorker> messages;
+  const double weight = local_ ? 0 : engine_->weight().value_or(0);
   for (const std::uint32_t index : finals) {
     const Slice& slice = slices_[index];
     const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
-    messages.emplace_back(GradientReady{piece.round, piece.id, index, Blob::of_floats(values, its)});
+    messages.emplace_back(GradientReady{piece.round, piece.id, index, Blob::of_floats(values, its), weight});
   }
   return messages;
 }

@@ -92,6 +92,7 @@ class ComputeNode {
   void compute_locally(const Task& task);
   [[nodiscard]] std::vector<ToWorker> messages_of(const Piece& piece, const Gradient& values,
                                                   const std::vector<std::uint32_t>& slices) const;
+  [[nodiscard]] double weight_of(std::uint64_t positions) const;  // of what the engine computed last
   void post_rest(const Piece& piece, const Gradient& values, Computed computed);
   class PieceSamples;
   void begin_to_measure();

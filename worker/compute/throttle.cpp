@@ -96,6 +96,7 @@ class ThrottledSamples final : public Samples {
     return batch;
   }
   [[nodiscard]] bool at_end() const override { return samples_.at_end(); }
+  [[nodiscard]] bool wanted() const override { return samples_.wanted(); }
 
  private:
   Samples& samples_;

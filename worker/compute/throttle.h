@@ -73,6 +73,7 @@ class ThrottledEngine final : public Engine {
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return engine_->micro_batch_sizes();
   }
+  [[nodiscard]] std::optional<double> weight() const override { return engine_->weight(); }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override;
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }

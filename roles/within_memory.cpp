@@ -1,0 +1,22 @@
+#include "roles/within_memory.h"
+
+#include <new>
+
+#include "core/error.h"
+
+namespace steelyard {
+
+void within_memory(const std::string& role, const Job& job, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw Failure(
+        ExitCode::failed,
+        "there is not enough memory for " + role + ": model '" + job.model + "' has " +
+            std::to_string(job.layout.size()) + " parameters, " +
+            std::to_string(job.layout.size() * sizeof(float) / 1'000'000 + 1) +
+            " MB, and it holds them several times: make the model smaller, or use a larger machine");
+  }
+}
+
+}  // namespace steelyard

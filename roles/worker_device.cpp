@@ -1,0 +1,20 @@
+#include "config/worker_device.h"
+
+#include "core/error.h"
+#include "roles/roles.h"
+#include "worker/compute/device.h"
+
+namespace steelyard {
+
+Device device_of(const WorkerSpec& worker) {
+  try {
+    const Device device = device_here(worker.device);
+    const std::string trouble = device_trouble(worker, device);
+    if (!trouble.empty()) throw Failure(ExitCode::configuration, trouble);
+    return device;
+  } catch (const Failure& failure) {
+    throw Failure(failure.code(), "worker '" + worker.name + "': " + failure.what());
+  }
+}
+
+}  // namespace steelyard

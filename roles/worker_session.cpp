@@ -1,0 +1,64 @@
+#include "roles/worker_session.h"
+
+#include <exception>
+#include <utility>
+
+#include "roles/endpoint.h"
+#include "roles/narrator.h"
+#include "roles/roles.h"
+#include "roles/within_memory.h"
+#include "wire/transport/host.h"
+
+namespace steelyard {
+
+WorkerSession::WorkerSession(Setup setup)
+    : setup_(std::move(setup)),
+      self_(new_node(Role::worker)),
+      memory_(memory_for(setup_.exchange)),
+      link_(context_, self_, memory_),
+      worker_(worker_options()) {}
+
+WorkerSession::~WorkerSession() = default;
+
+Worker::Options WorkerSession::worker_options() {
+  Worker::Options options{self_, setup_.hello, {from_seconds(setup_.wait), from_seconds(0.25)}, {}};
+  options.prepare = [this](const Welcome& welcome) {
+    job_ = welcome.job;
+    require_descriptors("a worker with " + std::to_string(job_.shards) + " shards", job_.shards, 0);
+    compute_ = std::make_unique<ComputeNode>(posting_to(link_, self_), setup_.workload(welcome), job_,
+                                             setup_.throttle, memory_);
+  };
+  options.model = setup_.model;
+  options.last = setup_.last;
+  return options;
+}
+
+const ExitReason& WorkerSession::run() {
+  const std::string& name = setup_.hello.name;
+  const auto say = speaker("worker", name, setup_.quiet);
+  say("looking for the scheduler at " + complete_endpoint(setup_.scheduler));
+  Narrator narrator(link_, name, setup_.device, say);
+  link_.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
+  link_.connect(scheduler_node, complete_endpoint(setup_.scheduler));
+  try {
+    within_memory("a worker", job_, [&] {
+      host(worker_, self_, narrator, [&](const Envelope& envelope) {
+        const auto* message = std::get_if<ToCompute>(&envelope.message);
+        if (compute_ && message != nullptr) compute_->give(*message);
+      });
+    });
+  } catch (const std::exception& trouble) {
+    // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
+    link_.send({self_, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
+    throw;
+  }
+  if (compute_ && compute_->failure()) throw Failure(*compute_->failure());  // which the worker has told
+  narrator.over(worker_.exit_reason());
+  return worker_.exit_reason();
+}
+
+void WorkerSession::leave(const std::string& failure) {
+  link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, Interrupt{failure})}});
+}
+
+}  // namespace steelyard

@@ -20,12 +20,12 @@
  * those that return a pointer give NULL. steelyard_error() then says what is wrong and what to do.
  *
  * Threads: one thread calls the functions of a worker, but for steelyard_final(), steelyard_leave() and
- * steelyard_wanted(), which any thread may call. No function calls back. After a fork only the parent goes on.
+ * steelyard_wanted(), which any thread may call. No function calls back. After a fork only the parent goes
+ * on.
  *
  * Promised: what is declared here keeps its meaning while STEELYARD_API stays the same.
  */
-#ifndef STEELYARD_H
-#define STEELYARD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -126,18 +126,23 @@ void steelyard_free(steelyard_worker* worker);
 
 typedef struct steelyard_policy steelyard_policy;
 
-/* A policy by name, "steelyard" or "lb-bsp" (`steelyard help policy` lists them), for these workers.
- * `setup` is a JSON object: {"policy", "options": {"key": "value"}, "workers": [{"name", "kind",
- * "max_batch"}], "grain"}. */
+/* A policy by name. One thread calls it. `setup` is a JSON object:
+ *
+ *   workers         a list of objects, one for each worker: {"name", "kind", "max_batch"}; each of these may
+ *                   be left out. kind: "cpu" (the default) or "gpu"; max_batch: most samples of a round
+ *   policy          "steelyard" (the default), "lb-bsp", ..: `steelyard help policy` lists them
+ *   options         what the policy is told: {"key": value}; left out: all as the help says
+ *   grain           shares are whole numbers of so many samples; left out: 1 */
 steelyard_policy* steelyard_policy_new(const char* setup);
-/* Shares of the next round, one for each worker, that sum to `batch`. */
+/* Shares of the next round, one for each worker in the order of the list, that sum to `batch`. A share is 0
+ * only if there are fewer grains than workers; the last that is not may end in a part of a grain. */
 int steelyard_policy_plan(steelyard_policy* policy, uint64_t batch, uint64_t* shares);
-/* What the last plan took: seconds of computing, one for each worker; negative: unknown. */
+/* What a round by the last plan took: seconds of computing, one for each worker, without waiting for others;
+ * negative: unknown. A plan may be used, and told, for several rounds. */
 int steelyard_policy_observe(steelyard_policy* policy, const double* seconds);
+/* NULL is allowed. */
 void steelyard_policy_free(steelyard_policy* policy);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

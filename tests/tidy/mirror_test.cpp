@@ -25,6 +25,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},
+    {"bridge/error.cpp", "tests/bridge/policy_test.cpp: what C functions say of their failures"},
     {"cli/checkpoint/eval.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
     {"cli/checkpoint/inspect.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
     {"cli/checkpoint/predict.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},

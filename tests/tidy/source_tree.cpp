@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "wire",   "server",
                                                "scheduler", "worker", "sim",       "config", "report",
-                                               "roles",     "launch", "cli"};
+                                               "roles",     "launch", "bridge",    "cli"};
 
 // Build outputs, run directories and what only this machine has.
 bool is_left_out(const std::string& top) {

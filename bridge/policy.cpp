@@ -1,0 +1,163 @@
+// Policies alone: the last part of include/steelyard/steelyard.h.
+//
+// A policy is told grains and answers in grains (balancing/policy.h); callers speak of samples. The last
+// share that is not empty is shorter where the batch is no multiple of the grain.
+#include <steelyard/steelyard.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "balancing/policies.h"
+#include "bridge/error.h"
+#include "core/near_match.h"
+#include "wire/grains.h"
+
+using steelyard::ExitCode;
+using steelyard::Failure;
+namespace balancing = steelyard::balancing;
+using Json = nlohmann::json;
+
+struct steelyard_policy {
+  std::unique_ptr<balancing::Policy> policy;
+  balancing::Request request;          // as each round asks; counted from 1
+  std::vector<std::uint64_t> samples;  // of the last plan, by worker; empty: nothing was planned yet
+};
+
+namespace {
+
+constexpr std::size_t most_workers = 1 << 16;
+
+[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
+
+// What is looked up in `json`, called `name`, has to be one of these keys.
+void expect_keys(const Json& json, const std::string& name, const std::vector<std::string>& known) {
+  if (!json.is_object()) refuse(name + " is not a JSON object: give one with " + steelyard::joined(known));
+  for (const auto& [key, value] : json.items()) {
+    if (std::ranges::find(known, key) == known.end()) {
+      refuse(name + " has no key \"" + key + "\"" + steelyard::among(key, known));
+    }
+  }
+}
+
+std::string text(const Json& json, const std::string& name, const std::string& key, std::string otherwise) {
+  const auto found = json.find(key);
+  if (found == json.end()) return otherwise;
+  if (!found->is_string()) refuse("\"" + key + "\" of " + name + " is not a text: put it in quotes");
+  return found->get<std::string>();
+}
+
+std::uint64_t count(const Json& json, const std::string& name, const std::string& key,
+                    std::uint64_t otherwise) {
+  const auto found = json.find(key);
+  if (found == json.end()) return otherwise;
+  if (!found->is_number_unsigned() || *found == 0) {
+    refuse("\"" + key + "\" of " + name + " is " + found->dump() + ": give a whole number from 1");
+  }
+  return found->get<std::uint64_t>();
+}
+
+balancing::PolicyOptions options(const Json& setup) {
+  balancing::PolicyOptions options;
+  const auto found = setup.find("options");
+  if (found == setup.end()) return options;
+  if (!found->is_object())
+    refuse("\"options\" of the set-up is not a JSON object: give {\"key\": \"value\"}");
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_structured() || value.is_null()) {
+      refuse("option \"" + key + "\" is " + value.dump() + ": give a text, a number, true or false");
+    }
+    options[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return options;
+}
+
+balancing::WorkerView worker(const Json& json, std::uint32_t slot, std::uint64_t grain) {
+  const std::string name = "worker " + std::to_string(slot);
+  expect_keys(json, name, {"name", "kind", "max_batch"});
+  const std::string kind = text(json, name, "kind", "cpu");
+  if (std::ranges::find(steelyard::device_kinds(), kind) == steelyard::device_kinds().end()) {
+    refuse("\"kind\" of " + name + " is \"" + kind + "\"" +
+           steelyard::among(kind, steelyard::device_kinds()));
+  }
+  const std::uint64_t most = count(json, name, "max_batch", UINT64_MAX);
+  if (most < grain) {
+    refuse("\"max_batch\" of " + name + " is " + std::to_string(most) + ", less than the grain of " +
+           std::to_string(grain) + ": raise it, or lower \"grain\"");
+  }
+  // Those who average gradients themselves need everybody there.
+  constexpr bool may_rest = false;
+  return {slot,     steelyard::device_kind(kind), 1, most / grain, -1, -1,
+          may_rest, text(json, name, "name", "")};
+}
+
+balancing::Request first_request(const Json& setup) {
+  balancing::Request request;
+  request.round = 1;
+  request.grain = count(setup, "the set-up", "grain", 1);
+  const auto workers = setup.find("workers");
+  if (workers == setup.end() || !workers->is_array() || workers->empty() || workers->size() > most_workers) {
+    refuse("\"workers\" of the set-up is not a list of 1 to " + std::to_string(most_workers) +
+           " workers: give one object for each, {} if there is nothing to say");
+  }
+  for (const Json& one : *workers) {
+    const auto slot = static_cast<std::uint32_t>(request.workers.size());
+    request.workers.push_back(worker(one, slot, request.grain));
+  }
+  return request;
+}
+
+std::unique_ptr<steelyard_policy> make(const char* text_of_setup) {
+  if (text_of_setup == nullptr) refuse("there is no set-up: give a JSON object");
+  const Json setup = Json::parse(text_of_setup, nullptr, false);
+  if (setup.is_discarded()) refuse("the set-up is not JSON: give an object such as {\"workers\": [{}, {}]}");
+  expect_keys(setup, "the set-up", {"policy", "options", "workers", "grain"});
+  return std::make_unique<steelyard_policy>(steelyard_policy{
+      balancing::make_policy(text(setup, "the set-up", "policy", "steelyard"), options(setup)),
+      first_request(setup),
+      {}});
+}
+
+void plan(steelyard_policy& it, std::uint64_t batch, std::uint64_t* shares) {
+  if (batch == 0) refuse("there is nothing to share: give a batch of at least 1");
+  const std::uint64_t grain = it.request.grain;
+  it.request.positions = steelyard::grains_in(batch, grain);
+  std::vector<std::uint64_t> samples = it.policy->plan(it.request);
+  std::uint64_t left = batch;
+  for (std::uint64_t& share : samples) {
+    share = share > left / grain ? left : share * grain;
+    left -= share;
+  }
+  std::ranges::copy(samples, shares);
+  it.samples = std::move(samples);
+}
+
+void observe(steelyard_policy& it, const double* seconds) {
+  if (it.samples.empty()) refuse("nothing was planned yet: call steelyard_policy_plan() first");
+  const std::uint64_t grain = it.request.grain;
+  for (std::uint32_t slot = 0; slot < it.samples.size(); ++slot) {
+    const std::uint64_t samples = it.samples[slot], grains = steelyard::grains_in(samples, grain);
+    if (samples == 0 || !(seconds[slot] >= 0)) continue;
+    // A part of a grain is told as if all of it had been computed.
+    const double whole = static_cast<double>(grains * grain) / static_cast<double>(samples);
+    it.policy->observe({slot, it.request.round, grains, seconds[slot] * whole});
+  }
+  ++it.request.round;
+}
+
+}  // namespace
+
+steelyard_policy* steelyard_policy_new(const char* setup) {
+  std::unique_ptr<steelyard_policy> made;
+  steelyard::bridge::guarded([&] { made = make(setup); });
+  return made.release();
+}
+
+int steelyard_policy_plan(steelyard_policy* policy, uint64_t batch, uint64_t* shares) {
+  return steelyard::bridge::guarded([&] { plan(*policy, batch, shares); });
+}
+
+int steelyard_policy_observe(steelyard_policy* policy, const double* seconds) {
+  return steelyard::bridge::guarded([&] { observe(*policy, seconds); });
+}
+
+void steelyard_policy_free(steelyard_policy* policy) { delete policy; }

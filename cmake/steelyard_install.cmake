@@ -6,6 +6,11 @@ include(CMakePackageConfigHelpers)
 get_property(installed GLOBAL PROPERTY STEELYARD_INSTALLED)
 install(TARGETS ${installed} EXPORT steelyardTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS steelyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS steelyard_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# What python/pyproject.toml puts into a wheel, inside the package.
+install(TARGETS steelyard RUNTIME DESTINATION steelyard/bin COMPONENT python EXCLUDE_FROM_ALL)
+install(TARGETS steelyard_shared LIBRARY DESTINATION steelyard/lib COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES LICENSE DESTINATION steelyard COMPONENT python EXCLUDE_FROM_ALL)
 
 # The headers that we promise, and of the others only those that they include.
 function(steelyard_install_headers)

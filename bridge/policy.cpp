@@ -9,11 +9,14 @@
 
 #include "balancing/policies.h"
 #include "bridge/error.h"
-#include "core/near_match.h"
+#include "bridge/json_object.h"
 #include "wire/grains.h"
 
 using steelyard::ExitCode;
 using steelyard::Failure;
+using steelyard::bridge::JsonObject;
+using steelyard::bridge::kind_of;
+using steelyard::bridge::parse_json;
 namespace balancing = steelyard::balancing;
 using Json = nlohmann::json;
 
@@ -28,33 +31,6 @@ namespace {
 constexpr std::size_t most_workers = 1 << 16;
 
 [[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
-
-// What is looked up in `json`, called `name`, has to be one of these keys.
-void expect_keys(const Json& json, const std::string& name, const std::vector<std::string>& known) {
-  if (!json.is_object()) refuse(name + " is not a JSON object: give one with " + steelyard::joined(known));
-  for (const auto& [key, value] : json.items()) {
-    if (std::ranges::find(known, key) == known.end()) {
-      refuse(name + " has no key \"" + key + "\"" + steelyard::among(key, known));
-    }
-  }
-}
-
-std::string text(const Json& json, const std::string& name, const std::string& key, std::string otherwise) {
-  const auto found = json.find(key);
-  if (found == json.end()) return otherwise;
-  if (!found->is_string()) refuse("\"" + key + "\" of " + name + " is not a text: put it in quotes");
-  return found->get<std::string>();
-}
-
-std::uint64_t count(const Json& json, const std::string& name, const std::string& key,
-                    std::uint64_t otherwise) {
-  const auto found = json.find(key);
-  if (found == json.end()) return otherwise;
-  if (!found->is_number_unsigned() || *found == 0) {
-    refuse("\"" + key + "\" of " + name + " is " + found->dump() + ": give a whole number from 1");
-  }
-  return found->get<std::uint64_t>();
-}
 
 balancing::PolicyOptions options(const Json& setup) {
   balancing::PolicyOptions options;
@@ -72,28 +48,19 @@ balancing::PolicyOptions options(const Json& setup) {
 }
 
 balancing::WorkerView worker(const Json& json, std::uint32_t slot, std::uint64_t grain) {
-  const std::string name = "worker " + std::to_string(slot);
-  expect_keys(json, name, {"name", "kind", "max_batch"});
-  const std::string kind = text(json, name, "kind", "cpu");
-  if (std::ranges::find(steelyard::device_kinds(), kind) == steelyard::device_kinds().end()) {
-    refuse("\"kind\" of " + name + " is \"" + kind + "\"" +
-           steelyard::among(kind, steelyard::device_kinds()));
-  }
-  const std::uint64_t most = count(json, name, "max_batch", UINT64_MAX);
-  if (most < grain) {
-    refuse("\"max_batch\" of " + name + " is " + std::to_string(most) + ", less than the grain of " +
-           std::to_string(grain) + ": raise it, or lower \"grain\"");
-  }
+  const JsonObject keys(json, "worker " + std::to_string(slot), {"name", "kind", "max_batch"});
+  const std::uint64_t most = keys.count("max_batch", UINT64_MAX, 1);
+  if (most < grain)
+    keys.refuse("max_batch", "at least the grain of " + std::to_string(grain) + ", or lower \"grain\"");
   // Those who average gradients themselves need everybody there.
   constexpr bool may_rest = false;
-  return {slot,     steelyard::device_kind(kind), 1, most / grain, -1, -1,
-          may_rest, text(json, name, "name", "")};
+  return {slot, kind_of(keys), 1, most / grain, -1, -1, may_rest, keys.text("name", "")};
 }
 
-balancing::Request first_request(const Json& setup) {
+balancing::Request first_request(const Json& setup, const JsonObject& keys) {
   balancing::Request request;
   request.round = 1;
-  request.grain = count(setup, "the set-up", "grain", 1);
+  request.grain = keys.count("grain", 1, 1);
   const auto workers = setup.find("workers");
   if (workers == setup.end() || !workers->is_array() || workers->empty() || workers->size() > most_workers) {
     refuse("\"workers\" of the set-up is not a list of 1 to " + std::to_string(most_workers) +
@@ -107,14 +74,12 @@ balancing::Request first_request(const Json& setup) {
 }
 
 std::unique_ptr<steelyard_policy> make(const char* text_of_setup) {
-  if (text_of_setup == nullptr) refuse("there is no set-up: give a JSON object");
-  const Json setup = Json::parse(text_of_setup, nullptr, false);
-  if (setup.is_discarded()) refuse("the set-up is not JSON: give an object such as {\"workers\": [{}, {}]}");
-  expect_keys(setup, "the set-up", {"policy", "options", "workers", "grain"});
-  return std::make_unique<steelyard_policy>(steelyard_policy{
-      balancing::make_policy(text(setup, "the set-up", "policy", "steelyard"), options(setup)),
-      first_request(setup),
-      {}});
+  const Json setup = parse_json(text_of_setup, "the set-up", R"({"workers": [{}, {}]})");
+  const JsonObject keys(setup, "the set-up", {"policy", "options", "workers", "grain"});
+  return std::make_unique<steelyard_policy>(
+      steelyard_policy{balancing::make_policy(keys.text("policy", "steelyard"), options(setup)),
+                       first_request(setup, keys),
+                       {}});
 }
 
 void plan(steelyard_policy& it, std::uint64_t batch, std::uint64_t* shares) {

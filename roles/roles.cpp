@@ -39,23 +39,27 @@ Memory memory_for(const std::string& exchange) {
   return exchange == exchanges.front() ? Memory::shared : Memory::own;
 }
 
-int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
+Ending ending_of(const ExitReason& ending, const std::string& scheduler) {
+  const auto code = [](ExitCode it) { return static_cast<int>(it); };
   if (ending.refusal()) {
-    std::fprintf(stderr, "steelyard %s: refused: %s\n", role, shown_line(ending.refusal()->text).c_str());
+    const std::string text = "refused: " + ending.refusal()->text;
     const Refusal reason = ending.refusal()->reason;
     if (reason == Refusal::name || reason == Refusal::endpoint || reason == Refusal::memory)
-      return static_cast<int>(ExitCode::configuration);
-    return static_cast<int>(reason == Refusal::full || reason == Refusal::finished ? ExitCode::temporary
-                                                                                   : ExitCode::protocol);
+      return {code(ExitCode::configuration), text};
+    const bool late = reason == Refusal::full || reason == Refusal::finished;
+    return {code(late ? ExitCode::temporary : ExitCode::protocol), text};
   }
   if (ending.unreachable()) {
-    std::fprintf(stderr, "steelyard %s: no answer from the scheduler at %s; is it running there?\n", role,
-                 scheduler.c_str());
-    return static_cast<int>(ExitCode::unreachable);
+    return {code(ExitCode::unreachable),
+            "no answer from the scheduler at " + scheduler + "; is it running there?"};
   }
-  if (!ending.stop().text.empty())
-    std::fprintf(stderr, "steelyard %s: %s\n", role, shown_line(ending.stop().text).c_str());
-  return static_cast<int>(exit_code(ending.stop().outcome));
+  return {code(exit_code(ending.stop().outcome)), ending.stop().text};
+}
+
+int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
+  const auto [code, text] = ending_of(ending, scheduler);
+  if (!text.empty()) std::fprintf(stderr, "steelyard %s: %s\n", role, shown_line(text).c_str());
+  return code;
 }
 
 std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet) {

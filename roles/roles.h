@@ -34,7 +34,13 @@ void raise_descriptor_limit();
 // Throws Failure (configuration) if this process may not have the descriptors that so many outward
 // connections and peers take; `what` says what they are for.
 void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers);
-// Says on standard error why a server or worker ended, unless all went well; its exit code.
+// Why a server or worker ended, and its exit code.
+struct Ending {
+  int code = 0;
+  std::string text{};  // for people; empty if all went well
+};
+Ending ending_of(const ExitReason& ending, const std::string& scheduler);
+// Says it on standard error; its exit code.
 int verdict(const char* role, const ExitReason& ending, const std::string& scheduler);
 // Prints lines on standard error, with role and name before them; none if it is quiet.
 std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet);

@@ -1,0 +1,103 @@
+#include "bridge/description.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "bridge/json_object.h"
+#include "core/error.h"
+#include "roles/options.h"
+#include "roles/roles.h"
+#include "wire/name.h"
+
+namespace steelyard::bridge {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t most_floats = std::uint64_t{1} << 48;
+constexpr double most_factor = 1e6;
+
+// Its size is counted as it is read, so that no product of an endless shape runs over.
+std::vector<std::uint64_t> shape_of(const JsonObject& tensor, std::uint64_t& left) {
+  const Json* json = tensor.find("shape");
+  const char* remedy =
+      "a list of whole numbers, [] for a single number; all tensors together have less than 2^48";
+  if (json == nullptr || !json->is_array()) tensor.refuse("shape", remedy);
+  std::vector<std::uint64_t> shape;
+  std::uint64_t size = 1;
+  for (const Json& side : *json) {
+    if (!side.is_number_unsigned()) tensor.refuse("shape", remedy);
+    shape.push_back(side.get<std::uint64_t>());
+    if (shape.back() > 0 && size > left / shape.back()) tensor.refuse("shape", remedy);
+    size *= shape.back();
+  }
+  if (size > left) tensor.refuse("shape", remedy);
+  left -= size;
+  return shape;
+}
+
+Layout layout_of(const JsonObject& description) {
+  const Json* tensors = description.find("tensors");
+  if (tensors == nullptr || !tensors->is_array() || tensors->empty())
+    description.refuse("tensors", "a list of at least one tensor");
+  Layout layout;
+  std::uint64_t left = most_floats;
+  for (const Json& json : *tensors) {
+    const std::string place = "tensor " + std::to_string(layout.tensors.size());
+    const JsonObject tensor(json, place, {"name", "shape", "rule", "decay", "rate"});
+    const std::string name = tensor.text("name", ""), rule = tensor.text("rule", "step");
+    if (name.empty()) tensor.refuse("name", "what it is called");
+    if (rule != "step" && rule != "mean") tensor.refuse("rule", "\"step\" or \"mean\"");
+    append(layout, name, shape_of(tensor, left), rule == "step" ? Rule::step : Rule::mean,
+           tensor.number("decay", 1, 0, most_factor) > 0);
+  }
+  if (layout.size() == 0) description.refuse("tensors", "tensors that are not all empty");
+  return layout;
+}
+
+ModelDescription model_of(const JsonObject& description) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  ModelDescription model;
+  model.layout = layout_of(description);
+  model.train_samples = description.count("train_samples", 0, 1);
+  model.test_samples = description.count("test_samples", 0, 0);
+  const std::uint64_t grain = description.count("grain", 1, 1);
+  for (const char* key : {"train_samples", "test_samples", "grain"}) {
+    const Json* value = description.find(key);
+    if (value != nullptr && value->get<std::uint64_t>() > most)
+      description.refuse(key, "no more than " + std::to_string(most));
+  }
+  if (model.train_samples == 0) description.refuse("train_samples", "how many there are");
+  model.grain = static_cast<std::uint32_t>(grain);
+  model.data = description.text("data", "data of the worker's program");
+  model.data_hash = description.text("data_hash", "");
+  model.job = description.text("job", "");
+  return model;
+}
+
+}  // namespace
+
+Description read_description(const char* text) {
+  const Json json = parse_json(text, "the description", R"({"scheduler": "host:7070", "tensors": [...]})");
+  const JsonObject keys(json, "the description",
+                        {"scheduler", "name", "kind", "slow", "exchange", "wait", "quiet", "job", "tensors",
+                         "data", "data_hash", "train_samples", "test_samples", "grain"});
+  Description it;
+  it.scheduler = keys.text("scheduler", "");
+  if (it.scheduler.empty()) keys.refuse("scheduler", "where it is, as in \"host:7070\"");
+  it.hello.name = keys.text("name", "");
+  if (it.hello.name.empty()) it.hello.name = default_name("worker");
+  check_name("\"name\" of the description", it.hello.name);
+  it.hello.kind = kind_of(keys);
+  it.slow = keys.text("slow", "1");
+  it.exchange = keys.text("exchange", exchanges.front());
+  if (std::ranges::find(exchanges, it.exchange) == exchanges.end())
+    keys.refuse("exchange", "\"auto\" or \"sockets\"");
+  it.wait = keys.number("wait", it.wait, 0.1, 1e6);
+  it.quiet = keys.flag("quiet", false);
+  it.model = model_of(keys);
+  return it;
+}
+
+}  // namespace steelyard::bridge

@@ -1,0 +1,81 @@
+#include "bridge/json_object.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.h"
+#include "core/near_match.h"
+
+namespace steelyard::bridge {
+
+using Json = nlohmann::json;
+
+Json parse_json(const char* text, const std::string& name, const std::string& example) {
+  Json json = text == nullptr ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+  if (json.is_discarded())
+    throw Failure(ExitCode::configuration, name + " is not JSON: give an object such as " + example);
+  return json;
+}
+
+JsonObject::JsonObject(const Json& json, std::string name, const std::vector<std::string>& known)
+    : json_(json), name_(std::move(name)) {
+  if (!json.is_object()) {
+    throw Failure(ExitCode::configuration, name_ + " is not a JSON object: give one with " + joined(known));
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (std::ranges::find(known, key) == known.end())
+      throw Failure(ExitCode::configuration, name_ + " has no key \"" + key + "\"" + among(key, known));
+  }
+}
+
+const Json* JsonObject::find(const std::string& key) const {
+  const auto found = json_.find(key);
+  return found == json_.end() ? nullptr : &*found;
+}
+
+void JsonObject::refuse(const std::string& key, const std::string& remedy) const {
+  const Json* value = find(key);
+  throw Failure(ExitCode::configuration, "\"" + key + "\" of " + name_ +
+                                             (value == nullptr ? " is missing" : " is " + value->dump()) +
+                                             ": give " + remedy);
+}
+
+std::string JsonObject::text(const std::string& key, std::string_view otherwise) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::string(otherwise);
+  if (!value->is_string()) refuse(key, "a text, in quotes");
+  return value->get<std::string>();
+}
+
+std::uint64_t JsonObject::count(const std::string& key, std::uint64_t otherwise, std::uint64_t least) const {
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (!value->is_number_unsigned() || value->get<std::uint64_t>() < least)
+    refuse(key, "a whole number from " + std::to_string(least));
+  return value->get<std::uint64_t>();
+}
+
+double JsonObject::number(const std::string& key, double otherwise, double least, double most) const {
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (!value->is_number() || !(value->get<double>() >= least && value->get<double>() <= most))
+    refuse(key, "a number from " + Json(least).dump() + " to " + Json(most).dump());
+  return value->get<double>();
+}
+
+bool JsonObject::flag(const std::string& key, bool otherwise) const {
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (!value->is_boolean()) refuse(key, "true or false");
+  return value->get<bool>();
+}
+
+DeviceKind kind_of(const JsonObject& keys) {
+  const std::string kind = keys.text("kind", "cpu");
+  if (std::ranges::find(device_kinds(), kind) == device_kinds().end())
+    keys.refuse("kind", "one of " + joined(device_kinds()));
+  return device_kind(kind);
+}
+
+}  // namespace steelyard::bridge

@@ -1,0 +1,40 @@
+// JsonObject: the keys of a JSON object that a caller gave, read with errors that name key and object.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/device_kind.h"
+
+namespace steelyard::bridge {
+
+// Throws Failure (configuration), as all below does. `example` shows what the text should have been.
+nlohmann::json parse_json(const char* text, const std::string& name, const std::string& example);
+
+class JsonObject {
+ public:
+  // `json` outlives this; `name` is what messages call it. Keys that are not `known` are refused.
+  JsonObject(const nlohmann::json& json, std::string name, const std::vector<std::string>& known);
+
+  // What is left out is `otherwise`.
+  [[nodiscard]] std::string text(const std::string& key, std::string_view otherwise) const;
+  [[nodiscard]] std::uint64_t count(const std::string& key, std::uint64_t otherwise,
+                                    std::uint64_t least) const;
+  [[nodiscard]] double number(const std::string& key, double otherwise, double least, double most) const;
+  [[nodiscard]] bool flag(const std::string& key, bool otherwise) const;
+  // Null if it is left out.
+  [[nodiscard]] const nlohmann::json* find(const std::string& key) const;
+  [[noreturn]] void refuse(const std::string& key, const std::string& remedy) const;
+
+ private:
+  const nlohmann::json& json_;
+  const std::string name_;
+};
+
+// "kind": "cpu", which it is if that is left out, or "gpu".
+DeviceKind kind_of(const JsonObject& keys);
+
+}  // namespace steelyard::bridge

@@ -1,0 +1,299 @@
+// A worker whose gradients come from elsewhere: the main part of include/steelyard/steelyard.h.
+#include <pthread.h>
+#include <steelyard/steelyard.h>
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "bridge/description.h"
+#include "bridge/desk.h"
+#include "bridge/error.h"
+#include "bridge/numbers.h"
+#include "core/error.h"
+#include "roles/roles.h"
+#include "roles/worker_session.h"
+#include "worker/compute/batch_buffer.h"
+
+namespace steelyard::bridge {
+namespace {
+
+// Weights of nothing are averaged too, and the servers divide by their sum.
+constexpr double least_weight = 1e-30;
+
+// Signals are the caller's: no thread that is started under it takes one.
+class SignalsOff {
+ public:
+  SignalsOff() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsOff() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsOff(const SignalsOff&) = delete;
+  SignalsOff& operator=(const SignalsOff&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+DataSets numbers_of(const ModelDescription& model) {
+  const auto set = [](std::uint64_t samples) {
+    return std::make_shared<SampleNumbers>(static_cast<std::uint32_t>(samples));
+  };
+  return {.train = set(model.train_samples),
+          .test = model.test_samples > 0 ? set(model.test_samples) : nullptr,
+          .name = model.data};
+}
+
+std::string told(const Welcome& welcome, const std::string& name) {
+  const Job& job = welcome.job;
+  return nlohmann::json{{"name", job.name},
+                        {"seed", job.seed},
+                        {"batch", job.global_batch},
+                        {"epochs", job.epochs},
+                        {"rounds", job.rounds},
+                        {"train_samples", job.train_samples},
+                        {"test_samples", job.test_samples},
+                        {"grain", job.grain},
+                        {"workers", job.workers},
+                        {"clip_norm", job.clip_norm},
+                        {"policy", job.policy},
+                        {"worker", name},
+                        {"slot", welcome.slot}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+// The session runs on a thread of its own; what it comes to know is under the mutex.
+class Worker {
+ public:
+  Worker(Description description, const float* weights)
+      : description_(std::move(description)),
+        data_(numbers_of(description_.model)),
+        weights_(weights, weights + description_.model.layout.size()) {
+    const SignalsOff signals_off;
+    session_ = std::make_unique<WorkerSession>(setup());
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~Worker() {
+    session_->leave();
+    desk_.give_up();
+    thread_.join();
+    desk_.close();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  [[nodiscard]] Desk& desk() { return desk_; }
+  void leave(const std::string& failure) { session_->leave(failure); }
+
+  void next(double seconds, steelyard_task& task) {
+    task = {};
+    desk_.give_up();
+    const Time deadline = steady_now() + from_seconds(seconds);
+    do {
+      if (is_news()) {
+        task.kind = STEELYARD_JOINED;
+      } else if (const Desk::Task* taken = desk_.take(deadline)) {
+        describe(*taken, task);
+      } else if (desk_.closed()) {
+        describe_end(task);
+      }
+    } while (task.kind == STEELYARD_WAIT && steady_now() < deadline);
+  }
+
+  [[nodiscard]] std::string last_word() {
+    const std::lock_guard lock(mutex_);
+    return ending_.text;
+  }
+
+  [[nodiscard]] const char* job() {
+    const std::lock_guard lock(mutex_);
+    if (job_text_.empty()) throw Failure(ExitCode::usage, "no job has taken this worker yet");
+    return job_text_.c_str();
+  }
+
+  void samples(std::uint64_t epoch, Interval positions, std::uint64_t* into) {
+    const std::uint64_t all = description_.model.train_samples;
+    if (positions.begin > positions.end || positions.end > all) {
+      throw Failure(ExitCode::usage, "positions " + std::to_string(positions.begin) + " to " +
+                                         std::to_string(positions.end) + " are not all in an epoch of " +
+                                         std::to_string(all));
+    }
+    const SampleOrder order(data_, Purpose::train, seed(), epoch);
+    for (Position at = positions.begin; at < positions.end; ++at) *into++ = order.sample(at);
+  }
+
+ private:
+  WorkerSession::Setup setup() {
+    WorkerSession::Setup setup;
+    setup.scheduler = description_.scheduler;
+    setup.hello = description_.hello;
+    setup.device = name(description_.hello.kind);
+    setup.throttle = Throttle::parse(description_.slow, "1");
+    setup.exchange = description_.exchange;
+    setup.wait = description_.wait;
+    setup.quiet = description_.quiet;
+    setup.workload = [this](const Welcome& welcome) { return welcomed(welcome); };
+    setup.model = [this] {
+      return steelyard::Worker::Options::Model{
+          description_.model, [this](std::uint64_t, Interval floats) {
+            return Blob::copy_of(std::span(weights_).subspan(floats.begin, floats.size()));
+          }};
+    };
+    setup.last = [this](const Blob& parameters) {
+      const std::lock_guard lock(mutex_);
+      last_ = parameters;
+    };
+    return setup;
+  }
+
+  Workload welcomed(const Welcome& welcome) {
+    {
+      const std::lock_guard lock(mutex_);
+      job_text_ = told(welcome, description_.hello.name);
+      seed_ = welcome.job->seed;
+      news_ = true;
+    }
+    std::vector<float>().swap(weights_);  // the servers have theirs
+    desk_.wake();
+    return {.layout = description_.model.layout,
+            .make_engine = [this] { return engine_of(desk_); },
+            .data = data_,
+            .grain = description_.model.grain};
+  }
+
+  void run() {
+    Ending ending;
+    bool keeps = false;
+    try {
+      const ExitReason& reason = session_->run();
+      ending = ending_of(reason, description_.scheduler);
+      keeps = reason.reached() && reason.stop().keeper == session_->node();
+    } catch (const Failure& failure) {
+      ending = {static_cast<int>(failure.code()), failure.what()};
+    } catch (const std::exception& trouble) {
+      ending = {static_cast<int>(ExitCode::failed), trouble.what()};
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = std::move(ending);
+      keeps_ = keeps;
+    }
+    desk_.close();
+  }
+
+  bool is_news() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(news_, false);
+  }
+  [[nodiscard]] std::uint64_t seed() {
+    const std::lock_guard lock(mutex_);
+    if (!seed_) throw Failure(ExitCode::usage, "no job has taken this worker yet");
+    return *seed_;
+  }
+
+  static void describe(const Desk::Task& from, steelyard_task& task) {
+    task.kind = from.gradient.empty() ? STEELYARD_EVALUATE : STEELYARD_TRAIN;
+    task.parameters = from.parameters.data();
+    task.gradient = from.gradient.data();
+    task.samples = from.samples.data();
+    task.count = from.samples.size();
+    task.epoch = from.epoch;
+    task.position = from.position;
+  }
+
+  void describe_end(steelyard_task& task) {
+    const std::lock_guard lock(mutex_);
+    task.kind = STEELYARD_END;
+    task.code = ending_.code;
+    task.main = keeps_ ? 1 : 0;
+    if (!last_.empty()) task.parameters = last_.floats().data();
+  }
+
+  const Description description_;
+  const DataSets data_;
+  std::vector<float> weights_;  // the session's thread
+  Desk desk_;
+
+  std::mutex mutex_;
+  std::string job_text_;
+  std::optional<std::uint64_t> seed_;
+  bool news_ = false, keeps_ = false;
+  Ending ending_;
+  Blob last_;
+
+  std::unique_ptr<WorkerSession> session_;
+  std::thread thread_;  // hosts the session
+};
+
+}  // namespace steelyard::bridge
+
+struct steelyard_worker : steelyard::bridge::Worker {
+  using Worker::Worker;
+};
+
+using steelyard::bridge::guarded;
+
+namespace {
+
+constexpr double longest_wait = 1e6;  // seconds
+
+}  // namespace
+
+steelyard_worker* steelyard_join(const char* description, const float* weights) {
+  std::unique_ptr<steelyard_worker> made;
+  guarded([&] {
+    made = std::make_unique<steelyard_worker>(steelyard::bridge::read_description(description), weights);
+  });
+  return made.release();
+}
+
+int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* task) {
+  const int code = guarded([&] { worker->next(std::clamp(seconds, 0.0, longest_wait), *task); });
+  if (code == 0 && task->kind == STEELYARD_END) steelyard::bridge::say(worker->last_word());
+  return code;
+}
+
+const char* steelyard_job(steelyard_worker* worker) {
+  const char* text = nullptr;
+  guarded([&] { text = worker->job(); });
+  return text;
+}
+
+int steelyard_samples(steelyard_worker* worker, uint64_t epoch, uint64_t begin, uint64_t end,
+                      uint64_t* into) {
+  return guarded([&] { worker->samples(epoch, {begin, end}, into); });
+}
+
+int steelyard_weigh(steelyard_worker* worker, double weight) {
+  return guarded([&] {
+    if (!(weight >= 0 && weight <= std::numeric_limits<float>::max()))
+      throw steelyard::Failure(steelyard::ExitCode::usage, "a weight is a number of at least 0");
+    worker->desk().weigh(std::max(weight, steelyard::bridge::least_weight));
+  });
+}
+
+int steelyard_final(steelyard_worker* worker, uint64_t begin, uint64_t end) {
+  return guarded([&] { worker->desk().final(begin, end); });
+}
+
+int steelyard_wanted(steelyard_worker* worker) { return worker->desk().wanted() ? 1 : 0; }
+
+int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct) {
+  return guarded([&] { worker->desk().finish({loss, correct}); });
+}
+
+void steelyard_leave(steelyard_worker* worker, const char* failure) {
+  guarded([&] { worker->leave(failure == nullptr ? "" : failure); });
+}
+
+void steelyard_free(steelyard_worker* worker) { delete worker; }

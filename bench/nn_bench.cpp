@@ -53,7 +53,7 @@ class Trainee {
   double compute_and_update() {
     const double loss = compute();
     nn::step({nn::Optimizer::Kind::momentum, 0.9, 1e-4}, {next_, parameters_, gradient_, 1.0 / batch},
-             momentum_, 0.05, true);
+             momentum_, 0.05, 1);
     std::swap(next_, parameters_);
     return loss;
   }

@@ -17,6 +17,9 @@ bool alike(Range one, const Range& other) {
   return one == other;
 }
 
+// False for NaN, too.
+bool is_factor(double value) { return value >= 0 && value <= largest_factor; }
+
 Range part(Range range, std::uint64_t begin, std::uint64_t end) {
   range.begin = begin, range.end = end;
   return range;
@@ -28,10 +31,10 @@ std::uint64_t TensorPlace::size() const {
   return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
-void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule, bool decay,
-            double keep) {
+void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule, double decay,
+            double keep, double rate) {
   TensorPlace tensor{std::move(name), std::move(shape), layout.size()};
-  Range range{tensor.offset, tensor.offset + tensor.size(), rule, decay, 0, keep};
+  Range range{tensor.offset, tensor.offset + tensor.size(), rule, decay, 0, keep, rate};
   if (!layout.ranges.empty() && alike(layout.ranges.back(), range)) {
     layout.ranges.back().end = range.end;
   } else {
@@ -48,7 +51,7 @@ Layout with_norm_groups(const Layout& layout) {
     std::uint64_t at = range.begin;
     for (; tensor != layout.tensors.end() && tensor->offset < range.end; ++tensor) {
       const std::uint64_t begin = tensor->offset, end = begin + tensor->size();
-      const bool has_norm = range.rule == Rule::step && range.decay && begin >= at && end <= range.end;
+      const bool has_norm = range.rule == Rule::step && range.decay > 0 && begin >= at && end <= range.end;
       if (!has_norm || begin == end) continue;
       if (begin > at) grouped.ranges.push_back(part(range, at, begin));
       grouped.ranges.push_back(part(range, begin, end));
@@ -95,6 +98,8 @@ std::string damage_of(const Layout& layout) {
   std::uint64_t at = 0;
   for (const Range& range : layout.ranges) {
     if (range.begin != at || range.end <= range.begin) return "its ranges have holes";
+    if (!is_factor(range.decay) || !is_factor(range.rate) || !(range.keep >= 0 && range.keep <= 1))
+      return "its ranges have factors that are none";
     at = range.end;
   }
   at = 0;

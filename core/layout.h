@@ -26,9 +26,10 @@ enum class Rule : std::uint8_t { step, ema, mean };  // how the server turns a s
 struct Range {
   std::uint64_t begin = 0, end = 0;
   Rule rule = Rule::step;
-  bool decay = true;             // weight decay applies
+  double decay = 1;              // factor on the optimizer's weight decay; 0: none
   std::uint32_t norm_group = 0;  // not 0: a tensor that is stepped with its norm, whole on one shard
   double keep = 0.9;             // ema: the share of the version before in the next one
+  double rate = 1;               // step: factor on the learning rate
   friend bool operator==(const Range&, const Range&) = default;
 };
 
@@ -43,7 +44,7 @@ struct Layout {
 
 // Appends a tensor behind the last one; ranges with equal properties grow together.
 void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule = Rule::step,
-            bool decay = true, double keep = 0.9);
+            double decay = 1, double keep = 0.9, double rate = 1);
 
 // The same with each tensor that is stepped and has decay as a range and a norm group of its own.
 Layout with_norm_groups(const Layout& layout);
@@ -60,8 +61,11 @@ struct Slice {
 // overlaps or no size.
 std::vector<Slice> slices(const Layout& layout);
 
-// Why a layout from outside is not fit for slices(): what is wrong with it, for people. Empty: nothing. Its
-// slice size is not looked at.
+// Factors of a range are at most so large, so that a rate stays a number that floats hold.
+inline constexpr double largest_factor = 1e9;
+
+// Why a layout from outside is not fit for slices(), or its ranges for a step: what is wrong with it, for
+// people. Empty: nothing. Its slice size is not looked at.
 std::string damage_of(const Layout& layout);
 
 // Cuts the slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]). A norm

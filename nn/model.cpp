@@ -206,7 +206,7 @@ Layout Model::layout() const {
   for (const Tensor* tensor : sorted) {
     const ParameterSpec& spec = tensor->spec;
     CHECK(layout.size() == tensor->offset, "parameters and layout disagree about an offset");
-    append(layout, spec.name, spec.shape, spec.rule, spec.decay, spec.keep);
+    append(layout, spec.name, spec.shape, spec.rule, spec.decay ? 1 : 0, spec.keep);
   }
   return layout;
 }

@@ -60,7 +60,8 @@ Json layout_json(const Layout& layout) {
                       {"rule", rule_name(r.rule)},
                       {"decay", r.decay},
                       {"norm_group", r.norm_group},
-                      {"keep", r.keep}});
+                      {"keep", r.keep},
+                      {"rate", r.rate}});
   }
   return {{"slice_size", layout.slice_size}, {"tensors", tensors}, {"ranges", ranges}};
 }
@@ -94,6 +95,12 @@ std::uint64_t as_count(const Json& value, const char* key) {
 }
 std::uint64_t count(const Json& object, const char* key) { return as_count(field(object, key), key); }
 
+// Earlier releases said whether it applies.
+double factor(const Json& object, const char* key) {
+  if (field(object, key).is_boolean()) return get<bool>(object, key) ? 1 : 0;
+  return get<double>(object, key);
+}
+
 // A layout that passes is fit for slices(): dense, not empty, within its own size.
 Layout layout_of(const Json& json) {
   Layout layout;
@@ -107,8 +114,10 @@ Layout layout_of(const Json& json) {
   }
   for (const Json& r : field(json, "ranges")) {
     layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
-                             get<bool>(r, "decay"), get<std::uint32_t>(r, "norm_group")});
-    if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");  // not in earlier releases
+                             factor(r, "decay"), get<std::uint32_t>(r, "norm_group")});
+    // Not in earlier releases:
+    if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");
+    if (r.contains("rate")) layout.ranges.back().rate = get<double>(r, "rate");
   }
   if (const std::string damage = damage_of(layout); !damage.empty()) throw Damage{damage};
   if (layout.slice_size == 0) throw Damage{"its layout has no sense"};

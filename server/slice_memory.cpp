@@ -112,7 +112,8 @@ void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scal
 
 void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
                                  double scale) {
-  nn::TensorStep step(optimizer, tensor[0].range_.decay);
+  const Range& range = tensor[0].range_;
+  nn::TensorStep step(optimizer, range.decay);
   std::vector<FlatPool::Part> next;
   const auto update = [&](const SliceMemory& slice, std::size_t i) {
     return nn::Update{next[i].values, slice.current_.floats(), slice.sum(), scale / slice.weight_,
@@ -129,7 +130,7 @@ void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimi
   const double ratio = step.ratio();
   for (std::size_t i = 0; i < tensor.size(); ++i) {
     SliceMemory& slice = tensor[i];
-    step.finish(update(slice, i), slice.state_, rate, ratio);
+    step.finish(update(slice, i), slice.state_, rate * range.rate, ratio);
     ++slice.steps_;
     slice.advance(blob_of(next[i]));
   }
@@ -146,7 +147,8 @@ Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float>
   const bool stateless = nn::state_slots(optimizer) == 0;
   switch (range_.rule) {
     case Rule::step:
-      nn::step(optimizer, update, stateless ? std::span<float>() : std::span(state_), rate, range_.decay);
+      nn::step(optimizer, update, stateless ? std::span<float>() : std::span(state_), rate * range_.rate,
+               range_.decay);
       break;
     case Rule::mean:
       update.scale = 1 / whole;

@@ -71,8 +71,8 @@ void step_all(Stream& stream, const DeviceUpdate& u, const Rule& rule) {
 
 }  // namespace
 
-void optimizer_step(Stream& stream, const Optimizer& o, const DeviceUpdate& u, double rate, bool decay) {
-  const double pull = decay ? o.weight_decay : 0;
+void optimizer_step(Stream& stream, const Optimizer& o, const DeviceUpdate& u, double rate, double decay) {
+  const double pull = decay * o.weight_decay;
   const auto slow = static_cast<float>(pull), speed = static_cast<float>(rate);
   switch (o.kind) {
     case Kind::sgd:

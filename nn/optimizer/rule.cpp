@@ -121,7 +121,7 @@ Layout layout_for(const Optimizer& optimizer, const Layout& model) {
   return needs_norms(optimizer) ? with_norm_groups(model) : model;
 }
 
-void step(const Optimizer& optimizer, const Update& u, std::span<float> state, double rate, bool decay,
+void step(const Optimizer& optimizer, const Update& u, std::span<float> state, double rate, double decay,
           Level level) {
   if (needs_norms(optimizer)) {
     TensorStep whole(optimizer, decay, level);
@@ -131,7 +131,7 @@ void step(const Optimizer& optimizer, const Update& u, std::span<float> state, d
   check(optimizer, u, state);
   const RuleTable& rules = table(level);
   const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
-  const double weight_decay = decay ? optimizer.weight_decay : 0.0;
+  const double weight_decay = decay * optimizer.weight_decay;
   const auto pull = static_cast<float>(weight_decay), mu = static_cast<float>(optimizer.momentum);
   const bool moments = optimizer.kind == Kind::adam || optimizer.kind == Kind::adamw;
   const MomentFactors factors = moments ? moment_factors(optimizer, u, rate, weight_decay) : MomentFactors{};
@@ -157,9 +157,9 @@ void ema_step(const Update& u, double keep, Level level) {
   blend(u, level, static_cast<float>(keep), static_cast<float>((1 - keep) * u.scale));
 }
 
-TensorStep::TensorStep(const Optimizer& optimizer, bool decay, Level level)
+TensorStep::TensorStep(const Optimizer& optimizer, double decay, Level level)
     : optimizer_(optimizer),
-      decay_(decay ? optimizer.weight_decay : 0.0),
+      decay_(decay * optimizer.weight_decay),
       level_(level),
       parameters_(level),
       direction_(level) {

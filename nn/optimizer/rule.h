@@ -2,7 +2,8 @@
 // next. Servers call them.
 //
 // With sum = the sum of what was pushed, scale = 1 / its summed weight (times a clipping factor, if any),
-// d = weight_decay where the range asks for it and 0 elsewhere, t = this step's number from 1 on:
+// rate = the schedule's times the range's factor, d = weight_decay times the range's factor (Range::rate and
+// Range::decay in core/layout.h), t = this step's number from 1 on:
 //
 //   sgd        g = scale * sum + d * w,  w' = w - rate * g
 //   momentum   g as sgd,  m' = momentum * m + g,  w' = w - rate * m'
@@ -14,7 +15,8 @@
 //              ratio = trust * |w| / (|g| + d * |w|)
 //   lamb       g, m', v', u as adamw,  r = u + d * w,  w' = w - rate * ratio * r,  ratio = |w| / |r|
 //
-// The first five are PyTorch's (torch.optim.SGD without dampening, Adam, AdamW). lars is algorithm 1 of You,
+// The first five are PyTorch's (torch.optim.SGD without dampening, Adam, AdamW), whose parameter groups with
+// rates and decays of their own are ranges here. lars is algorithm 1 of You,
 // Gitman, Ginsburg, "Large batch training of convolutional networks" (2017), which has the rate inside the
 // momentum; lamb is algorithm 2 of You et al., "Large batch optimization for deep learning: training BERT in
 // 76 minutes" (2020). Elsewhere the rate is outside of the momentum, so a change of it acts at once.
@@ -82,9 +84,10 @@ struct Update {
   std::span<const float> last{};
 };
 
-// `state` is the slice's, slot after slot, read and written: m, then v; empty if state_slots() is 0. lars and
-// lamb step with the ratio 1.
-void step(const Optimizer& optimizer, const Update& update, std::span<float> state, double rate, bool decay,
+// `state` is the slice's, slot after slot, read and written: m, then v; empty if state_slots() is 0. `rate`
+// has the range's factor in it; `decay` is the range's factor on the optimizer's weight decay. lars and lamb
+// step with the ratio 1.
+void step(const Optimizer& optimizer, const Update& update, std::span<float> state, double rate, double decay,
           Level level = cpu_level());
 void mean_step(const Update& update, Level level = cpu_level());
 void ema_step(const Update& update, double keep, Level level = cpu_level());
@@ -93,7 +96,7 @@ void ema_step(const Update& update, double keep, Level level = cpu_level());
 // then finish() for each, with the same update and state.
 class TensorStep {
  public:
-  explicit TensorStep(const Optimizer& optimizer, bool decay, Level level = cpu_level());
+  explicit TensorStep(const Optimizer& optimizer, double decay, Level level = cpu_level());
   void measure(const Update& update, std::span<float> state);
   [[nodiscard]] double ratio() const;
   void finish(const Update& update, std::span<float> state, double rate, double ratio) const;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "core/error.h"
 #include "core/random.h"
 
@@ -16,15 +18,15 @@ using ::testing::HasSubstr;
 TEST(Layout, TensorsFollowEachOtherAndEqualRangesGrowTogether) {
   Layout layout;
   append(layout, "conv.weight", {6, 5, 5});
-  append(layout, "conv.bias", {6}, Rule::step, false);
-  append(layout, "head.bias", {10}, Rule::step, false);
-  append(layout, "norm.mean", {4}, Rule::ema, false);
+  append(layout, "conv.bias", {6}, Rule::step, 0);
+  append(layout, "head.bias", {10}, Rule::step, 0);
+  append(layout, "norm.mean", {4}, Rule::ema, 0);
   ASSERT_EQ(layout.tensors.size(), 4U);
   EXPECT_EQ(layout.tensors[1].offset, 150U);
   EXPECT_EQ(layout.tensors[3].offset, 166U);
   EXPECT_EQ(layout.size(), 170U);
   ASSERT_EQ(layout.ranges.size(), 3U);
-  EXPECT_EQ(layout.ranges[1], (Range{150, 166, Rule::step, false, 0}));
+  EXPECT_EQ(layout.ranges[1], (Range{150, 166, Rule::step, 0, 0}));
   EXPECT_EQ(layout.ranges[2].rule, Rule::ema);
 }
 
@@ -37,7 +39,7 @@ TEST(Layout, SlicesTileTheBufferAndNeverCrossARange) {
     Layout layout;
     for (std::uint64_t i = 0; i <= random.below(6); ++i) {
       append(layout, "t" + std::to_string(i), {1 + random.below(40)},
-             random.below(2) == 0 ? Rule::step : Rule::mean, random.below(2) == 0);
+             random.below(2) == 0 ? Rule::step : Rule::mean, static_cast<double>(random.below(2)));
     }
     layout.slice_size = 1 + random.below(20);
     std::uint64_t at = 0;
@@ -96,30 +98,49 @@ TEST(Layout, NormGroupsAreTheTensorsThatAreSteppedWithDecay) {
   Layout layout;
   append(layout, "a.weight", {3, 4});
   append(layout, "b.weight", {5});
-  append(layout, "b.bias", {2}, Rule::step, false);
-  append(layout, "c.bias", {3}, Rule::step, false);
-  append(layout, "c.mean", {4}, Rule::ema, true, 0.5);
+  append(layout, "b.bias", {2}, Rule::step, 0);
+  append(layout, "c.bias", {3}, Rule::step, 0);
+  append(layout, "c.mean", {4}, Rule::ema, 1, 0.5);
   append(layout, "d.weight", {1});
   layout.slice_size = 4;
   const Layout grouped = with_norm_groups(layout);
   EXPECT_EQ(grouped.tensors, layout.tensors);
   EXPECT_EQ(grouped.slice_size, 4U);
   EXPECT_THAT(grouped.ranges,
-              ElementsAre(Range{0, 12, Rule::step, true, 1}, Range{12, 17, Rule::step, true, 2},
-                          Range{17, 22, Rule::step, false, 0}, Range{22, 26, Rule::ema, true, 0, 0.5},
-                          Range{26, 27, Rule::step, true, 6}));
+              ElementsAre(Range{0, 12, Rule::step, 1, 1}, Range{12, 17, Rule::step, 1, 2},
+                          Range{17, 22, Rule::step, 0, 0}, Range{22, 26, Rule::ema, 1, 0, 0.5},
+                          Range{26, 27, Rule::step, 1, 6}));
   EXPECT_EQ(damage_of(grouped), "");
   EXPECT_EQ(with_norm_groups(grouped), grouped);
 }
 
 TEST(Layout, AMovingAverageThatKeepsAnotherShareIsAnotherRange) {
   Layout layout;
-  append(layout, "mean", {4}, Rule::ema, false, 0.5);
-  append(layout, "variance", {4}, Rule::ema, false, 0.5);
-  append(layout, "other", {4}, Rule::ema, false, 0.9);
+  append(layout, "mean", {4}, Rule::ema, 0, 0.5);
+  append(layout, "variance", {4}, Rule::ema, 0, 0.5);
+  append(layout, "other", {4}, Rule::ema, 0, 0.9);
   ASSERT_EQ(layout.ranges.size(), 2U);
   EXPECT_EQ(layout.ranges[0].keep, 0.5);
   EXPECT_EQ(layout.ranges[0].end, 8U);
+}
+
+TEST(Layout, OtherFactorsAreAnotherRange) {
+  Layout layout;
+  append(layout, "body", {4});
+  append(layout, "still body", {4});
+  append(layout, "head", {4}, Rule::step, 1, 0.9, 10);
+  append(layout, "embedding", {4}, Rule::step, 0.5, 0.9, 10);
+  append(layout, "bias", {4}, Rule::step, 0, 0.9, 10);
+  layout.slice_size = 16;
+  ASSERT_EQ(layout.ranges.size(), 4U);
+  EXPECT_EQ(layout.ranges[0].end, 8U);
+  EXPECT_EQ(layout.ranges[0].rate, 1);
+  EXPECT_EQ(layout.ranges[1].rate, 10);
+  EXPECT_EQ(layout.ranges[2].decay, 0.5);
+  const Layout grouped = with_norm_groups(layout);
+  ASSERT_EQ(grouped.ranges.size(), 5U);
+  EXPECT_EQ(grouped.ranges[3], (Range{12, 16, Rule::step, 0.5, 4, 0.9, 10})) << "any decay at all";
+  EXPECT_EQ(grouped.ranges[4].norm_group, 0U);
 }
 
 TEST(Layout, ANormGroupLiesOnOneShard) {
@@ -128,7 +149,8 @@ TEST(Layout, ANormGroupLiesOnOneShard) {
     Random random(seed);
     Layout layout;
     for (std::uint64_t i = 0; i <= random.below(8); ++i) {
-      append(layout, "t" + std::to_string(i), {1 + random.below(60)}, Rule::step, random.below(3) > 0);
+      append(layout, "t" + std::to_string(i), {1 + random.below(60)}, Rule::step,
+             static_cast<double>(random.below(3)) / 2);
     }
     layout.slice_size = 1 + random.below(12);
     layout = with_norm_groups(layout);
@@ -166,7 +188,7 @@ TEST(Layout, TheDefaultGridReachesEveryShard) {
 TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
   Layout good;
   append(good, "w", {3, 4});
-  append(good, "b", {4}, Rule::step, false);
+  append(good, "b", {4}, Rule::step, 0);
   EXPECT_EQ(damage_of(good), "");
   const auto damaged = [&](auto change) {
     Layout layout = good;
@@ -177,10 +199,19 @@ TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
   EXPECT_EQ(damaged([](Layout& it) { it.tensors[1].offset = 13; }), "its tensors have holes");
   EXPECT_EQ(damaged([](Layout& it) { it.tensors.pop_back(); }), "its layout has no sense");
   EXPECT_EQ(damaged([](Layout& it) { it = {}; }), "its layout has no sense");
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {-0.5, 2 * largest_factor, none}) {
+    for (double Range::*factor : {&Range::decay, &Range::rate, &Range::keep}) {
+      EXPECT_EQ(damaged([&](Layout& it) { it.ranges[1].*factor = bad; }),
+                "its ranges have factors that are none")
+          << bad;
+    }
+  }
+  EXPECT_EQ(damaged([](Layout& it) { it.ranges[1].rate = it.ranges[0].decay = largest_factor; }), "");
   // A product that wraps around to nothing.
   const std::uint64_t half = std::uint64_t{1} << 32;
   EXPECT_EQ(damaged([&](Layout& it) {
-              it.ranges = {{0, half, Rule::step, true, 0}};
+              it.ranges = {{0, half, Rule::step, 1, 0}};
               it.tensors = {{"w", {half, half}, 0}, {"b", {half}, 0}};
             }),
             "\"w\" is larger than the model");

@@ -80,7 +80,7 @@ Bytes input_of(unsigned kind, const std::string& text, std::size_t more = 0) {
 std::vector<Bytes> checkpoint_files() {
   Manifest manifest;
   append(manifest.layout, "conv.weight", {2, 3});
-  append(manifest.layout, "conv.bias", {2}, Rule::step, false);
+  append(manifest.layout, "conv.bias", {2}, Rule::step, 0);
   manifest.layout.slice_size = 4;
   manifest.progress.policy_state = "state";
   manifest.files["model.safetensors"] = seal({});

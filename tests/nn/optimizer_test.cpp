@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ class Rules : public testing::TestWithParam<Level> {
   }
 
   // One parameter, starting at 1, through sums of 2, 4 and -2 at scale 1/2 and rate 1/2: all values by hand.
-  Floats three_steps(const Optimizer& optimizer, bool decay) {
+  Floats three_steps(const Optimizer& optimizer, double decay) {
     Floats w{1}, seen;
     Floats state(state_slots(optimizer));
     for (const float sum : {2.0F, 4.0F, -2.0F}) {
@@ -52,19 +53,19 @@ INSTANTIATE_TEST_SUITE_P(Levels, Rules, testing::Values(Level::baseline, Level::
 
 TEST_P(Rules, ThreeStepsOfSgd) {
   const Optimizer optimizer{.kind = Kind::sgd, .momentum = 0.5, .weight_decay = 0.25};
-  EXPECT_THAT(three_steps(optimizer, false), ElementsAre(0.5F, -0.5F, 0.0F));
-  EXPECT_THAT(three_steps(optimizer, true), ElementsAre(0.375F, -0.671875F, -0.087890625F));
+  EXPECT_THAT(three_steps(optimizer, 0), ElementsAre(0.5F, -0.5F, 0.0F));
+  EXPECT_THAT(three_steps(optimizer, 1), ElementsAre(0.375F, -0.671875F, -0.087890625F));
 }
 
 TEST_P(Rules, ThreeStepsOfMomentum) {
   const Optimizer optimizer{.kind = Kind::momentum, .momentum = 0.5, .weight_decay = 0.25};
-  EXPECT_THAT(three_steps(optimizer, false), ElementsAre(0.5F, -0.75F, -0.875F));
-  EXPECT_THAT(three_steps(optimizer, true), ElementsAre(0.375F, -0.984375F, -1.041015625F));
+  EXPECT_THAT(three_steps(optimizer, 0), ElementsAre(0.5F, -0.75F, -0.875F));
+  EXPECT_THAT(three_steps(optimizer, 1), ElementsAre(0.375F, -0.984375F, -1.041015625F));
 }
 
 TEST_P(Rules, ThreeStepsOfNesterov) {
   const Optimizer optimizer{.kind = Kind::nesterov, .momentum = 0.5, .weight_decay = 0.25};
-  EXPECT_THAT(three_steps(optimizer, false), ElementsAre(0.25F, -1.375F, -0.9375F));
+  EXPECT_THAT(three_steps(optimizer, 0), ElementsAre(0.25F, -1.375F, -0.9375F));
 }
 
 TEST_P(Rules, MeanAddsTheMeanDifference) {
@@ -88,9 +89,9 @@ TEST_P(Rules, EveryRuleMatchesItsEquation) {
     const Optimizer sgd{Kind::sgd, mu, pull}, momentum{Kind::momentum, mu, pull},
         nesterov{Kind::nesterov, mu, pull};
     Floats by_sgd(size), by_momentum(size), by_nesterov(size), by_ema(size), state = m, state_nesterov = m;
-    step(sgd, {by_sgd, w, sum, scale}, {}, rate, true, level);
-    step(momentum, {by_momentum, w, sum, scale}, state, rate, true, level);
-    step(nesterov, {by_nesterov, w, sum, scale}, state_nesterov, rate, true, level);
+    step(sgd, {by_sgd, w, sum, scale}, {}, rate, 1, level);
+    step(momentum, {by_momentum, w, sum, scale}, state, rate, 1, level);
+    step(nesterov, {by_nesterov, w, sum, scale}, state_nesterov, rate, 1, level);
     ema_step({by_ema, w, sum, scale}, keep, level);
     for (std::size_t i = 0; i < size; ++i) {
       const double g = scale * sum[i] + pull * w[i], m_next = mu * m[i] + g;
@@ -119,7 +120,7 @@ TEST_P(Rules, AnElementDoesNotDependOnTheCuts) {
         }
         step(optimizer,
              {next, std::span(w).subspan(from, count), std::span(sum).subspan(from, count), 0.013, 4}, state,
-             0.07, true, level);
+             0.07, 1, level);
         out.insert(out.end(), next.begin(), next.end());
         const auto second = state.begin() + static_cast<std::ptrdiff_t>(std::min(count, state.size()));
         first_state.insert(first_state.end(), state.begin(), second);
@@ -151,7 +152,7 @@ TEST_P(Rules, TheLastPushMayBeAddedOnTheWay) {
       const Optimizer optimizer{.kind = kind, .momentum = 0.9, .weight_decay = 5e-4};
       if (needs_norms(optimizer)) continue;
       expect_same("kind " + std::to_string(static_cast<int>(kind)), size * state_slots(optimizer),
-                  [&](const Update& u, Floats& state) { step(optimizer, u, state, 0.07, true, level); });
+                  [&](const Update& u, Floats& state) { step(optimizer, u, state, 0.07, 1, level); });
     }
     expect_same("mean", 0, [&](const Update& u, Floats&) { mean_step(u, level); });
     expect_same("ema", 0, [&](const Update& u, Floats&) { ema_step(u, 0.9, level); });
@@ -165,7 +166,7 @@ TEST_P(Rules, ATensorDoesNotDependOnTheCuts) {
   for (const Kind kind : {Kind::lars, Kind::lamb}) {
     const Optimizer optimizer{.kind = kind, .weight_decay = 5e-4};
     const auto run = [&](std::size_t cut) {
-      TensorStep tensor(optimizer, true, level);
+      TensorStep tensor(optimizer, 1, level);
       Floats out(size), first(cut * state_slots(optimizer)), second((size - cut) * state_slots(optimizer));
       const Update head{std::span(out).first(cut), std::span(w).first(cut), std::span(sum).first(cut), 0.1},
           tail{std::span(out).subspan(cut), std::span(w).subspan(cut), std::span(sum).subspan(cut), 0.1};
@@ -207,11 +208,12 @@ const Golden goldens[] = {
      {0.45091558660524345F, -1.2339685638522948F, 1.774032757907651F, -0.15799456922544722F}},
 };
 
+const Floats gradients[] = {{0.25F, -0.5F, 1, 0},
+                            {0.125F, 0.5F, -0.75F, 2},
+                            {-1.5F, 0.0625F, 0.25F, -0.5F},
+                            {0.5F, 0.5F, 0.5F, 0.5F}};
+
 TEST_P(Rules, FourStepsOfEveryGolden) {
-  const Floats gradients[] = {{0.25F, -0.5F, 1, 0},
-                              {0.125F, 0.5F, -0.75F, 2},
-                              {-1.5F, 0.0625F, 0.25F, -0.5F},
-                              {0.5F, 0.5F, 0.5F, 0.5F}};
   for (const Golden& golden : goldens) {
     const Optimizer& optimizer = golden.optimizer;
     Floats w{0.5F, -1.25F, 2, 0.03125F}, state(4 * state_slots(optimizer));
@@ -221,16 +223,54 @@ TEST_P(Rules, FourStepsOfEveryGolden) {
       Floats next(4);
       const Update update{next, w, sum, 0.125, steps++};
       if (needs_norms(optimizer)) {
-        TensorStep tensor(optimizer, true, level);
+        TensorStep tensor(optimizer, 1, level);
         tensor.measure(update, state);
         tensor.finish(update, state, golden.rate, tensor.ratio());
       } else {
-        step(optimizer, update, state, golden.rate, true, level);
+        step(optimizer, update, state, golden.rate, 1, level);
       }
       w = next;
     }
     for (std::size_t i = 0; i < 4; ++i) {
       EXPECT_NEAR(w[i], golden.result[i], 1e-6) << static_cast<int>(optimizer.kind) << ", element " << i;
+    }
+  }
+}
+
+// Two parameter groups of PyTorch 2.15 in double, both from the same weights, the second with the gradients
+// backwards: AdamW with lr 0.05 and 0.0125, weight_decay 0.1 and 0.4; SGD with nesterov=True, momentum=0.9, lr
+// 0.05 and 0.15, weight_decay 0.1 and 0.025.
+struct GroupGolden {
+  Optimizer optimizer;
+  Range ranges[2];
+  Floats results[2];
+};
+
+const GroupGolden group_goldens[] = {
+    {{.kind = Kind::adamw, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3},
+     {{}, {.decay = 4, .rate = 0.25}},
+     {{0.4339018838185854F, -1.2126783578926266F, 1.8829629540711839F, -0.048772836206060585F},
+      {0.4702241232873521F, -1.244520887575954F, 1.9634261307221557F, 0.01658645527105261F}}},
+    {{.kind = Kind::nesterov, .momentum = 0.9, .weight_decay = 0.1},
+     {{}, {.decay = 0.25, .rate = 3}},
+     {{0.5533676030414374F, -1.2159263525472657F, 1.72646612935325F, -0.2895902415747637F},
+      {-0.4829388252193358F, -1.6575837824086819F, 1.788487880630464F, 0.2795757462441064F}}},
+};
+
+TEST_P(Rules, FactorsOfARangeAreRateAndDecayOfAGroup) {
+  for (const GroupGolden& golden : group_goldens) {
+    for (std::size_t group = 0; group < 2; ++group) {
+      const Range& range = golden.ranges[group];
+      Floats w{0.5F, -1.25F, 2, 0.03125F}, state(4 * state_slots(golden.optimizer));
+      std::uint64_t steps = 0;
+      for (Floats sum : gradients) {
+        if (group == 1) std::ranges::reverse(sum);
+        Floats next(4);
+        step(golden.optimizer, {next, w, sum, 1, steps++}, state, 0.05 * range.rate, range.decay, level);
+        w = next;
+      }
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_NEAR(w[i], golden.results[group][i], 1e-6) << "group " << group << ", element " << i;
     }
   }
 }
@@ -241,17 +281,17 @@ TEST_P(Rules, WithoutANormTheRatioIsOne) {
   const Floats zeros(3), ones(3, 1.0F);
   for (const auto& [w, sum] : {std::pair(zeros, ones), {ones, zeros}}) {
     Floats out(3), state(6);
-    TensorStep lars({.kind = Kind::lars}, true, level);
+    TensorStep lars({.kind = Kind::lars}, 1, level);
     lars.measure({out, w, sum}, std::span(state).first(3));
     EXPECT_EQ(lars.ratio(), 1);
-    TensorStep lamb({.kind = Kind::lamb}, true, level);
+    TensorStep lamb({.kind = Kind::lamb}, 1, level);
     lamb.measure({out, w, sum}, state);
     EXPECT_EQ(lamb.ratio(), 1);
   }
   const Floats w = random_floats(3, 1), sum = random_floats(3, 2);
   Floats by_lamb(3), by_adam(3), state(6), other(6);
-  step({.kind = Kind::lamb, .weight_decay = 1}, {by_lamb, w, sum}, state, 0.1, false, level);
-  step({.kind = Kind::adam, .weight_decay = 1}, {by_adam, w, sum}, other, 0.1, false, level);
+  step({.kind = Kind::lamb, .weight_decay = 1}, {by_lamb, w, sum}, state, 0.1, 0, level);
+  step({.kind = Kind::adam, .weight_decay = 1}, {by_adam, w, sum}, other, 0.1, 0, level);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(by_lamb[i], by_adam[i], 1e-6);
 }
 
@@ -281,8 +321,8 @@ TEST(Optimizer, RefusesNumbersOutsideTheirRange) {
 TEST(OptimizerDeathTest, SlicesOfUnequalLengthAreOurOwnMistake) {
   const Floats w(4), sum(3);
   Floats out(4), state(4);
-  EXPECT_DEATH(step({}, {out, w, sum, 1}, state, 0.1, true), "unequal length");
-  EXPECT_DEATH(step({}, {out, w, w, 1}, {}, 0.1, true), "state");
+  EXPECT_DEATH(step({}, {out, w, sum, 1}, state, 0.1, 1), "unequal length");
+  EXPECT_DEATH(step({}, {out, w, w, 1}, {}, 0.1, 1), "state");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(Clipping, ShortensWhatIsTooLong) {
   const std::vector<float> gradient{6, 8};  // of norm 10; 2 as a mean over 5
   Layout layout;
   append(layout, "w", {1});
-  append(layout, "b", {1}, Rule::step, false);
+  append(layout, "b", {1}, Rule::step, 0);
   EXPECT_DOUBLE_EQ(clipping(layout, gradient, 5, 0.5), 0.25);
   EXPECT_EQ(clipping(layout, gradient, 5, 2), 1);
   EXPECT_EQ(clipping(layout, gradient, 5, 0), 1) << "no limit";
@@ -133,7 +133,7 @@ TEST(Clipping, ShortensWhatIsTooLong) {
 TEST(Clipping, StatisticsAreNoGradient) {
   Layout layout;
   append(layout, "w", {1});
-  append(layout, "statistics", {1}, Rule::ema, false);
+  append(layout, "statistics", {1}, Rule::ema, 0);
   append(layout, "b", {1});
   EXPECT_DOUBLE_EQ(clipping(layout, std::vector<float>{6, 1000, 8}, 5, 0.5), 0.25);
 }

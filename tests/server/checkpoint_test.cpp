@@ -27,8 +27,8 @@ Snapshot a_snapshot(Version version, Term term = 1) {
   s.seed = 18446744073709551615ULL;
   s.fingerprint = 0xFEDCBA9876543210ULL;
   append(s.layout, "conv1.weight", {2, 3});
-  append(s.layout, "conv1.bias", {2}, Rule::step, false);
-  append(s.layout, "norm.mean", {4}, Rule::ema, false);
+  append(s.layout, "conv1.bias", {2}, Rule::step, 0);
+  append(s.layout, "norm.mean", {4}, Rule::ema, 0);
   s.layout.slice_size = 16;
   for (std::size_t i = 0; i < s.layout.size(); ++i) {
     s.parameters.push_back(static_cast<float>(i) / 3 + static_cast<float>(version));

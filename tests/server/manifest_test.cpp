@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+#include <span>
+
 #include "core/error.h"
 
 namespace steelyard {
@@ -17,7 +20,7 @@ Manifest a_manifest() {
   m.steps = 1180;
   m.state_slots = 1;
   append(m.layout, "a", {2, 3});
-  append(m.layout, "b", {}, Rule::mean, false, 0.25);
+  append(m.layout, "b", {}, Rule::mean, 0.1 + 0.2, 0.25, 0.125);
   m.layout.ranges.back().norm_group = 5;
   m.layout.slice_size = 16;
   m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256, {0.1 + 0.2, 0.5}, {0.35, 1}};
@@ -50,6 +53,22 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(m.files, a_manifest().files);
 }
 
+// A layout of an earlier release says whether weight decay applies, and nothing of the rate and what is kept.
+TEST(Manifest, ReadsTheLayoutOfAnEarlierRelease) {
+  using Json = nlohmann::json;
+  Json whole = Json::parse(manifest_text(a_manifest()));
+  for (Json& range : whole["checkpoint"]["layout"]["ranges"]) {
+    range["decay"] = range["begin"] == 0;
+    range.erase("rate");
+    range.erase("keep");
+  }
+  const std::string body = whole["checkpoint"].dump();
+  whole["xxh3_128"] = seal(std::as_bytes(std::span(body))).xxh3_128;
+  const Layout layout = parse_manifest(whole.dump(), "M.json").layout;
+  EXPECT_EQ(layout.ranges[0], (Range{.begin = 0, .end = 6}));
+  EXPECT_EQ(layout.ranges[1], (Range{.begin = 6, .end = 7, .rule = Rule::mean, .decay = 0, .norm_group = 5}));
+}
+
 TEST(Manifest, ASealThatDoesNotFitIsFound) {
   std::string text = manifest_text(a_manifest());
   text.replace(text.find("1180"), 4, "1181");
@@ -74,6 +93,9 @@ TEST(Manifest, LayoutsThatCannotBeAreRefused) {
   m = a_manifest();
   m.layout.tensors.pop_back();
   EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+  m = a_manifest();
+  m.layout.ranges[0].rate = -1;
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its ranges have factors that are none"));
   m = a_manifest();
   m.layout.slice_size = 0;
   EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));

@@ -136,7 +136,7 @@ class PlainLoop {
     const double scale = 1.0 / static_cast<double>(positions.size());
     const std::span<float> state =
         nn::state_slots(job_.optimizer) > 0 ? std::span(state_) : std::span<float>();
-    nn::step(job_.optimizer, {next, parameters, sum, scale}, state, job_.schedule.base, true);
+    nn::step(job_.optimizer, {next, parameters, sum, scale}, state, job_.schedule.base, 1);
     parameters = std::move(next);
   }
 

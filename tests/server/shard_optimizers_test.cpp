@@ -24,10 +24,10 @@ constexpr Kind kinds[] = {Kind::sgd,   Kind::momentum, Kind::nesterov, Kind::ada
 Job job_of(Kind kind, std::uint64_t slice_size = 1000, std::uint32_t shards = 1) {
   Job job;
   append(job.layout, "a.weight", {13, 7});
-  append(job.layout, "a.bias", {13}, Rule::step, false);
+  append(job.layout, "a.bias", {13}, Rule::step, 0);
   append(job.layout, "b.weight", {57});
   append(job.layout, "c.weight", {3});
-  append(job.layout, "c.mean", {9}, Rule::ema, false, 0.8);
+  append(job.layout, "c.mean", {9}, Rule::ema, 0, 0.8);
   job.optimizer = {.kind = kind, .momentum = 0.9, .weight_decay = 0.01, .trust = 0.02};
   job.layout = nn::layout_for(job.optimizer, job.layout);
   job.layout.slice_size = slice_size;
@@ -97,6 +97,25 @@ TEST(ShardOptimizers, EveryCutIntoSlicesAndShardsHasTheSameBits) {
         ASSERT_EQ(trained(job, beginning(job), 0, 5), right)
             << static_cast<int>(kind) << ", slices of " << slice_size << " on " << shards;
       }
+    }
+  }
+}
+
+// Powers of two change no bit: a job whose ranges all have factors is the job with those numbers.
+TEST(ShardOptimizers, TheFactorsOfARangeAreOnRateAndDecay) {
+  for (const Kind kind : kinds) {
+    Job plain = job_of(kind, 16, 2), factors = plain;
+    plain.schedule.base *= 0.25;
+    plain.optimizer.weight_decay *= 4;
+    for (Range& range : factors.layout.ranges) range.rate = 0.25, range.decay *= 4;
+    const Held right = trained(plain, beginning(plain), 0, 5);
+    EXPECT_EQ(trained(factors, beginning(factors), 0, 5), right) << static_cast<int>(kind);
+    for (Range& range : factors.layout.ranges) range.rate = range.rule == Rule::step ? 0 : 1;
+    const Held held = trained(factors, beginning(factors), 0, 1), first = beginning(factors);
+    for (const Range& range : factors.layout.ranges) {
+      if (range.rule != Rule::step) continue;
+      for (std::uint64_t i = range.begin; i < range.end; ++i)
+        ASSERT_EQ(held.slots[0][i], first.slots[0][i]) << static_cast<int>(kind) << ", float " << i;
     }
   }
 }

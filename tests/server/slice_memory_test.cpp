@@ -29,7 +29,7 @@ SliceMemory loaded(std::vector<float> values, Rule rule = Rule::step) {
 }
 
 TEST(SliceMemory, IsLoadedWhenEverySlotIs) {
-  SliceMemory slice({4, 6, 0}, {0, 6, Rule::step, true, 0}, 1);
+  SliceMemory slice({4, 6, 0}, {0, 6, Rule::step, 1, 0}, 1);
   EXPECT_FALSE(slice.load(2, 7, 7, blob({1, 2}))) << "there is no such slot";
   EXPECT_FALSE(slice.load(0, 7, 7, blob({1, 2, 3}))) << "too long";
   EXPECT_FALSE(slice.load(0, 7, 7, {})) << "nothing";

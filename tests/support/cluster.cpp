@@ -195,9 +195,9 @@ void step(const Job& job, Snapshot& at, const std::vector<float>& gradient, doub
     if (range.norm_group != 0) {
       nn::TensorStep tensor(job.optimizer, range.decay);
       tensor.measure(update, state);
-      tensor.finish(update, state, rate, tensor.ratio());
+      tensor.finish(update, state, rate * range.rate, tensor.ratio());
     } else {
-      nn::step(job.optimizer, update, state, rate, range.decay);
+      nn::step(job.optimizer, update, state, rate * range.rate, range.decay);
     }
     auto from = state.begin();
     for (auto& slot : at.state) {

@@ -83,7 +83,7 @@ void VersionChecks::advance() {
   const nn::Optimizer rule =
       mode_.is_local() ? nn::Optimizer{nn::Optimizer::Kind::sgd, 0, 0} : job_.optimizer;
   nn::step(rule, {next, versions_.back(), sum, 1.0 / static_cast<double>(positions.size())},
-           nn::state_slots(rule) == 0 ? std::span<float>() : std::span(momentum_), rate, true);
+           nn::state_slots(rule) == 0 ? std::span<float>() : std::span(momentum_), rate, 1);
   versions_.push_back(std::move(next));
   cursor_.advance();
 }

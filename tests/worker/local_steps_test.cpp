@@ -14,8 +14,9 @@ constexpr std::uint64_t size = 37, samples = 1000;
 
 Job job_with(nn::Optimizer optimizer, const std::string& sync) {
   Job job;
-  append(job.layout, "w", {size - 5});
-  append(job.layout, "b", {5}, Rule::step, false);
+  append(job.layout, "w", {size - 12});
+  append(job.layout, "b", {5}, Rule::step, 0);
+  append(job.layout, "c", {7}, Rule::step, 0.5, 0.9, 0.25);
   job.train_samples = samples;
   job.sync = parse_sync(sync);
   job.optimizer = optimizer;
@@ -68,7 +69,8 @@ void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::strin
           return std::span(all).subspan(range.begin, range.end - range.begin);
         };
         nn::step(optimizer, {part(next), part(plain), part(gradient), 1.0 / static_cast<double>(count)},
-                 nn::state_slots(optimizer) == 0 ? std::span<float>() : part(state), rate, range.decay);
+                 nn::state_slots(optimizer) == 0 ? std::span<float>() : part(state), rate * range.rate,
+                 range.decay);
       }
       plain = next;
       stepper.step(gradient, count, pass, step);
@@ -76,9 +78,11 @@ void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::strin
   }
   const double rate = round_rate(job.schedule, samples, 0, whole.whole, local);
   const double weight = sync.ends_with("equal") ? 1 : static_cast<double>(positions.size());
-  for (std::size_t i = 0; i < size; ++i) {
-    EXPECT_NEAR(stepper.parameters()[i], plain[i], 1e-6);
-    EXPECT_NEAR(start[i] - rate / weight * moved[i], plain[i], 1e-6);
+  for (const Range& range : job.layout.ranges) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      EXPECT_NEAR(stepper.parameters()[i], plain[i], 1e-6);
+      EXPECT_NEAR(start[i] - rate * range.rate / weight * moved[i], plain[i], 1e-6);
+    }
   }
 }
 
@@ -121,8 +125,8 @@ TEST(LocalStepper, ClipsEachStep) {
 TEST(LocalStepper, StatisticsEndAsTheAverageOverPositions) {
   Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:3");
   job.clip_norm = 1e-3;  // which is not about statistics
-  append(job.layout, "statistics", {1}, Rule::ema, false, 0.75);
-  append(job.layout, "differences", {1}, Rule::mean, false);
+  append(job.layout, "statistics", {1}, Rule::ema, 0, 0.75);
+  append(job.layout, "differences", {1}, Rule::mean, 0);
   const std::size_t ema = size, mean = size + 1;
   Random random(5);
   std::vector<float> start(size + 2), moved(size + 2), gradient(size + 2);

@@ -70,11 +70,12 @@ void LocalStepper::step_range(const Range& range, std::span<const float> gradien
                               double rate) {
   const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
   const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
-  const double decay = range.decay ? weight_ * optimizer_.weight_decay : 0;
+  const double decay = weight_ * optimizer_.weight_decay * range.decay;
   const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
                         static_cast<float>(plain ? 0 : optimizer_.momentum),
                         // A rate of zero all along: nothing moves, and the unit does not matter.
-                        static_cast<float>(unit_ > 0 ? rate / unit_ : 1), static_cast<float>(rate / weight_)};
+                        static_cast<float>(unit_ > 0 ? rate / unit_ : 1),
+                        static_cast<float>(rate * range.rate / weight_)};
   const auto part = [&](auto whole) { return whole.subspan(range.begin, gradient.size()); };
   const auto work = first_ ? (nesterov ? sweep<true, true> : sweep<true, false>)
                            : (nesterov ? sweep<false, true> : sweep<false, false>);

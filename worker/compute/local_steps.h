@@ -1,7 +1,8 @@
 // LocalStepper: the local steps of one piece, and how far they went (wire/local_steps.h).
 //
 // With n the piece's positions, W its weight, and for each step its summed gradient G over n_s positions, its
-// rate r, the optimizer's momentum mu and decay d (where the range asks for it), and the round's unit u:
+// rate r, the optimizer's momentum mu and decay d, the range's factor f on the rate and on d, each its own
+// (Range in core/layout.h), and the round's unit u:
 //
 //   g     = W / n_s * c * G + W * d * w_local     (c: clipping; 1 but for gradients that are too long)
 //   m     = mu * m + g                            (m = 0 at first: nothing is kept from round to round)

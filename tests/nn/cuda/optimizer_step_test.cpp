@@ -39,7 +39,7 @@ class Twins {
     stream_.fill_zero(device_state_.data(), sizeof(float) * state_.size());
   }
 
-  void step(const Floats& sum, double scale, double factor, double rate, bool decay) {
+  void step(const Floats& sum, double scale, double factor, double rate, double decay) {
     upload(sum, sum_.data());
     upload({static_cast<float>(factor)}, factor_.data());
     optimizer_step(stream_, optimizer_,
@@ -88,7 +88,7 @@ TEST(CudaOptimizerStep, GivesTheNumbersOfTheCpu) {
   Random random(1);
   for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::nesterov, Kind::adam, Kind::adamw}) {
     for (const std::uint64_t size : {1U, 4U, 7U, 1000U, 1027U}) {
-      for (const bool decay : {false, true}) {
+      for (const double decay : {0.0, 1.0, 2.5}) {
         SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", size " << size);
         Twins twins({.kind = kind, .weight_decay = 0.1, .epsilon = 1e-3}, size, random);
         for (const double factor : {1.0, 0.25, 1.0}) {
@@ -105,8 +105,8 @@ TEST(CudaOptimizerStep, RefusesRulesThatNeedNorms) {
   const DeviceArray<float> numbers(4);
   const DeviceUpdate update{
       .size = 1, .parameters = numbers.data(), .sum = numbers.data() + 1, .state = numbers.data() + 2};
-  EXPECT_THROW(optimizer_step(stream, {.kind = Kind::lars}, update, 0.1, true), Failure);
-  EXPECT_THROW(optimizer_step(stream, {.kind = Kind::lamb}, update, 0.1, true), Failure);
+  EXPECT_THROW(optimizer_step(stream, {.kind = Kind::lars}, update, 0.1, 1), Failure);
+  EXPECT_THROW(optimizer_step(stream, {.kind = Kind::lamb}, update, 0.1, 1), Failure);
 }
 
 }  // namespace

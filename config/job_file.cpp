@@ -110,6 +110,8 @@ void JobReader::finish() {
   Job& job = draft_.file.job;
   draft_.training.put_into(job);
   check_lengths();
+  const std::string no_schedule = schedule_trouble(job.schedule);
+  section("train").demand(no_schedule.empty(), "schedule", no_schedule);
   const TomlSection cluster = section("cluster");
   cluster.demand(job.dead_after > 2 * job.heartbeat, "dead_after",
                  "dead_after = " + number_text(job.dead_after) +
@@ -145,7 +147,8 @@ void JobReader::check_lengths() {
                "training would never end: give [train] epochs, rounds or seconds above 0");
   train.demand(
       job.epochs > 0 || job.rounds > 0 ||
-          (job.schedule.warmup == 0 && job.schedule.kind == nn::Schedule::Kind::constant),
+          (job.schedule.warmup == 0 && (job.schedule.kind == nn::Schedule::Kind::constant ||
+                                        job.schedule.kind == nn::Schedule::Kind::table)),
       job.schedule.warmup > 0 ? "warmup" : "schedule",
       "a warm-up or a changing learning rate needs the length of the training: give [train] epochs or "
       "rounds beside seconds");
@@ -163,7 +166,8 @@ JobFile parse_job(std::string_view text, const std::string& name, const std::vec
 
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides,
                       const Extensions& extensions, const ClusterSpec* cluster) {
-  const InputKind kind{"job file", 1,
+  const InputKind kind{"job file", 32,  // a table of rates may be long
+
                        "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
                        "lists all keys)"};
   return parse_job(read_input(path, kind), path, overrides, extensions, cluster);

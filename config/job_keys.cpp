@@ -58,6 +58,12 @@ const std::vector<std::string>& optimizer_names() {
   return names;
 }
 
+// In the order of nn::Schedule::Kind.
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names{"constant", "step", "cosine", "table"};
+  return names;
+}
+
 }  // namespace
 
 std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode) {
@@ -77,13 +83,19 @@ std::string optimizer_trouble(const std::string& name, const nn::Optimizer& opti
          "\"asp\"";
 }
 
+std::string schedule_trouble(const nn::Schedule& schedule) {
+  if (schedule.kind != nn::Schedule::Kind::table) return {};
+  if (schedule.rates.empty())
+    return "schedule = \"table\" has no rates: give rates = [0.1, 0.05], or another schedule";
+  if (schedule.warmup > 0) return "schedule = \"table\" has its warm-up in its rates: leave warmup out";
+  return {};
+}
+
 void TrainingWords::put_into(Job& job) const {
   const auto kind = std::ranges::find(optimizer_names(), optimizer) - optimizer_names().begin();
   job.optimizer.kind = static_cast<nn::Optimizer::Kind>(kind);
-  using Course = nn::Schedule::Kind;
-  job.schedule.kind = schedule == "constant" ? Course::constant
-                      : schedule == "step"   ? Course::step
-                                             : Course::cosine;
+  const auto course = std::ranges::find(schedule_names(), schedule) - schedule_names().begin();
+  job.schedule.kind = static_cast<nn::Schedule::Kind>(course);
 }
 
 std::vector<Key> training_keys(Job& job, TrainingWords& words) {
@@ -102,13 +114,16 @@ std::vector<Key> training_keys(Job& job, TrainingWords& words) {
       {"weight_decay", &job.optimizer.weight_decay, Limits::at_least(0), "0: none"},
       {"lr", &job.schedule.base, Limits::above(0),
        "learning rate after the warm-up; for adam and adamw, begin with 0.001"},
-      {"schedule", &words.schedule, Limits::one_of({"constant", "step", "cosine"}),
-       "how the learning rate goes on"},
+      {"schedule", &words.schedule, Limits::one_of(schedule_names()), "how the learning rate goes on"},
       {"warmup", &job.schedule.warmup, Limits::share_below_one(),
        "share of the training in which the rate rises from 0 to lr"},
-      {"step_epochs", &job.schedule.step_epochs, Limits::above(0), "step: epochs between two cuts"},
+      {"step_epochs", &job.schedule.step_epochs, Limits::above(0),
+       "step: epochs between two cuts; table: epochs that each rate is for, or a part of one, "
+       "counted anew in each epoch: batch / samples is a round"},
       {"step_factor", &job.schedule.step_factor, Limits::above(0), "step: each cut is by this"},
       {"final_lr", &job.schedule.final, Limits::at_least(0), "cosine: the rate at the end"},
+      {"rates", &job.schedule.rates, Limits::list(0, nn::most_rates),
+       "table: the learning rates, whatever lr is; the last one goes on", "[0.1, 0.05]"},
       {"clip_norm", &job.clip_norm, Limits::at_least(0),
        "longer gradients are scaled down to this norm; 0: never"},
       {"evaluate_every", &job.evaluate_every, Limits::at_least(0, billion), "epochs; 0: never"},

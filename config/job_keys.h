@@ -17,6 +17,9 @@ struct TrainingWords {
 // Why this optimizer does not go with this mode, and what does. Empty: it does.
 std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode);
 
+// Why a schedule is none. Empty: it is one.
+std::string schedule_trouble(const nn::Schedule& schedule);
+
 // A job file on its way into settings.
 struct JobDraft {
   JobFile file;

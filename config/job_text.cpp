@@ -11,11 +11,12 @@ namespace steelyard {
 namespace {
 
 // All keys of a section, whether the file had them or not: a resolved job does not change its meaning when a
-// default does.
+// default does. But for lists without numbers, which no file has.
 std::string key_lines(const Section& section) {
   std::string text;
   for (const Key& key : section.keys) {
-    if (!key.name.empty()) text += key.name + " = " + value_text(key) + "\n";
+    const std::string value = key.name.empty() ? "" : value_text(key);
+    if (!value.empty()) text += key.name + " = " + value + "\n";
   }
   return text;
 }

@@ -64,8 +64,9 @@ std::vector<Key> keys_of_a_worker(ScenarioDraft::Worker& it) {
       {"memory_mb", &it.device.memory_mb, Limits::wide(1, no_limit),
        "what the machine has; CPU workers report what is free of it; left out: nothing", "16000"},
 
-      {"time_ms", &it.device.time_ms, Limits::any(), "polynomial in the batch size, low order first",
-       "[5.9, 0.593]", "how long it takes for a batch: exactly one of the next four"},
+      {"time_ms", &it.device.time_ms, Limits::list(-Limits::infinity, 16),
+       "polynomial in the batch size, low order first", "[5.9, 0.593]",
+       "how long it takes for a batch: exactly one of the next four"},
       {"samples_per_s", &it.samples_per_s, Limits::wide(1e-6, 1e12), "a speed, whatever the batch size",
        "1600"},
       {"profile", &it.profile, Limits::any(), "what steelyard profile measured", "\"FILE.json\""},

@@ -75,6 +75,8 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   const std::string trouble =
       optimizer_trouble(draft.training.optimizer, job.optimizer, parse_sync(scenario.sync));
   section.demand(trouble.empty(), "optimizer", trouble);
+  const std::string no_schedule = schedule_trouble(job.schedule);
+  section.demand(no_schedule.empty(), "schedule", no_schedule);
   job.seed = scenario.seed;
   job.global_batch = scenario.global_batch;
   job.epochs = scenario.epochs;

@@ -43,6 +43,13 @@ std::string entry(std::string line, const std::string& help, std::size_t column 
   return text + line + "\n";
 }
 
+// Nothing for an empty list: no key takes one.
+std::string list_text(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "[" : ", ") + number_text(number);
+  return text.empty() ? text : text + "]";
+}
+
 std::string entry(const Key& key) {
   if (key.name.empty()) return entry("  ...", key.help);
   const std::string value = key.example.empty() ? value_text(key) : key.example;
@@ -87,7 +94,9 @@ std::string allowed(const Key& key) {
         if constexpr (std::is_same_v<Value, double>) return "a number " + range_text(key.limits);
         if constexpr (std::is_integral_v<Value>) return "a whole number " + range_text(key.limits);
         if constexpr (std::is_same_v<Value, std::vector<double>>)
-          return "a list of numbers only, 1 to " + std::to_string(longest_list) + ", as in [5.9, 0.59]";
+          return "a list of 1 to " + std::to_string(key.limits.longest) + " numbers" +
+                 (std::isfinite(key.limits.least) ? " " + range_text(key.limits) : "") + ", as in " +
+                 key.example;
         return "options, as in { dir = \"/data/fashion\" }";
       },
       key.field);
@@ -101,7 +110,8 @@ std::string value_text(const Key& key) {
         if constexpr (std::is_same_v<Value, bool>) return *value ? "true" : "false";
         if constexpr (std::is_same_v<Value, double>) return number_text(*value);
         if constexpr (std::is_integral_v<Value>) return std::to_string(*value);
-        return "";  // of lists and options there are examples only
+        if constexpr (std::is_same_v<Value, std::vector<double>>) return list_text(*value);
+        return "";  // of options there are examples only
       },
       key.field);
 }

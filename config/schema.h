@@ -26,8 +26,6 @@ using NumberOptions = std::map<std::string, double>;
 using Field = std::variant<std::string*, std::uint64_t*, std::uint32_t*, double*, bool*, std::vector<double>*,
                            OptionTexts*, NumberOptions*>;
 
-inline constexpr std::size_t longest_list = 16;  // numbers
-
 // Which values may stand there.
 struct Limits {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -38,12 +36,16 @@ struct Limits {
   bool (*accepts)(std::string_view) = nullptr;       // null: any text but an empty one
   std::string expected = "a text in quotes";         // what may be given then
   bool may_be_number = false;                        // a text that may be written without quotes
+  std::size_t longest = 0;                           // of a list, which is never empty
   bool in_help = true;                               // false: the range is wider than people want
 
-  static Limits any() { return {.in_help = false}; }  // of a flag, a list, or a text that may be anything
+  static Limits any() { return {.in_help = false}; }  // of a flag, or a text that may be anything
   static Limits at_least(double least, double most = infinity) { return {least, most}; }
   static Limits above(double least, double most = infinity) { return {least, most, true}; }
   static Limits share_below_one() { return {0, 1, false, true}; }
+  static Limits list(double least, std::size_t longest) {  // of numbers
+    return {.least = least, .longest = longest, .in_help = false};
+  }
   static Limits wide(double least, double most) { return {.least = least, .most = most, .in_help = false}; }
   static Limits one_of(const std::vector<std::string>& choices) { return {.choices = choices}; }
   static Limits text(bool (*accepts)(std::string_view), const std::string& expected, bool in_help = true) {

@@ -28,7 +28,8 @@ Json schema_of(const Key& key) {
           schema["default"] = *value;
         } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
           schema.update({{"type", "array"}, {"items", {{"type", "number"}}}});
-          schema.update({{"minItems", 1}, {"maxItems", longest_list}});
+          if (std::isfinite(limits.least)) schema["items"]["minimum"] = limits.least;
+          schema.update({{"minItems", 1}, {"maxItems", limits.longest}});
         } else {
           schema["type"] = "object";
         }

@@ -61,12 +61,12 @@ bool take(const toml::node& node, const Limits& limits, Whole& into) {
   into = static_cast<Whole>(**node.as_integer());
   return true;
 }
-bool take(const toml::node& node, const Limits&, std::vector<double>& into) {
+bool take(const toml::node& node, const Limits& limits, std::vector<double>& into) {
   const toml::array* list = node.as_array();
-  if (list == nullptr || list->empty() || list->size() > longest_list) return false;
+  if (list == nullptr || list->empty() || list->size() > limits.longest) return false;
   into.clear();
   for (const toml::node& it : *list) {
-    if (!in_range(it, {.least = -Limits::infinity})) return false;
+    if (!in_range(it, limits)) return false;
     into.push_back(number_of(it));
   }
   return true;

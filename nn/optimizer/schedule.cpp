@@ -21,6 +21,32 @@ double steps_reached(double epochs_done, double step_epochs) {
   return std::floor(epochs_done / step_epochs + 1e-9);
 }
 
+// The entry of a table. Places within an epoch are quotients of whole numbers and miss by rounding, too.
+double entry_reached(double epochs_done, double step_epochs) {
+  if (step_epochs >= 1) return steps_reached(epochs_done, step_epochs);
+  const double in_an_epoch = std::ceil(1 / step_epochs - 1e-9), epochs = std::floor(epochs_done);
+  const double within = std::floor((epochs_done - epochs) / step_epochs + 1e-6);
+  return epochs * in_an_epoch + std::min(within, in_an_epoch - 1);
+}
+
+double rate_in(const std::vector<double>& rates, double entry) {
+  return entry < static_cast<double>(rates.size()) ? rates[static_cast<std::size_t>(entry)] : rates.back();
+}
+
+void demand_step_epochs(const Schedule& s) {
+  demand(std::isfinite(s.step_epochs) && s.step_epochs > 0, "step_epochs", s.step_epochs,
+         "give a positive number of epochs");
+}
+
+void validate_table(const Schedule& s) {
+  demand_step_epochs(s);
+  demand(s.warmup == 0, "warmup", s.warmup, "a table has its warm-up in its rates: leave it out");
+  demand(!s.rates.empty() && s.rates.size() <= most_rates, "number of rates",
+         static_cast<double>(s.rates.size()), "give a table from 1 to 1000000 rates");
+  for (const double rate : s.rates)
+    demand(std::isfinite(rate) && rate >= 0, "rates", rate, "give rates of at least 0");
+}
+
 }  // namespace
 
 void validate(const Schedule& s) {
@@ -30,14 +56,14 @@ void validate(const Schedule& s) {
   demand(std::isfinite(s.epochs) && s.epochs > 0, "epochs", s.epochs,
          "give the length of the training in epochs");
   if (s.kind == Schedule::Kind::step) {
-    demand(std::isfinite(s.step_epochs) && s.step_epochs > 0, "step_epochs", s.step_epochs,
-           "give a positive number of epochs");
+    demand_step_epochs(s);
     demand(std::isfinite(s.step_factor) && s.step_factor > 0, "step_factor", s.step_factor,
            "give a positive factor");
   }
   if (s.kind == Schedule::Kind::cosine) {
     demand(std::isfinite(s.final) && s.final >= 0, "final", s.final, "give a rate of at least 0");
   }
+  if (s.kind == Schedule::Kind::table) validate_table(s);
 }
 
 double learning_rate(const Schedule& s, double epochs_done) {
@@ -52,6 +78,9 @@ double learning_rate(const Schedule& s, double epochs_done) {
       const double t = std::min(1.0, (epochs_done - warm) / (s.epochs - warm));
       return s.final + (s.base - s.final) * (1 + std::cos(std::numbers::pi * t)) / 2;
     }
+    case Schedule::Kind::table:
+      if (!s.rates.empty()) return rate_in(s.rates, entry_reached(epochs_done, s.step_epochs));
+      break;
   }
   return s.base;
 }

@@ -140,6 +140,8 @@ TEST(ScenarioTraining, WhatMeansNothingIsRefused) {
   EXPECT_THAT(trouble(train + "momentum = 1\n"), HasSubstr("below 1"));
   EXPECT_THAT(trouble(train + "lr = 0\n"), HasSubstr("lr = 0"));
   EXPECT_THAT(trouble(train + "optimizer = \"adm\"\n"), HasSubstr("nesterov"));
+  EXPECT_THAT(trouble(train + "schedule = \"table\"\n"),
+              AllOf(HasSubstr("odd.toml:5:12"), HasSubstr("no rates")));
   EXPECT_THAT(trouble(train + "optimizer = \"adam\"\nsync = \"local:2\"\n"),
               AllOf(HasSubstr("odd.toml:5:13"), HasSubstr("does not go with sync = \"local:2\"")));
   EXPECT_THAT(trouble(train + "[model]\ndropout = \"much\"\n"),

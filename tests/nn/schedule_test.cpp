@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "core/error.h"
 
@@ -70,6 +72,63 @@ TEST(Schedule, CosineBeginsBehindTheWarmup) {
   EXPECT_NEAR(learning_rate(schedule, 8), 0, 1e-14);
 }
 
+TEST(Schedule, ATableHoldsEachRateForItsEpochsAndTheLastOneForGood) {
+  const Schedule schedule{.kind = Kind::table, .epochs = 5, .step_epochs = 2, .rates = {8, 4, 0, 1}};
+  EXPECT_EQ(learning_rate(schedule, 0), 8) << "whatever the base is";
+  EXPECT_EQ(learning_rate(schedule, 1.999), 8);
+  EXPECT_EQ(learning_rate(schedule, 2), 4);
+  EXPECT_EQ(learning_rate(schedule, 4), 0);
+  EXPECT_EQ(learning_rate(schedule, 6), 1);
+  EXPECT_EQ(learning_rate(schedule, 1e12), 1);
+  EXPECT_EQ(learning_rate({.kind = Kind::table, .base = 3}, 1), 3) << "without entries";
+}
+
+// Rounds as jobs have them: the last of an epoch is shorter, and the next epoch begins with a round.
+TEST(Schedule, ATableHasAnEntryForEachRoundOfUnevenEpochs) {
+  for (const auto& [samples, batch] : {std::pair(10, 4),
+                                       {10, 5},
+                                       {10, 10},
+                                       {3, 1},
+                                       {7, 6},
+                                       {1000, 333},
+                                       {50'000, 128},
+                                       {60'000, 512},
+                                       {99'999, 100},
+                                       {1'000'003, 17}}) {
+    const int rounds = (samples + batch - 1) / batch;
+    Schedule schedule{.kind = Kind::table,
+                      .epochs = 3,
+                      .step_epochs = static_cast<double>(batch) / samples,
+                      .rates = std::vector<double>(static_cast<std::size_t>(3 * rounds))};
+    std::iota(schedule.rates.begin(), schedule.rates.end(), 0.0);
+    for (int round = 0; round < 3 * rounds; ++round) {
+      const double begin = static_cast<double>(round % rounds) * batch;
+      ASSERT_EQ(learning_rate(schedule, round / rounds + begin / samples), round)
+          << samples << " in rounds of " << batch;
+      ASSERT_EQ(
+          learning_rate(schedule, round / rounds + std::min(begin + batch - 0.5, samples - 0.5) / samples),
+          round)
+          << "to the end of a round, " << samples << " in rounds of " << batch;
+    }
+    EXPECT_EQ(learning_rate(schedule, 3), 3 * rounds - 1);
+  }
+}
+
+// 49 * (1 / 49) is below 1, 0.1 * 3 above 0.3: neither an epoch nor a round is missed.
+TEST(Schedule, ATableForgivesRoundingOfItsPlaces) {
+  Schedule schedule{.kind = Kind::table, .step_epochs = 0.1, .rates = std::vector<double>(20'000)};
+  std::iota(schedule.rates.begin(), schedule.rates.end(), 0.0);
+  for (int round = 0; round < 20'000; ++round)
+    ASSERT_EQ(learning_rate(schedule, round / 10 + static_cast<double>(round % 10) / 10), round);
+}
+
+TEST(Schedule, ATinyShareOfAnEpochIsNoPlaceOutsideOfTheTable) {
+  for (const double share : {1e-300, 5e-324, 1e-12}) {
+    const Schedule schedule{.kind = Kind::table, .step_epochs = share, .rates = {2, 1}};
+    for (const double e : {0.5, 1.0, 7.25}) EXPECT_EQ(learning_rate(schedule, e), 1) << share;
+  }
+}
+
 void expect_refused(const Schedule& schedule, const char* key) {
   try {
     validate(schedule);
@@ -90,6 +149,19 @@ TEST(Schedule, RefusesWhatGivesNoRates) {
   expect_refused({.kind = Kind::step, .step_epochs = 0}, "step_epochs");
   expect_refused({.kind = Kind::step, .step_factor = -1}, "step_factor");
   expect_refused({.kind = Kind::cosine, .final = -0.1}, "final");
+  const Schedule table{.kind = Kind::table, .rates = {0.1, 0}};
+  const auto other = [&](auto change) {
+    Schedule it = table;
+    change(it);
+    return it;
+  };
+  EXPECT_NO_THROW(validate(table));
+  expect_refused(other([](Schedule& it) { it.rates.clear(); }), "number of rates = 0");
+  expect_refused(other([](Schedule& it) { it.rates.resize(most_rates + 1); }), "number of rates = 1000001");
+  expect_refused(other([](Schedule& it) { it.rates[1] = -1; }), "rates = -1");
+  expect_refused(other([&](Schedule& it) { it.rates[1] = infinite; }), "rates = inf");
+  expect_refused(other([](Schedule& it) { it.step_epochs = 0; }), "step_epochs");
+  expect_refused(other([](Schedule& it) { it.warmup = 0.1; }), "warmup");
   EXPECT_NO_THROW(validate({}));
   EXPECT_NO_THROW(validate({.kind = Kind::step, .warmup = 0.1}));
   EXPECT_NO_THROW(validate({.kind = Kind::cosine, .epochs = 0.5}));

@@ -24,14 +24,15 @@ STEELYARD_FIELDS(NodeId, upto(it.role, Role::link), it.number)
 STEELYARD_FIELDS(Interval, it.begin, it.end)
 STEELYARD_FIELDS(LocalSteps, it.steps, it.passes)
 STEELYARD_FIELDS(TensorPlace, it.name, it.shape, it.offset)
-STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group, it.keep)
+STEELYARD_FIELDS(Range, it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group, it.keep,
+                 it.rate)
 STEELYARD_FIELDS(Layout, it.tensors, it.ranges, it.slice_size)
 
 namespace nn {
 STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::lamb), it.momentum, it.weight_decay, it.beta1,
                  it.beta2, it.epsilon, it.trust)
-STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::cosine), it.base, it.warmup, it.epochs,
-                 it.step_epochs, it.step_factor, it.final)
+STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::table), it.base, it.warmup, it.epochs,
+                 it.step_epochs, it.step_factor, it.final, it.rates)
 }  // namespace nn
 
 STEELYARD_FIELDS(SyncMode, it.slack, it.local, upto(it.span, SyncMode::Span::job), it.on_arrival,

@@ -59,12 +59,13 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   job.data = "synthetic";
   job.data_options = {{"path", "/somewhere"}};
   job.train_samples = 3, job.test_samples = 4;
-  append(job.layout, "w", {2, 3}, Rule::mean, false);
+  append(job.layout, "w", {2, 3}, Rule::mean, 0.5, 0.25, 0.75);
   job.layout.slice_size = 5;
   job.global_batch = 6;
   job.optimizer = {nn::Optimizer::Kind::lamb, 0.7, 0.8, 0.3, 0.4, 0.5, 0.6};
   job.schedule.kind = nn::Schedule::Kind::cosine;
   job.schedule.base = 0.11;
+  job.schedule.rates = {0.4, 0.2};
   job.clip_norm = 0.12;
   job.epochs = 13, job.rounds = 14;
   job.seconds = 0.15, job.target_accuracy = 0.16;
@@ -89,6 +90,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
             std::tie(job.optimizer.beta1, job.optimizer.beta2, job.optimizer.epsilon, job.optimizer.trust));
   EXPECT_EQ(it.schedule.kind, job.schedule.kind);
   EXPECT_EQ(it.schedule.base, job.schedule.base);
+  EXPECT_EQ(it.schedule.rates, job.schedule.rates);
   EXPECT_EQ(std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
                      it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy,
                      it.policy_options, it.heartbeat, it.dead_after),
@@ -96,6 +98,19 @@ TEST(Codec, AJobArrivesWithAllItSays) {
                      job.evaluate_every, job.checkpoint_every, job.workers, job.shards, job.sync, job.sums,
                      job.policy, job.policy_options, job.heartbeat, job.dead_after));
   EXPECT_EQ(fingerprint(it), fingerprint(job));
+}
+
+TEST(Codec, TheLongestTableOfRatesTravels) {
+  Job job;
+  job.schedule.kind = nn::Schedule::Kind::table;
+  for (std::size_t i = 0; i < nn::most_rates; ++i)
+    job.schedule.rates.push_back(1 / static_cast<double>(i + 1));
+  const auto back = there_and_back<ToWorker>(Role::worker, Welcome{1, 2, job});
+  EXPECT_EQ(back.job->schedule.kind, nn::Schedule::Kind::table);
+  EXPECT_TRUE(back.job->schedule.rates == job.schedule.rates);
+  EXPECT_LT(encode(Message(std::in_place_type<ToWorker>, Welcome{1, 2, job})).header.size(),
+            largest_header * 3 / 4)
+      << "there is room for a layout beside it";
 }
 
 TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
@@ -111,10 +126,13 @@ TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
   differs([](Job& it) { it.model_options["hidden"] = 1; });
   differs([](Job& it) { it.data_options["path"] = ""; });
   differs([](Job& it) { append(it.layout, "w", {1}); });
+  differs([](Job& it) { append(it.layout, "w", {1}, Rule::step, 0.5); });
+  differs([](Job& it) { append(it.layout, "w", {1}, Rule::step, 1, 0.9, 0.5); });
   differs([](Job& it) { it.layout.slice_size = 1; });
   differs([](Job& it) { it.global_batch = 1; });
   differs([](Job& it) { it.optimizer.weight_decay = 1e-9; });
   differs([](Job& it) { it.schedule.warmup = 0.51; });
+  differs([](Job& it) { it.schedule.rates = {0.5}; });
   differs([](Job& it) { it.epochs = 11; });
   differs([](Job& it) { it.shards = 2; });
   differs([](Job& it) { it.sync = parse_sync("asp"); });

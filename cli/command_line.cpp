@@ -7,6 +7,7 @@
 #include "cli/manual.h"
 #include "core/error.h"
 #include "core/near_match.h"
+#include "launch/script.h"
 #include "report/version_text.h"
 #include "sim/simulation.h"
 
@@ -19,6 +20,7 @@ Examples:
   steelyard train examples/jobs/fashion_mnist.toml
   steelyard train examples/jobs/fashion_mnist.toml --set cluster.policy=equal --set train.epochs=2
   steelyard help job                   every key of a job file
+  steelyard run -n 2 train.py          a script of yours as the workers: PyTorch or what you like
   steelyard simulate examples/scenarios/lbb_table2.toml
   steelyard compare examples/scenarios/lbb_table2.toml --policies equal,lbb,steelyard
   steelyard help scenario              every key of a scenario
@@ -115,6 +117,48 @@ ProgramText program_text(const CLI::App& app, const Extensions& extensions) {
   return program;
 }
 
+// How many words are ours: what stands behind a script is its own, options of our names too.
+int words_before_script(const CLI::App& app, int argc, const char* const* argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  int words = name == "run" ? 1 : name == "launch" ? 2 : 0;  // without dashes, up to the script
+  if (words == 0) return argc;
+  const CLI::App& command = *app.get_subcommand(name);
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.size() < 2 || word[0] != '-') {
+      if (--words == 0) return is_script(word) ? i + 1 : argc;
+      continue;
+    }
+    const bool is_long = word[1] == '-';
+    const std::string called = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    const CLI::Option* option = command.get_option_no_throw(called);
+    const bool value_is_next = word == called && option != nullptr && option->get_expected_max() > 0;
+    i += value_is_next ? 1 : 0;
+  }
+  return argc;
+}
+
+// Of what was read, which is about a script.
+void take_scripts(Commands& commands, std::vector<std::string> behind) {
+  LaunchOptions &run = commands.run, &launch = commands.launch;
+  if (!run.script->path.empty() && !is_script(run.script->path)) {
+    throw Failure(ExitCode::usage,
+                  "run " + run.script->path + ": this is a job file: run it with `steelyard train`");
+  }
+  if (!launch.job_file.empty() && is_script(launch.job_file))
+    launch.script = ScriptOptions{launch.job_file, behind, 1, ""};
+  run.script->arguments = std::move(behind);
+}
+
+// Workers have to come from somewhere.
+void require_workers(const ScriptOptions& script) {
+  if (!script.path.empty() || !script.sockets.empty()) return;
+  throw Failure(
+      ExitCode::usage,
+      "run needs a script, as in `steelyard run -n 2 train.py`, or --sockets DIR where workers come by "
+      "themselves");
+}
+
 }  // namespace
 
 Command read_command_line(int argc, const char* const* argv, const Extensions& extensions) {
@@ -135,8 +179,9 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
   help.add_option("topic", topic, "a command, or: " + joined(help_topics()));
 
   const std::string all = app.help();
+  const int ours = words_before_script(app, argc, argv);
   try {
-    app.parse(argc, argv);
+    app.parse(ours, argv);
   } catch (const CLI::CallForHelp&) {
     const CLI::App& command = command_of(app);
     return TextCommand{&command == &app ? all : command.help("steelyard")};
@@ -144,9 +189,11 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
     throw Failure(ExitCode::usage, complaint(app, error));
   }
   if (version) return TextCommand{version_text()};
-  for (const ResultOptions* results :
-       {&commands.train.results, &commands.launch.results, &commands.scheduler.options.results})
+  for (const ResultOptions* results : {&commands.train.results, &commands.run.results,
+                                       &commands.launch.results, &commands.scheduler.options.results})
     require_directory(*results);
+  take_scripts(commands, {argv + ours, argv + argc});
+  if (app.got_subcommand("run")) require_workers(*commands.run.script);
   if (const auto command = chosen(app, commands)) return *command;
   if (man) return TextCommand{man_page(program_text(app, extensions))};
   if (!completion.empty()) return TextCommand{bash_completion(program_text(app, extensions))};

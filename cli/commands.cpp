@@ -17,15 +17,23 @@ namespace {
 const CLI::Validator natural =
     CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
 
-void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides) {
-  app.add_option("job", file, "the job file (TOML); `steelyard help job` describes it")->required();
+constexpr const char* job_help = "the job file (TOML); `steelyard help job` describes it";
+constexpr const char* script_help = "the workers: a program of yours, run by Python if its name ends in .py";
+
+void add_settings(CLI::App& app, std::vector<std::string>& overrides) {
   app.add_option("--set", overrides, "replace a key of the job file, as in train.lr=0.05; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }
 
-void add_run(CLI::App& app, LaunchOptions& it, const std::string& where) {
-  add_job(app, it.job_file, it.overrides);
+void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides) {
+  app.add_option("job", file, job_help)->required();
+  add_settings(app, overrides);
+}
+
+// Of a whole cluster, whatever it trains.
+void add_cluster(CLI::App& app, LaunchOptions& it, const std::string& where) {
+  add_settings(app, it.overrides);
   add_options(app, it.results, where);
   app.add_option("--exchange", it.exchange, exchange_help)
       ->check(CLI::IsMember(exchanges))
@@ -36,11 +44,31 @@ void add_run(CLI::App& app, LaunchOptions& it, const std::string& where) {
 void add_train(CLI::App& parent, LaunchOptions& it) {
   CLI::App& app =
       *parent.add_subcommand("train", "run a job with a whole cluster of processes on this machine");
-  add_run(app, it, "");
+  app.add_option("job", it.job_file, job_help)->required();
+  add_cluster(app, it, "");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --resume --set train.epochs=6");
+}
+
+void add_run(CLI::App& parent, LaunchOptions& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "run", "run a script as the workers of a cluster of processes on this machine; it brings the model");
+  ScriptOptions& script = it.script.emplace();
+  app.add_option("script", script.path, std::string(script_help) + "; what stands behind it is its own");
+  app.add_option("--workers,-n", script.workers, "so many processes of the script: worker-0, worker-1, ...")
+      ->default_str("1")
+      ->check(CLI::Range(1, 1024));
+  add_cluster(app, it, "");
+  app.add_option("--sockets", script.sockets,
+                 "the directory in which processes find each other; without a script, workers come by "
+                 "themselves, to ipc://DIR/scheduler, and all ends with the process that started it")
+      ->type_name("DIR");
+  app.footer(
+      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
+      "  steelyard run -n 4 train.py --width 64\n"
+      "  steelyard run -n 2 --set worker.worker-1.slow=4 --set train.epochs=3 train.py");
 }
 
 void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
@@ -74,15 +102,21 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
 }
 
 void add_launch(CLI::App& parent, LaunchOptions& it) {
-  CLI::App& app = *parent.add_subcommand("launch", "run a job on many machines, from this one");
+  CLI::App& app = *parent.add_subcommand("launch", "run a job or a script on many machines, from this one");
   app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
       ->required();
-  add_run(app, it, "on the scheduler's host: ");
+  app.add_option("job", it.job_file,
+                 "the job file (TOML), or a script, as `steelyard run` takes it: what stands behind a script "
+                 "is its own")
+      ->required();
+  add_cluster(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure, "allow plain-text connections between machines");
   app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
-      "Example: steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run --insecure");
+      "Examples:\n"
+      "  steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run --insecure\n"
+      "  steelyard launch --insecure examples/hosts.toml train.py --width 64");
 }
 
 void add_attend(CLI::App& parent, AttendOptions& it) {
@@ -217,6 +251,7 @@ void add_predict(CLI::App& parent, PredictCommand& it) {
 
 void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
   add_train(app, it.train);
+  add_run(app, it.run);
   add_scheduler(app, it.scheduler);
   add_server(app, it.server);
   add_worker(app, it.worker);
@@ -233,6 +268,7 @@ void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
 
 std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
   if (app.got_subcommand("train")) return it.train;
+  if (app.got_subcommand("run")) return it.run;
   if (app.got_subcommand("scheduler")) return it.scheduler;
   if (app.got_subcommand("server")) return it.server;
   if (app.got_subcommand("worker")) return it.worker;

@@ -14,7 +14,7 @@ namespace steelyard {
 
 // What the options of each command are read into.
 struct Commands {
-  LaunchOptions train, launch;
+  LaunchOptions train, run, launch;
   SchedulerCommand scheduler;
   ServerCommand server;
   WorkerCommand worker;

@@ -53,7 +53,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
     call_process("steelyard");
     return std::visit(Overloaded{
                           [&](const LaunchOptions& it) {
-                            if (!it.hosts_file) call_process("steelyard:train");
+                            if (!it.hosts_file) call_process(it.script ? "steelyard:run" : "steelyard:train");
                             return run_launch(it, extensions);
                           },
                           [&](const SchedulerCommand& it) {

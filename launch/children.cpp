@@ -22,7 +22,8 @@ namespace {
 constexpr Duration last_wait = std::chrono::seconds(5);  // of somebody killed, who may wait for a disk
 
 // In the child, between fork and exec: nothing here may allocate or throw.
-[[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments) {
+[[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments,
+                         char* const* environment) {
   setpgid(0, 0);  // Ctrl-C is the parent's to handle
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it died before we could ask for the signal
@@ -39,8 +40,27 @@ constexpr Duration last_wait = std::chrono::seconds(5);  // of somebody killed, 
   const int in = program.in >= 0 ? program.in : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (in >= 0) dup2(in, STDIN_FILENO);
   if (program.keep >= 0) fcntl(program.keep, F_SETFD, 0);
-  execvp(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments);
+  if (!program.path.empty()) signal(SIGPIPE, SIG_DFL);
+  execvpe(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments, environment);
   _exit(127);
+}
+
+// As exec takes them. The texts outlive it.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> raw;
+  for (std::string& text : texts) raw.push_back(text.data());
+  raw.push_back(nullptr);
+  return raw;
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& own) {
+  std::vector<std::string> all = own;
+  for (char** it = environ; *it != nullptr; ++it) {
+    const std::string text = *it, name = text.substr(0, text.find('=') + 1);
+    const auto same = [&](const std::string& other) { return other.starts_with(name); };
+    if (std::ranges::none_of(own, same)) all.push_back(text);
+  }
+  return all;
 }
 
 }  // namespace
@@ -48,14 +68,15 @@ constexpr Duration last_wait = std::chrono::seconds(5);  // of somebody killed, 
 void Children::start(const std::string& name, const Program& program) {
   std::vector<std::string> owned{program.path.empty() ? "steelyard" : program.path};
   owned.insert(owned.end(), program.arguments.begin(), program.arguments.end());
-  std::vector<char*> raw;
-  for (std::string& argument : owned) raw.push_back(argument.data());
-  raw.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(owned);
+  std::vector<std::string> all = environment_with(program.environment);
+  const std::vector<char*> environment = pointers_to(all);
   const pid_t parent = getpid();
   const pid_t process = fork();
-  if (process == 0) become(parent, program, raw.data());
+  if (process == 0) become(parent, program, arguments.data(), environment.data());
   if (process < 0)
     throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
+  setpgid(process, process);  // whichever of us is first
   children_.push_back({name, process, std::nullopt});
 }
 
@@ -79,13 +100,13 @@ std::vector<Child> Children::ended() {
 
 void Children::signal(const std::string& name, int signal) {
   for (const Child& child : children_) {
-    if (child.name == name && !child.status) kill(child.process, signal);
+    if (child.name == name && !child.status) kill(-child.process, signal);
   }
 }
 
 void Children::signal_all(int signal) {
   for (const Child& child : children_) {
-    if (!child.status) kill(child.process, signal);
+    if (!child.status) kill(-child.process, signal);
   }
 }
 

@@ -1,5 +1,5 @@
 // Processes that belong to this one: started, watched, and never left behind. If this process dies, however
-// it dies, the kernel ends them.
+// it dies, the kernel ends them. Each leads a group: signals reach what it has started, too.
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +17,11 @@ struct Child {
 };
 
 struct Program {
-  std::string path;                    // or a name that is looked up in PATH; empty: this very program
-  std::vector<std::string> arguments;  // behind its own name
-  int in = -1, out = -1, error = -1;   // what it gets as 0, 1 and 2; -1: nothing to read, and where ours goes
-  int keep = -1;                       // a descriptor that it has too, under the same number
+  std::string path;                        // or a name that is looked up in PATH; empty: this very program
+  std::vector<std::string> arguments;      // behind its own name
+  std::vector<std::string> environment{};  // NAME=value, in the place of ours of that name
+  int in = -1, out = -1, error = -1;  // what it gets as 0, 1 and 2; -1: nothing to read, and where ours goes
+  int keep = -1;                      // a descriptor that it has too, under the same number
 };
 
 class Children {

@@ -1,15 +1,18 @@
 #include "launch/cluster.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "core/error.h"
 #include "launch/local_host.h"
 #include "launch/remote_host.h"
+#include "report/progress_bar.h"
 #include "report/terminal_text.h"
 #include "roles/signals.h"
 
@@ -19,13 +22,24 @@ namespace {
 constexpr Duration tick = std::chrono::milliseconds(20);
 constexpr Duration farewell = std::chrono::seconds(5);    // for the others to end after the scheduler
 constexpr Duration last_wait = std::chrono::seconds(20);  // for attend to end what runs on its host
-constexpr std::size_t last_words = 5;                     // lines of a log, for messages
+constexpr Duration for_ever = std::chrono::hours(24 * 36525);
+constexpr std::size_t last_words = 5;             // lines of a log, for messages
+constexpr std::size_t last_words_of_script = 20;  // of where it was, each function has two
+
+bool shares_terminal(const LaunchPlan& plan, bool quiet) {
+  if (!plan.here || quiet || isatty(STDOUT_FILENO) != 1 || isatty(STDERR_FILENO) != 1) return false;
+  return progress_style(true, 0, std::getenv("TERM"), nullptr, nullptr).terminal;
+}
 
 }  // namespace
 
 Cluster::Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
                  std::function<std::string()> way_back)
-    : plan_(plan), run_(run), quiet_(quiet), supervision_(plan, std::move(way_back)) {
+    : plan_(plan),
+      run_(run),
+      quiet_(quiet),
+      clears_line_(shares_terminal(plan, quiet)),
+      supervision_(plan, std::move(way_back)) {
   for (const LaunchHost& it : plan.hosts) {
     const std::string& name = it.spec.name;
     if (plan.here) {
@@ -36,14 +50,18 @@ Cluster::Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool
   }
 }
 
-int Cluster::run(const std::atomic<bool>& interrupted) {
+int Cluster::run(const std::function<bool()>& interrupted) {
+  bool ending = false;
   while (true) {
-    if (interrupted) act(supervision_.interrupted());
+    ending = interrupted();
+    if (ending) act(supervision_.interrupted());
     look_after();
     act(supervision_.wake(steady_now()));
     if (code_) break;
     std::this_thread::sleep_for(tick);
   }
+  if (!scheduler_killed_ && !scheduler_lost_)
+    wait_for_scripts(interrupted, !ending && code_ == static_cast<int>(ExitCode::ok));
   leave();
   return *code_;
 }
@@ -69,10 +87,14 @@ void Cluster::hear(Place& place, const HostReady&) {
 }
 
 void Cluster::hear(Place& place, const Said& message) {
-  const bool scheduler = message.name == "scheduler";
+  const bool scheduler = message.name == "scheduler", script = is_script(message.name);
   if (quiet_ && !scheduler) return;
-  const std::string before = scheduler ? "" : message.name + "@" + place.name + ": ";
-  std::fprintf(message.error ? stderr : stdout, "%s%s\n", before.c_str(), shown_line(message.text).c_str());
+  if (script && message.error) return;  // it is in the log, and shown from there if the script fails
+  const bool plain = scheduler || (script && plan_.workers() == 1);
+  const std::string before =
+      plain ? "" : message.name + (plan_.here ? std::string() : "@" + place.name) + ": ";
+  std::fprintf(message.error ? stderr : stdout, "%s%s%s\n", clears_line_ ? "\r\033[K" : "", before.c_str(),
+               shown_line(message.text).c_str());
   std::fflush(stdout);
 }
 
@@ -82,9 +104,15 @@ void Cluster::hear(Place&, const ProcessEnded& message) {
   running_[name] = false;
   if (name == "scheduler") scheduler_killed_ = !WIFEXITED(status);
   std::string words = "; its log is " + run_.log(name);
-  if (plan_.here || quiet_) {  // what it said was not shown
-    words += "\n" + last_lines(run_.log(name), last_words);
+  const bool script = is_script(name);
+  if (plan_.here || quiet_ || script) {  // what it said was not shown
+    words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
     words.pop_back();
+  }
+  if (code_ == static_cast<int>(ExitCode::ok) && script && status != 0) {  // after the job
+    std::fprintf(stderr, "steelyard: process '%s' %s%s\n", name.c_str(), describe_status(status).c_str(),
+                 shown_lines(words).c_str());
+    code_ = static_cast<int>(ExitCode::failed);
   }
   act(supervision_.ended(steady_now(), name, status, words));
 }
@@ -114,7 +142,13 @@ void Cluster::act(const Steps& steps) {
 
 void Cluster::start(const LaunchProcess& process) {
   running_[process.name] = true;
-  tell(process.name, StartProcess{process.name, process.arguments, process.input});
+  tell(process.name, StartProcess{process.name, process.arguments, process.input, process.program,
+                                  process.environment, process.sharing});
+}
+
+bool Cluster::is_script(const std::string& process) const {
+  return std::ranges::any_of(plan_.processes,
+                             [&](const LaunchProcess& it) { return it.name == process && it.is_script(); });
 }
 
 // A process's host.
@@ -131,6 +165,21 @@ void Cluster::wait_until(const std::function<bool()>& is_so, Duration timeout) {
   for (const Time end = steady_now() + timeout; !is_so() && steady_now() < end;) {
     std::this_thread::sleep_for(tick);
     look_after();
+  }
+}
+
+bool Cluster::runs_script() const {
+  return std::ranges::any_of(plan_.processes, [&](const LaunchProcess& it) {
+    const auto found = running_.find(it.name);
+    return it.is_script() && found != running_.end() && found->second;
+  });
+}
+
+// After a training that went well a script may have much to do, such as to keep the model.
+void Cluster::wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
+  wait_until([&] { return !runs_script() || (patient && interrupted()); }, patient ? for_ever : last_wait);
+  for (const LaunchProcess& it : plan_.processes) {
+    if (it.is_script() && running_[it.name]) tell(it.name, SignalProcess{it.name, SIGTERM});
   }
 }
 

@@ -2,7 +2,6 @@
 // and shows what those on other hosts say. One thread.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,8 +23,9 @@ class Cluster {
   Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
           std::function<std::string()> way_back);
 
-  // Until the job is over, and all processes and connections with it; the job's exit code.
-  int run(const std::atomic<bool>& interrupted);
+  // Until the job is over, and all processes and connections with it; the job's exit code. A script may go on
+  // after the job for as long as it likes, and if it fails then, the code is 1.
+  int run(const std::function<bool()>& interrupted);
 
  private:
   struct Place {
@@ -41,13 +41,17 @@ class Cluster {
   void lose(Place& place, const Failure& why);
   void act(const Steps& steps);
   void start(const LaunchProcess& process);
+  [[nodiscard]] bool is_script(const std::string& process) const;
   void tell(const std::string& process, const ToHost& message);
+  [[nodiscard]] bool runs_script() const;
+  void wait_for_scripts(const std::function<bool()>& interrupted, bool patient);
   void leave();
   void wait_until(const std::function<bool()>& is_so, Duration timeout);
 
   const LaunchPlan& plan_;
   const RunDirectory& run_;
   const bool quiet_;
+  const bool clears_line_;  // before what it says, where a scheduler may have begun one on the same terminal
   Supervision supervision_;
   std::map<std::string, bool> running_;  // processes
   std::optional<int> code_;

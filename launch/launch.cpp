@@ -1,5 +1,7 @@
 #include "launch/launch.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +12,7 @@
 #include "core/error.h"
 #include "launch/cluster.h"
 #include "launch/plan.h"
+#include "launch/script.h"
 #include "launch/socket_directory.h"
 #include "roles/beginning.h"
 #include "roles/roles.h"
@@ -34,7 +37,7 @@ RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& sc
 struct Setup {
   JobFile job;
   HostsFile hosts;
-  // Where all is here: throws Failure for a checkpoint that the job cannot go on from.
+  // Where all is here, and the model is known: throws Failure for a checkpoint that the job cannot go on from.
   std::function<void(const std::string& checkpoint)> require_resumable;
 };
 
@@ -44,6 +47,14 @@ Setup set_up(const LaunchOptions& options, const Extensions& extensions) {
   if (options.hosts_file) {
     HostsFile hosts = read_hosts_file(*options.hosts_file);
     JobFile job = job_for_hosts(options, hosts, extensions);
+    return {std::move(job), std::move(hosts), {}};
+  }
+  if (options.script) {
+    const bool started_here = !options.script->path.empty();
+    if (started_here) require_script(*options.script);
+    if (!options.results.resume_from.empty()) require_checkpoint(options.results.resume_from);
+    JobFile job = job_for_script(options, extensions);
+    HostsFile hosts = this_machine(job, started_here);
     return {std::move(job), std::move(hosts), {}};
   }
   JobFile file = read_job_file(options.job_file, options.overrides, extensions);
@@ -63,9 +74,37 @@ Setup set_up(const LaunchOptions& options, const Extensions& extensions) {
   return {std::move(file), std::move(hosts), require_resumable};
 }
 
+void require_all_reachable(const LaunchOptions& options, const LaunchPlan& plan) {
+  for (const LaunchHost& host : plan.hosts) {
+    require_reachable(host);
+    if (options.script && host.spec.ssh.empty() && !host.spec.workers.empty())
+      require_script(*options.script, host.spec.directory);
+  }
+}
+
+// Where processes of this machine find each other.
+class Sockets {
+ public:
+  explicit Sockets(const LaunchOptions& options) {
+    if (options.hosts_file) return;
+    if (options.script && !options.script->sockets.empty()) {
+      path_ = fs::absolute(options.script->sockets).lexically_normal().string();
+      require_room_for_sockets(path_);
+    } else {
+      path_ = own_.emplace().path();
+    }
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }  // empty: they find each other elsewhere
+
+ private:
+  std::optional<SocketDirectory> own_;
+  std::string path_;
+};
+
 }  // namespace
 
 int run_launch(const LaunchOptions& given, const Extensions& extensions) {
+  const pid_t parent = getppid();
   LaunchOptions options = given;
   const bool here = !options.hosts_file;
   const auto [job, hosts, require_resumable] = set_up(options, extensions);
@@ -76,9 +115,10 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
       std::fputs(describe_plan(plan).c_str(), stdout);
       return static_cast<int>(ExitCode::ok);
     }
-    for (const LaunchHost& host : plan.hosts) require_reachable(host);
+    require_all_reachable(options, plan);
   }
 
+  const Sockets sockets(options);
   ResultOptions& results = options.results;
   const HostSpec& scheduler = hosts.scheduler();
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
@@ -89,9 +129,10 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
     results.directory = scheduler.directory.empty() ? run.path() : fs::absolute(run.path()).string();
   }
   const std::vector<std::string> there = list_checkpoints(run.checkpoints());
-  if (here && results.resume && results.resume_from.empty() && !there.empty())
+  if (require_resumable && results.resume && results.resume_from.empty() && !there.empty())
     require_resumable(there.front());
-  write_text(run.job(), job.resolved);
+  // What a script says of its job, the scheduler writes; on the way to there the file stays what it was.
+  if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);
   if (here) {
     results.lock = lock->descriptor();
   } else {
@@ -106,10 +147,12 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },
                             {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
-  std::optional<SocketDirectory> sockets;
-  if (here) sockets.emplace();
-  const LaunchPlan plan = make_launch_plan(options, hosts, job, self, here ? sockets->path() : "");
-  return Cluster(plan, run, results.lock, options.quiet, way_back).run(interrupted);
+  const LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets.path());
+  // Who starts a cluster without workers has them, or is one.
+  const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
+  return Cluster(plan, run, results.lock, options.quiet, way_back).run([&] {
+    return interrupted || left_alone();
+  });
 }
 
 }  // namespace steelyard

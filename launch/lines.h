@@ -16,8 +16,12 @@ namespace steelyard {
 // Launch to a host.
 struct StartProcess {
   std::string name;
-  std::vector<std::string> arguments;  // of this program
-  std::string input;                   // what it finds in its standard input
+  std::vector<std::string> arguments;      // of the program
+  std::string input;                       // what it finds in its standard input
+  std::string program{};                   // of a user; empty: this very one
+  std::vector<std::string> environment{};  // NAME=value, beside that of the host
+  unsigned sharing = 0;  // so many programs of a user share the cores there: sets OMP_NUM_THREADS, where the
+                         // user has not; 0: does not
 };
 struct SignalProcess {
   std::string name;

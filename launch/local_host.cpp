@@ -1,8 +1,12 @@
 #include "launch/local_host.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "core/error.h"
+#include "core/processor.h"
+#include "launch/script.h"
 #include "report/version_text.h"
 #include "wire/codec.h"
 #include "wire/machine.h"
@@ -12,10 +16,23 @@ namespace {
 
 constexpr std::size_t longest_said = 1 << 16;  // letters of a line of a process
 
+std::vector<std::string> environment_of(const StartProcess& message) {
+  const std::string threads = "OMP_NUM_THREADS=";
+  std::vector<std::string> all = message.environment;
+  if (message.program.empty()) {
+    all.push_back(threads + "1");  // one computing thread a worker, also inside oneDNN
+    return all;
+  }
+  const auto sets_threads = [&](const std::string& it) { return it.starts_with(threads); };
+  if (message.sharing > 0 && std::getenv("OMP_NUM_THREADS") == nullptr &&
+      std::ranges::none_of(all, sets_threads))
+    all.push_back(threads + std::to_string(std::max(1U, allowed_cores() / message.sharing)));
+  return all;
+}
+
 }  // namespace
 
 LocalHost::LocalHost() {
-  setenv("OMP_NUM_THREADS", "1", 1);           // one computing thread a worker, also inside oneDNN
   const std::string version = version_text();  // a line
   news_.emplace_back(HostReady{protocol_version, version.substr(0, version.find('\n'))});
 }
@@ -35,8 +52,26 @@ void LocalHost::tell(const ToHost& message) {
 }
 
 void LocalHost::start(const StartProcess& message) {
+  const bool script = !message.program.empty();
+  if (script && !is_runnable(message.program)) return refuse(message);
   const Descriptor input = text_to_read(message.input);
-  Program program{.path = {}, .arguments = message.arguments, .in = input.number()};
+  Program program{.path = message.program,
+                  .arguments = message.arguments,
+                  .environment = environment_of(message),
+                  .in = input.number()};
+  if (run_ != nullptr && script) {
+    const std::string path = run_->log(message.name);
+    const Descriptor log = log_to_write(path);
+    Pipe out = make_pipe();
+    program.out = out.write.number();
+    program.error = log.number();
+    children_.start(message.name, program);
+    voices_.push_back(std::make_unique<Voice>(Voice{message.name,
+                                                    {std::move(out.read), longest_said},
+                                                    {Descriptor(), longest_said},
+                                                    std::make_unique<LineFile>(path)}));
+    return;
+  }
   if (run_ != nullptr) {
     const bool scheduler = message.name == "scheduler";
     const Descriptor log = scheduler ? Descriptor() : log_to_write(run_->log(message.name));
@@ -49,22 +84,34 @@ void LocalHost::start(const StartProcess& message) {
   program.error = error.write.number();
   children_.start(message.name, program);
   voices_.push_back(std::make_unique<Voice>(
-      Voice{message.name, {std::move(out.read), longest_said}, {std::move(error.read), longest_said}}));
+      Voice{message.name, {std::move(out.read), longest_said}, {std::move(error.read), longest_said}, {}}));
 }
 
-std::vector<FromHost> LocalHost::hear(Time) {
-  pass_on();
+void LocalHost::refuse(const StartProcess& message) {
+  const std::string text = "there is no program " + message.program +
+                           " here that can be run: correct the script's path, or STEELYARD_PYTHON";
+  if (run_ != nullptr) LineFile(run_->log(message.name)).add(text, steady_now());
+  news_.emplace_back(Said{message.name, true, text});
+  news_.emplace_back(ProcessEnded{message.name, static_cast<int>(ExitCode::configuration) << 8});
+}
+
+std::vector<FromHost> LocalHost::hear(Time now) {
+  pass_on(now);
   for (const Child& child : children_.ended()) {
-    pass_on();  // what a process said last is told before its end is
+    pass_on(now);  // what a process said last is told before its end is
     news_.emplace_back(ProcessEnded{child.name, *child.status});
   }
   return std::exchange(news_, {});
 }
 
-void LocalHost::pass_on() {
+void LocalHost::pass_on(Time now) {
   for (const auto& it : voices_) {
     for (std::string& line : it->error.read()) news_.emplace_back(Said{it->name, true, std::move(line)});
-    for (std::string& line : it->out.read()) news_.emplace_back(Said{it->name, false, std::move(line)});
+    for (std::string& line : it->out.read()) {
+      if (it->log) it->log->add(line, now);
+      news_.emplace_back(Said{it->name, false, std::move(line)});
+    }
+    if (it->log) it->log->flush(now);
   }
   std::erase_if(voices_, [](const auto& it) { return it->out.ended() && it->error.ended(); });
 }

@@ -9,6 +9,7 @@
 #include "launch/children.h"
 #include "launch/host.h"
 #include "launch/pipes.h"
+#include "report/line_file.h"
 #include "report/run_directory.h"
 
 namespace steelyard {
@@ -16,8 +17,9 @@ namespace steelyard {
 class LocalHost final : public Host {
  public:
   LocalHost();  // what processes say is told
-  // What processes say goes to their logs in a run directory, and the scheduler's words to where ours go. The
-  // scheduler inherits `lock`. The directory outlives this.
+  // What processes say goes to their logs in a run directory, and the scheduler's words to where ours go; what
+  // a script prints is told, too, and its errors are not. The scheduler inherits `lock`. The directory outlives
+  // this.
   LocalHost(const RunDirectory& run, int lock);
 
   void tell(const ToHost& message) override;
@@ -30,10 +32,12 @@ class LocalHost final : public Host {
   struct Voice {
     std::string name;
     LineReader out, error;
+    std::unique_ptr<LineFile> log;  // of what is said to `out`; may be none
   };
 
   void start(const StartProcess& message);
-  void pass_on();
+  void refuse(const StartProcess& message);
+  void pass_on(Time now);
 
   const RunDirectory* run_ = nullptr;
   int lock_ = -1;

@@ -33,7 +33,7 @@ Pipe make_pipe();
 Descriptor text_to_read(const std::string& text);  // a file without a name, for a child's standard input
 Descriptor log_to_write(const std::string& path);  // a file that grows, for what a child says
 
-// Whole lines out of a pipe, without ever waiting. What ends without a newline is a line, too. One that is
+// Whole lines out of a pipe, without ever waiting; none out of a descriptor that is none. What ends without a newline is a line, too. One that is
 // longer than the limit is cut into several.
 class LineReader {
  public:
@@ -49,7 +49,7 @@ class LineReader {
   std::size_t longest_;
   std::string begun_;
   bool cut_ = false;  // what was read last ended a line without being a newline
-  bool ended_ = false;
+  bool ended_ = end_.number() < 0;
 };
 
 // Lines into a pipe, without ever waiting: what a stalled reader does not take is kept, up to a limit, and

@@ -10,6 +10,7 @@
 #include "core/device.h"
 #include "launch/children.h"
 #include "launch/process_options.h"
+#include "launch/script.h"
 #include "roles/endpoint.h"
 #include "wire/transport/address.h"
 #include "worker/compute/thread_count.h"
@@ -70,7 +71,12 @@ class Roles {
     it.results = options_.results;
     it.quiet = options_.quiet;
     it.insecure = options_.insecure;
-    return {"scheduler", host.name, Role::scheduler, words({"scheduler", job_input}, it), job.resolved};
+    std::vector<std::string> command{"scheduler", job_input};
+    if (options_.script) {  // what is set wins over what the script says, too; its workers are in the job
+      for (const std::string& setting : options_.overrides)
+        if (!setting.starts_with("worker.")) command.insert(command.end(), {"--set", setting});
+    }
+    return {"scheduler", host.name, Role::scheduler, words(std::move(command), it), job.resolved};
   }
   [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name) const {
     ServerOptions it;
@@ -85,6 +91,7 @@ class Roles {
     return {name, host.name, Role::shard, words({"server"}, it), ""};
   }
   [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker) const {
+    if (options_.script) return script(host, worker);
     WorkerOptions it;
     it.scheduler = scheduler_;
     it.spec = worker.spec;
@@ -97,6 +104,14 @@ class Roles {
 
  private:
   [[nodiscard]] bool here() const { return !sockets_.empty(); }
+  [[nodiscard]] LaunchProcess script(const HostSpec& host, const HostWorker& worker) const {
+    std::vector<std::string> command = command_of(*options_.script);
+    LaunchProcess it{worker.spec.name, host.name, Role::worker, {command.begin() + 1, command.end()}, ""};
+    it.program = command.front();
+    it.environment = environment_of(worker, scheduler_, options_.exchange);
+    it.sharing = static_cast<unsigned>(host.workers.size());
+    return it;
+  }
   [[nodiscard]] std::string endpoint(const std::string& name, const std::string& host,
                                      const std::string& port) const {
     return here() ? "ipc://" + sockets_ + "/" + name : with_port(host, port);
@@ -116,6 +131,10 @@ class Roles {
 }
 
 }  // namespace
+
+std::size_t LaunchPlan::workers() const {
+  return static_cast<std::size_t>(std::ranges::count(processes, Role::worker, &LaunchProcess::role));
+}
 
 std::string LaunchPlan::roles_on(const std::string& host) const {
   std::string text;
@@ -140,17 +159,19 @@ JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts, cons
   for (const HostSpec& host : hosts.hosts) {
     for (const HostWorker& worker : host.workers) cluster.workers.push_back(worker.spec);
   }
+  if (options.script) return job_for_script(options, extensions, &cluster);
   return read_job_file(options.job_file, options.overrides, extensions, &cluster);
 }
 
-HostsFile this_machine(const JobFile& job) {
+HostsFile this_machine(const JobFile& job, bool with_workers) {
   HostSpec host;
   host.name = "here";
   host.address = host.listen = "127.0.0.1";
   host.scheduler = true;
   host.servers = job.servers;
   host.shards = job.job.shards / job.servers;
-  for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
+  if (with_workers)
+    for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
   return {{host}};
 }
 
@@ -230,6 +251,11 @@ std::string describe_plan(const LaunchPlan& plan) {
     for (const LaunchProcess& process : plan.processes) {
       if (process.host != spec.name) continue;
       std::vector<std::string> words{host.program};
+      if (process.is_script()) {
+        words = {"env"};
+        words.insert(words.end(), process.environment.begin(), process.environment.end());
+        words.push_back(process.program);
+      }
       words.insert(words.end(), process.arguments.begin(), process.arguments.end());
       text += "  " + shell_line(words) + (process.input.empty() ? "" : "  # reads the job") + "\n";
     }

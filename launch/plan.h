@@ -21,6 +21,12 @@ struct LaunchProcess {
   Role role = Role::worker;            // scheduler, or shard for a server
   std::vector<std::string> arguments;  // of the program
   std::string input;                   // the scheduler reads the job there
+  // A worker that is a script (launch/script.h), as StartProcess has them.
+  std::string program{};  // empty: ours
+  std::vector<std::string> environment{};
+  unsigned sharing = 0;
+
+  [[nodiscard]] bool is_script() const { return !program.empty(); }
 };
 
 struct LaunchHost {
@@ -35,6 +41,7 @@ struct LaunchPlan {
   bool here = false;  // all on this machine: this very process starts them, with sockets in a directory
 
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
+  [[nodiscard]] std::size_t workers() const;
 };
 
 // The job with the hosts' servers and workers for its own. Throws Failure (usage) for a --set that is about
@@ -42,8 +49,9 @@ struct LaunchPlan {
 JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts,
                       const Extensions& extensions = {});
 
-// This machine as the one host of a job, with the servers and workers that the job itself names.
-HostsFile this_machine(const JobFile& job);
+// This machine as the one host of a job, with the servers and workers that the job itself names; without the
+// workers, where they come by themselves.
+HostsFile this_machine(const JobFile& job, bool with_workers = true);
 
 // `self` is the program that launches. `sockets`, for a plan without a hosts file, is the directory in which
 // the processes find each other. Throws Failure (configuration) where a port is open to others and nobody has

@@ -18,8 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* prefix = "steelyard-sockets-";
-// "/", what mkdtemp puts behind the prefix, "/", and the longest name of a socket: the last of 1,024 servers.
-constexpr std::size_t behind_the_prefix = 1 + 6 + 1 + std::string_view("server-1023").size();
+constexpr std::size_t longest_socket = std::string_view("server-1023").size();  // the last of 1,024 servers
+// "/", what mkdtemp puts behind the prefix, "/", and the name of a socket.
+constexpr std::size_t behind_the_prefix = 1 + 6 + 1 + longest_socket;
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 int open_directory(const std::string& path) {
@@ -48,6 +49,19 @@ void remove_abandoned(const fs::path& parent) {
 }
 
 }  // namespace
+
+void require_room_for_sockets(const std::string& directory) {
+  const std::size_t letters = directory.size() + 1 + longest_socket;
+  std::error_code ignored;
+  if (!fs::is_directory(directory, ignored)) {
+    throw Failure(ExitCode::configuration,
+                  "there is no directory " + directory + " for sockets: make it first");
+  }
+  if (letters <= longest_path) return;
+  throw Failure(ExitCode::configuration, "the directory " + directory + " is " +
+                                             std::to_string(letters - longest_path) +
+                                             " letters too long for sockets in it: take a shorter one");
+}
 
 SocketDirectory::SocketDirectory() {
   std::error_code error;

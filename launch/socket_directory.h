@@ -9,6 +9,9 @@
 
 namespace steelyard {
 
+// Throws Failure (configuration) for a directory that is none, or whose path is too long for sockets in it.
+void require_room_for_sockets(const std::string& directory);
+
 class SocketDirectory {
  public:
   SocketDirectory();  // where temporary files are; throws Failure if nothing can be made there

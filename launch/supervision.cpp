@@ -74,19 +74,30 @@ Steps Supervision::ended(Time now, const std::string& name, int status, const st
   const auto found = std::ranges::find_if(processes_, [&](const Watched& it) { return it.it->name == name; });
   CHECK(found != processes_.end(), "a process that is not supervised");
   Watched& process = *found;
-  if (process.it->role == Role::scheduler) {
-    steps.code = WEXITSTATUS(status);
-    if (WIFEXITED(status)) return steps;
-    steps.says.push_back(called(*process.it) + " " + describe_status(status) + "; " + way_back_());
-    steps.code = static_cast<int>(ExitCode::unreachable);
-    return steps;
-  }
-  finished_ |= exited_with(status, ExitCode::ok);
+  if (process.it->role == Role::scheduler) return job_over(process, status);
+  finished_ |= exited_with(status, ExitCode::ok) && !process.it->is_script();
   process.stage = Stage::doubtful;
   process.status = status;
   process.since = now;
   process.words = words;
   return WIFEXITED(status) ? steps : failed(now, process);
+}
+
+Steps Supervision::job_over(const Watched& scheduler, int status) {
+  Steps steps;
+  steps.code = WEXITSTATUS(status);
+  if (!WIFEXITED(status)) {
+    steps.says.push_back(called(*scheduler.it) + " " + describe_status(status) + "; " + way_back_());
+    steps.code = static_cast<int>(ExitCode::unreachable);
+    return steps;
+  }
+  // The first of them is why the others failed, and perhaps the job.
+  const auto first = std::ranges::find_if(processes_, [](const Watched& it) {
+    return it.it->is_script() && it.stage == Stage::doubtful && !exited_with(it.status, ExitCode::ok);
+  });
+  if (!ending_ && first != processes_.end())
+    steps.says.push_back(called(*first->it) + " " + describe_status(first->status) + first->words);
+  return steps;
 }
 
 Steps Supervision::interrupted() {
@@ -117,7 +128,8 @@ Steps Supervision::failed(Time now, Watched& process) {
   Steps steps;
   process.stage = Stage::gone;
   const int status = process.status;
-  if (ending_ || exited_with(status, ExitCode::ok)) return steps;
+  const bool untold = process.it->is_script() && !finished_;
+  if (ending_ || (exited_with(status, ExitCode::ok) && !untold)) return steps;
   steps.says.push_back(called(*process.it) + " " + describe_status(status) + process.words);
   const bool unseen = exited_with(status, ExitCode::unreachable);
   if (WIFEXITED(status) && !unseen) {
@@ -163,10 +175,10 @@ Steps Supervision::start(Time now, Watched& process) {
 }
 
 bool Supervision::nobody_left() const {
-  return std::ranges::none_of(processes_, [](const Watched& it) {
-    const bool alive = it.stage == Stage::running || it.stage == Stage::doubtful;
-    return it.it->role == Role::worker && (alive || (it.stage == Stage::waiting && it.counted_on));
-  });
+  return plan_.workers() > 0 && std::ranges::none_of(processes_, [](const Watched& it) {
+           const bool alive = it.stage == Stage::running || it.stage == Stage::doubtful;
+           return it.it->role == Role::worker && (alive || (it.stage == Stage::waiting && it.counted_on));
+         });
 }
 
 }  // namespace steelyard

@@ -50,8 +50,8 @@ std::string said(const std::vector<const char*>& arguments) {
 // Of the program itself: every command that people may type, and its options.
 TEST(Manual, TheCommandLineDescribesItself) {
   const std::string page = said({"help", "--man"}), script = said({"help", "--completion", "bash"});
-  for (const char* command :
-       {"train", "scheduler", "server", "worker", "simulate", "compare", "launch", "profile", "help"}) {
+  for (const char* command : {"train", "run", "scheduler", "server", "worker", "simulate", "compare",
+                              "launch", "profile", "help"}) {
     EXPECT_THAT(page, HasSubstr(".SS steelyard " + std::string(command) + "\n"));
     EXPECT_THAT(script, HasSubstr("    " + std::string(command) + ") words=\""));
   }

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+
+#include "core/processor.h"
 
 #include "tests/support/process_run.h"
 #include "wire/codec.h"
@@ -57,6 +60,78 @@ TEST_F(LocalHostTest, WithARunDirectoryWhatIsSaidGoesToItsLogs) {
   host.tell(StartProcess{"scheduler", {"--gtest_list_tests", "--gtest_filter=None"}, ""});
   until_ended(host);
   EXPECT_FALSE(std::filesystem::exists(run.log("scheduler"))) << "it says its words where we do";
+}
+
+StartProcess shell(const std::string& text, std::vector<std::string> environment = {}, unsigned sharing = 1) {
+  return {"ada", {"-c", text}, "", "sh", std::move(environment), sharing};
+}
+
+TEST_F(LocalHostTest, AScriptHasItsEnvironmentAndItsPartOfTheCores) {
+  const auto said_by = [](const StartProcess& message) {
+    LocalHost host;
+    host.tell(message);
+    const std::vector<FromHost> all = until_ended(host);
+    const auto* said = all.size() == 3 ? std::get_if<Said>(&all[1]) : nullptr;
+    return said == nullptr ? "nothing" : said->text;
+  };
+  const std::string threads = "echo $OMP_NUM_THREADS";
+  const char* of_user = std::getenv("OMP_NUM_THREADS");
+  const std::string before = of_user == nullptr ? "" : of_user;
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(said_by(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/home/x", "STEELYARD_NAME=ada"})),
+            "/home/x-ada");
+  EXPECT_EQ(said_by(shell(threads)), std::to_string(allowed_cores()));
+  EXPECT_EQ(said_by(shell(threads, {}, 1000)), "1");
+  EXPECT_EQ(said_by(shell(threads, {"OMP_NUM_THREADS=7"})), "7");
+  setenv("OMP_NUM_THREADS", "5", 1);
+  EXPECT_EQ(said_by(shell(threads)), "5") << "the user has said it";
+  if (before.empty()) unsetenv("OMP_NUM_THREADS");
+  if (!before.empty()) setenv("OMP_NUM_THREADS", before.c_str(), 1);
+}
+
+TEST_F(LocalHostTest, OfAScriptWhatItPrintsIsToldAndAllIsLogged) {
+  const TemporaryFolder folder;
+  const RunDirectory run = RunDirectory::create((folder.path() / "run").string());
+  LocalHost host(run, -1);
+  host.tell(shell("echo loss 3; echo Traceback >&2; exit 4"));
+  std::vector<std::string> said;
+  for (const FromHost& it : until_ended(host)) {
+    if (const auto* text = std::get_if<Said>(&it)) said.push_back(text->text);
+    if (const auto* ended = std::get_if<ProcessEnded>(&it)) {
+      EXPECT_EQ(ended->status, 4 << 8);
+    }
+  }
+  EXPECT_THAT(said, testing::ElementsAre("loss 3"));
+  EXPECT_THAT(text_of(run.log("ada")), testing::AllOf(HasSubstr("loss 3\n"), HasSubstr("Traceback\n")));
+}
+
+TEST_F(LocalHostTest, AScriptThatCannotBeRunSaysSo) {
+  LocalHost host;
+  StartProcess missing = shell("");
+  missing.program = "./nowhere.sh";
+  host.tell(missing);
+  const std::vector<FromHost> all = until_ended(host);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_THAT(std::get<Said>(all[1]).text, HasSubstr("there is no program ./nowhere.sh"));
+  EXPECT_EQ(std::get<ProcessEnded>(all[2]).status, 78 << 8);
+}
+
+// A shell that waits for what it has started would leave it behind.
+TEST_F(LocalHostTest, SignalsReachWhatAScriptHasStarted) {
+  LocalHost host;
+  host.tell(shell("sleep 1000 & echo $!; wait"));
+  std::string child;
+  ASSERT_TRUE(eventually([&] {
+    for (const FromHost& it : host.hear(steady_now()))
+      if (const auto* said = std::get_if<Said>(&it)) child = said->text;
+    return !child.empty();
+  }));
+  host.tell(SignalProcess{"ada", SIGKILL});
+  until_ended(host);
+  EXPECT_TRUE(eventually([&] {
+    const std::string status = text_of("/proc/" + child + "/status");
+    return status.empty() || status.find("State:\tZ") != std::string::npos;
+  })) << "it lives";
 }
 
 // What the next test starts.

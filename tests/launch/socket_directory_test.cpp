@@ -134,5 +134,23 @@ TEST_F(SocketDirectoryTest, SaysWhereNoSocketFits) {
   EXPECT_TRUE(fs::is_empty(deep));
 }
 
+TEST(SocketDirectoryOfSomebody, HasToBeThereWithRoomForNames) {
+  const auto refusal = [](const std::string& directory) -> std::string {
+    try {
+      require_room_for_sockets(directory);
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::configuration);
+      return failure.what();
+    }
+    return "";
+  };
+  const TemporaryFolder folder;
+  EXPECT_EQ(refusal(folder.path().string()), "");
+  EXPECT_THAT(refusal("/nowhere"), HasSubstr("there is no directory /nowhere"));
+  const fs::path deep = folder.path() / std::string(90, 'x');
+  fs::create_directory(deep);
+  EXPECT_THAT(refusal(deep.string()), HasSubstr("too long for sockets"));
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -47,6 +47,61 @@ class SupervisionTest : public testing::Test {
   Supervision it_{plan_, [] { return "--run-dir x --resume"; }};
 };
 
+class SupervisionOfScripts : public testing::Test {
+ protected:
+  SupervisionOfScripts() {
+    plan_.here = true;
+    plan_.hosts.emplace_back();
+    plan_.hosts.back().spec.name = "here";
+    plan_.processes = {{"scheduler", "here", Role::scheduler, {}, ""},
+                       {"server-0", "here", Role::shard, {}, ""},
+                       {"ada", "here", Role::worker, {}, "", "python3"},
+                       {"bob", "here", Role::worker, {}, "", "python3"}};
+  }
+
+  LaunchPlan plan_;
+};
+
+TEST_F(SupervisionOfScripts, OneThatEndsUntoldIsGone) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "ada", exited(0), "");
+  const Steps steps = it.wake(at(103));
+  EXPECT_THAT(steps.says, ElementsAre("process 'ada' ended with code 0"));
+  EXPECT_TRUE(steps.tell);
+  it.ended(at(104), "bob", exited(0), "");
+  EXPECT_TRUE(it.wake(at(107)).tell);
+  EXPECT_TRUE(it.wake(at(109)).tell) << "nobody is left";
+}
+
+TEST_F(SupervisionOfScripts, OnceTheServersHaveBeenToldItIsTheEnd) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  for (const char* name : {"ada", "server-0", "bob"}) it.ended(at(100), name, exited(0), "");
+  const Steps steps = it.wake(at(103));
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+}
+
+TEST_F(SupervisionOfScripts, TheFirstThatFailedIsToldWithTheEndOfTheJob) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "bob", exited(0), "");
+  EXPECT_THAT(it.ended(at(100), "ada", exited(1), "; Traceback").says, IsEmpty());
+  const Steps steps = it.ended(at(101), "scheduler", exited(1), "");
+  EXPECT_THAT(steps.says, ElementsAre("process 'ada' ended with code 1; Traceback"));
+  EXPECT_EQ(steps.code, 1);
+}
+
+TEST_F(SupervisionOfScripts, WorkersThatComeByThemselvesAreNotMissed) {
+  plan_.processes.resize(2);
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  const Steps steps = it.wake(at(200));
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+}
+
 TEST(Starts, ThreeAreInHandAndOneMoreComesEveryFiveSeconds) {
   Starts starts;
   for (int i = 0; i < 3; ++i) {

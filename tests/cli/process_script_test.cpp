@@ -1,0 +1,216 @@
+// Workers that are processes of a script: here a shell's that becomes a program with a model of its own.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <memory>
+
+#include "tests/support/process_run.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ProcessScript : public ProcessTest {
+ protected:
+  // A script, with `$join` for what joins the job and computes until its end.
+  std::string script(const std::string& text, const std::string& name = "train.sh") const {
+    const std::string engine = (fs::read_symlink("/proc/self/exe").parent_path() / "own_engine").string();
+    std::string path = write(name, "#!/bin/sh\njoin=\"" + engine +
+                                       " worker --scheduler $STEELYARD --name $STEELYARD_NAME\"\n" + text);
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+  // `steelyard command settings... more...`, in the directory of the test.
+  std::unique_ptr<Process> start(const std::string& command, const std::vector<std::string>& more,
+                                 const std::string& epochs = "3",
+                                 const std::function<void()>& before = {}) const {
+    std::vector<std::string> arguments{command, "--run-dir", path("run")};
+    for (const std::string& setting :
+         {"train.epochs=" + epochs, std::string("train.batch=250"), std::string("train.lr=0.01")})
+      arguments.insert(arguments.end(), {"--set", setting});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return std::make_unique<Process>(path("steelyard.log"), arguments, [this, before] {
+      if (chdir(directory_.c_str()) != 0) _exit(125);
+      if (before) before();
+    });
+  }
+  std::unique_ptr<Process> run_script(std::vector<std::string> more, const std::string& epochs = "3") const {
+    return start("run", std::move(more), epochs);
+  }
+  void say_go() const { write("go", ""); }
+
+  static constexpr const char* endless = "1000000";
+};
+
+TEST_F(ProcessScript, ItsProcessesAreTheWorkers) {
+  const auto run = run_script({"-n", "2", "--set", "worker.worker-1.slow=4", "--set", "cluster.servers=2",
+                               script("env > env-$STEELYARD_NAME\necho \"$STEELYARD_NAME has $*\"\n"
+                                      "echo to the log >&2\nexec $join\n"),
+                               "--quiet", "-n", "7"});
+  ends_clean(*run, 0);
+  EXPECT_TRUE(run->says("worker-1: worker-1 has --quiet -n 7\n")) << "what stands behind it is its own";
+  EXPECT_FALSE(run->says("to the log"));
+  EXPECT_THAT(text_of(path("run/log/worker-0.log")),
+              AllOf(HasSubstr("to the log"), HasSubstr("worker-0 has")));
+  EXPECT_THAT(text_of(path("env-worker-0")),
+              AllOf(HasSubstr("STEELYARD=ipc://"), Not(HasSubstr("STEELYARD_SLOW"))));
+  EXPECT_THAT(text_of(path("env-worker-1")),
+              AllOf(HasSubstr("STEELYARD_SLOW=4\n"), HasSubstr("OMP_NUM_THREADS=")));
+  EXPECT_TRUE(run->says("waiting for 2 shards and 2 workers"));
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessScript, OneAloneSpeaksWithoutItsName) {
+  const auto run = run_script({script("echo hello\nexec $join\n")});
+  ends_clean(*run, 0);
+  EXPECT_THAT(run->output(), AllOf(testing::StartsWith("hello\n"), Not(HasSubstr("worker-0: "))));
+}
+
+TEST_F(ProcessScript, ItResumes) {
+  const std::string text = script("exec $join\n");
+  ends_clean(*run_script({text}, "1"), 0);
+  const auto again = run_script({"--resume", text}, "2");
+  ends_clean(*again, 0);
+  EXPECT_TRUE(again->says("resuming from run/checkpoints/") || again->says("resuming from " + path("run")));
+  EXPECT_EQ(newest_checkpoint("run").progress.epoch, 2U);
+}
+
+TEST_F(ProcessScript, OneThatFailsIsLostAndTheOthersGoOn) {
+  const auto run = run_script({"-n", "2",
+                               script("[ $STEELYARD_NAME = worker-0 ] && exec $join\n$join &\n"
+                                      "until [ -e go ]; do sleep 0.01; done\nkill $!\n"
+                                      "for i in 1 2 3 4 5 6 7 8 9; do echo line $i >&2; done\nexit 7\n")},
+                              endless);
+  ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+  say_go();
+  EXPECT_TRUE(eventually([&] { return run->says("process 'worker-1' ended with code 7; its log is"); }));
+  EXPECT_THAT(run->output(), AllOf(HasSubstr("  line 1\n"), HasSubstr("  line 9\n")));
+  const fs::path rounds = directory_ / "run/rounds.jsonl";
+  const auto before = fs::file_size(rounds);
+  EXPECT_TRUE(eventually([&] { return fs::file_size(rounds) > before; })) << "worker-0 goes on";
+  run->signal(SIGINT);
+  ends_clean(*run, 75);
+}
+
+TEST_F(ProcessScript, OneThatFailsBeforeTheTrainingEndsTheJobWithItsWords) {
+  const auto run = run_script({script("echo Traceback >&2\nexit 3\n")});
+  ends_clean(*run, 75);
+  EXPECT_THAT(run->output(),
+              AllOf(HasSubstr("process 'worker-0' ended with code 3"), HasSubstr("  Traceback")));
+}
+
+TEST_F(ProcessScript, OneThatNeverJoinsEndsTheJob) {
+  const auto run = run_script({script("exit 0\n")});
+  EXPECT_NE(run->code(), 0);
+  EXPECT_TRUE(run->says("process 'worker-0' ended with code 0"));
+}
+
+TEST_F(ProcessScript, AFailureAfterTheJobIsTold) {
+  const auto run = run_script({script("$join\necho no room for the model >&2\nexit 5\n")});
+  ends_clean(*run, 1);
+  EXPECT_TRUE(run->says("process 'worker-0' ended with code 5")) << run->output();
+  EXPECT_TRUE(run->says("  no room for the model"));
+}
+
+TEST_F(ProcessScript, AfterTheJobItIsWaitedForUntilCtrlC) {
+  const auto run =
+      run_script({script("$join\ntrap 'echo asked; exit 0' TERM\n"
+                         "touch after\nwhile :; do sleep 0.01; done\n")});
+  ASSERT_TRUE(eventually([&] { return fs::exists(path("after")) && run->living_with(" scheduler ") == 0; }));
+  run->signal(SIGINT);
+  ends_clean(*run, 0);
+  EXPECT_TRUE(run->says("asked"));
+}
+
+TEST_F(ProcessScript, WorkersComeByThemselvesToTheSockets) {
+  const auto run = start("run", {"--sockets", "."});
+  ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that brings the model"); }));
+  const Process worker(path("worker.log"),
+                       {"worker", "--scheduler", "ipc://" + path("scheduler"), "--name", "worker-0"}, {},
+                       "own_engine");
+  ends_clean(*run, 0);
+  EXPECT_GT(accuracy("run"), 0.9);
+}
+
+TEST_F(ProcessScript, WithoutItsParentThatEnds) {
+  for (const bool trains : {false, true}) {
+    fs::remove_all(path("run"));
+    const auto run = start("run", {"--sockets", "."}, endless, [] {
+      if (fork() != 0) pause();  // its parent
+    });
+    ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that brings the model"); }));
+    Process worker(
+        path("worker.log"),
+        {trains ? "worker" : "help", "--scheduler", "ipc://" + path("scheduler"), "--name", "worker-0"}, {},
+        "own_engine");
+    if (trains) {
+      ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+    }
+    run->signal(SIGKILL);
+    EXPECT_EQ(run->code(), -SIGKILL);
+    EXPECT_TRUE(eventually([&] { return run->living().empty(); })) << "processes are left behind";
+  }
+}
+
+TEST_F(ProcessScript, KilledItLeavesNobodyBehind) {
+  const auto run = run_script({"-n", "2", script("exec $join\n")}, endless);
+  ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+  run->signal(SIGKILL);
+  EXPECT_EQ(run->code(), -SIGKILL);
+  EXPECT_TRUE(eventually([&] { return run->living().empty(); }));
+}
+
+TEST_F(ProcessScript, MistakesAreToldBeforeAnythingStarts) {
+  const std::string good = script("exec $join\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
+      {{"run"}, "run needs a script"},
+      {{"run", job_}, "this is a job file"},
+      {{"run", "--worker", "2", good}, "did you mean \"--workers\"?"},
+      {{"run", "-n", "0", good}, "--workers"},
+      {{"run", "--set", "model.name=lenet5", good}, "the model of a script"},
+      {{"run", "--resume", good}, "--resume needs --run-dir"}};
+  for (const auto& [arguments, part] : wrong) {
+    EXPECT_EQ(run(arguments), 2) << part;
+    EXPECT_THAT(said_, HasSubstr(part));
+  }
+  EXPECT_EQ(run({"run", path("nowhere.py")}), 78);
+  EXPECT_THAT(said_, HasSubstr("there is no script " + path("nowhere.py")));
+  EXPECT_EQ(run({"run", "--sockets", path("nowhere")}), 78);
+  EXPECT_THAT(said_, HasSubstr("there is no directory"));
+  EXPECT_EQ(run({"run", write("train.py", "")}, [] { setenv("STEELYARD_PYTHON", "/nowhere/python", 1); }),
+            78);
+  EXPECT_THAT(said_, HasSubstr("there is no /nowhere/python"));
+}
+
+TEST_F(ProcessScript, OnHostsOfAFile) {
+  const std::string hosts = write(
+      "hosts.toml",
+      "[[host]]\nscheduler = true\nport = " + std::to_string(20000 + getpid() % 10000) +
+          "\nservers = 1\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\nslow = 2\n");
+  const std::string text = script("echo \"slow ${STEELYARD_SLOW:-1} $*\"\necho to the log >&2\nexec $join\n");
+  const auto shown = start("launch", {"--dry-run", hosts, text, "--lr", "3"});
+  ends_clean(*shown, 0);
+  EXPECT_THAT(shown->output(),
+              AllOf(HasSubstr("STEELYARD_SLOW=2 " + text + " --lr 3\n"), HasSubstr("--set train.lr=0.01")));
+  EXPECT_FALSE(fs::exists(path("run")));
+  const auto launch = start("launch", {hosts, text, "--set", "x"});
+  ends_clean(*launch, 0);
+  EXPECT_THAT(launch->output(),
+              AllOf(HasSubstr("slow 2 --set x\n"), HasSubstr("ada@host-0: slow 1 --set x\n"),
+                    Not(HasSubstr("to the log"))));
+  EXPECT_THAT(text_of(path("run/log/bob.log")), HasSubstr("to the log"));
+  EXPECT_GT(accuracy("run"), 0.9);
+  const auto missing = start("launch", {hosts, path("nowhere.py")});
+  ends_clean(*missing, 78);
+  EXPECT_TRUE(missing->says("there is no script"));
+}
+
+}  // namespace
+}  // namespace steelyard

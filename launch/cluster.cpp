@@ -51,17 +51,15 @@ Cluster::Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool
 }
 
 int Cluster::run(const std::function<bool()>& interrupted) {
-  bool ending = false;
   while (true) {
-    ending = interrupted();
-    if (ending) act(supervision_.interrupted());
+    if (interrupted()) act(supervision_.interrupted());
     look_after();
     act(supervision_.wake(steady_now()));
     if (code_) break;
     std::this_thread::sleep_for(tick);
   }
   if (!scheduler_killed_ && !scheduler_lost_)
-    wait_for_scripts(interrupted, !ending && code_ == static_cast<int>(ExitCode::ok));
+    wait_for_scripts(interrupted, code_ == static_cast<int>(ExitCode::ok));
   leave();
   return *code_;
 }
@@ -175,7 +173,7 @@ bool Cluster::runs_script() const {
   });
 }
 
-// After a training that went well a script may have much to do, such as to keep the model.
+// After a training that went well (`patient`) a script may have much to do, such as to keep the model.
 void Cluster::wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
   wait_until([&] { return !runs_script() || (patient && interrupted()); }, patient ? for_ever : last_wait);
   for (const LaunchProcess& it : plan_.processes) {

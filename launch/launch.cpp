@@ -37,7 +37,7 @@ RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& sc
 struct Setup {
   JobFile job;
   HostsFile hosts;
-  // Where all is here, and the model is known: throws Failure for a checkpoint that the job cannot go on from.
+  // Where all is here, and the model known: throws Failure for a checkpoint that the job cannot go on from.
   std::function<void(const std::string& checkpoint)> require_resumable;
 };
 

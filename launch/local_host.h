@@ -17,9 +17,9 @@ namespace steelyard {
 class LocalHost final : public Host {
  public:
   LocalHost();  // what processes say is told
-  // What processes say goes to their logs in a run directory, and the scheduler's words to where ours go; what
-  // a script prints is told, too, and its errors are not. The scheduler inherits `lock`. The directory outlives
-  // this.
+  // What processes say goes to their logs in a run directory, and the scheduler's words to where ours go.
+  // What a script prints is told, too; its errors are not. The scheduler inherits `lock`. The directory
+  // outlives this.
   LocalHost(const RunDirectory& run, int lock);
 
   void tell(const ToHost& message) override;

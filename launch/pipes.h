@@ -33,8 +33,8 @@ Pipe make_pipe();
 Descriptor text_to_read(const std::string& text);  // a file without a name, for a child's standard input
 Descriptor log_to_write(const std::string& path);  // a file that grows, for what a child says
 
-// Whole lines out of a pipe, without ever waiting; none out of a descriptor that is none. What ends without a newline is a line, too. One that is
-// longer than the limit is cut into several.
+// Whole lines out of a pipe, without ever waiting; none out of a descriptor that is none. What ends without a
+// newline is a line, too. One that is longer than the limit is cut into several.
 class LineReader {
  public:
   LineReader(Descriptor end, std::size_t longest) : end_(std::move(end)), longest_(longest) {}

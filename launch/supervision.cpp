@@ -91,12 +91,20 @@ Steps Supervision::job_over(const Watched& scheduler, int status) {
     steps.code = static_cast<int>(ExitCode::unreachable);
     return steps;
   }
+  if (ending_) return steps;
   // The first of them is why the others failed, and perhaps the job.
   const auto first = std::ranges::find_if(processes_, [](const Watched& it) {
     return it.it->is_script() && it.stage == Stage::doubtful && !exited_with(it.status, ExitCode::ok);
   });
-  if (!ending_ && first != processes_.end())
-    steps.says.push_back(called(*first->it) + " " + describe_status(first->status) + first->words);
+  const bool late = first != processes_.end();
+  if (late) steps.says.push_back(called(*first->it) + " " + describe_status(first->status) + first->words);
+  // A scheduler that was told of one before it had a model ends as if on request, and that was nobody's.
+  const bool untold =
+      exited_with(status, ExitCode::temporary) && std::ranges::any_of(processes_, [](const Watched& it) {
+        return it.it->is_script() && it.stage == Stage::gone;
+      });
+  if (untold || (late && steps.code == static_cast<int>(ExitCode::ok)))
+    steps.code = static_cast<int>(ExitCode::failed);
   return steps;
 }
 

@@ -78,8 +78,7 @@ TEST_F(LocalHostTest, AScriptHasItsEnvironmentAndItsPartOfTheCores) {
   const char* of_user = std::getenv("OMP_NUM_THREADS");
   const std::string before = of_user == nullptr ? "" : of_user;
   unsetenv("OMP_NUM_THREADS");
-  EXPECT_EQ(said_by(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/home/x", "STEELYARD_NAME=ada"})),
-            "/home/x-ada");
+  EXPECT_EQ(said_by(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/x", "STEELYARD_NAME=ada"})), "/x-ada");
   EXPECT_EQ(said_by(shell(threads)), std::to_string(allowed_cores()));
   EXPECT_EQ(said_by(shell(threads, {}, 1000)), "1");
   EXPECT_EQ(said_by(shell(threads, {"OMP_NUM_THREADS=7"})), "7");

@@ -93,6 +93,28 @@ TEST_F(SupervisionOfScripts, TheFirstThatFailedIsToldWithTheEndOfTheJob) {
   EXPECT_EQ(steps.code, 1);
 }
 
+TEST_F(SupervisionOfScripts, AJobThatWentWellIsNoSuccessWhereOneFailedAtItsEnd) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "ada", exited(5), "");
+  EXPECT_EQ(it.ended(at(100), "scheduler", exited(0), "").code, 1);
+}
+
+// There was no request that 75 could be about.
+TEST_F(SupervisionOfScripts, AJobWithoutAModelHasFailed) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "ada", exited(3), "");
+  EXPECT_TRUE(it.wake(at(103)).tell);
+  EXPECT_EQ(it.ended(at(104), "scheduler", exited(75), "").code, 1);
+  Supervision asked(plan_, {});
+  asked.host_ready("here");
+  asked.ended(at(100), "ada", exited(3), "");
+  asked.wake(at(103));
+  asked.interrupted();
+  EXPECT_EQ(asked.ended(at(104), "scheduler", exited(75), "").code, 75);
+}
+
 TEST_F(SupervisionOfScripts, WorkersThatComeByThemselvesAreNotMissed) {
   plan_.processes.resize(2);
   Supervision it(plan_, {});

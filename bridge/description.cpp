@@ -50,7 +50,7 @@ Layout layout_of(const JsonObject& description) {
     if (name.empty()) tensor.refuse("name", "what it is called");
     if (rule != "step" && rule != "mean") tensor.refuse("rule", "\"step\" or \"mean\"");
     append(layout, name, shape_of(tensor, left), rule == "step" ? Rule::step : Rule::mean,
-           tensor.number("decay", 1, 0, most_factor) > 0);
+           tensor.number("decay", 1, 0, most_factor), Range{}.keep, tensor.number("rate", 1, 0, most_factor));
   }
   if (layout.size() == 0) description.refuse("tensors", "tensors that are not all empty");
   return layout;

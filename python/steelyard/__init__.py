@@ -1,0 +1,35 @@
+"""Steelyard: neural networks trained on machines that are not equal.
+
+`steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks, `steelyard.balance`
+divides batches for a training loop of your own. Each is imported when it is first used, and none of them
+needs the others.
+"""
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import typing
+
+from steelyard._errors import Failure
+
+if typing.TYPE_CHECKING:
+    from steelyard import balance, jax, keras, torch
+
+try:
+    __version__ = importlib.metadata.version('steelyard')
+except importlib.metadata.PackageNotFoundError:  # in the source tree
+    __version__ = '0.1.0'
+
+__all__ = ['Failure', 'balance', 'jax', 'keras', 'torch']
+
+_SUBMODULES = frozenset(('balance', 'jax', 'keras', 'torch'))
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f'steelyard.{name}')
+    raise AttributeError(f'module steelyard has no attribute {name!r}')
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | _SUBMODULES)

@@ -1,0 +1,184 @@
+"""What jobs of all frameworks have in common: they join, take tasks until the end, and leave in order.
+
+    job = BaseJob(description, weights, cluster)
+    for task in job.tasks():                 # TRAIN and EVALUATE
+        ... compute ...; job.worker.done(loss, correct)
+    # here the job is over: job.final_parameters, job.main
+
+An exception in the user's code ends the job for all, with its text: others would fail the same way. Ctrl-C and the
+end of the script only take this worker out of the job.
+"""
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import traceback
+import weakref
+from typing import Any, Callable, Iterator, Optional
+
+from steelyard import _worker
+from steelyard._cluster import GivenCluster
+from steelyard._errors import USAGE, Failure, refuse
+from steelyard._worker import Task, Worker, WorkerLike
+
+SLICE = 0.2  # seconds of waiting between two looks for Ctrl-C
+
+Factory = Callable[[dict[str, Any], Any], WorkerLike]
+
+
+class BaseJob:
+    """A worker of a job, from joining to the end. The worker is made by `factory`, from description and weights."""
+
+    def __init__(self, description: dict[str, Any], weights: Any, cluster: GivenCluster, *,
+                 factory: Factory = Worker, resume: bool = False) -> None:
+        self.main = False      # after the end: whether this process is to keep the results
+        self.epoch = 0         # of the task at hand, from 0
+        self.position = 0      # where the task at hand begins, in the order of its epoch
+        self.resume = resume   # whether the job goes on from a checkpoint
+        self.outcome: Optional[str] = None  # after the end: "finished", or what happened
+        self.about: dict[str, Any] = {}     # of the job, once it has taken this worker; see steelyard_job()
+        self._cluster = cluster
+        self._owner = os.getpid()
+        self._over = False
+        self._loop_began = False
+        try:
+            self._worker = factory(description, weights)
+        except BaseException:
+            cluster.close()
+            raise
+        _Life.watch(self)
+
+    @property
+    def worker(self) -> str:
+        """What people call this worker."""
+        return self.about.get('worker') or self._cluster.worker_name or f'process {self._owner}'
+
+    @property
+    def round(self) -> int:
+        """The round of the task at hand, from 0 in each epoch."""
+        return self.position // max(1, self.about.get('batch', 1))
+
+    def wait_until_joined(self) -> None:
+        """Waits until the job has taken this worker; `about` then tells which job it is."""
+        while not self.about and not self._over:
+            self._step()
+
+    def tasks(self) -> Iterator[Task]:
+        """Tasks to compute; each is done, or given up, when the next one is asked for. At the end the last
+        parameters are taken over; raises if the job failed."""
+        if self._loop_began:
+            raise refuse('a job is gone through once: join again for another')
+        self._loop_began = True
+        try:
+            while not self._over:
+                task = self._step()
+                if task is not None:
+                    self.epoch, self.position = task.epoch, task.position
+                    yield task
+        except GeneratorExit:
+            self.leave()  # the loop was left with `break`
+            raise
+
+    def leave(self, failure: Optional[str] = None) -> None:
+        """Takes this worker out of the job. `failure`: why, if others would fail the same way."""
+        if self._over or os.getpid() != self._owner:
+            return
+        self._over = True
+        self.outcome = failure or 'left'
+        self._worker.leave(failure)
+        self._worker.free()
+        self._cluster.close()
+        _Life.forget(self)
+
+    def check_process(self) -> None:
+        """Raises in a fork of the process that joined."""
+        if os.getpid() != self._owner:
+            raise Failure('this process was forked from the one that joined the job: only that one goes on; '
+                          'start loader processes with forkserver or spawn', USAGE)
+
+    def take_final(self, task: Task) -> None:
+        """Takes over what the end of a job brings; frameworks load task.parameters here."""
+
+    def explain(self, error: BaseException) -> Optional[str]:
+        """A remedy for an exception of the user's code, to be shown behind it."""
+
+    def is_own_trouble(self, error: BaseException) -> bool:
+        """Whether an exception of the user's code says nothing about other workers."""
+        return isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit))
+
+    def _step(self) -> Optional[Task]:
+        self.check_process()
+        task = self._worker.next(SLICE)
+        if task.kind in (_worker.TRAIN, _worker.EVALUATE):
+            return task
+        if task.kind == _worker.JOINED:
+            self.about = self._worker.job()
+        elif task.kind == _worker.END:
+            self._end(task)
+        else:
+            self._cluster.check()
+        return None
+
+    def _end(self, task: Task) -> None:
+        self._over = True
+        self.main = task.main
+        self.outcome = 'finished' if task.code == 0 else task.message or f'failed with code {task.code}'
+        try:
+            if task.code != 0:
+                self._cluster.close()
+                raise Failure(self.outcome, task.code)
+            self.take_final(task)
+            self._worker.free()
+            self._cluster.finish()
+        finally:
+            self._worker.free()
+            _Life.forget(self)
+
+
+class _Life:
+    """What a process does for its jobs when it ends: they are left, with the exception's text if there is one."""
+
+    _jobs: 'weakref.WeakSet[BaseJob]' = weakref.WeakSet()
+    _lock = threading.Lock()
+    _installed = False
+
+    @classmethod
+    def watch(cls, job: BaseJob) -> None:
+        with cls._lock:
+            cls._jobs.add(job)
+            if not cls._installed:
+                cls._installed = True
+                atexit.register(cls._leave_all)
+                sys.excepthook = cls._with_failure(sys.excepthook)
+
+    @classmethod
+    def forget(cls, job: BaseJob) -> None:
+        with cls._lock:
+            cls._jobs.discard(job)
+
+    @classmethod
+    def _leave_all(cls) -> None:
+        for job in list(cls._jobs):
+            job.leave()
+
+    @classmethod
+    def _with_failure(cls, shown_by: Callable[..., Any]) -> Callable[..., Any]:
+        def hook(kind: Any, error: Any, trace: Any) -> None:
+            jobs = list(cls._jobs)
+            shown_by(kind, error, trace)
+            for job in jobs:
+                remedy = job.explain(error)
+                if remedy:
+                    print(f'steelyard: {remedy}', file=sys.stderr)
+                job.leave(None if job.is_own_trouble(error) else failure_text(error))
+        return hook
+
+
+def failure_text(error: BaseException) -> str:
+    """One line for other people: what was raised, and where."""
+    text = ''.join(traceback.format_exception_only(type(error), error)).strip().splitlines()
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f' ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})' if frames else ''
+    return (text[-1] if text else type(error).__name__) + place

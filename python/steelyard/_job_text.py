@@ -1,0 +1,48 @@
+"""The text of a job file, from Python values."""
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Mapping
+
+from steelyard._errors import refuse
+
+# Keys of [cluster]; what else is given by a bare name belongs to [train]. `steelyard help job` lists all.
+_CLUSTER = frozenset(('servers', 'shards_per_server', 'sync', 'sums', 'policy', 'heartbeat', 'dead_after'))
+
+
+def place_of(key: str) -> str:
+    """ "section.key" of a key that was given by its bare name."""
+    return key if '.' in key else f'{"cluster" if key in _CLUSTER else "train"}.{key}'
+
+
+def job_text(keys: Mapping[str, Any]) -> str:
+    """TOML of {"section.key": value}. Values that are None are left out; a section may have points in its name
+    ("policy.lb-bsp.momentum")."""
+    sections: dict[str, list[str]] = {}
+    for place, value in keys.items():
+        section, _, key = place.rpartition('.')
+        if not section:
+            raise refuse(f'{place}: say section.key, as in train.lr')
+        if value is not None:
+            sections.setdefault(section, []).append(f'{key} = {_value(place, value)}')
+    return '\n'.join(f'[{name}]\n' + '\n'.join(lines) + '\n' for name, lines in sections.items())
+
+
+def _value(place: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return 'true' if value else 'false'
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise refuse(f'{place} = {value}: give a finite number')
+        text = repr(value)
+        return text if any(it in text for it in '.e') else text + '.0'
+    if isinstance(value, str):
+        return json.dumps(value)  # what is escaped in JSON is escaped likewise in TOML
+    if isinstance(value, (list, tuple)):
+        return '[' + ', '.join(_value(place, it) for it in value) + ']'
+    if hasattr(value, 'item'):  # a number of NumPy or of a tensor
+        return _value(place, value.item())
+    raise refuse(f'{place} = {value!r}: give a number, a text, a truth value, or a list of them')

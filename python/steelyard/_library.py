@@ -1,0 +1,127 @@
+"""libsteelyard.so, the C interface of include/steelyard/steelyard.h: found, loaded, and its functions declared.
+
+Found at $STEELYARD_LIBRARY; else inside the package (lib/libsteelyard.so, where the wheel puts it); else beside
+the program `steelyard` on PATH. The program: $STEELYARD_PROGRAM; else bin/steelyard inside the package; else
+on PATH.
+
+Calls release the GIL. An error becomes a Failure with the library's text.
+"""
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+import shutil
+
+from steelyard._errors import CONFIGURATION, Failure, refuse
+
+API = 1
+PACKAGE = pathlib.Path(__file__).resolve().parent
+
+
+class CTask(ctypes.Structure):
+    """steelyard_task."""
+
+    _fields_ = [('kind', ctypes.c_int32), ('code', ctypes.c_int32), ('parameters', ctypes.c_void_p),
+                ('gradient', ctypes.c_void_p), ('samples', ctypes.c_void_p), ('count', ctypes.c_uint64),
+                ('epoch', ctypes.c_uint64), ('position', ctypes.c_uint64), ('main', ctypes.c_int32)]
+
+
+_U64 = ctypes.c_uint64
+_POINTER = ctypes.c_void_p
+_TEXT = ctypes.c_char_p
+_INT = ctypes.c_int
+
+# What each function gives, and what it takes.
+_PROTOTYPES = {
+    'steelyard_api': (_INT, []),
+    'steelyard_version': (_TEXT, []),
+    'steelyard_error': (_TEXT, []),
+    'steelyard_join': (_POINTER, [_TEXT, _POINTER]),
+    'steelyard_next': (_INT, [_POINTER, ctypes.c_double, ctypes.POINTER(CTask)]),
+    'steelyard_job': (_TEXT, [_POINTER]),
+    'steelyard_samples': (_INT, [_POINTER, _U64, _U64, _U64, _POINTER]),
+    'steelyard_weigh': (_INT, [_POINTER, ctypes.c_double]),
+    'steelyard_final': (_INT, [_POINTER, _U64, _U64]),
+    'steelyard_wanted': (_INT, [_POINTER]),
+    'steelyard_done': (_INT, [_POINTER, ctypes.c_double, _U64]),
+    'steelyard_leave': (None, [_POINTER, _TEXT]),
+    'steelyard_free': (None, [_POINTER]),
+    'steelyard_policy_new': (_POINTER, [_TEXT]),
+    'steelyard_policy_plan': (_INT, [_POINTER, _U64, ctypes.POINTER(_U64)]),
+    'steelyard_policy_observe': (_INT, [_POINTER, ctypes.POINTER(ctypes.c_double)]),
+    'steelyard_policy_free': (None, [_POINTER]),
+}
+
+
+def program() -> str:
+    """The path of the program `steelyard`."""
+    given = os.environ.get('STEELYARD_PROGRAM')
+    if given:
+        if shutil.which(given) is None:
+            raise refuse(f'STEELYARD_PROGRAM = {given}: there is no such program: correct or unset it')
+        return given
+    own = PACKAGE / 'bin' / 'steelyard'
+    if os.access(own, os.X_OK):
+        return str(own)
+    found = shutil.which('steelyard')
+    if found is None:
+        raise refuse('the program `steelyard` is neither in the package nor on PATH: install the package with pip, '
+                     'or say where the program is with STEELYARD_PROGRAM')
+    return found
+
+
+def library_path() -> pathlib.Path:
+    """Where libsteelyard.so is."""
+    given = os.environ.get('STEELYARD_LIBRARY')
+    if given:
+        if not os.path.exists(given):
+            raise refuse(f'STEELYARD_LIBRARY = {given}: there is no such file: correct or unset it')
+        return pathlib.Path(given)
+    places = [PACKAGE / 'lib']
+    on_path = shutil.which('steelyard')
+    if on_path is not None:
+        folder = pathlib.Path(on_path).resolve().parent
+        places += [folder.parent / 'lib', folder]
+    for place in places:
+        if (place / 'libsteelyard.so').exists():
+            return place / 'libsteelyard.so'
+    raise refuse('libsteelyard.so is neither in the package nor beside the program `steelyard`: install the package '
+                 'with pip, or say where the library is with STEELYARD_LIBRARY')
+
+
+@functools.lru_cache(maxsize=None)
+def library() -> ctypes.CDLL:
+    """The library, loaded when it is first needed."""
+    path = library_path()
+    try:
+        loaded = ctypes.CDLL(str(path))
+        for name, (gives, takes) in _PROTOTYPES.items():
+            function = getattr(loaded, name)
+            function.restype, function.argtypes = gives, takes
+    except (OSError, AttributeError) as why:
+        raise refuse(f'{path} is no library of steelyard that this machine can load: {why}') from why
+    found = loaded.steelyard_api()
+    if found != API:
+        raise refuse(f'{path} has interface {found}, and this package needs {API}: install library and package of '
+                     'one release')
+    return loaded
+
+
+def error_text() -> str:
+    """Why the last call of this thread failed."""
+    return (library().steelyard_error() or b'').decode(errors='replace')
+
+
+def check(code: int) -> None:
+    """Raises what an exit code other than 0 means."""
+    if code != 0:
+        raise Failure(error_text() or f'steelyard failed with code {code}', code)
+
+
+def check_pointer(pointer: int | None) -> int:
+    """Raises if a function that makes something gave nothing."""
+    if not pointer:
+        raise Failure(error_text() or 'steelyard failed', CONFIGURATION)
+    return pointer

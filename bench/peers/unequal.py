@@ -84,7 +84,9 @@ class Training:
 
     def environment(self, **more):
         there = [str(ROOT / 'python')] + [it for it in [os.environ.get('PYTHONPATH')] if it]
-        return {**os.environ, 'OMP_NUM_THREADS': '1', 'PYTHONPATH': ':'.join(there), 'STEELYARD_DEVICE': 'cpu',
+        # Restarted processes that share torchrun's store find each other's old addresses there, and wait for ever.
+        return {**os.environ, 'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
+                'OMP_NUM_THREADS': '1', 'PYTHONPATH': ':'.join(there), 'STEELYARD_DEVICE': 'cpu',
                 'STEELYARD_PYTHON': sys.executable, 'STEELYARD_PROGRAM': str(self.it.build / 'bin/steelyard'),
                 'STEELYARD_LIBRARY': str(self.it.build / 'lib/libsteelyard.so'), **more}
 
@@ -112,9 +114,7 @@ class Training:
                     self.wait(running)
                 finally:
                     for process in running:
-                        if process.poll() is None:
-                            os.killpg(process.pid, signal.SIGKILL)
-                            process.wait()
+                        end(process)
                     if self.setting['slowed_by'] == 'quota':
                         remove_groups()
                 return self.notes()
@@ -136,6 +136,17 @@ class Training:
             self.log.seek(0)
             last = [line.strip() for line in self.log if line.strip()][-3:]
             raise Broken(f'exit code {running[0].returncode}: ' + ' / '.join(last))
+
+
+def end(process):
+    """Ends a launcher, which ends what it has started; or kills it."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def pieces_of(notes):
@@ -323,16 +334,19 @@ def main():
     print(f'PyTorch {torch.__version__}; medians of {it.repeats} [least..most]; {len(cores())} cores')
     results, wrong = [], False
     for model in it.models:
-        try:
-            if not it.no_check:
-                Comparison(it, model, 'steady').check()
-                print(f'{model}: the losses of the first rounds are those of a plain process')
-            for scenario in it.scenarios:
-                results.append(Comparison(it, model, scenario).run())
-                show(results[-1])
-        except Broken as why:
-            wrong = True
-            print(f'{model}: {why}', flush=True)
+        for scenario in ([] if it.no_check else ['check']) + it.scenarios:
+            try:
+                if scenario == 'check':
+                    Comparison(it, model, 'steady').check()
+                    print(f'{model}: the losses of the first rounds are those of a plain process', flush=True)
+                else:
+                    results.append(Comparison(it, model, scenario).run())
+                    show(results[-1])
+            except Broken as why:
+                wrong = True
+                print(f'{model}, {scenario}: {why}', flush=True)
+                if scenario == 'check':
+                    break
     if it.json:
         it.json.write_text(json.dumps(results, indent=1))
     return 1 if wrong else 0

@@ -23,6 +23,7 @@ class Speed:
 
     def __init__(self, it, worker):
         self.it, self.worker = it, worker
+        self.late = 0  # passes since the middle of the training
 
     def factor(self, epoch):
         factors = self.it['factors']
@@ -30,8 +31,11 @@ class Speed:
         return (factors[::-1] if turned else factors)[self.worker]
 
     def killed(self, epoch):
-        """True once: for the last worker, in the middle of the training."""
+        """Called before each pass. True once: for the last worker, half an epoch behind the middle of the training."""
         if self.it['scenario'] != 'killed' or self.worker != self.it['workers'] - 1 or epoch < self.it['epochs'] // 2:
+            return False
+        self.late += 1
+        if self.late <= self.it['samples'] // self.it['batch'] // 2:
             return False
         mark = pathlib.Path(self.it['directory'], 'killed')
         if mark.exists():

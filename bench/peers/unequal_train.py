@@ -90,8 +90,9 @@ def steelyard(it, work, optimizer, data):
     import steelyard.torch
     job = steelyard.torch.join(work.model, optimizer, data, batch=it['batch'], epochs=it['epochs'], seed=it['seed'],
                                name='unequal', job={'train.checkpoint_every': it['keep']})
+    rounds = len(data) // it['batch']
     for x, y in job:
-        work.piece(job.epoch, job.round, x, y, job.backward)
+        work.piece(job.epoch, job.epoch * rounds + job.round, x, y, job.backward)
     if not job.main:
         sys.exit()
 

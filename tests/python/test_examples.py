@@ -70,10 +70,9 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(rounds[-1]['workers']), workers)
 
     def test_every_example_is_here_and_short(self):
-        found = {it.name for it in EXAMPLES.glob('*.py')}
-        self.assertEqual(found, set(NEEDS))
-        for name in found:
-            self.assertLess(len((EXAMPLES / name).read_text().splitlines()), 60, name)
+        found = {it.name: len(it.read_text().splitlines()) for it in EXAMPLES.glob('*.py')}
+        self.assertLessEqual(set(NEEDS), set(found))
+        self.assertEqual({name: lines for name, lines in found.items() if lines >= 60}, {})
 
 
 def add(example):

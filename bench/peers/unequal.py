@@ -122,16 +122,17 @@ class Training:
     def wait(self, running):
         until = time.monotonic() + LIMIT
         late = self.setting['scenario'] == 'joining'
+        if late:  # it loads PyTorch now, and joins when it is told to
+            running.append(self.start([sys.executable, *self.command()[-2:]],
+                                      STEELYARD=f'ipc://{self.directory}/sockets/scheduler',
+                                      STEELYARD_NAME=f"worker-{self.setting['workers'] - 1}"))
         while running[0].poll() is None:
             if time.monotonic() > until:
                 raise Broken(f'not done after {LIMIT} s')
             time.sleep(0.05)
-            middle = self.setting['epochs'] // 2
-            if late and any(note.get('epoch', 0) >= middle for note in self.notes()):
+            if late and any(note.get('epoch', 0) >= self.setting['epochs'] // 2 for note in self.notes()):
                 late = False
-                running.append(self.start([sys.executable, *self.command()[-2:]],
-                                          STEELYARD=f'ipc://{self.directory}/sockets/scheduler',
-                                          STEELYARD_NAME=f"worker-{self.setting['workers'] - 1}"))
+                (self.directory / 'join').touch()
         if running[0].returncode != 0:
             self.log.seek(0)
             last = [line.strip() for line in self.log if line.strip()][-3:]
@@ -160,7 +161,7 @@ def rate(pieces, skipped, wanted):
         done += piece['count']
         if begin is None and done >= skipped:
             begin, before = piece['at'], done
-    if done < wanted:
+    if begin is None or done < wanted:
         raise Broken(f'{done} samples of {wanted} were trained')
     return (wanted - before) / (pieces[-1]['at'] - begin)
 
@@ -187,7 +188,9 @@ def found(notes, setting):
         result['back'] = next(piece['at'] for piece in later if piece['place'] > killed['place']) - killed['at']
     elif setting['scenario'] == 'joining':
         late = [note for note in notes if note['kind'] == 'ready'][-1]['at']
-        first = min(next(piece['at'] for piece in pieces if piece['worker'] == setting['workers'] - 1), pieces[-1]['at'])
+        first = next((piece['at'] for piece in pieces if piece['worker'] == setting['workers'] - 1), None)
+        if first is None:
+            raise Broken('the late worker came too late')
         result['joined'] = first - late
         before, after = ([piece for piece in pieces if (piece['at'] < first) == sooner] for sooner in (True, False))
         result['before'], result['rate'] = (rate(part, 3 * batch, sum(piece['count'] for piece in part))

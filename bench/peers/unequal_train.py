@@ -155,6 +155,8 @@ def main():
         fix_batch_norms(model, x[:it['batch']])
     work = Work(it, worker, model)
     optimizer = torch.optim.SGD(model.parameters(), lr=it['rate'], momentum=0.9)
+    while it['scenario'] == 'joining' and worker == it['workers'] - 1 and not os.path.exists(f"{it['directory']}/join"):
+        time.sleep(0.01)
     work.notes.put('ready')
     {'alone': alone, 'ddp': ddp, 'ddp-hand': ddp, 'steelyard': steelyard}[it['with']](it, work, optimizer, data)
     work.finish((x[it['samples']:], y[it['samples']:]))

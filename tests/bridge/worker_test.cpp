@@ -1,0 +1,211 @@
+// Workers through the C interface, beside a scheduler and a server that are processes of their own.
+#include <gmock/gmock.h>
+#include <steelyard/steelyard.h>
+
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/support/process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::Each;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pair;
+
+struct Free {
+  void operator()(steelyard_worker* worker) const { steelyard_free(worker); }
+};
+using Held = std::unique_ptr<steelyard_worker, Free>;
+
+constexpr int samples = 60, batch = 20, epochs = 3;
+
+// The sample `i` wants the parameters to be i: the gradient of half the square of the distance is w - i. One
+// whole epoch of steps at rate 1 / 4 makes parameters that depend on the order of the samples.
+class CWorker : public ProcessTest {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    if (IsSkipped()) return;
+    const std::string job = write("external.toml",
+                                  "[model]\nname = \"external\"\n[cluster]\nservers = 1\nheartbeat = 0.1\n"
+                                  "[[worker]]\n[[worker]]\n");
+    scheduler_ = std::make_unique<Process>(
+        path("scheduler.log"),
+        std::vector<std::string>{"scheduler", job, "--listen", endpoint(), "--run-dir", path("run")});
+    server_ = std::make_unique<Process>(path("server.log"),
+                                        std::vector<std::string>{"server", "--scheduler", endpoint()});
+  }
+  [[nodiscard]] std::string endpoint() const { return "ipc://" + path("scheduler"); }
+
+  [[nodiscard]] nlohmann::json description(const std::string& name) const {
+    return {{"scheduler", endpoint()},
+            {"name", name},
+            {"quiet", true},
+            {"tensors", {{{"name", "w"}, {"shape", {2}}}, {{"name", "b"}, {"shape", {1}}}}},
+            {"train_samples", samples},
+            {"test_samples", 4},
+            {"job", "[train]\nbatch = 20\nepochs = 3\noptimizer = \"sgd\"\nlr = 0.25\n"}};
+  }
+  static Held join(const nlohmann::json& description) {
+    const std::vector<float> weights{0.5F, 0.5F, 0.5F};
+    Held worker(steelyard_join(description.dump().c_str(), weights.data()));
+    EXPECT_NE(worker, nullptr) << steelyard_error();
+    return worker;
+  }
+
+  struct Seen {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, int> trained;  // epoch and sample: how often
+    std::vector<float> last;
+    nlohmann::json job;
+    std::uint64_t evaluated = 0;
+    int code = -1, main = 0;
+    std::string text;
+  };
+  // Trains until the end. Each sample weighs `weight`.
+  static Seen work(steelyard_worker* worker, double weight = 1) {
+    Seen seen;
+    for (steelyard_task task{}; task.kind != STEELYARD_END;) {
+      EXPECT_EQ(steelyard_next(worker, 0.2, &task), 0) << steelyard_error();
+      if (task.kind == STEELYARD_JOINED) seen.job = nlohmann::json::parse(steelyard_job(worker));
+      if (task.kind == STEELYARD_EVALUATE) {
+        seen.evaluated += task.count;
+        EXPECT_EQ(steelyard_done(worker, 0, task.count), 0);
+      }
+      if (task.kind == STEELYARD_TRAIN) train(worker, task, weight, seen);
+      if (task.kind != STEELYARD_END) continue;
+      if (task.parameters != nullptr) seen.last.assign(task.parameters, task.parameters + 3);
+      seen.code = task.code, seen.main = task.main, seen.text = steelyard_error();
+    }
+    return seen;
+  }
+  static void train(steelyard_worker* worker, const steelyard_task& task, double weight, Seen& seen) {
+    std::vector<std::uint64_t> ahead(task.count);
+    EXPECT_EQ(steelyard_samples(worker, task.epoch, task.position, task.position + task.count, ahead.data()),
+              0);
+    EXPECT_THAT(ahead, testing::ElementsAreArray(task.samples, task.count));
+    for (int i = 0; i < 3; ++i) {
+      double sum = 0;
+      for (std::uint64_t s = 0; s < task.count; ++s)
+        sum += task.parameters[i] - static_cast<double>(task.samples[s]);
+      task.gradient[i] = static_cast<float>(weight * sum);
+    }
+    for (std::uint64_t s = 0; s < task.count; ++s) ++seen.trained[{task.epoch, task.samples[s]}];
+    if (weight != 1) EXPECT_EQ(steelyard_weigh(worker, weight * static_cast<double>(task.count)), 0);
+    EXPECT_EQ(steelyard_final(worker, 2, 3), 0);
+    if (steelyard_wanted(worker) != 0) EXPECT_EQ(steelyard_done(worker, 1.0, 0), 0);
+  }
+
+  // w' = w - rate * (w - mean of the batch), batch after batch, as the orders of the epochs have them.
+  static float expected(steelyard_worker* worker) {
+    double w = 0.5;
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      std::vector<std::uint64_t> order(samples);
+      EXPECT_EQ(steelyard_samples(worker, epoch, 0, samples, order.data()), 0);
+      for (int at = 0; at < samples; at += batch) {
+        double mean = 0;
+        for (int i = at; i < at + batch; ++i) mean += static_cast<double>(order[i]) / batch;
+        w -= 0.25 * (w - mean);
+      }
+    }
+    return static_cast<float>(w);
+  }
+
+  std::unique_ptr<Process> scheduler_, server_;
+};
+
+TEST_F(CWorker, TwoOfThemTrainTheJobOfTheFirstOne) {
+  Held ada = join(description("ada")), bob = join(description("bob"));
+  Seen of_bob;
+  std::thread other([&] { of_bob = work(bob.get(), 3); });
+  const Seen of_ada = work(ada.get());
+  other.join();
+  EXPECT_EQ(of_ada.code, 0) << of_ada.text;
+  EXPECT_EQ(of_ada.text, "");
+  EXPECT_EQ(of_ada.job["batch"], batch);
+  EXPECT_EQ(of_ada.job["epochs"], epochs);
+  EXPECT_EQ(of_ada.job["worker"], "ada");
+  auto trained = of_ada.trained;
+  for (const auto& [which, times] : of_bob.trained) trained[which] += times;
+  EXPECT_EQ(trained.size(), samples * epochs);
+  EXPECT_THAT(trained, Each(Pair(testing::_, 1))) << "each sample of an epoch once";
+  EXPECT_EQ(of_ada.evaluated + of_bob.evaluated, 4 * epochs);
+  EXPECT_EQ(of_ada.main + of_bob.main, 1) << "one of them keeps the results";
+  EXPECT_EQ(of_ada.last, of_bob.last);
+  EXPECT_EQ(of_ada.last.size(), 3);
+  ends_clean(*scheduler_, 0);
+  ends_clean(*server_, 0);
+}
+
+TEST_F(CWorker, TheLastParametersAreThoseOfThePlainLoop) {
+  Held ada = join(description("ada")), bob = join(description("bob"));
+  std::thread other([&] { work(bob.get()); });
+  const Seen of_ada = work(ada.get());
+  other.join();
+  EXPECT_THAT(of_ada.last, Each(FloatNear(expected(ada.get()), 1e-4F)));
+}
+
+TEST_F(CWorker, AnotherModelIsRefusedByTheLaterWorker) {
+  Held ada = join(description("ada"));
+  ASSERT_TRUE(eventually([&] {
+    steelyard_task task;
+    return steelyard_next(ada.get(), 0.05, &task) == 0 && task.kind == STEELYARD_JOINED;
+  }));
+  nlohmann::json other = description("bob");
+  other["tensors"][0]["shape"] = {3};
+  const Seen seen = work(join(other).get());
+  EXPECT_EQ(seen.code, 76);
+  EXPECT_THAT(seen.text, HasSubstr("parameters in other places than the scheduler's"));
+}
+
+TEST_F(CWorker, AJobThatMakesNoSenseIsExplainedByTheScheduler) {
+  nlohmann::json wrong = description("ada");
+  wrong["job"] = "[train]\nbatch = 20\noptimizer = \"sdg\"\n";
+  Held ada = join(wrong);
+  EXPECT_EQ(scheduler_->code(), 78);
+  EXPECT_THAT(scheduler_->output(), HasSubstr("the job of the first worker"));
+  EXPECT_THAT(scheduler_->output(), HasSubstr("sgd"));
+}
+
+TEST_F(CWorker, OneThatLeavesIsToldTheEndAndTheOtherGoesOn) {
+  Held ada = join(description("ada")), bob = join(description("bob"));
+  steelyard_task task{};
+  while (task.kind != STEELYARD_TRAIN) ASSERT_EQ(steelyard_next(bob.get(), 0.2, &task), 0);
+  std::thread other([&] { EXPECT_EQ(work(ada.get()).code, 0); });
+  steelyard_leave(bob.get(), nullptr);
+  while (task.kind != STEELYARD_END) ASSERT_EQ(steelyard_next(bob.get(), 0.2, &task), 0);
+  EXPECT_EQ(task.code, 75);
+  other.join();
+  EXPECT_EQ(scheduler_->code(), 0);
+  EXPECT_THAT(scheduler_->output(), HasSubstr("worker 'bob' left"));
+}
+
+TEST_F(CWorker, AFailureIsToldWithTheNameOfTheWorker) {
+  Held ada = join(description("ada")), bob = join(description("bob"));
+  steelyard_task task{};
+  while (task.kind != STEELYARD_TRAIN) ASSERT_EQ(steelyard_next(bob.get(), 0.2, &task), 0);
+  steelyard_leave(bob.get(), "ValueError: no such column");
+  ada.reset();
+  EXPECT_TRUE(
+      eventually([&] { return scheduler_->says("worker 'bob' failed: ValueError: no such column"); }));
+}
+
+TEST_F(CWorker, WhatIsAskedTooSoonOrOutsideIsRefused) {
+  Held ada = join(description("ada"));
+  std::uint64_t into[4];
+  EXPECT_EQ(steelyard_job(ada.get()), nullptr);
+  EXPECT_THAT(steelyard_error(), HasSubstr("no job has taken this worker yet"));
+  EXPECT_NE(steelyard_samples(ada.get(), 0, 0, 4, into), 0);
+  EXPECT_NE(steelyard_samples(ada.get(), 0, 58, 62, into), 0);
+  EXPECT_THAT(steelyard_error(), HasSubstr("positions 58 to 62 are not all in an epoch of 60"));
+  EXPECT_NE(steelyard_done(ada.get(), 0, 0), 0);
+  EXPECT_NE(steelyard_weigh(ada.get(), -1), 0);
+  EXPECT_EQ(steelyard_join("{", nullptr), nullptr);
+}
+
+}  // namespace
+}  // namespace steelyard

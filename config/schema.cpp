@@ -94,8 +94,8 @@ std::string allowed(const Key& key) {
         if constexpr (std::is_same_v<Value, double>) return "a number " + range_text(key.limits);
         if constexpr (std::is_integral_v<Value>) return "a whole number " + range_text(key.limits);
         if constexpr (std::is_same_v<Value, std::vector<double>>)
-          return "a list of 1 to " + std::to_string(key.limits.longest) + " numbers" +
-                 (std::isfinite(key.limits.least) ? " " + range_text(key.limits) : "") + ", as in " +
+          return "a list of 1 to " + std::to_string(key.limits.longest) + " numbers only" +
+                 (std::isfinite(key.limits.least) ? ", " + range_text(key.limits) : "") + ", as in " +
                  key.example;
         return "options, as in { dir = \"/data/fashion\" }";
       },

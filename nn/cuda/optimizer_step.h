@@ -20,8 +20,8 @@ struct DeviceUpdate {
   const float* factor = nullptr;  // of the sum, besides scale: Norm::factor()
 };
 
-// Adds the step to the stream, in one sweep; rate and decay as nn::step() takes them. lars and lamb, which need norms of tensors, are refused:
-// Failure (configuration).
+// Adds the step to the stream, in one sweep; rate and decay as nn::step() takes them. lars and lamb, which
+// need norms of tensors, are refused: Failure (configuration).
 void optimizer_step(Stream& stream, const Optimizer& optimizer, const DeviceUpdate& update, double rate,
                     double decay);
 

@@ -67,7 +67,7 @@ TEST(JobSchedule, ATableNeedsNoLengthOfTheTraining) {
 
 TEST(JobSchedule, WhatIsNoTableIsRefusedWithItsPlace) {
   const std::string numbers =
-      " in [train]: give a list of 1 to 1000000 numbers of at least 0, as in [0.1, 0.05]";
+      " in [train]: give a list of 1 to 1000000 numbers only, of at least 0, as in [0.1, 0.05]";
   for (const char* bad : {"[]", "[0.1, -1]", "[1, nan]", "[inf]", "[\"a\"]", "[[1]]"})
     EXPECT_EQ(refusal(table + "rates = " + bad + "\n" + one_worker), "j.toml:3:9: rates = a list" + numbers)
         << bad;

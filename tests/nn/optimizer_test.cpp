@@ -238,8 +238,8 @@ TEST_P(Rules, FourStepsOfEveryGolden) {
 }
 
 // Two parameter groups of PyTorch 2.15 in double, both from the same weights, the second with the gradients
-// backwards: AdamW with lr 0.05 and 0.0125, weight_decay 0.1 and 0.4; SGD with nesterov=True, momentum=0.9, lr
-// 0.05 and 0.15, weight_decay 0.1 and 0.025.
+// backwards: AdamW with lr 0.05 and 0.0125, weight_decay 0.1 and 0.4; SGD with nesterov=True, momentum=0.9,
+// lr 0.05 and 0.15, weight_decay 0.1 and 0.025.
 struct GroupGolden {
   Optimizer optimizer;
   Range ranges[2];

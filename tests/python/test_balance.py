@@ -1,0 +1,89 @@
+"""The balancer alone, and the example that uses it beside PyTorch."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from steelyard import Failure
+from steelyard.balance import Balancer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def after(rounds, balancer, batch, each):
+    """The shares after so many rounds with workers that take so many seconds a sample."""
+    for _ in range(rounds):
+        shares = balancer.plan(batch)
+        balancer.observe([share * one for share, one in zip(shares, each)])
+    return balancer.plan(batch)
+
+
+class Shares(unittest.TestCase):
+    def test_follow_what_is_observed(self):
+        shares = after(40, Balancer(workers=3), 90, (0.001, 0.002, 0.006))
+        self.assertEqual(sum(shares), 90)
+        self.assertTrue(all(type(it) is int for it in shares))
+        for share, ideal in zip(shares, (54, 27, 9)):
+            self.assertAlmostEqual(share, ideal, delta=3)
+
+    def test_are_those_of_the_policy_that_is_named(self):
+        self.assertEqual(after(5, Balancer(2, policy='equal'), 64, (1, 9)), [32, 32])
+        lb_bsp = Balancer(2, policy='lb-bsp', predictor='last', dead_band=0.01)
+        self.assertEqual(after(20, lb_bsp, 64, (1, 3)), [48, 16])
+
+    def test_keep_to_what_is_known_of_workers(self):
+        workers = ['a', {'name': 'b', 'kind': 'cpu', 'max_batch': 20}]
+        self.assertEqual(after(20, Balancer(workers, grain=8), 64, (1, 1)), [48, 16])
+
+    def test_stay_while_nothing_is_known(self):
+        balancer = Balancer(2)
+        shares = after(30, balancer, 64, (0.001, 0.003))
+        balancer.observe([None, None])
+        self.assertEqual(balancer.plan(64), shares)
+
+
+class Refusals(unittest.TestCase):
+    def test_name_what_is_wrong(self):
+        for message, call in {
+            '"steelyard"': lambda: Balancer(2, policy='steelyrd'),
+            'caution': lambda: Balancer(2, cautoin=1),
+            '"workers"': lambda: Balancer([]),
+            'has no key "memory"': lambda: Balancer([{'memory': 3}]),
+            'nothing was planned': lambda: Balancer(2).observe([1, 1]),
+            '3 times for 2 workers': lambda: Balancer(2).observe([1, 1, 1]),
+            'batch of 0': lambda: Balancer(2).plan(0),
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(Failure, re.escape(message)):
+                call()
+
+
+class Example(unittest.TestCase):
+    def test_balances_ddp_and_computes_the_same(self):
+        try:
+            import torch.distributed
+        except ImportError as missing:
+            self.skipTest(f'{missing}: script/setup --python installs it')
+        if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+            self.skipTest('this PyTorch has no gloo')
+        with tempfile.TemporaryDirectory() as place:
+            out = subprocess.run(
+                [sys.executable, '-m', 'torch.distributed.run', '--standalone', '--nproc_per_node=2',
+                 ROOT / 'examples/python/balance_ddp.py'], cwd=place, capture_output=True, text=True, timeout=240,
+                env={**os.environ, 'PYTHONPATH': str(ROOT / 'python'), 'OMP_NUM_THREADS': '1'})
+        self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
+        rows = {name: (int(first), int(second), float(loss)) for name, first, second, loss in re.findall(
+            r'^(\S+): shares (\d+) and (\d+), .* loss ([\d.]+)$', out.stdout, re.MULTILINE)}
+        self.assertEqual(set(rows), {'equal', 'steelyard'}, out.stdout)
+        self.assertEqual(rows['equal'][:2], (64, 64))
+        self.assertEqual(sum(rows['steelyard'][:2]), 128)
+        self.assertGreater(rows['steelyard'][0], rows['steelyard'][1])
+        self.assertAlmostEqual(rows['steelyard'][2], rows['equal'][2], places=3)  # whoever computed it
+        self.assertRegex(out.stdout, r'gain [\d.]+x')
+
+
+if __name__ == '__main__':
+    unittest.main()

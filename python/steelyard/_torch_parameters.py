@@ -1,0 +1,185 @@
+"""A model's tensors as one flat buffer, and back.
+
+In the buffer: parameters that the optimizer steps, in the order of state_dict(); behind them buffers
+of floats, which servers average: what is pushed of them is how far they moved. A tied parameter is one
+entry with several names. In no buffer: frozen parameters, and those that no group of the optimizer has;
+they have to be equal on all workers, and a hash of them is compared. Buffers of whole numbers and those
+that are not in state_dict() stay with each worker.
+
+The flat buffer is in float32, row-major, on the CPU. Tensors may have any stride, device, and real
+floating type: they are copied, never shared.
+"""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import hashlib
+from typing import Any, Iterable, Optional
+
+import torch
+
+from steelyard._errors import refuse
+from steelyard._torch_optimizer import Factors
+
+
+@dataclasses.dataclass
+class Entry:
+    """A tensor at [begin, end) of the flat buffer."""
+
+    names: list[str]  # of state_dict(); more than one where it is tied
+    tensor: torch.Tensor
+    begin: int
+    factors: Optional[Factors] = None  # of a parameter; None: a buffer, which is averaged
+
+    @property
+    def end(self) -> int:
+        return self.begin + self.tensor.numel()
+
+    @property
+    def is_parameter(self) -> bool:
+        return self.factors is not None
+
+    def described(self) -> dict[str, Any]:
+        """As a description of steelyard_join() lists it."""
+        about: dict[str, Any] = {'name': self.names[0], 'shape': list(self.tensor.shape)}
+        if self.factors is None:
+            return {**about, 'rule': 'mean'}
+        return {**about, 'rate': self.factors.rate, 'decay': self.factors.decay}
+
+
+class Layout:
+    """Of one model. `factors`: by id() of each parameter that is stepped."""
+
+    def __init__(self, model: torch.nn.Module, factors: dict[int, Factors]) -> None:
+        _refuse_modules(model)
+        stepped: dict[int, Entry] = {}
+        averaged: dict[int, Entry] = {}
+        self._frozen: dict[str, torch.Tensor] = {}
+        unknown = set(factors)
+        for name, tensor in _named_tensors(model):
+            parameter = isinstance(tensor, torch.nn.Parameter)
+            unknown.discard(id(tensor))
+            if parameter and tensor.requires_grad and id(tensor) in factors:
+                _require_real(name, tensor)
+                entry = stepped.setdefault(id(tensor), Entry([], tensor, 0, factors[id(tensor)]))
+                entry.names.append(name)
+            elif parameter or not _can_be_averaged(tensor):
+                if parameter or (tensor.is_floating_point() and tensor.layout == torch.strided):
+                    self._frozen[name] = tensor
+            else:
+                averaged.setdefault(id(tensor), Entry([], tensor, 0)).names.append(name)
+        if unknown:
+            raise refuse(f'the optimizer has {len(unknown)} parameters that the model does not have: make '
+                         'the module that holds them a part of the model')
+        if not stepped:
+            raise refuse('the optimizer has no parameter of the model that requires a gradient: nothing '
+                         'would be learned')
+        self.entries = list(stepped.values()) + list(averaged.values())
+        at = 0
+        for entry in self.entries:
+            entry.begin = at
+            at = entry.end
+        self.size = at
+        self.parameters = [it for it in self.entries if it.is_parameter]
+        self.buffers = [it for it in self.entries if not it.is_parameter]
+
+    def described(self) -> list[dict[str, Any]]:
+        """The tensors of a description of steelyard_join()."""
+        return [entry.described() for entry in self.entries]
+
+    def frozen_hash(self) -> str:
+        """A mark of all that is computed with and not sent; empty if there is nothing."""
+        if not self._frozen:
+            return ''
+        mark = hashlib.blake2b(digest_size=8)
+        for name, tensor in self._frozen.items():
+            mark.update(f'{name} {tuple(tensor.shape)} '.encode())
+            plain = tensor.detach().to('cpu', torch.float32).contiguous()
+            mark.update(ctypes.string_at(plain.data_ptr(), plain.numel() * plain.element_size()))
+        return mark.hexdigest()
+
+    def flat(self) -> torch.Tensor:
+        """All entries in a new flat buffer."""
+        into = torch.empty(self.size)
+        with torch.no_grad():
+            for entry in self.entries:
+                view_of(into, entry).copy_(entry.tensor.detach())
+        return into
+
+    def load(self, flat: torch.Tensor) -> None:
+        """Copies a flat buffer into the tensors of the model; grouped, one group for each device."""
+        groups: dict[torch.device, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.tensor.numel():
+                groups.setdefault(entry.tensor.device, []).append(entry)
+        with torch.no_grad():
+            for device, entries in groups.items():
+                there = flat
+                if device.type != 'cpu':  # in one piece, instead of one small copy after another
+                    begin, end = entries[0].begin, entries[-1].end
+                    there = flat[begin:end].to(device)
+                    sources = [view_of(there, it, begin) for it in entries]
+                else:
+                    sources = [view_of(there, it) for it in entries]
+                copy_all([it.tensor.detach() for it in entries], sources)
+
+
+def view_of(flat: torch.Tensor, entry: Entry, first: int = 0) -> torch.Tensor:
+    """An entry's place in a flat buffer that begins with float `first`, in the entry's shape."""
+    return flat[entry.begin - first:entry.end - first].view(entry.tensor.shape)
+
+
+def copy_all(into: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
+    """Many copies at once, where this release of torch can."""
+    grouped = getattr(torch, '_foreach_copy_', None)
+    if grouped is not None:
+        grouped(into, sources)
+        return
+    for one, source in zip(into, sources):
+        one.copy_(source)
+
+
+def has_batch_norm(model: torch.nn.Module) -> bool:
+    return any(isinstance(it, torch.nn.modules.batchnorm._BatchNorm) for it in model.modules())
+
+
+def _named_tensors(model: torch.nn.Module) -> Iterable[tuple[str, torch.Tensor]]:
+    """Parameters and buffers under each of their names: first those of state_dict(), in its order."""
+    seen = set()
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if isinstance(tensor, torch.Tensor):
+            seen.add(id(tensor))
+            yield name, tensor
+    for name, parameter in model.named_parameters():
+        if id(parameter) not in seen:
+            yield name, parameter
+
+
+def _refuse_modules(model: torch.nn.Module) -> None:
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.SyncBatchNorm):
+            raise refuse(f'{name} is a SyncBatchNorm, which waits for all workers in each micro-batch: use '
+                         'BatchNorm, whose statistics are averaged here')
+        if isinstance(module, torch.nn.parallel.DistributedDataParallel):
+            raise refuse('the model is in DistributedDataParallel: give join() the module inside of it')
+    for name, parameter in model.named_parameters():
+        if isinstance(parameter, torch.nn.parameter.UninitializedParameter):
+            raise refuse(f'{name} has no shape yet: let the model compute one batch before join()')
+
+
+def _require_real(name: str, tensor: torch.Tensor) -> None:
+    if not tensor.is_floating_point():
+        raise refuse(f'{name} is of {tensor.dtype}, and servers have real numbers only: make it two '
+                     'parameters, or freeze it')
+    if tensor.dtype == torch.float16:
+        raise refuse(f'{name} is of float16, which is too narrow for what servers send: keep the model in '
+                     'float32 and compute under torch.autocast, with fp16=True in join()')
+    if tensor.layout != torch.strided:
+        raise refuse(f'{name} is sparse: make it a dense parameter, or freeze it')
+
+
+def _can_be_averaged(tensor: torch.Tensor) -> bool:
+    """Masks with infinities in them are constants: differences of them are no numbers."""
+    return (tensor.is_floating_point() and tensor.layout == torch.strided
+            and bool(torch.isfinite(tensor.detach()).all()))
+

@@ -1,0 +1,30 @@
+"""The factor on losses that keeps gradients of half precision above the smallest numbers it has."""
+from __future__ import annotations
+
+from steelyard._errors import Failure
+
+FIRST = 2.0**16
+LEAST = 2.0**-10
+GOOD_PIECES = 2000
+
+
+class LossScale:
+    """Halves when numbers overflow, doubles after GOOD_PIECES without. Each worker has its own."""
+
+    def __init__(self) -> None:
+        self.value = FIRST
+        self._good = 0
+
+    def update(self, good: bool) -> None:
+        """`good`: all gradients of a piece were finite."""
+        if not good:
+            self._good = 0
+            self.value /= 2
+            if self.value < LEAST:
+                raise Failure('gradients are not finite, however small the loss is scaled: lower lr, or give '
+                              'clip_norm')
+            return
+        self._good += 1
+        if self._good == GOOD_PIECES:
+            self._good = 0
+            self.value *= 2

@@ -24,6 +24,7 @@ from steelyard._errors import USAGE, Failure, refuse
 from steelyard._worker import Task, Worker, WorkerLike
 
 SLICE = 0.2  # seconds of waiting between two looks for Ctrl-C
+GRACE = 1.0  # seconds in which an exception that ended the loop ends the process, too
 
 Factory = Callable[[dict[str, Any], Any], WorkerLike]
 
@@ -42,6 +43,8 @@ class BaseJob:
         self._cluster = cluster
         self._owner = os.getpid()
         self._over = False
+        self._lock = threading.Lock()
+        self._leaving: Optional[threading.Timer] = None
         self._loop_began = False
         try:
             self._worker = factory(description, weights)
@@ -78,19 +81,28 @@ class BaseJob:
                     self.epoch, self.position = task.epoch, task.position
                     yield task
         except GeneratorExit:
-            self.leave()  # the loop was left with `break`
+            self._leave_soon()
             raise
 
     def leave(self, failure: Optional[str] = None) -> None:
         """Takes this worker out of the job. `failure`: why, if others would fail the same way."""
-        if self._over or os.getpid() != self._owner:
+        if os.getpid() != self._owner:
             return
-        self._over = True
+        self.stay()
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
         self.outcome = failure or 'left'
         self._worker.leave(failure)
         self._worker.free()
         self._cluster.close()
         _Life.forget(self)
+
+    def stay(self) -> None:
+        """Takes back what a loop that was given up has set going."""
+        if self._leaving is not None:
+            self._leaving.cancel()
 
     def check_process(self) -> None:
         """Raises in a fork of the process that joined."""
@@ -107,6 +119,13 @@ class BaseJob:
     def is_own_trouble(self, error: BaseException) -> bool:
         """Whether an exception of the user's code says nothing about other workers."""
         return isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit))
+
+    def _leave_soon(self) -> None:
+        """The loop was left, by `break` or by an exception: it cannot be told yet which. If it is an
+        exception that nobody catches, the process ends with it sooner than this."""
+        self._leaving = threading.Timer(GRACE, self.leave)
+        self._leaving.daemon = True
+        self._leaving.start()
 
     def _step(self) -> Optional[Task]:
         self.check_process()
@@ -167,6 +186,8 @@ class _Life:
     def _with_failure(cls, shown_by: Callable[..., Any]) -> Callable[..., Any]:
         def hook(kind: Any, error: Any, trace: Any) -> None:
             jobs = list(cls._jobs)
+            for job in jobs:
+                job.stay()
             shown_by(kind, error, trace)
             for job in jobs:
                 remedy = job.explain(error)

@@ -107,9 +107,6 @@ def _kind_of(optimizer: torch.optim.Optimizer) -> tuple[str, dict[str, Any]]:
             if key not in _FREE and key in optimizer.defaults and value != first.get(key):
                 raise refuse(f'{name}: group {number} has {key} = {value}, and group 0 has '
                              f'{first.get(key)}: groups may differ in lr and weight_decay only')
-            if key not in _FREE and key not in optimizer.defaults:
-                raise refuse(f'{name}: group {number} has an option {key} that the servers do not have: '
-                             'leave it out')
     return name, _sgd_keys(first) if kind is torch.optim.SGD else _adam_keys(name, first)
 
 

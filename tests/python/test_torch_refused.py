@@ -12,7 +12,7 @@ class Refused(TorchCase):
         optimizer = (optimizer or (lambda m: torch.optim.SGD(m.parameters(), lr=0.1)))(model)
         more = {'schedule': schedule(optimizer)} if schedule else {}
         with self.assertRaisesRegex(Failure, text) as caught:
-            self.join(standin.Cluster(), model, optimizer, data or samples(), **more, **options)
+            self.join(standin.Cluster(), model, optimizer, samples() if data is None else data, **more, **options)
         self.assertEqual(caught.exception.code, 78)
 
 
@@ -85,7 +85,8 @@ class Others(Refused):
 
     def test_data(self):
         class Stream(torch.utils.data.IterableDataset):
-            pass
+            def __iter__(self):
+                return iter(samples())
         self.refuse('no order', data=Stream())
         self.refuse('DataLoader', data=torch.utils.data.DataLoader(samples()))
         self.refuse('no samples', data=[])

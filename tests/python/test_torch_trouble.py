@@ -1,4 +1,6 @@
 """What goes wrong in a loop is put right, or explained."""
+from unittest import mock
+
 import standin
 from steelyard import Failure
 from steelyard._torch_scale import LossScale
@@ -35,7 +37,7 @@ class Memory(TorchCase):
                       MemoryError()):
             loss, sizes = self.exhausted(5, error)
             self.through_run(mlp(), loss)
-            self.assertEqual([it for it in sizes if it > 5], [28, 14, 7])
+            self.assertEqual([it for it in sizes if it > 5], [28, 12, 8])  # on a grid from the round's beginning
 
     def test_in_backward_of_the_last_part_after_others_were_sent(self):
         model, times = mlp(wide=2000), []
@@ -185,8 +187,10 @@ class Loops(TorchCase):
         model = mlp()
         cluster = standin.Cluster()
         job = self.join(cluster, model, sgd(model), samples())
-        for x, y in job:
-            break
+        with mock.patch('steelyard._job.GRACE', 0):
+            for x, y in job:
+                break
+        job._leaving.join()
         self.assertEqual((cluster.left, job.main, job.outcome), ({0: None}, False, 'left'))
 
     def test_a_job_that_fails_raises_with_its_text_and_code(self):

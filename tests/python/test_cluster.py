@@ -1,0 +1,132 @@
+"""A script finds its cluster: the one that the environment names, or one of its own."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+from unittest import mock
+
+import standin  # noqa: F401
+from steelyard import Failure, _cluster, _library
+
+
+class Own(unittest.TestCase):
+    """With a program that writes down how it is called, and does what a test says."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.dict(os.environ, {'STEELYARD_PROGRAM': str(self.folder / 'program')}))
+        for name in ('STEELYARD', 'STEELYARD_NAME'):
+            os.environ.pop(name, None)
+
+    def program(self, body):
+        path = self.folder / 'program'
+        path.write_text(f'#!{sys.executable}\nimport os, sys, time\n' + textwrap.dedent(f'''
+            folder = {str(self.folder)!r}
+            with open(folder + '/started', 'w') as file:
+                file.write(' '.join([str(os.getpid()), *sys.argv[1:]]))
+        ''') + textwrap.dedent(body))
+        path.chmod(0o755)
+
+    def started(self):
+        path = self.folder / 'started'
+        while not (path.exists() and path.read_text()):
+            time.sleep(0.01)
+        return path.read_text().split()
+
+    def test_it_is_started_with_sockets_of_its_own_and_waited_for(self):
+        self.program('')
+        cluster = _cluster.find(['--set', 'cluster.servers=1'])
+        cluster.finish()
+        _, *words = self.started()
+        self.assertEqual(words[:4], ['run', '-n', '1', '--sockets'])
+        self.assertEqual(words[5:], ['--set', 'cluster.servers=1'])
+        self.assertEqual(cluster.endpoint, f'ipc://{words[4]}/scheduler')
+        self.assertEqual(cluster.worker_name, 'worker-0')
+        self.assertFalse(os.path.exists(words[4]))
+
+    def test_its_code_is_that_of_the_job(self):
+        self.program('sys.exit(74)')
+        with self.assertRaisesRegex(Failure, 'code 74') as caught:
+            _cluster.find().finish()
+        self.assertEqual(caught.exception.code, 74)
+
+    def test_an_early_end_is_noticed(self):
+        self.program('sys.exit(78)')
+        cluster = _cluster.find()
+        with self.assertRaises(Failure) as caught:
+            while True:
+                cluster.check()
+        self.assertEqual(caught.exception.code, 78)
+
+    def test_closing_ends_it(self):
+        self.program('time.sleep(600)')
+        cluster = _cluster.find()
+        pid = int(self.started()[0])
+        cluster.close()
+        with self.assertRaises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    def test_it_ends_with_its_parent(self):
+        self.program('time.sleep(600)')
+        parent = subprocess.Popen([sys.executable, '-c', textwrap.dedent(f'''
+            import sys, time
+            sys.path[:0] = {sys.path!r}
+            from steelyard import _cluster
+            cluster = _cluster.find()
+            time.sleep(600)
+        ''')])
+        pid = int(self.started()[0])
+        parent.kill()
+        parent.wait()
+        while _is_running(pid):
+            time.sleep(0.01)
+
+    def test_a_program_that_is_not_there(self):
+        with self.assertRaisesRegex(Failure, 'STEELYARD_PROGRAM'):
+            _cluster.find()
+
+
+class Given(unittest.TestCase):
+    def test_by_the_environment(self):
+        given = {'STEELYARD': 'tcp://far:7070', 'STEELYARD_NAME': 'amber', 'STEELYARD_SLOW': '2',
+                 'STEELYARD_DEVICE': 'cuda:1', 'STEELYARD_EXCHANGE': 'sockets'}
+        with mock.patch.dict(os.environ, given):
+            cluster = _cluster.find()
+            self.assertEqual(_cluster.description(cluster, 'cuda'),
+                             {'scheduler': 'far:7070', 'name': 'amber', 'slow': '2', 'kind': 'gpu',
+                              'exchange': 'sockets'})
+            self.assertEqual(_cluster.device_name(), 'cuda:1')
+
+    def test_an_exchange_that_there_is_not(self):
+        with mock.patch.dict(os.environ, {'STEELYARD': 'ipc:///x', 'STEELYARD_EXCHANGE': 'pigeons'}):
+            with self.assertRaisesRegex(Failure, 'auto or sockets'):
+                _cluster.description(_cluster.find(), 'cpu')
+
+
+class Library(unittest.TestCase):
+    def test_one_that_is_not_there_is_named(self):
+        with mock.patch.dict(os.environ, {'STEELYARD_LIBRARY': '/nowhere/libsteelyard.so'}):
+            with self.assertRaisesRegex(Failure, '/nowhere/libsteelyard.so'):
+                _library.library_path()
+
+    def test_one_that_is_something_else_is_refused(self):
+        with tempfile.NamedTemporaryFile(suffix='.so') as file:
+            with mock.patch.dict(os.environ, {'STEELYARD_LIBRARY': file.name}):
+                with self.assertRaisesRegex(Failure, 'no library of steelyard'):
+                    _library.library.__wrapped__()
+
+
+def _is_running(pid):
+    try:
+        state = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != 'Z'
+
+
+if __name__ == '__main__':
+    unittest.main()

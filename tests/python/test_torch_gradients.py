@@ -1,0 +1,116 @@
+"""What is final is told once, in few calls; micro-batches find their size."""
+import queue
+import threading
+
+from steelyard._torch_gradients import FinalRanges
+from steelyard._torch_micro_batch import MicroBatch, dividing, out_of_memory
+from steelyard._torch_parameters import Entry
+from torch_case import TorchCase, torch
+
+
+class Ranges(TorchCase):
+    def ranges(self, sizes, least):
+        entries, at, self.told = [], 0, []
+        for size in sizes:
+            entries.append(Entry(['it'], torch.empty(size), at))
+            at += size
+        return FinalRanges(entries, lambda begin, end: self.told.append((begin, end)), least)
+
+    def test_neighbours_are_told_together(self):
+        ranges = self.ranges([4, 1, 4, 1, 50], 10)
+        for index in (3, 1, 0):
+            ranges.add(index)
+        self.assertEqual(self.told, [])
+        ranges.add(2)
+        self.assertEqual(self.told, [(0, 10)])
+        ranges.add(4)
+        self.assertEqual(self.told, [(0, 10), (10, 60)])
+        self.assertEqual(ranges.told, [True] * 5)
+
+    def test_what_was_told_stays_told_in_the_next_attempt(self):
+        ranges = self.ranges([20, 4, 4, 4], 10)
+        ranges.add(0)
+        ranges.add(1)
+        ranges.add(3)
+        ranges.forget()
+        self.assertEqual(ranges.written, [True, False, False, False])
+        ranges.add(2)
+        self.assertEqual(self.told, [(0, 20)])
+        ranges.add(1)
+        ranges.add(3)
+        self.assertEqual(self.told, [(0, 20), (20, 32)])
+        ranges.begin_task()
+        self.assertEqual(ranges.told, [False] * 4)
+
+    def test_taken_back_before_and_after_it_was_told(self):
+        ranges = self.ranges([20, 4, 8], 10)
+        ranges.add(0)
+        ranges.add(1)
+        self.assertFalse(ranges.take_back(0))
+        self.assertTrue(ranges.take_back(1))
+        ranges.add(2)
+        self.assertEqual(self.told, [(0, 20)])
+        self.assertEqual(ranges.written, [True, False, True])
+
+    def test_many_threads(self):
+        sizes = [3] * 500
+        ranges = self.ranges(sizes, 30)
+        indices = queue.SimpleQueue()
+        for index in torch.randperm(500).tolist():
+            indices.put(index)
+
+        def work():
+            try:
+                while True:
+                    ranges.add(indices.get_nowait())
+            except queue.Empty:
+                pass
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        floats = sorted(it for begin, end in self.told for it in range(begin, end))
+        self.assertEqual(len(floats), len(set(floats)))
+        self.assertEqual(len(floats), 3 * sum(ranges.told))
+        self.assertTrue(all(ranges.written))
+
+
+class Sizes(TorchCase):
+    def grown(self, seconds_of, most=10**6):
+        micro = MicroBatch(32, torch.device('cpu'), most, fixed=False)
+        for _ in range(20):
+            for _ in range(5):
+                micro.observe(micro.size, seconds_of(micro.size))
+            micro.grow()
+        self.assertTrue(micro.fixed)
+        return micro.size
+
+    def test_it_doubles_while_that_is_faster(self):
+        self.assertEqual(self.grown(lambda size: 1 + 0.001 * size), 256)  # the overhead of each dominates
+        self.assertEqual(self.grown(lambda size: 0.01 * size), 32)        # nothing is gained
+        self.assertEqual(self.grown(lambda size: 1 if size <= 128 else 2.5), 128)
+        self.assertEqual(self.grown(lambda size: 1, most=100), 64)
+
+    def test_parts_say_nothing_and_the_first_is_not_measured(self):
+        micro = MicroBatch(32, torch.device('cpu'), 512, fixed=False)
+        for _ in range(3):
+            micro.observe(32, 1)
+        micro.observe(20, 1)
+        micro.grow()
+        self.assertEqual(micro.size, 32)
+        micro.observe(32, 1)
+        micro.grow()
+        self.assertEqual(micro.size, 64)
+
+    def test_it_halves_down_to_one(self):
+        micro = MicroBatch(3, torch.device('cpu'), 512, fixed=False)
+        self.assertEqual([micro.halve(), micro.size, micro.halve(), micro.size], [True, 1, False, 1])
+
+    def test_the_size_for_batch_norm_divides_the_batch(self):
+        self.assertEqual([dividing(it) for it in (512, 48, 100, 7, 509, 66)], [32, 24, 25, 7, 509, 22])
+
+    def test_what_is_out_of_memory(self):
+        self.assertTrue(out_of_memory(RuntimeError("[enforce fail at alloc] can't allocate memory")))
+        self.assertFalse(out_of_memory(ValueError('out of memory')))
+        self.assertFalse(out_of_memory(RuntimeError('shapes differ')))

@@ -101,7 +101,7 @@ void JobReader::read_workers() {
       draft_.file.worker_specs.push_back(worker);
     }
   }
-  if (names.empty())
+  if (names.empty() && cluster_ == nullptr)
     source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");
 }
 

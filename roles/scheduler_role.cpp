@@ -157,6 +157,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   if (external) {
     trained = told_by_workers(file.job, link, endpoint, options.quiet);
     file = completed_by_worker(std::move(file), trained.description.job, extensions);
+    file.job.data = trained.description.data;
     complete(file.job, trained.description, extensions);
   }
   const RunDirectory run = choose_run_directory(results, file.job.name);

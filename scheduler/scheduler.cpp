@@ -189,7 +189,7 @@ void Scheduler::watch_state(Time now, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
   training_.left(now, from, out);
-  if (phase() == Phase::stopping) return;
+  if (phase() >= Phase::stopping) return;
   if (from == link_node) {
     return training_.end_if_alone(
         now, "a process of this job is gone for good; what it said is above, and in its log", out);
@@ -208,7 +208,7 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   training_.left(now, lost.node, out);
-  if (phase() == Phase::stopping) return;
+  if (phase() >= Phase::stopping) return;
   if (WorkerMember* worker = members_.worker(lost.node))
     lose_worker(now, *worker, "is lost: its connection closed", out);
   if (ShardMember* shard = members_.shard(lost.node)) {

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -132,3 +133,9 @@ def description(cluster: GivenCluster, device: str) -> dict[str, Any]:
     if cluster.worker_name:
         about['name'] = cluster.worker_name
     return about
+
+
+def script_name() -> str:
+    """What a job is called after: the script, as far as its name can be one."""
+    stem = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ''))[0]
+    return re.sub('[^A-Za-z0-9_.-]+', '-', stem).strip('-.')[:60] or 'job'

@@ -88,7 +88,7 @@ def join(model: _torch.nn.Module, optimizer: _torch.optim.Optimizer, train: Any,
     reader.start()
     parts = Parts(model, layout, place, reader, len(source.train), score, size, one_size, overlap, fp16,
                   seed)
-    keys = {'job.name': name, 'job.seed': seed, 'model.name': 'external', 'data.name': 'external',
+    keys = {'job.name': name or _cluster.script_name(), 'job.seed': seed, 'model.name': 'external',
             'train.batch': batch, 'train.epochs': epochs, 'train.rounds': rounds,
             'train.clip_norm': float(clip_norm), **translation.keys,
             **{place_of(key): value for key, value in more.items()}, **(job or {})}
@@ -133,7 +133,7 @@ def _made(parts: Parts, source: Any, keys: dict[str, Any], grain: int, resume: b
 def _arguments(keys: Mapping[str, Any], resume: bool, run_dir: Optional[str]) -> list[str]:
     """Of the command that is the cluster of a lone process."""
     arguments = []
-    for key in ('cluster.servers', 'cluster.shards_per_server'):
+    for key in ('job.name', 'cluster.servers', 'cluster.shards_per_server'):
         if keys.get(key) is not None:
             arguments += ['--set', f'{key}={keys[key]}']
     if run_dir is not None:

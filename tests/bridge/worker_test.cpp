@@ -95,9 +95,13 @@ class CWorker : public ProcessTest {
       task.gradient[i] = static_cast<float>(weight * sum);
     }
     for (std::uint64_t s = 0; s < task.count; ++s) ++seen.trained[{task.epoch, task.samples[s]}];
-    if (weight != 1) EXPECT_EQ(steelyard_weigh(worker, weight * static_cast<double>(task.count)), 0);
+    if (weight != 1) {
+      EXPECT_EQ(steelyard_weigh(worker, weight * static_cast<double>(task.count)), 0);
+    }
     EXPECT_EQ(steelyard_final(worker, 2, 3), 0);
-    if (steelyard_wanted(worker) != 0) EXPECT_EQ(steelyard_done(worker, 1.0, 0), 0);
+    if (steelyard_wanted(worker) != 0) {
+      EXPECT_EQ(steelyard_done(worker, 1.0, 0), 0);
+    }
   }
 
   // w' = w - rate * (w - mean of the batch), batch after batch, as the orders of the epochs have them.

@@ -120,8 +120,6 @@ class Gradients:
         finally:
             self._inside = self._armed = False
         self._seen_one = True
-        if any(count > 1 for count in self._fired):
-            self.overlap = False
         if self._too_late:
             raise refuse(f'the gradient of {self._too_late} changed after it was sent: a part of the model '
                          'goes backward in several passes, in some rounds only: give overlap=False to join()')

@@ -78,6 +78,7 @@ class Reading(TorchCase):
         reader.expect([(1, 2)], [(3, 4), (5, 6), (7,), (8,)])
         reader.get((1, 2))
         reader.expect([(5, 9), (5, 6)], [])
+        self.assertEqual(list(reader._wishes.waiting), [(5, 9)])
         self.assertEqual([self.numbers(reader.get(it)) for it in ((5, 9), (5, 6))], [[5, 9], [5, 6]])
         self.assertEqual((dict(reader._arrived), list(reader._wishes.waiting)), ({}, []))
 

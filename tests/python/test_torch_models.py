@@ -128,7 +128,7 @@ class Passes(TorchCase):
         return Model()
 
     def test_gradients_leave_while_backward_goes_on(self):
-        cluster, job = self.both(self.wide(), sgd, samples())
+        cluster, job = self.both(self.wide(), sgd, samples(), micro_batch=8)
         self.assertTrue(job._gradients.overlap)
         self.assertGreaterEqual(len(cluster.finals), len(cluster.pieces) - 1)
 

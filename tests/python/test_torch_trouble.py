@@ -40,20 +40,25 @@ class Memory(TorchCase):
             self.assertEqual([it for it in sizes if it > 5], [28, 12, 8])  # on a grid from the round's beginning
 
     def test_in_backward_of_the_last_part_after_others_were_sent(self):
-        model, times = mlp(wide=2000), []
+        def deep():
+            torch.manual_seed(1)
+            return torch.nn.Sequential(torch.nn.Linear(10, 200), torch.nn.ReLU(), torch.nn.Linear(200, 200),
+                                       torch.nn.ReLU(), torch.nn.Linear(200, 3))
+        model, plain, times, sent = deep(), deep(), [], []
 
         def trouble(gradient):
             times.append(1)
             if len(times) == 4:
+                sent.extend(cluster.finals)
                 raise RuntimeError('out of memory')
-        plain = mlp(wide=2000)
         cluster = standin.Cluster()
         job = self.join(cluster, model, sgd(model), samples(), micro_batch=32)
         for x, y in job:
             hidden = model[0](x)
             hidden.register_hook(trouble)
-            job.backward(cross_entropy(model[2](torch.relu(hidden)), y))
+            job.backward(cross_entropy(model[1:](hidden), y))
         self.assertGreater(len(times), 8)  # in smaller parts from there on
+        self.assertEqual(len(sent), 3)     # of the second to the fourth round
         self.plain(cluster, plain, sgd(plain), samples())
         self.assert_same(model, plain)
 
@@ -105,6 +110,7 @@ class HalfPrecision(TorchCase):
         self.plain(cluster, plain, sgd(plain), samples())
         self.assert_same(model, plain)
         self.assertEqual(cluster.finals, [])
+        self.assertEqual([it[4] for it in cluster.pieces], [0] * len(cluster.pieces))  # given up
 
     def test_the_scale_doubles_after_many_good_pieces(self):
         scale = LossScale()

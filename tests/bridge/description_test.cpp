@@ -22,7 +22,6 @@ std::string refusal(const std::string& text) {
   try {
     read_description(text.c_str());
   } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code(), ExitCode::configuration);
     return failure.what();
   }
   return "nothing was refused";

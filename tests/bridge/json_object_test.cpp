@@ -21,7 +21,8 @@ std::string refusal(Work work) {
   return "nothing was refused";
 }
 
-const nlohmann::json json{{"name", "ada"}, {"number", 2.5}, {"count", 3}, {"yes", true}, {"kind", "gpu"}};
+const auto json =
+    nlohmann::json::parse(R"({"name": "ada", "number": 2.5, "count": 3, "yes": true, "kind": "gpu"})");
 const std::vector<std::string> known{"name", "number", "count", "yes", "kind", "left_out"};
 
 TEST(JsonObject, GivesWhatIsThereAndDefaults) {

@@ -121,7 +121,8 @@ TEST(BridgePolicy, WhatIsWrongIsCalledByItsName) {
   EXPECT_THAT(complaint(R"({"workers": [{}, 3]})"), HasSubstr("worker 1 is not a JSON object"));
   EXPECT_THAT(complaint(R"({"workers": [{"kind": "tpu"}]})"), HasSubstr("\"kind\" of worker 0 is \"tpu\""));
   EXPECT_THAT(complaint(R"({"workers": [{"max_batch": -1}]})"), HasSubstr("\"max_batch\" of worker 0 is -1"));
-  EXPECT_THAT(complaint(R"({"workers": [{"max_batch": 7}], "grain": 8})"), HasSubstr("at least the grain of 8"));
+  EXPECT_THAT(complaint(R"({"workers": [{"max_batch": 7}], "grain": 8})"),
+              HasSubstr("at least the grain of 8"));
   EXPECT_THAT(complaint(R"({"workers": [{"batch": 7}]})"), HasSubstr("worker 0 has no key \"batch\""));
   EXPECT_EQ(steelyard_policy_new(nullptr), nullptr);
 }

@@ -73,7 +73,7 @@ void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::strin
                  range.decay);
       }
       plain = next;
-      stepper.step(gradient, count, pass, step);
+      stepper.step(gradient, static_cast<double>(count), pass, step);
     }
   }
   const double rate = round_rate(job.schedule, samples, 0, whole.whole, local);
@@ -142,7 +142,7 @@ TEST(LocalStepper, StatisticsEndAsTheAverageOverPositions) {
       const double statistic = random.uniform(), difference = random.uniform() - 0.5;
       gradient[ema] = static_cast<float>(statistic * count);
       gradient[mean] = static_cast<float>(difference * count);
-      stepper.step(gradient, part_of(positions, step, 3).size(), 0, step);
+      stepper.step(gradient, static_cast<double>(part_of(positions, step, 3).size()), 0, step);
       average = 0.75 * average + 0.25 * statistic;
       walked += difference;
       EXPECT_NEAR(stepper.parameters()[ema], average, 1e-5);

@@ -45,11 +45,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KINDS = 'steelyard', 'ddp', 'ddp-hand'
 SCENARIOS = 'steady', 'changing', 'equal', 'killed', 'joining'
-# Samples of an epoch are a multiple of the batch.
-SIZES = {'mlp': {'batch': 512, 'samples': 40 * 512, 'epochs': 8, 'rate': 0.02},
-         'resnet20': {'batch': 192, 'samples': 12 * 192, 'epochs': 6, 'rate': 0.02}}
-QUICK = {'mlp': {'batch': 256, 'samples': 10 * 256, 'epochs': 4, 'rate': 0.02},
-         'resnet20': {'batch': 32, 'samples': 6 * 32, 'epochs': 4, 'rate': 0.02}}
+# Samples of an epoch are a multiple of the batch. With batch norm shares are whole micro-batches, so those have to be
+# small to be divided well; without it Steelyard finds their size.
+SIZES = {'mlp': {'batch': 512, 'samples': 40 * 512, 'epochs': 8, 'rate': 0.02, 'contrast': 0.1, 'micro_batch': None},
+         'resnet20': {'batch': 384, 'samples': 8 * 384, 'epochs': 6, 'rate': 0.02, 'contrast': 1.0, 'micro_batch': 16}}
+QUICK = {'mlp': {**SIZES['mlp'], 'batch': 256, 'samples': 10 * 256, 'epochs': 4},
+         'resnet20': {**SIZES['resnet20'], 'batch': 48, 'samples': 6 * 48, 'epochs': 4, 'micro_batch': 8}}
 LIMIT = 1200  # seconds of one training
 
 

@@ -15,7 +15,7 @@ import time
 
 import torch
 
-from material import draw, make
+from material import make
 from models import PEERS
 from unequal_speed import make_speed
 
@@ -56,7 +56,8 @@ class Work:
         start = time.thread_time()
         backward(loss)
         self.forward, self.backward = self.forward + forward, self.backward + time.thread_time() - start
-        self.notes.put('piece', worker=self.worker, begin=begin, epoch=epoch, place=place, count=len(x), loss=loss.item() * len(x))
+        self.notes.put('piece', worker=self.worker, begin=begin, epoch=epoch, place=place, count=len(x),
+                       loss=loss.item() * len(x))
 
     def finish(self, test):
         """Notes the accuracy over the test set."""
@@ -89,7 +90,8 @@ def ddp(it, work, optimizer, data):
 def steelyard(it, work, optimizer, data):
     import steelyard.torch
     job = steelyard.torch.join(work.model, optimizer, data, batch=it['batch'], epochs=it['epochs'], seed=it['seed'],
-                               name='unequal', job={'train.checkpoint_every': it['keep']})
+                               micro_batch=it['micro_batch'], name='unequal',
+                               job={'train.checkpoint_every': it['keep']})
     rounds = len(data) // it['batch']
     for x, y in job:
         work.piece(job.epoch, job.epoch * rounds + job.round, x, y, job.backward)
@@ -129,6 +131,16 @@ def shares_of(batch, speeds):
     return shares
 
 
+def draw(peer, count, contrast, seed):
+    """Pictures and their classes: noise, and of each class a pattern of 4 x 4 fields, so faint that some are
+    mistaken."""
+    source = torch.Generator().manual_seed(seed)
+    fields = torch.randn((peer.classes, peer.sample[0], 4, 4), generator=source)
+    patterns = torch.nn.functional.interpolate(fields, peer.sample[1:])
+    classes = torch.randint(peer.classes, (count,), generator=source)
+    return torch.randn((count, *peer.sample), generator=source) + contrast * patterns[classes], classes
+
+
 def fix_batch_norms(model, x):
     """Gives batch norms the statistics of these samples for good, so that the gradient of a sample does not depend on
     which others it is computed with."""
@@ -148,7 +160,7 @@ def main():
     torch.set_num_threads(1)
     name = os.environ.get('STEELYARD_NAME', 'worker-0')
     worker = int(os.environ['RANK']) if 'RANK' in os.environ else int(name.removeprefix('worker-'))
-    x, y = draw(PEERS[it['model']], it['samples'] + it['tests'], it['seed'])
+    x, y = draw(PEERS[it['model']], it['samples'] + it['tests'], it['contrast'], it['seed'])
     data = torch.utils.data.TensorDataset(x[:it['samples']], y[:it['samples']])
     model = make(it['model'], it['seed']).train()
     if it['check']:

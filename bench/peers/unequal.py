@@ -108,6 +108,7 @@ class Training:
         """All notes, by time."""
         with tempfile.TemporaryDirectory() as directory:
             self.directory = pathlib.Path(directory)
+            (self.directory / 'sockets').mkdir()
             (self.directory / 'setup.json').write_text(json.dumps({**self.setting, 'directory': directory}))
             with open(self.directory / 'log', 'w+') as self.log:
                 running = [self.start(self.command())]

@@ -59,13 +59,16 @@ Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint,
 
 // The job as the program of the first worker says it, where that says anything. Servers and workers are
 // still this scheduler's, and so is what --set gave it.
-JobFile completed_by_worker(JobFile own, const std::string& text, const Extensions& extensions) {
-  if (text.empty()) return own;
-  const ClusterSpec cluster{own.job.shards, own.worker_specs};
-  std::vector<std::string> overrides = own.overrides;
-  std::erase_if(overrides, [](const std::string& it) { return it.starts_with("worker."); });
-  overrides.push_back(std::string("model.name=") + external_model);
-  return parse_job(text, "the job of the first worker", overrides, extensions, &cluster);
+JobFile as_told(JobFile own, const ModelDescription& told, const Extensions& extensions) {
+  if (!told.job.empty()) {
+    const ClusterSpec cluster{own.job.shards, own.worker_specs};
+    std::vector<std::string> overrides = own.overrides;
+    std::erase_if(overrides, [](const std::string& it) { return it.starts_with("worker."); });
+    overrides.push_back(std::string("model.name=") + external_model);
+    own = parse_job(told.job, "the job of the first worker", overrides, extensions, &cluster);
+  }
+  own.job.data = told.data;
+  return own;
 }
 
 // What the shards begin with. Data and weights are not needed afterwards.
@@ -156,8 +159,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   const std::string endpoint = link.listen(listen);
   if (external) {
     trained = told_by_workers(file.job, link, endpoint, options.quiet);
-    file = completed_by_worker(std::move(file), trained.description.job, extensions);
-    file.job.data = trained.description.data;
+    file = as_told(std::move(file), trained.description, extensions);
     complete(file.job, trained.description, extensions);
   }
   const RunDirectory run = choose_run_directory(results, file.job.name);
@@ -175,7 +177,6 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   introduce(bar, file, run, endpoint);
   Recorder recorder(file, run, bar);
   RecorderThread recording(recorder);
-
   const NodeId checkpointer_node = new_node(Role::checkpointer);
   Checkpointer checkpointer(checkpointer_node, std::move(initial), nn::state_slots(file.job.optimizer),
                             [&](const Snapshot& about, std::size_t slots) {

@@ -254,8 +254,10 @@ void Training::stop(Time now, Outbox& out) {
 
 void Training::left(Time now, NodeId node, Outbox& out) {
   shutdown_.left(node);
-  if (phase() == Phase::stopping && node.role == Role::worker)
-    Dispatch::stop(shutdown_.repeat_stop(now), shutdown_.outcome(), out);
+  if (phase() != Phase::stopping || node.role != Role::worker) return;
+  const std::set<NodeId> next = shutdown_.repeat_stop(now);
+  const bool others = std::ranges::any_of(next, [](NodeId it) { return it.role == Role::worker; });
+  if (!others) Dispatch::stop(next, shutdown_.outcome(), out);
 }
 
 // The version that the last checkpoint has, if the ending left one; kept by the first worker that is there.

@@ -78,6 +78,33 @@ TEST(Shutdown, NobodyIsWaitedForLong) {
   EXPECT_EQ(shutdown.phase(), Phase::finished);
 }
 
+constexpr NodeId left_shard{Role::shard, 3};
+
+TEST(Shutdown, ShardsAreToldWhenTheWorkersHaveLeft) {
+  Shutdown shutdown;
+  shutdown.end(Outcome::finished, "");
+  shutdown.stop(at(10), "", "", {ann, left_shard});
+  EXPECT_THAT(shutdown.repeat_stop(at(10)), ElementsAre(ann));
+  shutdown.left(ann);
+  EXPECT_THAT(shutdown.repeat_stop(at(11)), ElementsAre(left_shard));
+  shutdown.left(left_shard);
+  EXPECT_THAT(shutdown.repeat_stop(at(11)), IsEmpty());
+  EXPECT_EQ(shutdown.phase(), Phase::finished);
+}
+
+TEST(Shutdown, AWorkerThatPullsIsWaitedForAndASilentOneIsNot) {
+  Shutdown shutdown;
+  shutdown.end(Outcome::finished, "");
+  shutdown.stop(at(10), "", "", {ann, left_shard});
+  for (const double second : {11.5, 13.0, 14.5}) {
+    shutdown.heard(at(second));
+    EXPECT_THAT(shutdown.repeat_stop(at(second)), ElementsAre(ann));
+  }
+  EXPECT_THAT(shutdown.repeat_stop(at(16.6)), ElementsAre(left_shard)) << "it has the whole time";
+  EXPECT_THAT(shutdown.repeat_stop(at(18.5)), ElementsAre(left_shard));
+  EXPECT_THAT(shutdown.repeat_stop(at(18.7)), IsEmpty());
+}
+
 TEST(Shutdown, LeftAloneMeansForTheWholeTimeout) {
   Shutdown shutdown;
   EXPECT_FALSE(shutdown.left_alone(at(1), false, from_seconds(2)));

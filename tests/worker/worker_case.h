@@ -17,6 +17,9 @@ inline constexpr NodeId self{Role::worker, 7}, left{Role::shard, 10}, right{Role
 // Ten floats in three slices (4, 4, 2); `left` has the first, `right` the others.
 class WorkerTest : public ::testing::Test {
  protected:
+  // `last`: what the worker takes home goes there.
+  explicit WorkerTest(std::function<void(const Blob&)> last = {}) : last_(std::move(last)) {}
+
   static Job make_job() {
     Job job;
     append(job.layout, "w", {10});
@@ -79,7 +82,9 @@ class WorkerTest : public ::testing::Test {
   int prepared = 0;
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> said;
-  Worker worker{{self, {0, "ann", "", DeviceKind::cpu, 0}, {}, [this](const Welcome&) { ++prepared; }}};
+  std::function<void(const Blob&)> last_;
+  Worker worker{
+      {self, {0, "ann", "", DeviceKind::cpu, 0}, {}, [this](const Welcome&) { ++prepared; }, {}, last_}};
 };
 
 }  // namespace steelyard::test

@@ -107,7 +107,8 @@ void Cluster::hear(Place&, const ProcessEnded& message) {
     words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
     words.pop_back();
   }
-  if (code_ == static_cast<int>(ExitCode::ok) && script && status != 0) {  // after the job
+  const bool counts = script && !restarted_.contains(name);  // it may have come too late for the job
+  if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
     std::fprintf(stderr, "steelyard: process '%s' %s%s\n", name.c_str(), describe_status(status).c_str(),
                  shown_lines(words).c_str());
     code_ = static_cast<int>(ExitCode::failed);
@@ -139,6 +140,7 @@ void Cluster::act(const Steps& steps) {
 }
 
 void Cluster::start(const LaunchProcess& process) {
+  if (running_.contains(process.name)) restarted_.insert(process.name);
   running_[process.name] = true;
   tell(process.name, StartProcess{process.name, process.arguments, process.input, process.program,
                                   process.environment, process.sharing});
@@ -166,16 +168,20 @@ void Cluster::wait_until(const std::function<bool()>& is_so, Duration timeout) {
   }
 }
 
-bool Cluster::runs_script() const {
+bool Cluster::runs_script(bool restarted) const {
   return std::ranges::any_of(plan_.processes, [&](const LaunchProcess& it) {
     const auto found = running_.find(it.name);
-    return it.is_script() && found != running_.end() && found->second;
+    return it.is_script() && found != running_.end() && found->second &&
+           restarted_.contains(it.name) == restarted;
   });
 }
 
-// After a training that went well (`patient`) a script may have much to do, such as to keep the model.
+// After a training that went well (`patient`) a script may have much to do, such as to keep the model. One
+// that was started again may still look for the scheduler.
 void Cluster::wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
-  wait_until([&] { return !runs_script() || (patient && interrupted()); }, patient ? for_ever : last_wait);
+  wait_until([&] { return !runs_script(false) || (patient && interrupted()); },
+             patient ? for_ever : last_wait);
+  wait_until([&] { return !runs_script(true) || interrupted(); }, last_wait);
   for (const LaunchProcess& it : plan_.processes) {
     if (it.is_script() && running_[it.name]) tell(it.name, SignalProcess{it.name, SIGTERM});
   }

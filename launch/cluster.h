@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class Cluster {
   void start(const LaunchProcess& process);
   [[nodiscard]] bool is_script(const std::string& process) const;
   void tell(const std::string& process, const ToHost& message);
-  [[nodiscard]] bool runs_script() const;
+  [[nodiscard]] bool runs_script(bool restarted) const;
   void wait_for_scripts(const std::function<bool()>& interrupted, bool patient);
   void leave();
   void wait_until(const std::function<bool()>& is_so, Duration timeout);
@@ -54,6 +55,7 @@ class Cluster {
   const bool clears_line_;  // before what it says, where a scheduler may have begun one on the same terminal
   Supervision supervision_;
   std::map<std::string, bool> running_;  // processes
+  std::set<std::string> restarted_;
   std::optional<int> code_;
   // The scheduler may not have told the others to end: it was killed, or nothing is known of it.
   bool scheduler_killed_ = false, scheduler_lost_ = false;

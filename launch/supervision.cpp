@@ -94,7 +94,8 @@ Steps Supervision::job_over(const Watched& scheduler, int status) {
   if (ending_) return steps;
   // The first of them is why the others failed, and perhaps the job.
   const auto first = std::ranges::find_if(processes_, [](const Watched& it) {
-    return it.it->is_script() && it.stage == Stage::doubtful && !exited_with(it.status, ExitCode::ok);
+    return it.it->is_script() && it.stage == Stage::doubtful && !exited_with(it.status, ExitCode::ok) &&
+           !it.began;
   });
   const bool late = first != processes_.end();
   if (late) steps.says.push_back(called(*first->it) + " " + describe_status(first->status) + first->words);

@@ -1,9 +1,10 @@
 """Steelyard: neural networks trained on machines that are not equal.
 
-`steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks, `steelyard.balance`
-divides batches for a training loop of your own. Each is imported when it is first used, and none of them
-needs the others.
+`steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks,
+`steelyard.balance` divides batches for a training loop of your own. Each is imported when it is
+first used, and none of them needs the others.
 """
+
 from __future__ import annotations
 
 import importlib

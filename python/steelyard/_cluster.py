@@ -1,12 +1,15 @@
-"""Where the job of this process is: the cluster that the environment names, or a whole one of its own.
+"""Where the job of this process is: the cluster that the environment names, or a whole one of its
+own.
 
-  STEELYARD           the scheduler's endpoint: "host:7070", "tcp://host:7070", "ipc:///path". Not set: a child
-                      process is started, with a scheduler and servers that train for this process alone
+  STEELYARD           the scheduler's endpoint: "host:7070", "tcp://host:7070", "ipc:///path". Not
+                      set: a child process is started, with a scheduler and servers that train for
+                      this process alone
   STEELYARD_NAME      what people call this worker
   STEELYARD_DEVICE    what it computes on: "cpu", "cuda:0", ...
   STEELYARD_SLOW      slows its computing down, to try unequal machines
   STEELYARD_EXCHANGE  "auto" or "sockets"
 """
+
 from __future__ import annotations
 
 import os
@@ -21,14 +24,14 @@ from typing import Any, Optional, Sequence
 from steelyard._errors import CONFIGURATION, UNREACHABLE, Failure, refuse
 from steelyard._library import program
 
-# Runs a program that is told to end when the process that started it is gone. It is a process of its own, since code
-# between fork and exec is not safe where there are threads.
-_BOUND_TO_PARENT = '''
+# Runs a program that is told to end when the process that started it is gone. It is a process of
+# its own, since code between fork and exec is not safe where there are threads.
+_BOUND_TO_PARENT = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 if os.getppid() == int(sys.argv[1]):
     os.execv(sys.argv[2], sys.argv[2:])
-'''
+"""
 
 
 class GivenCluster:
@@ -49,7 +52,8 @@ class GivenCluster:
 
 
 class OwnCluster(GivenCluster):
-    """Scheduler and servers in a child process, for this worker alone. The child ends when this process does."""
+    """Scheduler and servers in a child process, for this worker alone. The child ends when this
+    process does."""
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
         self._directory = tempfile.mkdtemp(prefix='steelyard-')
@@ -58,10 +62,13 @@ class OwnCluster(GivenCluster):
         self._owner = os.getpid()
         command = [program(), 'run', '-n', '1', '--sockets', self._directory, *arguments]
         try:
-            # In a session of its own: Ctrl-C reaches this process only, which leaves the job in order.
+            # In a session of its own: Ctrl-C reaches this process only, which leaves the job in
+            # order.
             self._child = subprocess.Popen(
                 [sys.executable, '-I', '-S', '-c', _BOUND_TO_PARENT, str(self._owner), *command],
-                stdin=subprocess.DEVNULL, start_new_session=True)
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
         except OSError as why:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise Failure(f'{command[0]} cannot be started: {why}', CONFIGURATION) from why
@@ -105,13 +112,14 @@ def _ended(code: int, what: str) -> Failure:
 
 
 def find(arguments: Sequence[str] = ()) -> GivenCluster:
-    """The cluster that the environment names, or one of this process's own, started with these arguments."""
+    """The cluster that the environment names, or one of this process's own, started with these
+    arguments."""
     endpoint = os.environ.get('STEELYARD', '')
     if not endpoint:
         return OwnCluster(arguments)
     for beginning in ('tcp://',):
         if endpoint.startswith(beginning):
-            endpoint = endpoint[len(beginning):]
+            endpoint = endpoint[len(beginning) :]
     return GivenCluster(endpoint)
 
 
@@ -125,9 +133,12 @@ def device_name() -> Optional[str]:
 
 def description(cluster: GivenCluster, device: str) -> dict[str, Any]:
     """The part of a worker's description that says where it is and what it runs on."""
-    about: dict[str, Any] = {'scheduler': cluster.endpoint, 'kind': 'cpu' if device == 'cpu' else 'gpu',
-                             'slow': os.environ.get('STEELYARD_SLOW', '1'),
-                             'exchange': os.environ.get('STEELYARD_EXCHANGE', 'auto')}
+    about: dict[str, Any] = {
+        'scheduler': cluster.endpoint,
+        'kind': 'cpu' if device == 'cpu' else 'gpu',
+        'slow': os.environ.get('STEELYARD_SLOW', '1'),
+        'exchange': os.environ.get('STEELYARD_EXCHANGE', 'auto'),
+    }
     if about['exchange'] not in ('auto', 'sockets'):
         raise refuse(f'STEELYARD_EXCHANGE = {about["exchange"]}: say auto or sockets')
     if cluster.worker_name:

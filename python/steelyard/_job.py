@@ -1,13 +1,15 @@
-"""What jobs of all frameworks have in common: they join, take tasks until the end, and leave in order.
+"""What jobs of all frameworks have in common: they join, take tasks until the end, and leave in
+order.
 
     job = BaseJob(description, weights, cluster)
     for task in job.tasks():                 # TRAIN and EVALUATE
         ... compute ...; job.worker.done(loss, correct)
     # here the job is over: job.final_parameters, job.main
 
-An exception in the user's code ends the job for all, with its text: others would fail the same way. Ctrl-C and the
-end of the script only take this worker out of the job.
+An exception in the user's code ends the job for all, with its text: others would fail the same
+way. Ctrl-C and the end of the script only take this worker out of the job.
 """
+
 from __future__ import annotations
 
 import atexit
@@ -30,16 +32,26 @@ Factory = Callable[[dict[str, Any], Any], WorkerLike]
 
 
 class BaseJob:
-    """A worker of a job, from joining to the end. The worker is made by `factory`, from description and weights."""
+    """A worker of a job, from joining to the end. The worker is made by `factory`, from
+    description and weights."""
 
-    def __init__(self, description: dict[str, Any], weights: Any, cluster: GivenCluster, *,
-                 factory: Factory = Worker, resume: bool = False) -> None:
-        self.main = False      # after the end: whether this process is to keep the results
-        self.epoch = 0         # of the task at hand, from 0
-        self.position = 0      # where the task at hand begins, in the order of its epoch
-        self.resume = resume   # whether the job goes on from a checkpoint
+    def __init__(
+        self,
+        description: dict[str, Any],
+        weights: Any,
+        cluster: GivenCluster,
+        *,
+        factory: Factory = Worker,
+        resume: bool = False,
+    ) -> None:
+        self.main = False  # after the end: whether this process is to keep the results
+        self.epoch = 0  # of the task at hand, from 0
+        self.position = 0  # where the task at hand begins, in the order of its epoch
+        self.resume = resume  # whether the job goes on from a checkpoint
         self.outcome: Optional[str] = None  # after the end: "finished", or what happened
-        self.about: dict[str, Any] = {}     # of the job, once it has taken this worker; see steelyard_job()
+        self.about: dict[
+            str, Any
+        ] = {}  # of the job, once it has taken this worker; see steelyard_job()
         self._cluster = cluster
         self._owner = os.getpid()
         self._over = False
@@ -69,8 +81,8 @@ class BaseJob:
             self._step()
 
     def tasks(self) -> Iterator[Task]:
-        """Tasks to compute; each is done, or given up, when the next one is asked for. At the end the last
-        parameters are taken over; raises if the job failed."""
+        """Tasks to compute; each is done, or given up, when the next one is asked for. At the end
+        the last parameters are taken over; raises if the job failed."""
         if self._loop_began:
             raise refuse('a job is gone through once: join again for another')
         self._loop_began = True
@@ -107,8 +119,11 @@ class BaseJob:
     def check_process(self) -> None:
         """Raises in a fork of the process that joined."""
         if os.getpid() != self._owner:
-            raise Failure('this process was forked from the one that joined the job: only that one goes on; '
-                          'start loader processes with forkserver or spawn', USAGE)
+            raise Failure(
+                'this process was forked from the one that joined the job: only that one goes '
+                'on; start loader processes with forkserver or spawn',
+                USAGE,
+            )
 
     def take_final(self, task: Task) -> None:
         """Takes over what the end of a job brings; frameworks load task.parameters here."""
@@ -121,8 +136,8 @@ class BaseJob:
         return isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit))
 
     def _leave_soon(self) -> None:
-        """The loop was left, by `break` or by an exception: it cannot be told yet which. If it is an
-        exception that nobody catches, the process ends with it sooner than this."""
+        """The loop was left, by `break` or by an exception: it cannot be told yet which. If it is
+        an exception that nobody catches, the process ends with it sooner than this."""
         self._leaving = threading.Timer(GRACE, self.leave)
         self._leaving.daemon = True
         self._leaving.start()
@@ -143,7 +158,9 @@ class BaseJob:
     def _end(self, task: Task) -> None:
         self._over = True
         self.main = task.main
-        self.outcome = 'finished' if task.code == 0 else task.message or f'failed with code {task.code}'
+        self.outcome = (
+            'finished' if task.code == 0 else task.message or f'failed with code {task.code}'
+        )
         try:
             if task.code != 0:
                 self._cluster.close()
@@ -157,7 +174,8 @@ class BaseJob:
 
 
 class _Life:
-    """What a process does for its jobs when it ends: they are left, with the exception's text if there is one."""
+    """What a process does for its jobs when it ends: they are left, with the exception's text if
+    there is one."""
 
     _jobs: 'weakref.WeakSet[BaseJob]' = weakref.WeakSet()
     _lock = threading.Lock()
@@ -194,6 +212,7 @@ class _Life:
                 if remedy:
                     print(f'steelyard: {remedy}', file=sys.stderr)
                 job.leave(None if job.is_own_trouble(error) else failure_text(error))
+
         return hook
 
 

@@ -1,4 +1,5 @@
 """The text of a job file, from Python values."""
+
 from __future__ import annotations
 
 import json
@@ -7,8 +8,11 @@ from typing import Any, Mapping
 
 from steelyard._errors import refuse
 
-# Keys of [cluster]; what else is given by a bare name belongs to [train]. `steelyard help job` lists all.
-_CLUSTER = frozenset(('servers', 'shards_per_server', 'sync', 'sums', 'policy', 'heartbeat', 'dead_after'))
+# Keys of [cluster]; what else is given by a bare name belongs to [train]. `steelyard help job`
+# lists all.
+_CLUSTER = frozenset(
+    ('servers', 'shards_per_server', 'sync', 'sums', 'policy', 'heartbeat', 'dead_after')
+)
 
 
 def place_of(key: str) -> str:
@@ -17,8 +21,8 @@ def place_of(key: str) -> str:
 
 
 def job_text(keys: Mapping[str, Any]) -> str:
-    """TOML of {"section.key": value}. Values that are None are left out; a section may have points in its name
-    ("policy.lb-bsp.momentum")."""
+    """TOML of {"section.key": value}. Values that are None are left out; a section may have
+    points in its name ("policy.lb-bsp.momentum")."""
     sections: dict[str, list[str]] = {}
     for place, value in keys.items():
         section, _, key = place.rpartition('.')

@@ -1,11 +1,13 @@
-"""libsteelyard.so, the C interface of include/steelyard/steelyard.h: found, loaded, and its functions declared.
+"""libsteelyard.so, the C interface of include/steelyard/steelyard.h: found, loaded, and its
+functions declared.
 
-Found at $STEELYARD_LIBRARY; else inside the package (lib/libsteelyard.so, where the wheel puts it); else beside
-the program `steelyard` on PATH. The program: $STEELYARD_PROGRAM; else bin/steelyard inside the package; else
-on PATH.
+Found at $STEELYARD_LIBRARY; else inside the package (lib/libsteelyard.so, where the wheel puts
+it); else beside the program `steelyard` on PATH. The program: $STEELYARD_PROGRAM; else
+bin/steelyard inside the package; else on PATH.
 
 Calls release the GIL. An error becomes a Failure with the library's text.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -23,9 +25,17 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 class CTask(ctypes.Structure):
     """steelyard_task."""
 
-    _fields_ = [('kind', ctypes.c_int32), ('code', ctypes.c_int32), ('parameters', ctypes.c_void_p),
-                ('gradient', ctypes.c_void_p), ('samples', ctypes.c_void_p), ('count', ctypes.c_uint64),
-                ('epoch', ctypes.c_uint64), ('position', ctypes.c_uint64), ('main', ctypes.c_int32)]
+    _fields_ = [
+        ('kind', ctypes.c_int32),
+        ('code', ctypes.c_int32),
+        ('parameters', ctypes.c_void_p),
+        ('gradient', ctypes.c_void_p),
+        ('samples', ctypes.c_void_p),
+        ('count', ctypes.c_uint64),
+        ('epoch', ctypes.c_uint64),
+        ('position', ctypes.c_uint64),
+        ('main', ctypes.c_int32),
+    ]
 
 
 _U64 = ctypes.c_uint64
@@ -60,15 +70,19 @@ def program() -> str:
     given = os.environ.get('STEELYARD_PROGRAM')
     if given:
         if shutil.which(given) is None:
-            raise refuse(f'STEELYARD_PROGRAM = {given}: there is no such program: correct or unset it')
+            raise refuse(
+                f'STEELYARD_PROGRAM = {given}: there is no such program: correct or unset it'
+            )
         return given
     own = PACKAGE / 'bin' / 'steelyard'
     if os.access(own, os.X_OK):
         return str(own)
     found = shutil.which('steelyard')
     if found is None:
-        raise refuse('the program `steelyard` is neither in the package nor on PATH: install the package with pip, '
-                     'or say where the program is with STEELYARD_PROGRAM')
+        raise refuse(
+            'the program `steelyard` is neither in the package nor on PATH: install the '
+            'package with pip, or say where the program is with STEELYARD_PROGRAM'
+        )
     return found
 
 
@@ -87,8 +101,10 @@ def library_path() -> pathlib.Path:
     for place in places:
         if (place / 'libsteelyard.so').exists():
             return place / 'libsteelyard.so'
-    raise refuse('libsteelyard.so is neither in the package nor beside the program `steelyard`: install the package '
-                 'with pip, or say where the library is with STEELYARD_LIBRARY')
+    raise refuse(
+        'libsteelyard.so is neither in the package nor beside the program `steelyard`: install '
+        'the package with pip, or say where the library is with STEELYARD_LIBRARY'
+    )
 
 
 @functools.lru_cache(maxsize=None)
@@ -101,11 +117,15 @@ def library() -> ctypes.CDLL:
             function = getattr(loaded, name)
             function.restype, function.argtypes = gives, takes
     except (OSError, AttributeError) as why:
-        raise refuse(f'{path} is no library of steelyard that this machine can load: {why}') from why
+        raise refuse(
+            f'{path} is no library of steelyard that this machine can load: {why}'
+        ) from why
     found = loaded.steelyard_api()
     if found != API:
-        raise refuse(f'{path} has interface {found}, and this package needs {API}: install library and package of '
-                     'one release')
+        raise refuse(
+            f'{path} has interface {found}, and this package needs {API}: install library and '
+            'package of one release'
+        )
     return loaded
 
 

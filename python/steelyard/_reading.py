@@ -1,11 +1,13 @@
 """Which samples are read, in which micro-batches, and which of them ahead of need.
 
-A piece is cut on a grid: micro-batches begin at multiples of their size, counted from the beginning of
-the round. So when a share changes a little, most of what was read ahead is still what is needed.
+A piece is cut on a grid: micro-batches begin at multiples of their size, counted from the
+beginning of the round. So when a share changes a little, most of what was read ahead is still
+what is needed.
 
-What comes after a piece is not known before it comes. It is guessed to be the same part of the next
-round; a wrong guess costs reading, nothing else.
+What comes after a piece is not known before it comes. It is guessed to be the same part of the
+next round; a wrong guess costs reading, nothing else.
 """
+
 from __future__ import annotations
 
 from typing import Any, Callable, Optional, Sequence
@@ -15,12 +17,13 @@ Numbers = Callable[[int, int, int], Sequence[int]]  # of the samples at (epoch, 
 
 
 def cut(samples: Sequence[int], position: int, size: int, batch: int) -> list[Samples]:
-    """Micro-batches of a piece that begins at `position` of its epoch, whose rounds are of `batch`."""
+    """Micro-batches of a piece that begins at `position` of its epoch, whose rounds are of
+    `batch`."""
     parts = []
     at = 0
     while at < len(samples):
         take = size - (position + at) % batch % size
-        parts.append(tuple(samples[at:at + take]))
+        parts.append(tuple(samples[at : at + take]))
         at += take
     return parts
 

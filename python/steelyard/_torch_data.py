@@ -1,11 +1,13 @@
 """Samples of a map-style data set, read by DataLoader when they are needed, or ahead of that.
 
-DataLoader asks its sampler for prefetch_factor * workers lists before it gives the first batch, and for
-one more with each batch that it gives. The sampler must not wait for a piece then: where nothing is
-known to be needed it gives an empty list, which is collated to None.
+DataLoader asks its sampler for prefetch_factor * workers lists before it gives the first batch,
+and for one more with each batch that it gives. The sampler must not wait for a piece then: where
+nothing is known to be needed it gives an empty list, which is collated to None.
 
-Training and test samples go through the same loader: test samples have numbers behind those of training.
+Training and test samples go through the same loader: test samples have numbers behind those of
+training.
 """
+
 from __future__ import annotations
 
 import collections
@@ -66,10 +68,17 @@ class _Wishes(Sampler):
 
 
 class Reader:
-    """`workers`: processes that read; 0: this one, when a batch is needed. `options`: for DataLoader."""
+    """`workers`: processes that read; 0: this one, when a batch is needed. `options`: for
+    DataLoader."""
 
-    def __init__(self, source: Source, collate: Optional[Callable[[list[Any]], Any]] = None,
-                 workers: int = 0, pin: bool = False, options: Optional[dict[str, Any]] = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        collate: Optional[Callable[[list[Any]], Any]] = None,
+        workers: int = 0,
+        pin: bool = False,
+        options: Optional[dict[str, Any]] = None,
+    ) -> None:
         self._source = source
         self._collate = _CollateSome(collate or default_collate)
         self._batches: Optional[Iterator[Any]] = None
@@ -78,7 +87,9 @@ class Reader:
         self._wishes = _Wishes()
         self._loader = self._made(workers, pin, dict(options or {})) if workers > 0 else None
         if not workers and options:
-            raise refuse(f'loader = {options}: these are for reading processes: give workers=1 or more')
+            raise refuse(
+                f'loader = {options}: these are for reading processes: give workers=1 or more'
+            )
 
     def start(self) -> None:
         """Starts the reading processes: before there are threads that a fork would not have."""
@@ -120,28 +131,48 @@ class Reader:
     def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader:
         options.setdefault('multiprocessing_context', 'forkserver')
         options.setdefault('pin_memory', pin)
-        for key in ('dataset', 'batch_size', 'shuffle', 'sampler', 'batch_sampler', 'drop_last',
-                    'num_workers', 'collate_fn', 'in_order'):
+        for key in (
+            'dataset',
+            'batch_size',
+            'shuffle',
+            'sampler',
+            'batch_sampler',
+            'drop_last',
+            'num_workers',
+            'collate_fn',
+            'in_order',
+        ):
             if key in options:
-                raise refuse(f'loader has {key}, which is decided here: leave it out; join() has batch, '
-                             'micro_batch, workers and collate')
-        return DataLoader(self._source, batch_sampler=self._wishes, num_workers=workers,
-                          collate_fn=self._collate, **options)
+                raise refuse(
+                    f'loader has {key}, which is decided here: leave it out; join() has batch, '
+                    'micro_batch, workers and collate'
+                )
+        return DataLoader(
+            self._source,
+            batch_sampler=self._wishes,
+            num_workers=workers,
+            collate_fn=self._collate,
+            **options,
+        )
 
     def _begin(self) -> Iterator[Any]:
         try:
             return iter(self._loader)  # type: ignore[arg-type]
         except (EOFError, ConnectionError, RuntimeError) as why:
             raise refuse(
-                f'the reading processes could not be started ({why!r}): they import the script, so its '
-                'main part has to stand under `if __name__ == "__main__":`; or give workers=0') from why
+                f'the reading processes could not be started ({why!r}): they import the script, '
+                'so its main part has to stand under `if __name__ == "__main__":`; or give '
+                'workers=0'
+            ) from why
 
 
 def refuse_in_reader() -> None:
     """A script that joins where a reading process imports it would join again and again."""
     if getattr(multiprocessing.current_process(), '_inheriting', False):
-        raise refuse('this process only reads samples, and imports the script for that: put what joins '
-                     'under `if __name__ == "__main__":`')
+        raise refuse(
+            'this process only reads samples, and imports the script for that: put what joins '
+            'under `if __name__ == "__main__":`'
+        )
 
 
 def source_of(train: Any, test: Any) -> Source:
@@ -149,11 +180,15 @@ def source_of(train: Any, test: Any) -> Source:
         if data is None:
             continue
         if isinstance(data, DataLoader):
-            raise refuse(f'{name} is a DataLoader: give join() its data set; shares change from round to '
-                         'round, and join() has workers, collate and loader for the options')
+            raise refuse(
+                f'{name} is a DataLoader: give join() its data set; shares change from round to '
+                'round, and join() has workers, collate and loader for the options'
+            )
         if isinstance(data, IterableDataset) or not hasattr(data, '__getitem__'):
-            raise refuse(f'{name} has no order that can be divided: give a data set with __getitem__ and '
-                         '__len__')
+            raise refuse(
+                f'{name} has no order that can be divided: give a data set with __getitem__ and '
+                '__len__'
+            )
         try:
             length = len(data)
         except TypeError as why:

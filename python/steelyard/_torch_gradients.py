@@ -1,18 +1,19 @@
 """Gradients on their way from backward() to the servers.
 
-While the last micro-batch of a piece goes backward, a hook behind each parameter's accumulation copies
-its gradient to the task's flat buffer, in row-major order whatever its stride, and says that it is
-final: it is sent while backward goes on. What no hook brought is copied at the end: zero for
-parameters that the loss does not depend on.
+While the last micro-batch of a piece goes backward, a hook behind each parameter's accumulation
+copies its gradient to the task's flat buffer, in row-major order whatever its stride, and says
+that it is final: it is sent while backward goes on. What no hook brought is copied at the end:
+zero for parameters that the loss does not depend on.
 
-A parameter whose gradient is accumulated more than once in one backward (reentrant checkpointing) is
-not final when its hook runs. So the first backward of a job only counts, and a second accumulation turns
-sending ahead off for good.
+A parameter whose gradient is accumulated more than once in one backward (reentrant checkpointing)
+is not final when its hook runs. So the first backward of a job only counts, and a second
+accumulation turns sending ahead off for good.
 
-On CUDA a hook records an event on its stream (autograd may have its own) and enqueues a copy to pinned
-memory on a stream for copies; a thread waits for that without the GIL, and copies on. The gradients
-themselves stay in place until then.
+On CUDA a hook records an event on its stream (autograd may have its own) and enqueues a copy to
+pinned memory on a stream for copies; a thread waits for that without the GIL, and copies on. The
+gradients themselves stay in place until then.
 """
+
 from __future__ import annotations
 
 import threading
@@ -31,8 +32,9 @@ LEAST_FLOATS = 16384  # told at once, so that not each bias is a call of its own
 class FinalRanges:
     """Joins neighbouring entries that are final, until they are worth a call. Any thread."""
 
-    def __init__(self, entries: list[Entry], tell: Callable[[int, int], None],
-                 least: int = LEAST_FLOATS) -> None:
+    def __init__(
+        self, entries: list[Entry], tell: Callable[[int, int], None], least: int = LEAST_FLOATS
+    ) -> None:
         self._entries, self._tell, self._least = entries, tell, least
         self._lock = threading.Lock()
         self.begin_task()
@@ -74,23 +76,26 @@ class FinalRanges:
 
 
 class Gradients:
-    """Of one model in one job. `overlap`: whether gradients may be sent while backward goes on."""
+    """Of one model in one job. `overlap`: whether gradients may be sent while backward goes
+    on."""
 
     def __init__(self, layout: Layout, worker: WorkerLike, overlap: bool = True) -> None:
         self._layout, self._worker = layout, worker
         self.overlap = overlap
         self._ranges = FinalRanges(layout.parameters, worker.final)
-        self._seen_one = False   # a backward without a second accumulation
+        self._seen_one = False  # a backward without a second accumulation
         self._armed = False
-        self._inside = False     # of job.backward()
-        self._watching = False   # the body of the user's loop runs
+        self._inside = False  # of job.backward()
+        self._watching = False  # the body of the user's loop runs
         self._too_late = ''
         self._fired = [0] * len(layout.parameters)
         devices = {it.tensor.device for it in layout.parameters}
         on_device = any(it.type == 'cuda' for it in devices)
         self._stager = DeviceStager(layout, self._arrived) if on_device else None
-        self._hooks = [_hook_on(entry.tensor, self._hook(index))
-                       for index, entry in enumerate(layout.parameters)]
+        self._hooks = [
+            _hook_on(entry.tensor, self._hook(index))
+            for index, entry in enumerate(layout.parameters)
+        ]
 
     # ---- a piece
 
@@ -121,17 +126,20 @@ class Gradients:
             self._inside = self._armed = False
         self._seen_one = True
         if self._too_late:
-            raise refuse(f'the gradient of {self._too_late} changed after it was sent: a part of the model '
-                         'goes backward in several passes, in some rounds only: give overlap=False to join()')
+            raise refuse(
+                f'the gradient of {self._too_late} changed after it was sent: a part of the '
+                'model goes backward in several passes, in some rounds only: give '
+                'overlap=False to join()'
+            )
 
     def finish(self, weight: float, unscale: Optional[float] = None) -> bool:
-        """Writes what is missing. With `unscale`, gradients are multiplied by it, and False says that there
-        were numbers that are not finite."""
+        """Writes what is missing. With `unscale`, gradients are multiplied by it, and False says
+        that there were numbers that are not finite."""
         self.settle()
         missing = [index for index, there in enumerate(self._ranges.written) if not there]
         self._write(missing)
         if unscale is not None:
-            numbers = self._into[:self._layout.parameters[-1].end]
+            numbers = self._into[: self._layout.parameters[-1].end]
             numbers.mul_(unscale)
             if not bool(torch.isfinite(numbers).all()):
                 return False
@@ -165,8 +173,10 @@ class Gradients:
         def hook(parameter: torch.Tensor) -> None:
             if not self._inside:
                 if self._watching:
-                    raise refuse(f'{entry.names[0]} got a gradient outside of job.backward(): call '
-                                 'job.backward(loss) instead of loss.backward()')
+                    raise refuse(
+                        f'{entry.names[0]} got a gradient outside of job.backward(): call '
+                        'job.backward(loss) instead of loss.backward()'
+                    )
                 return
             self._fired[index] += 1
             if self._fired[index] > 1:
@@ -213,7 +223,8 @@ class Gradients:
 
 
 def _hook_on(parameter: torch.Tensor, hook: Callable[[torch.Tensor], None]) -> Any:
-    """Calls hook(parameter) after each accumulation into parameter.grad. Gives what removes it."""
+    """Calls hook(parameter) after each accumulation into parameter.grad. Gives what removes
+    it."""
     register = getattr(parameter, 'register_post_accumulate_grad_hook', None)
     if register is not None:
         return register(hook)

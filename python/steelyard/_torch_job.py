@@ -1,9 +1,11 @@
 """The loop of a job that trains a torch module; steelyard.torch.join() makes it.
 
-A task of the job is a piece of a round. It is cut into micro-batches, which the user's loop gets one by
-one. A piece is computed in attempts: the first usually is the last, but when memory runs out, or numbers
-of half precision overflow, the next one begins anew with smaller micro-batches or a smaller scale.
+A task of the job is a piece of a round. It is cut into micro-batches, which the user's loop gets
+one by one. A piece is computed in attempts: the first usually is the last, but when memory runs
+out, or numbers of half precision overflow, the next one begins anew with smaller micro-batches or
+a smaller scale.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -96,8 +98,8 @@ class TorchJob(BaseJob):
     # ---- what users call
 
     def __iter__(self) -> Iterator[Any]:
-        """Micro-batches of this worker's share, as the collate function gives them, on the model's
-        device. Each has to be followed by one job.backward()."""
+        """Micro-batches of this worker's share, as the collate function gives them, on the
+        model's device. Each has to be followed by one job.backward()."""
         try:
             for task in self.tasks():
                 if not self._ahead:
@@ -112,19 +114,24 @@ class TorchJob(BaseJob):
             self._parts.reader.close()
 
     def backward(self, loss: torch.Tensor, weight: Any = None) -> None:
-        """Computes gradients of a mean loss, and accumulates them `weight` times. `weight`: the number of
-        samples, if it is not given; give the number of tokens if `loss` is a mean over tokens, and 0 to
-        leave a micro-batch out. Once for each micro-batch: add losses up before."""
+        """Computes gradients of a mean loss, and accumulates them `weight` times. `weight`: the
+        number of samples, if it is not given; give the number of tokens if `loss` is a mean over
+        tokens, and 0 to leave a micro-batch out. Once for each micro-batch: add losses up
+        before."""
         self.check_process()
         body = self._body
         if body is None:
             raise refuse('job.backward() outside of the loop: call it in `for x, y in job:`')
         if body.pushed:
-            raise refuse('job.backward() was called twice for one micro-batch: add the losses up, and call '
-                         'it once')
+            raise refuse(
+                'job.backward() was called twice for one micro-batch: add the losses up, and '
+                'call it once'
+            )
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-            raise refuse('job.backward() takes the loss as a tensor of one number: give its mean over the '
-                         'micro-batch')
+            raise refuse(
+                'job.backward() takes the loss as a tensor of one number: give its mean over the '
+                'micro-batch'
+            )
         its_weight = _weight_of(weight, body.count)
         body.pushed = True
         if its_weight == 0 and not body.last:
@@ -137,8 +144,8 @@ class TorchJob(BaseJob):
             body.ran_out = True
 
     def run(self, step: Callable[..., Any]) -> None:
-        """Goes through the job and calls step(x, y), which returns the loss, or (loss, weight). When memory
-        runs out in it, the piece is computed again with smaller micro-batches."""
+        """Goes through the job and calls step(x, y), which returns the loss, or (loss, weight).
+        When memory runs out in it, the piece is computed again with smaller micro-batches."""
         for batch in self:
             body = self._body
             assert body is not None
@@ -211,11 +218,15 @@ class TorchJob(BaseJob):
         if body.ran_out:
             return
         if not body.pushed:
-            raise refuse('the body of the loop ended without job.backward(loss): call it once for each '
-                         'micro-batch, with weight=0 for one that is to be left out')
+            raise refuse(
+                'the body of the loop ended without job.backward(loss): call it once for each '
+                'micro-batch, with weight=0 for one that is to be left out'
+            )
         if self._versions_now() != self._versions:
-            raise refuse('parameters were changed in the loop, as opt.step() does: servers take the steps '
-                         'here, so leave opt.step() and schedule.step() out')
+            raise refuse(
+                'parameters were changed in the loop, as opt.step() does: servers take the steps '
+                'here, so leave opt.step() and schedule.step() out'
+            )
         self._parts.micro_batch.observe(len(samples), time.perf_counter() - began)
 
     def _accumulate(self, loss: torch.Tensor, weight: float, body: _Body) -> None:
@@ -256,10 +267,14 @@ class TorchJob(BaseJob):
         if self._parts.device.type == 'cuda':
             torch.cuda.empty_cache()
         if self._parts.one_size:
-            raise OutOfMemory(f'memory is too small for micro-batches of {size} samples, and with batch norm '
-                              'all workers have one size: give a smaller micro_batch to join()')
+            raise OutOfMemory(
+                f'memory is too small for micro-batches of {size} samples, and with batch norm '
+                'all workers have one size: give a smaller micro_batch to join()'
+            )
         if not self._parts.micro_batch.halve():
-            raise OutOfMemory('memory is too small for one sample: this machine cannot train the model')
+            raise OutOfMemory(
+                'memory is too small for one sample: this machine cannot train the model'
+            )
 
     def _versions_now(self) -> list[int]:
         return [it.tensor._version for it in self._parts.layout.parameters]
@@ -272,7 +287,7 @@ class TorchJob(BaseJob):
         parts.layout.load(torch.frombuffer(task.parameters, dtype=torch.float32))
         size = parts.micro_batch.size
         numbers = [parts.train_samples + it for it in task.samples]
-        lists = [tuple(numbers[at:at + size]) for at in range(0, len(numbers), size)]
+        lists = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)]
         parts.reader.expect(lists, self._guesses)
         loss, right = 0.0, 0
         training = [it for it in parts.model.modules() if it.training]
@@ -299,12 +314,16 @@ class TorchJob(BaseJob):
 
     def explain(self, error: BaseException) -> Optional[str]:
         if out_of_memory(error):
-            return ('memory ran out in the body of the loop: job.run(step) would compute the piece again with '
-                    'smaller micro-batches; or give a smaller micro_batch to join()')
+            return (
+                'memory ran out in the body of the loop: job.run(step) would compute the piece '
+                'again with smaller micro-batches; or give a smaller micro_batch to join()'
+            )
         return None
 
     def is_own_trouble(self, error: BaseException) -> bool:
-        return isinstance(error, OutOfMemory) or out_of_memory(error) or super().is_own_trouble(error)
+        return (
+            isinstance(error, OutOfMemory) or out_of_memory(error) or super().is_own_trouble(error)
+        )
 
 
 def piece_seed(seed: int, task: Task) -> int:
@@ -318,5 +337,7 @@ def _weight_of(weight: Any, count: int) -> float:
         return float(count)
     number = float(weight)
     if not math.isfinite(number) or number < 0:
-        raise refuse(f'weight = {number}: give the number of samples, or tokens, that the loss is a mean of')
+        raise refuse(
+            f'weight = {number}: give the number of samples, or tokens, that the loss is a mean of'
+        )
     return number

@@ -1,9 +1,10 @@
 """How many samples are computed at once: found by doubling, halved when memory runs out.
 
-On a processor the size doubles while that computes over 5 % more samples in a second, up to 256. On a
-CUDA device it doubles while twice the memory that was needed would fit. Where there is batch norm the
-size is one for the whole job, since it decides what the statistics are of.
+On a processor the size doubles while that computes over 5 % more samples in a second, up to 256.
+On a CUDA device it doubles while twice the memory that was needed would fit. Where there is batch
+norm the size is one for the whole job, since it decides what the statistics are of.
 """
+
 from __future__ import annotations
 
 import statistics
@@ -64,7 +65,8 @@ class MicroBatch:
 
 
 def dividing(batch: int, about: int = FIRST) -> int:
-    """The size for batch norm: it divides the batch, and is at most `about` unless that were tiny."""
+    """The size for batch norm: it divides the batch, and is at most `about` unless that were
+    tiny."""
     below = max(it for it in range(1, min(batch, about) + 1) if batch % it == 0)
     if below >= min(batch, 8):
         return below
@@ -75,4 +77,6 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
         return True
     text = str(error)
-    return isinstance(error, RuntimeError) and ('out of memory' in text or 'can\'t allocate memory' in text)
+    return isinstance(error, RuntimeError) and (
+        'out of memory' in text or "can't allocate memory" in text
+    )

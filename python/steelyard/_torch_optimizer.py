@@ -1,9 +1,11 @@
-"""What a torch optimizer and its LR scheduler are for the servers: keys of [train], and factors for
-each parameter.
+"""What a torch optimizer and its LR scheduler are for the servers: keys of [train], and factors
+for each parameter.
 
-The exact classes SGD, Adam and AdamW are translated. Options that the servers do not have are refused
-by name. Groups may differ in `lr` and `weight_decay`, which become factors on the job's; nothing else.
+The exact classes SGD, Adam and AdamW are translated. Options that the servers do not have are
+refused by name. Groups may differ in `lr` and `weight_decay`, which become factors on the job's;
+nothing else.
 """
+
 from __future__ import annotations
 
 import copy
@@ -17,8 +19,21 @@ import torch
 from steelyard._errors import refuse
 
 # Options that change nothing but speed or memory, so that they may have any value.
-_FREE = frozenset(('params', 'lr', 'weight_decay', 'initial_lr', 'foreach', 'fused', 'capturable',
-                   'differentiable', 'param_names', 'name', 'swap_lr'))
+_FREE = frozenset(
+    (
+        'params',
+        'lr',
+        'weight_decay',
+        'initial_lr',
+        'foreach',
+        'fused',
+        'capturable',
+        'differentiable',
+        'param_names',
+        'name',
+        'swap_lr',
+    )
+)
 # Options that have to be off, and what to do.
 _OFF = {
     'amsgrad': 'leave amsgrad out',
@@ -65,13 +80,17 @@ class Length:
         return min(it for it in (by_rounds, by_epochs) if it)
 
 
-def translate(optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Length) -> Translation:
+def translate(
+    optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Length
+) -> Translation:
     """Raises Failure for what the servers cannot do."""
     kind, keys = _kind_of(optimizer)
     groups = optimizer.param_groups
     if any(optimizer.state.values()):
-        raise refuse('the optimizer has taken steps already, and what it remembers of them cannot be '
-                     'taken over: give join() a new one; job.resume goes on with a job')
+        raise refuse(
+            'the optimizer has taken steps already, and what it remembers of them cannot be '
+            'taken over: give join() a new one; job.resume goes on with a job'
+        )
     rates = _rates(optimizer, schedule, per, length)
     lead = max(range(len(groups)), key=lambda it: max(row[it] for row in rates))
     highest = max(rates, key=lambda row: row[lead])
@@ -94,8 +113,10 @@ def translate(optimizer: torch.optim.Optimizer, schedule: Any, per: str, length:
 def _kind_of(optimizer: torch.optim.Optimizer) -> tuple[str, dict[str, Any]]:
     kind = type(optimizer)
     if kind not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
-        raise refuse(f'{kind.__module__}.{kind.__qualname__} is no optimizer of the servers: choose '
-                     'torch.optim.SGD, Adam or AdamW')
+        raise refuse(
+            f'{kind.__module__}.{kind.__qualname__} is no optimizer of the servers: choose '
+            'torch.optim.SGD, Adam or AdamW'
+        )
     name = kind.__name__
     first = optimizer.param_groups[0]
     for number, group in enumerate(optimizer.param_groups):
@@ -103,10 +124,14 @@ def _kind_of(optimizer: torch.optim.Optimizer) -> tuple[str, dict[str, Any]]:
             if key in _OFF and value:
                 raise refuse(f'{name} with {key} = {value}: {_OFF[key]}')
             if key == 'differentiable' and value:
-                raise refuse(f'{name} with differentiable = True: servers take the steps; leave it out')
+                raise refuse(
+                    f'{name} with differentiable = True: servers take the steps; leave it out'
+                )
             if key not in _FREE and key in optimizer.defaults and value != first.get(key):
-                raise refuse(f'{name}: group {number} has {key} = {value}, and group 0 has '
-                             f'{first.get(key)}: groups may differ in lr and weight_decay only')
+                raise refuse(
+                    f'{name}: group {number} has {key} = {value}, and group 0 has '
+                    f'{first.get(key)}: groups may differ in lr and weight_decay only'
+                )
     return name, _sgd_keys(first) if kind is torch.optim.SGD else _adam_keys(name, first)
 
 
@@ -121,8 +146,12 @@ def _sgd_keys(group: dict[str, Any]) -> dict[str, Any]:
 def _adam_keys(name: str, group: dict[str, Any]) -> dict[str, Any]:
     decoupled = group.get('decoupled_weight_decay', name == 'AdamW')
     beta1, beta2 = (_number(it) for it in group['betas'])
-    return {'train.optimizer': 'adamw' if decoupled else 'adam', 'train.beta1': beta1,
-            'train.beta2': beta2, 'train.epsilon': _number(group['eps'])}
+    return {
+        'train.optimizer': 'adamw' if decoupled else 'adam',
+        'train.beta1': beta1,
+        'train.beta2': beta2,
+        'train.epsilon': _number(group['eps']),
+    }
 
 
 def _number(value: Any) -> float:
@@ -134,7 +163,10 @@ def _number(value: Any) -> float:
 
 # ---- schedules
 
-def _rates(optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Length) -> list[list[float]]:
+
+def _rates(
+    optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Length
+) -> list[list[float]]:
     """The rate of each group, at each epoch or round."""
     now = [[_number(group['lr']) for group in optimizer.param_groups]]
     if schedule is None:
@@ -152,23 +184,32 @@ def _rates(optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Le
             clone.step()
             now.append([_number(group['lr']) for group in dummy.param_groups])
             if _other_options(dummy) != others:
-                raise refuse(f'{type(schedule).__name__} changes more than lr: servers have one momentum, '
-                             'and betas and weight decay, for all of the job: give cycle_momentum=False')
+                raise refuse(
+                    f'{type(schedule).__name__} changes more than lr: servers have one momentum, '
+                    'and betas and weight decay, for all of the job: give cycle_momentum=False'
+                )
     return now
 
 
 def _dummy(optimizer: torch.optim.Optimizer, schedule: Any) -> tuple[Any, torch.optim.Optimizer]:
-    """A copy of the scheduler, on an optimizer with the same groups and parameters of one number."""
+    """A copy of the scheduler, on an optimizer with the same groups and parameters of one
+    number."""
     name = type(schedule).__name__
     if isinstance(schedule, torch.optim.lr_scheduler.ReduceLROnPlateau):
-        raise refuse('ReduceLROnPlateau waits for results that are not known in advance: choose a '
-                     'scheduler that goes by epochs or rounds')
+        raise refuse(
+            'ReduceLROnPlateau waits for results that are not known in advance: choose a '
+            'scheduler that goes by epochs or rounds'
+        )
     if getattr(schedule, 'optimizer', None) is not optimizer:
-        raise refuse(f'schedule = {name}: give a scheduler of torch.optim.lr_scheduler that was made '
-                     'with the optimizer of join()')
+        raise refuse(
+            f'schedule = {name}: give a scheduler of torch.optim.lr_scheduler that was made '
+            'with the optimizer of join()'
+        )
     groups = []
     for group in optimizer.param_groups:
-        options = {key: value for key, value in group.items() if key not in ('params', 'param_names')}
+        options = {
+            key: value for key, value in group.items() if key not in ('params', 'param_names')
+        }
         if isinstance(options['lr'], torch.Tensor):
             options['lr'] = options['lr'].detach().clone()
         groups.append({'params': [torch.zeros(1, requires_grad=True)], **options})
@@ -176,22 +217,28 @@ def _dummy(optimizer: torch.optim.Optimizer, schedule: Any) -> tuple[Any, torch.
     try:
         return copy.deepcopy(schedule, {id(optimizer): dummy}), dummy
     except Exception as why:
-        raise refuse(f'{name} cannot be copied, to see its rates in advance ({why}): give a LambdaLR '
-                     'with the same rates') from why
+        raise refuse(
+            f'{name} cannot be copied, to see its rates in advance ({why}): give a LambdaLR '
+            'with the same rates'
+        ) from why
 
 
 def _other_options(optimizer: torch.optim.Optimizer) -> list[Any]:
-    return [{key: group.get(key) for key in ('momentum', 'betas', 'weight_decay')}
-            for group in optimizer.param_groups]
+    return [
+        {key: group.get(key) for key in ('momentum', 'betas', 'weight_decay')}
+        for group in optimizer.param_groups
+    ]
 
 
 def _require_ratios(rates: list[list[float]], lead: int, factors: list[float]) -> None:
     for number, row in enumerate(rates):
         for group, (rate, factor) in enumerate(zip(row, factors)):
             if abs(rate - factor * row[lead]) > 1e-6 * max(rate, factor * row[lead]):
-                raise refuse(f'at step {number} of the schedule group {group} has lr = {rate:g}, which is '
-                             f'not {factor:g} times that of group {lead} as elsewhere: groups have to keep '
-                             'their ratios')
+                raise refuse(
+                    f'at step {number} of the schedule group {group} has lr = {rate:g}, which '
+                    f'is not {factor:g} times that of group {lead} as elsewhere: groups have to '
+                    'keep their ratios'
+                )
 
 
 def _table(rates: list[float], per: str, length: Length) -> dict[str, Any]:

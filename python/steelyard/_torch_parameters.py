@@ -1,14 +1,15 @@
 """A model's tensors as one flat buffer, and back.
 
-In the buffer: parameters that the optimizer steps, in the order of state_dict(); behind them buffers
-of floats, which servers average: what is pushed of them is how far they moved. A tied parameter is one
-entry with several names. In no buffer: frozen parameters, and those that no group of the optimizer has;
-they have to be equal on all workers, and a hash of them is compared. Buffers of whole numbers and those
-that are not in state_dict() stay with each worker.
+In the buffer: parameters that the optimizer steps, in the order of state_dict(); behind them
+buffers of floats, which servers average: what is pushed of them is how far they moved. A tied
+parameter is one entry with several names. In no buffer: frozen parameters, and those that no
+group of the optimizer has; they have to be equal on all workers, and a hash of them is compared.
+Buffers of whole numbers and those that are not in state_dict() stay with each worker.
 
-The flat buffer is in float32, row-major, on the CPU. Tensors may have any stride, device, and real
-floating type: they are copied, never shared.
+The flat buffer is in float32, row-major, on the CPU. Tensors may have any stride, device, and
+real floating type: they are copied, never shared.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -69,11 +70,15 @@ class Layout:
             else:
                 averaged.setdefault(id(tensor), Entry([], tensor, 0)).names.append(name)
         if unknown:
-            raise refuse(f'the optimizer has {len(unknown)} parameters that the model does not have: make '
-                         'the module that holds them a part of the model')
+            raise refuse(
+                f'the optimizer has {len(unknown)} parameters that the model does not have: make '
+                'the module that holds them a part of the model'
+            )
         if not stepped:
-            raise refuse('the optimizer has no parameter of the model that requires a gradient: nothing '
-                         'would be learned')
+            raise refuse(
+                'the optimizer has no parameter of the model that requires a gradient: nothing '
+                'would be learned'
+            )
         self.entries = list(stepped.values()) + list(averaged.values())
         at = 0
         for entry in self.entries:
@@ -107,7 +112,8 @@ class Layout:
         return into
 
     def load(self, flat: torch.Tensor) -> None:
-        """Copies a flat buffer into the tensors of the model; grouped, one group for each device."""
+        """Copies a flat buffer into the tensors of the model; grouped, one group for each
+        device."""
         groups: dict[torch.device, list[Entry]] = {}
         for entry in self.entries:
             if entry.tensor.numel():
@@ -126,7 +132,7 @@ class Layout:
 
 def view_of(flat: torch.Tensor, entry: Entry, first: int = 0) -> torch.Tensor:
     """An entry's place in a flat buffer that begins with float `first`, in the entry's shape."""
-    return flat[entry.begin - first:entry.end - first].view(entry.tensor.shape)
+    return flat[entry.begin - first : entry.end - first].view(entry.tensor.shape)
 
 
 def copy_all(into: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
@@ -144,7 +150,8 @@ def has_batch_norm(model: torch.nn.Module) -> bool:
 
 
 def _named_tensors(model: torch.nn.Module) -> Iterable[tuple[str, torch.Tensor]]:
-    """Parameters and buffers under each of their names: first those of state_dict(), in its order."""
+    """Parameters and buffers under each of their names: first those of state_dict(), in its
+    order."""
     seen = set()
     for name, tensor in model.state_dict(keep_vars=True).items():
         if isinstance(tensor, torch.Tensor):
@@ -158,10 +165,14 @@ def _named_tensors(model: torch.nn.Module) -> Iterable[tuple[str, torch.Tensor]]
 def _refuse_modules(model: torch.nn.Module) -> None:
     for name, module in model.named_modules():
         if isinstance(module, torch.nn.SyncBatchNorm):
-            raise refuse(f'{name} is a SyncBatchNorm, which waits for all workers in each micro-batch: use '
-                         'BatchNorm, whose statistics are averaged here')
+            raise refuse(
+                f'{name} is a SyncBatchNorm, which waits for all workers in each micro-batch: '
+                'use BatchNorm, whose statistics are averaged here'
+            )
         if isinstance(module, torch.nn.parallel.DistributedDataParallel):
-            raise refuse('the model is in DistributedDataParallel: give join() the module inside of it')
+            raise refuse(
+                'the model is in DistributedDataParallel: give join() the module inside of it'
+            )
     for name, parameter in model.named_parameters():
         if isinstance(parameter, torch.nn.parameter.UninitializedParameter):
             raise refuse(f'{name} has no shape yet: let the model compute one batch before join()')
@@ -169,17 +180,23 @@ def _refuse_modules(model: torch.nn.Module) -> None:
 
 def _require_real(name: str, tensor: torch.Tensor) -> None:
     if not tensor.is_floating_point():
-        raise refuse(f'{name} is of {tensor.dtype}, and servers have real numbers only: make it two '
-                     'parameters, or freeze it')
+        raise refuse(
+            f'{name} is of {tensor.dtype}, and servers have real numbers only: make it two '
+            'parameters, or freeze it'
+        )
     if tensor.dtype == torch.float16:
-        raise refuse(f'{name} is of float16, which is too narrow for what servers send: keep the model in '
-                     'float32 and compute under torch.autocast, with fp16=True in join()')
+        raise refuse(
+            f'{name} is of float16, which is too narrow for what servers send: keep the model in '
+            'float32 and compute under torch.autocast, with fp16=True in join()'
+        )
     if tensor.layout != torch.strided:
         raise refuse(f'{name} is sparse: make it a dense parameter, or freeze it')
 
 
 def _can_be_averaged(tensor: torch.Tensor) -> bool:
     """Masks with infinities in them are constants: differences of them are no numbers."""
-    return (tensor.is_floating_point() and tensor.layout == torch.strided
-            and bool(torch.isfinite(tensor.detach()).all()))
-
+    return (
+        tensor.is_floating_point()
+        and tensor.layout == torch.strided
+        and bool(torch.isfinite(tensor.detach()).all())
+    )

@@ -1,4 +1,6 @@
-"""The factor on losses that keeps gradients of half precision above the smallest numbers it has."""
+"""The factor on losses that keeps gradients of half precision above the smallest numbers it
+has."""
+
 from __future__ import annotations
 
 from steelyard._errors import Failure
@@ -9,7 +11,8 @@ GOOD_PIECES = 2000
 
 
 class LossScale:
-    """Halves when numbers overflow, doubles after GOOD_PIECES without. Each worker has its own."""
+    """Halves when numbers overflow, doubles after GOOD_PIECES without. Each worker has its
+    own."""
 
     def __init__(self) -> None:
         self.value = FIRST
@@ -21,8 +24,10 @@ class LossScale:
             self._good = 0
             self.value /= 2
             if self.value < LEAST:
-                raise Failure('gradients are not finite, however small the loss is scaled: lower lr, or give '
-                              'clip_norm')
+                raise Failure(
+                    'gradients are not finite, however small the loss is scaled: lower lr, or '
+                    'give clip_norm'
+                )
             return
         self._good += 1
         if self._good == GOOD_PIECES:

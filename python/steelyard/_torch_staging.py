@@ -1,4 +1,5 @@
 """Gradients of a CUDA device, copied to the processor's memory while the device goes on."""
+
 from __future__ import annotations
 
 import queue
@@ -13,7 +14,8 @@ Arrived = Callable[[int, torch.Tensor], None]
 
 
 class DeviceStager:
-    """`arrived(index, staged)` is called on a thread of its own when a gradient is in pinned memory."""
+    """`arrived(index, staged)` is called on a thread of its own when a gradient is in pinned
+    memory."""
 
     def __init__(self, layout: Layout, arrived: Arrived) -> None:
         self._layout, self._arrived = layout, arrived
@@ -40,7 +42,8 @@ class DeviceStager:
             stream = self._stream(gradient.device)
             stream.wait_event(ready)
             with torch.cuda.stream(stream):
-                # The gradient stays where it is until settle(); what the copy allocates is this stream's.
+                # The gradient stays where it is until settle(); what the copy allocates is this
+                # stream's.
                 staged.copy_(gradient, non_blocking=True)
                 copied = torch.cuda.Event()
                 copied.record(stream)
@@ -50,7 +53,7 @@ class DeviceStager:
         """Copies gradients at once, and waits for that."""
         at, staged = 0, []
         for source in sources:
-            place = self._staging[at:at + source.numel()].view(source.shape)
+            place = self._staging[at : at + source.numel()].view(source.shape)
             place.copy_(source, non_blocking=True)
             staged.append(place)
             at += source.numel()

@@ -2,6 +2,7 @@
 
 One thread calls its methods, but for final(), wanted() and leave(), which any thread may call.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -22,19 +23,20 @@ def _floats(size: int) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What there is to do. `parameters` and `gradient` are arrays of C floats without a copy: anything that takes a
-    buffer (torch.frombuffer, numpy.frombuffer, memoryview) reads and writes them. They are valid until the task is
-    done or given up; those of the end, until the worker is freed."""
+    """What there is to do. `parameters` and `gradient` are arrays of C floats without a copy:
+    anything that takes a buffer (torch.frombuffer, numpy.frombuffer, memoryview) reads and writes
+    them. They are valid until the task is done or given up; those of the end, until the worker is
+    freed."""
 
-    kind: int                   # WAIT, JOINED, TRAIN, EVALUATE, END
-    parameters: Any = None      # to compute from; of the end: the last ones, or None
-    gradient: Any = None        # TRAIN: to be written, all of it
+    kind: int  # WAIT, JOINED, TRAIN, EVALUATE, END
+    parameters: Any = None  # to compute from; of the end: the last ones, or None
+    gradient: Any = None  # TRAIN: to be written, all of it
     samples: Sequence[int] = ()  # their numbers, in order
     epoch: int = 0
-    position: int = 0           # of the first sample, in the order of this epoch
-    code: int = 0               # END: the exit code
-    main: bool = False          # END: whether this one of all workers is to keep the results
-    message: str = ''           # END: what happened, if not all went well
+    position: int = 0  # of the first sample, in the order of this epoch
+    code: int = 0  # END: the exit code
+    main: bool = False  # END: whether this one of all workers is to keep the results
+    message: str = ''  # END: what happened, if not all went well
 
 
 class WorkerLike(Protocol):
@@ -52,25 +54,36 @@ class WorkerLike(Protocol):
 
 
 class Worker:
-    """Joins a job when it is made. `description`: the keys that steelyard_join() lists. `weights`: the address of
-    the first parameters, or anything that ctypes takes for one; they are copied."""
+    """Joins a job when it is made. `description`: the keys that steelyard_join() lists.
+    `weights`: the address of the first parameters, or anything that ctypes takes for one; they
+    are copied."""
 
     def __init__(self, description: dict[str, Any], weights: Any) -> None:
         self._library = library()
         self._size = sum(_product(tensor['shape']) for tensor in description['tensors'])
         self._handle: Optional[int] = check_pointer(
-            self._library.steelyard_join(json.dumps(description).encode(), weights))
+            self._library.steelyard_join(json.dumps(description).encode(), weights)
+        )
 
     def next(self, seconds: float) -> Task:
-        """Waits up to `seconds` for something to do. A task that was given before and is not done is given up."""
+        """Waits up to `seconds` for something to do. A task that was given before and is not done
+        is given up."""
         task = CTask()
         check(self._library.steelyard_next(self._handle, seconds, ctypes.byref(task)))
         samples: Sequence[int] = ()
         if task.count and task.samples:
             samples = (ctypes.c_uint64 * task.count).from_address(task.samples)[:]
-        return Task(kind=task.kind, parameters=self._array(task.parameters), gradient=self._array(task.gradient),
-                    samples=samples, epoch=task.epoch, position=task.position, code=task.code,
-                    main=bool(task.main), message=error_text() if task.kind == END else '')
+        return Task(
+            kind=task.kind,
+            parameters=self._array(task.parameters),
+            gradient=self._array(task.gradient),
+            samples=samples,
+            epoch=task.epoch,
+            position=task.position,
+            code=task.code,
+            main=bool(task.main),
+            message=error_text() if task.kind == END else '',
+        )
 
     def job(self) -> dict[str, Any]:
         """The job that took this worker, once JOINED was given."""
@@ -97,7 +110,8 @@ class Worker:
         return self._library.steelyard_wanted(self._handle) != 0
 
     def done(self, loss: float, correct: int) -> None:
-        """The task is done: sums over its samples of the loss (not weighted), and of right answers."""
+        """The task is done: sums over its samples of the loss (not weighted), and of right
+        answers."""
         check(self._library.steelyard_done(self._handle, loss, correct))
 
     def leave(self, failure: Optional[str] = None) -> None:

@@ -10,6 +10,7 @@ Run alone, such a script is a whole cluster. `steelyard run -n 3 train.py` has t
 `steelyard launch hosts.toml train.py` has them on many machines. The batch is that of all workers
 together; nothing in the script depends on how many there are.
 """
+
 from __future__ import annotations
 
 import math
@@ -32,7 +33,8 @@ __all__ = ['Job', 'device', 'join']
 
 
 def device() -> _torch.device:
-    """What this process computes on: $STEELYARD_DEVICE, else a CUDA device if there is one, else the CPU."""
+    """What this process computes on: $STEELYARD_DEVICE, else a CUDA device if there is one, else
+    the CPU."""
     name = _cluster.device_name()
     if name is None:
         name = 'cuda' if _torch.cuda.is_available() else 'cpu'
@@ -42,24 +44,42 @@ def device() -> _torch.device:
     return found
 
 
-def join(model: _torch.nn.Module, optimizer: _torch.optim.Optimizer, train: Any, *, batch: int,
-         epochs: Optional[int] = None, rounds: Optional[int] = None, test: Any = None,
-         score: Optional[Score] = None, schedule: Any = None, schedule_per: str = 'epoch',
-         clip_norm: float = 0, micro_batch: Optional[int] = None, workers: int = 0,
-         collate: Optional[Callable[[list[Any]], Any]] = None,
-         loader: Optional[Mapping[str, Any]] = None, fp16: bool = False, overlap: bool = True,
-         seed: int = 1, name: Optional[str] = None, job: Optional[Mapping[str, Any]] = None,
-         resume: bool = False, run_dir: Optional[str] = None, **more: Any) -> Job:
+def join(
+    model: _torch.nn.Module,
+    optimizer: _torch.optim.Optimizer,
+    train: Any,
+    *,
+    batch: int,
+    epochs: Optional[int] = None,
+    rounds: Optional[int] = None,
+    test: Any = None,
+    score: Optional[Score] = None,
+    schedule: Any = None,
+    schedule_per: str = 'epoch',
+    clip_norm: float = 0,
+    micro_batch: Optional[int] = None,
+    workers: int = 0,
+    collate: Optional[Callable[[list[Any]], Any]] = None,
+    loader: Optional[Mapping[str, Any]] = None,
+    fp16: bool = False,
+    overlap: bool = True,
+    seed: int = 1,
+    name: Optional[str] = None,
+    job: Optional[Mapping[str, Any]] = None,
+    resume: bool = False,
+    run_dir: Optional[str] = None,
+    **more: Any,
+) -> Job:
     """Joins a job, or begins one, and returns it.
 
-    model         any module. Its first weights are those of the first worker. Frozen parameters, and
-                  those that no group of the optimizer has, have to be equal on all workers
+    model         any module. Its first weights are those of the first worker. Frozen parameters,
+                  and those that no group of the optimizer has, have to be equal on all workers
     optimizer     torch.optim.SGD, Adam or AdamW; servers take its steps
     train, test   data sets with __getitem__ and __len__
     batch         samples in a round, over all workers
     epochs, rounds  how long; neither: 10 epochs
-    score         score(model, x, y) gives the mean loss, or (mean loss, number of right answers) of a
-                  micro-batch of `test`. Without it nothing is evaluated
+    score         score(model, x, y) gives the mean loss, or (mean loss, number of right answers)
+                  of a micro-batch of `test`. Without it nothing is evaluated
     schedule      a scheduler of torch.optim.lr_scheduler on the optimizer; do not step it.
                   schedule_per: "epoch" or "round"
     clip_norm     longer gradients of a round are scaled down to this norm; 0: never
@@ -69,12 +89,13 @@ def join(model: _torch.nn.Module, optimizer: _torch.optim.Optimizer, train: Any,
     overlap       sends gradients while backward goes on
     seed          of the order of samples and of dropout
     name          of the job; run directories are called after it
-    resume, run_dir  of the cluster of a lone process: where results are written, and whether to go on
-                  from the checkpoint there. Else the command line says so
+    resume, run_dir  of the cluster of a lone process: where results are written, and whether to go
+                  on from the checkpoint there. Else the command line says so
     job           further keys of a job file: {"cluster.policy": "equal"}
     more          further keys of [train] and [cluster] by their bare names: policy="equal"
 
-    Later workers have to come with the same model, sizes and lengths; the rest is that of the job."""
+    Later workers have to come with the same model, sizes and lengths; the rest is that of the
+    job."""
     refuse_in_reader()
     batch, test = _checked(batch, score, test)
     source = source_of(train, test)
@@ -86,12 +107,21 @@ def join(model: _torch.nn.Module, optimizer: _torch.optim.Optimizer, train: Any,
     size = _size(micro_batch, batch, one_size, place)
     reader = Reader(source, collate, workers, place.type == 'cuda', loader)
     reader.start()
-    parts = Parts(model, layout, place, reader, len(source.train), score, size, one_size, overlap, fp16,
-                  seed)
-    keys = {'job.name': name or _cluster.script_name(), 'job.seed': seed, 'model.name': 'external',
-            'train.batch': batch, 'train.epochs': epochs, 'train.rounds': rounds,
-            'train.clip_norm': float(clip_norm), **translation.keys,
-            **{place_of(key): value for key, value in more.items()}, **(job or {})}
+    parts = Parts(
+        model, layout, place, reader, len(source.train), score, size, one_size, overlap, fp16, seed
+    )
+    keys = {
+        'job.name': name or _cluster.script_name(),
+        'job.seed': seed,
+        'model.name': 'external',
+        'train.batch': batch,
+        'train.epochs': epochs,
+        'train.rounds': rounds,
+        'train.clip_norm': float(clip_norm),
+        **translation.keys,
+        **{place_of(key): value for key, value in more.items()},
+        **(job or {}),
+    }
     return _made(parts, source, keys, size.size if one_size else 1, resume, run_dir)
 
 
@@ -99,8 +129,10 @@ def _checked(batch: int, score: Optional[Score], test: Any) -> tuple[int, Any]:
     if int(batch) < 1:
         raise refuse(f'batch = {batch}: give the samples of a round, at least 1')
     if test is not None and score is None:
-        raise refuse('test without score: give score(model, x, y), which returns the mean loss, or (mean '
-                     'loss, number of right answers)')
+        raise refuse(
+            'test without score: give score(model, x, y), which returns the mean loss, or (mean '
+            'loss, number of right answers)'
+        )
     return int(batch), test
 
 
@@ -114,20 +146,33 @@ def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device
     return MicroBatch(FIRST, place, batch, fixed=False)
 
 
-def _made(parts: Parts, source: Any, keys: dict[str, Any], grain: int, resume: bool,
-          run_dir: Optional[str]) -> Job:
+def _made(
+    parts: Parts,
+    source: Any,
+    keys: dict[str, Any],
+    grain: int,
+    resume: bool,
+    run_dir: Optional[str],
+) -> Job:
     arguments = _arguments(keys, resume, run_dir)
     layout = parts.layout
     cluster = clusters(arguments)
-    description = {**_cluster.description(cluster, parts.device.type), 'job': job_text(keys),
-                   'tensors': layout.described(), 'data': type(source.train).__name__,
-                   'train_samples': len(source.train),
-                   'test_samples': len(source.test) if source.test is not None else 0, 'grain': grain}
+    description = {
+        **_cluster.description(cluster, parts.device.type),
+        'job': job_text(keys),
+        'tensors': layout.described(),
+        'data': type(source.train).__name__,
+        'train_samples': len(source.train),
+        'test_samples': len(source.test) if source.test is not None else 0,
+        'grain': grain,
+    }
     mark = layout.frozen_hash()
     if mark:
         description['data_hash'] = mark
     weights = layout.flat()
-    return Job(parts, description, weights.data_ptr(), cluster, factory=worker_factory, resume=resume)
+    return Job(
+        parts, description, weights.data_ptr(), cluster, factory=worker_factory, resume=resume
+    )
 
 
 def _arguments(keys: Mapping[str, Any], resume: bool, run_dir: Optional[str]) -> list[str]:

@@ -118,7 +118,6 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
     require_all_reachable(options, plan);
   }
 
-  const Sockets sockets(options);
   ResultOptions& results = options.results;
   const HostSpec& scheduler = hosts.scheduler();
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
@@ -147,6 +146,7 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },
                             {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
+  const Sockets sockets(options);
   const LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets.path());
   // Who starts a cluster without workers has them, or is one.
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };

@@ -1,10 +1,10 @@
 """Samples are read once each, by this process or by others, and ahead of need."""
 import os
 
+from torch_case import TorchCase, mlp, samples, torch
 import standin
 from steelyard._reading import Ahead, cut
 from steelyard._torch_data import Reader, moved, source_of
-from torch_case import TorchCase, mlp, samples, torch
 
 
 class Told(torch.utils.data.Dataset):

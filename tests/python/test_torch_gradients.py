@@ -2,10 +2,10 @@
 import queue
 import threading
 
+from torch_case import TorchCase, torch
 from steelyard._torch_gradients import FinalRanges
 from steelyard._torch_micro_batch import MicroBatch, dividing, out_of_memory
 from steelyard._torch_parameters import Entry
-from torch_case import TorchCase, torch
 
 
 class Ranges(TorchCase):

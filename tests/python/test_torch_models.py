@@ -1,9 +1,9 @@
 """Models whose parameters are not all alike learn what they would in a plain loop."""
 import copy
 
+from torch_case import TorchCase, mean_loss, mlp, samples, torch
 import standin
 from torch.utils.checkpoint import checkpoint
-from torch_case import TorchCase, mean_loss, mlp, samples, torch
 
 nn = torch.nn
 

@@ -1,7 +1,7 @@
 """What servers cannot do is refused by its name, with what to do instead."""
+from torch_case import TorchCase, mlp, samples, torch
 import standin
 from steelyard import Failure
-from torch_case import TorchCase, mlp, samples, torch
 
 nn, schedules = torch.nn, torch.optim.lr_scheduler
 

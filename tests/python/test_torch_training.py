@@ -1,8 +1,8 @@
 """A job learns what a plain PyTorch loop learns, whoever computes which share."""
 import threading
 
-import standin
 from torch_case import TorchCase, mean_loss, mlp, samples, torch
+import standin
 
 SGD, Adam, AdamW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
 

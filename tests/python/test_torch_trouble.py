@@ -1,10 +1,10 @@
 """What goes wrong in a loop is put right, or explained."""
 from unittest import mock
 
+from torch_case import TorchCase, cross_entropy, mean_loss, mlp, samples, torch
 import standin
 from steelyard import Failure
 from steelyard._torch_scale import LossScale
-from torch_case import TorchCase, cross_entropy, mean_loss, mlp, samples, torch
 
 
 def sgd(model):

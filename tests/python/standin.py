@@ -15,6 +15,10 @@ import sys
 import threading
 
 try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
     import tomllib
 except ImportError:
     tomllib = None
@@ -28,8 +32,8 @@ from steelyard._cluster import GivenCluster  # noqa: E402
 class Rule:
     """One tensor's step."""
 
-    def __init__(self, tensor, train, torch):
-        self.train, self.torch = train, torch
+    def __init__(self, tensor, train):
+        self.train = train
         self.mean = tensor.get('rule') == 'mean'
         self.rate, self.decay = tensor.get('rate', 1), tensor.get('decay', 1)
         self.m = self.v = 0
@@ -47,7 +51,7 @@ class Rule:
                 g = g + d * w
             self.m = b1 * self.m + (1 - b1) * g
             self.v = b2 * self.v + (1 - b2) * g * g
-            root = self.torch.sqrt(self.v / (1 - b2**self.steps)) + train['epsilon']
+            root = numpy.sqrt(self.v / (1 - b2**self.steps)) + train['epsilon']
             u = self.m / (1 - b1**self.steps) / root
             return w - rate * u - (rate * d * w if kind == 'adamw' else 0)
         g = g + d * w
@@ -84,16 +88,15 @@ class Cluster:
         return lambda description, weights: Worker(self, index, description, weights)
 
     def begin(self, description, weights):
-        import torch
-        self.torch, self.description = torch, description
+        self.description = description
         job = tomllib.loads(description['job'])
         self.job, self.train = job, job['train']
         sizes = [math.prod(it['shape']) for it in description['tensors']]
         self.size = sum(sizes)
         flat = (ctypes.c_float * self.size).from_address(weights)
-        self.flat = torch.frombuffer(bytearray(flat), dtype=torch.float32).double()
+        self.flat = numpy.array(flat, dtype=numpy.float64)
         self.cuts = [(sum(sizes[:i]), sum(sizes[:i + 1])) for i in range(len(sizes))]
-        self.rules = [Rule(it, self.train, torch) for it in description['tensors']]
+        self.rules = [Rule(it, self.train) for it in description['tensors']]
         self.samples, self.batch = description['train_samples'], self.train['batch']
         per_epoch = -(-self.samples // self.batch)
         by_epochs = self.train.get('epochs', 0) * per_epoch or 10**9
@@ -122,7 +125,7 @@ class Cluster:
         grain = self.description.get('grain', 1)
         shares = self.shares(self.number)
         total, so_far, at = sum(shares), 0, begin
-        self.sum = self.torch.zeros(self.size, dtype=self.torch.float64)
+        self.sum = numpy.zeros(self.size)
         self.weight, self.owed = 0, 0
         for position, share in enumerate(shares):
             so_far += share
@@ -149,7 +152,7 @@ class Cluster:
     def clip(self):
         longest = self.train.get('clip_norm', 0)
         stepped = [self.sum[b:e] for (b, e), rule in zip(self.cuts, self.rules) if not rule.mean]
-        norm = float(self.torch.cat(stepped).norm()) / self.weight
+        norm = float(numpy.linalg.norm(numpy.concatenate(stepped))) / self.weight
         return min(1, longest / norm) if longest and norm else 1
 
     def over(self):
@@ -187,7 +190,7 @@ class Worker:
             if cluster.fail_at is not None and cluster.number >= cluster.fail_at:
                 return _worker.Task(kind=_worker.END, code=1, message='it failed, as the test wanted')
             if cluster.over():
-                self.last = self.floats(cluster.flat.float())
+                self.last = self.floats(cluster.flat)
                 return _worker.Task(kind=_worker.END, parameters=self.last, main=self.index == 0)
             for piece in cluster.pending:
                 if piece.worker == self.index or piece.worker in cluster.left:
@@ -200,16 +203,16 @@ class Worker:
         cluster = self.cluster
         self.piece, self.asked, self.weight = piece, 0, None
         self.final_ranges = []
-        nothing = cluster.torch.full((cluster.size,), math.nan)
+        nothing = numpy.full(cluster.size, math.nan)
         order = range(piece.end) if piece.evaluate else cluster.order(piece.epoch)
         kind = _worker.EVALUATE if piece.evaluate else _worker.TRAIN
-        self.task = _worker.Task(kind=kind, parameters=self.floats(cluster.flat.float()),
+        self.task = _worker.Task(kind=kind, parameters=self.floats(cluster.flat),
                                  gradient=self.floats(nothing), samples=order[piece.begin:piece.end],
                                  epoch=piece.epoch, position=piece.begin)
         return self.task
 
-    def floats(self, tensor):
-        return (ctypes.c_float * self.cluster.size)(*tensor.tolist())
+    def floats(self, numbers):
+        return (ctypes.c_float * self.cluster.size)(*numbers.tolist())
 
     def job(self):
         train, about = self.cluster.train, self.cluster.description
@@ -242,11 +245,11 @@ class Worker:
             if piece.evaluate:
                 cluster.scores.append((loss / piece.end, correct))
             else:
-                gradient = cluster.torch.frombuffer(self.task.gradient, dtype=cluster.torch.float32)
-                assert not cluster.torch.isnan(gradient).any(), 'the gradient is not written whole'
+                gradient = numpy.frombuffer(self.task.gradient, dtype=numpy.float32)
+                assert not numpy.isnan(gradient).any(), 'the gradient is not written whole'
                 for begin, end, then in self.final_ranges:
                     assert self.task.gradient[begin:end] == then, f'[{begin}, {end}) changed after it was final'
-                cluster.sum += gradient.double()
+                cluster.sum += gradient
                 weight = len(self.task.samples) if self.weight is None else self.weight
                 cluster.weight += weight
                 cluster.weights.append(weight)

@@ -104,7 +104,7 @@ class Parameters(TorchCase):
         self.train(cluster, model, sgd(model), samples(),
                    loss=lambda m, x, y: nn.functional.cross_entropy(m(x.to(torch.bfloat16)).float(), y))
         self.assertEqual(model[0].weight.dtype, torch.bfloat16)
-        wide = cluster.flat[:200].view(20, 10).float()
+        wide = torch.from_numpy(cluster.flat[:200]).view(20, 10).float()
         self.assertTrue(torch.equal(model[0].weight, wide.to(torch.bfloat16)))
 
 

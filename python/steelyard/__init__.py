@@ -1,8 +1,8 @@
 """Steelyard: neural networks trained on machines that are not equal.
 
 `steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks,
-`steelyard.balance` divides batches for a training loop of your own. Each is imported when it is
-first used, and none of them needs the others.
+`steelyard.arrays` whatever computes gradients of arrays. `steelyard.balance` divides batches for a
+training loop of your own. Each is imported when it is first used, and none needs the others.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import typing
 from steelyard._errors import Failure
 
 if typing.TYPE_CHECKING:
-    from steelyard import balance, jax, keras, torch
+    from steelyard import arrays, balance, jax, keras, torch
 
 try:
     __version__ = importlib.metadata.version('steelyard')
 except importlib.metadata.PackageNotFoundError:  # in the source tree
     __version__ = '0.1.0'
 
-__all__ = ['Failure', 'balance', 'jax', 'keras', 'torch']
+__all__ = ['Failure', 'arrays', 'balance', 'jax', 'keras', 'torch']
 
-_SUBMODULES = frozenset(('balance', 'jax', 'keras', 'torch'))
+_SUBMODULES = frozenset(('arrays', 'balance', 'jax', 'keras', 'torch'))
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -154,8 +154,8 @@ class Life(ClusterCase):
         self.assertIn("worker 'worker-0' failed: ValueError: no such column", text)
 
     def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(self):
-        process = self.lone(options='epochs=1000', trouble='open("began", "w"); time.sleep(0.01)')
-        self.wait_for((self.folder / 'began').exists, 'round')
+        process = self.lone(options='epochs=1000', trouble='time.sleep(0.01)')
+        self.wait_for(self.rounds, 'round')
         process.send_signal(signal.SIGINT)
         code, text = self.ended(process)
         self.assertNotEqual(code, 0)

@@ -1,0 +1,52 @@
+"""What join() of every framework does: the keys of the job, the cluster, and this worker's description."""
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Optional
+
+from steelyard import _cluster, _worker
+from steelyard._errors import refuse
+from steelyard._job import Factory
+from steelyard._job_text import job_text, place_of
+
+# Tests put others here.
+clusters: Callable[[list[str]], _cluster.GivenCluster] = _cluster.find
+worker_factory: Factory = _worker.Worker
+
+
+def checked_batch(batch: int) -> int:
+    """The samples of a round."""
+    if int(batch) < 1:
+        raise refuse(f'batch = {batch}: give the samples of a round, at least 1')
+    return int(batch)
+
+
+def job_keys(optimizer: Mapping[str, Any], *, batch: int, epochs: Optional[int], rounds: Optional[int],
+             clip_norm: float, seed: int, name: Optional[str], more: Mapping[str, Any],
+             job: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    """Keys of the job file, as join() was told them: {"section.key": value}. `optimizer`: keys of its
+    translation. `more`: by their bare names. What stands further behind wins."""
+    return {'job.name': name or _cluster.script_name(), 'job.seed': seed, 'model.name': 'external',
+            'train.batch': batch, 'train.epochs': epochs, 'train.rounds': rounds,
+            'train.clip_norm': float(clip_norm), **optimizer,
+            **{place_of(key): value for key, value in more.items()}, **(job or {})}
+
+
+def placed(keys: Mapping[str, Any], about: Mapping[str, Any], kind: str, resume: bool,
+           run_dir: Optional[str]) -> tuple[dict[str, Any], _cluster.GivenCluster]:
+    """Finds the cluster, or starts one, and gives this worker's description for it. `about`: the part of
+    the description that says what is trained. `kind`: "cpu", or a device of another kind."""
+    cluster = clusters(_arguments(keys, resume, run_dir))
+    return {**_cluster.description(cluster, kind), 'job': job_text(keys), **about}, cluster
+
+
+def _arguments(keys: Mapping[str, Any], resume: bool, run_dir: Optional[str]) -> list[str]:
+    """Of the command that is the cluster of a lone process."""
+    arguments = []
+    for key in ('job.name', 'cluster.servers', 'cluster.shards_per_server'):
+        if keys.get(key) is not None:
+            arguments += ['--set', f'{key}={keys[key]}']
+    if run_dir is not None:
+        arguments += ['--run-dir', run_dir]
+    if resume:
+        arguments += ['--resume']
+    return arguments

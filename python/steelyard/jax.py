@@ -1,0 +1,119 @@
+"""JAX on machines that are not equal: any function of parameters and samples.
+
+    params = steelyard.jax.placed(model.init(key))
+    job = steelyard.jax.join(params, (x, y), optimizer={'name': 'adamw', 'lr': 0.001}, batch=512, epochs=10)
+    step = jax.jit(jax.value_and_grad(lambda params, x, y, weights: jnp.mean(weights * losses(params, x, y))))
+    for params, (x, y, weights) in job:                  # micro-batches of this worker's share
+        job.push(*step(params, x, y, weights))
+    if job.main:
+        save(job.params)
+
+As steelyard.arrays, with any pytree for parameters. Micro-batches have one shape, so that the step is compiled once.
+They are on the device of the parameters. Gradients are added up there, and fetched at the end of a piece. For random
+draws take jax.random.key(job.draw), which is the same on whatever worker computes the batch.
+"""
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Sequence
+
+import jax as _jax
+import jax.numpy as _jnp
+import numpy as np
+
+from steelyard import _cluster
+from steelyard._errors import refuse
+from steelyard._flat import require_float
+from steelyard._push_job import Request, Score
+from steelyard.arrays import ArraysJob, Tree
+
+__all__ = ['JaxJob', 'device', 'join', 'placed']
+
+
+def device() -> Any:
+    """What this process computes on: $STEELYARD_DEVICE ("cpu", "cuda:0"), else JAX's first device."""
+    name = _cluster.device_name()
+    if name is None:
+        return _jax.local_devices()[0]
+    kind, _, number = name.partition(':')
+    try:
+        return _jax.local_devices(backend=kind)[int(number or 0)]
+    except (RuntimeError, IndexError, ValueError) as why:
+        raise refuse(f'STEELYARD_DEVICE = {name}, which JAX does not have here ({why})') from why
+
+
+def placed(params: Any) -> Any:
+    """The parameters on device()."""
+    return _jax.device_put(params, device())
+
+
+class JaxJob(ArraysJob):
+    """A job whose parameters are a pytree; see steelyard.arrays.ArraysJob."""
+
+    def __init__(self, request: Request, tree: 'PyTree', optimizer: Mapping[str, Any], place: Any) -> None:
+        self._place = place
+        super().__init__(request, tree, optimizer, 'cpu' if place.platform == 'cpu' else 'gpu')
+
+    def _leaf(self, first: Any, part: np.ndarray) -> Any:
+        return _jax.device_put(part.astype(first.dtype, copy=False), self._place)
+
+    def _given(self, batch: tuple[np.ndarray, ...]) -> Any:
+        return self.params, _jax.device_put(batch, self._place)
+
+    def _scored(self, score: Score, batch: tuple[np.ndarray, ...]) -> Any:
+        return score(self.params, *_jax.device_put(batch, self._place))
+
+    def _added(self, total: Any, gradients: list[Any], weight: float) -> list[Any]:
+        return _scaled(gradients, weight) if total is None else _plus(total, gradients, weight)
+
+
+class PyTree(Tree):
+    """Leaves of a pytree, and where each is in it, with points."""
+
+    def __init__(self, params: Any) -> None:
+        paths, self._shape = _jax.tree_util.tree_flatten_with_path(params)
+        self.names = ['.'.join(map(_word, path)) or 'params' for path, _ in paths]
+        self.leaves = [_jnp.asarray(leaf) for _, leaf in paths]
+        for name, leaf in zip(self.names, self.leaves):
+            require_float(name, leaf.dtype)
+
+    def rebuilt(self, leaves: Sequence[Any]) -> Any:
+        return _jax.tree_util.tree_unflatten(self._shape, leaves)
+
+    def matched(self, gradients: Any) -> list[Any]:
+        leaves, shape = _jax.tree_util.tree_flatten(gradients)
+        if shape != self._shape:
+            raise refuse(f'the gradients are not arranged as the parameters are: {shape} is not {self._shape}')
+        return leaves
+
+
+def join(params: Any, train: Any, *, optimizer: Mapping[str, Any], batch: int, epochs: Optional[int] = None,
+         rounds: Optional[int] = None, test: Any = None, score: Optional[Score] = None, clip_norm: float = 0,
+         micro_batch: Optional[int] = None, seed: int = 1, name: Optional[str] = None,
+         job: Optional[Mapping[str, Any]] = None, resume: bool = False, run_dir: Optional[str] = None,
+         **more: Any) -> JaxJob:
+    """Joins a job, or begins one, and returns it. All is as steelyard.arrays.join() says, but for
+
+    params   a pytree of real arrays. It is computed where its first leaf is: see placed()"""
+    tree = PyTree(params)
+    place = next(iter(tree.leaves[0].devices())) if tree.leaves else device()
+    request = Request(train, batch, epochs, rounds, test, score, clip_norm, micro_batch, seed, name, job, resume,
+                      run_dir, more)
+    return JaxJob(request, tree, optimizer, place)
+
+
+def _word(key: Any) -> str:
+    """One step of a path: a dictionary's key, a number, or an attribute's name."""
+    for attribute in ('key', 'idx', 'name'):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
+
+
+@_jax.jit
+def _scaled(gradients: list[Any], weight: float) -> list[Any]:
+    return [it.astype(_jnp.float32) * weight for it in gradients]
+
+
+@_jax.jit
+def _plus(total: list[Any], gradients: list[Any], weight: float) -> list[Any]:
+    return [it + more.astype(_jnp.float32) * weight for it, more in zip(total, gradients)]

@@ -1,0 +1,165 @@
+"""Keras 3 on machines that are not equal: any model, on TensorFlow, JAX or PyTorch.
+
+    job = steelyard.keras.join(model, keras.optimizers.AdamW(0.001), (x, y), batch=512, epochs=10)
+
+    @tf.function
+    def step(x, y, weights):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True), sample_weight=weights)
+        return loss, tape.gradient(loss, model.trainable_variables)
+
+    for x, y, weights in job:                            # micro-batches of this worker's share
+        job.push(*step(x, y, weights))
+    if job.main:
+        model.save('model.keras')
+
+Run alone, such a script is a whole cluster; docs/python.md says how it has many workers. Servers take the steps, and the
+model has their parameters before each piece, and the final ones after the loop.
+
+All micro-batches have one shape. `weights` has a number for each sample, as Keras' losses take it: where a micro-batch
+is not full some of them are zero, and the others above one, so that the loss is the mean over the samples.
+
+Weights that are not trained (the statistics of batch norm) are averaged. Weights of layers that are frozen are not
+sent: they have to be equal on all workers, and a hash of them is compared. Whole numbers stay with each worker. Seeds of
+dropout follow from the piece, whoever computes it.
+"""
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Mapping, Optional
+
+import keras as _keras
+import numpy as np
+
+from steelyard import _cluster
+from steelyard._errors import refuse
+from steelyard._flat import Entry, Flat, require_float
+from steelyard._keras_optimizer import decays, translated
+from steelyard._push_job import PushJob, Request, Score
+from steelyard._samples import SampleSource
+from steelyard._schedule import Length
+
+__all__ = ['KerasJob', 'device', 'join']
+
+
+def device() -> str:
+    """What this process computes on, as keras.device() takes it: $STEELYARD_DEVICE, else a GPU if there is one, else
+    "cpu:0"."""
+    name = _cluster.device_name()
+    if name is None:
+        return 'gpu:0' if _keras.distribution.list_devices('gpu') else 'cpu:0'
+    kind, _, number = name.partition(':')
+    return f'{"gpu" if kind == "cuda" else kind}:{number or 0}'
+
+
+class Weights:
+    """A model's variables: trained, averaged, frozen, and seeds."""
+
+    def __init__(self, model: Any, optimizer: Any) -> None:
+        if not getattr(model, 'built', False) or not model.weights:
+            raise refuse('the model has no weights yet: give it keras.Input, or call it once, before join()')
+        self.trained = list(model.trainable_variables)
+        self.averaged, self._frozen = [], []
+        known = {id(it) for it in self.trained}
+        could_be_trained = {id(it) for layer in model._flatten_layers() for it in layer._trainable_variables}
+        for variable in model.weights:
+            if id(variable) in known or 'float' not in str(variable.dtype):
+                continue
+            (self._frozen if id(variable) in could_be_trained else self.averaged).append(variable)
+        self.seeds = [it for it in model.variables if it.name == 'seed_generator_state']
+        for variable in self.trained:
+            require_float(variable.path, variable.dtype)
+            if variable.constraint is not None:
+                raise refuse(f'{variable.path} has a constraint, and servers take the steps: leave it out')
+            if getattr(variable, 'overwrite_with_gradient', False):
+                raise refuse(f'{variable.path} is set by its gradient, as in float8: train in float32 or bfloat16')
+        entries = [Entry(it.path, tuple(it.shape), decay=float(decays(optimizer, it))) for it in self.trained]
+        entries += [Entry(it.path, tuple(it.shape), averaged=True) for it in self.averaged]
+        self.flat = Flat(entries)
+
+    def arrays(self) -> list[np.ndarray]:
+        return [_array(it) for it in (*self.trained, *self.averaged)]
+
+    def take(self, parts: list[np.ndarray]) -> None:
+        for variable, part in zip((*self.trained, *self.averaged), parts):
+            variable.assign(np.array(part))
+
+    def frozen_hash(self) -> str:
+        """A mark of all that is computed with and not sent; empty if there is nothing."""
+        if not self._frozen:
+            return ''
+        mark = hashlib.blake2b(digest_size=8)
+        for variable in self._frozen:
+            mark.update(f'{variable.path} {tuple(variable.shape)} '.encode())
+            mark.update(np.ascontiguousarray(_array(variable), np.float32).tobytes())
+        return mark.hexdigest()
+
+    def sow(self, seed: int) -> None:
+        """Sets the seeds, each to another one."""
+        for number, variable in enumerate(self.seeds):
+            variable.assign([(seed + 7919 * number) % 2**31, 0])
+
+
+class KerasJob(PushJob):
+    """A job whose parameters are those of a Keras model; see PushJob. After the loop the model holds the final
+    ones."""
+
+    def __init__(self, request: Request, model: Any, weights: Weights, optimizer: Mapping[str, Any]) -> None:
+        self._model, self._weights = model, weights
+        self._taken: list[np.ndarray] = []
+        kind = 'cpu' if device().startswith('cpu') else 'gpu'
+        super().__init__(request, weights.flat, weights.arrays(), optimizer, kind, weights.frozen_hash())
+
+    def _take(self, parts: list[np.ndarray]) -> None:
+        self._weights.take(parts)
+        self._taken = parts[len(self._weights.trained):]
+
+    def _begin(self, seed: int) -> None:
+        self._weights.sow(seed)
+
+    def _listed(self, gradients: Any) -> list[Any]:
+        return [None if it is None else _keras.ops.convert_to_tensor(it) for it in gradients]
+
+    def _added(self, total: Any, gradients: list[Any], weight: float) -> list[Any]:
+        added = [None if it is None else _keras.ops.cast(it, 'float32') * weight for it in gradients]
+        if total is None:
+            return added
+        return [more if it is None else it if more is None else it + more for it, more in zip(total, added)]
+
+    def _fetched(self, gradient: Any) -> np.ndarray:
+        return _keras.ops.convert_to_numpy(gradient)
+
+    def _moved(self) -> list[Any]:
+        return [_array(it) - then for it, then in zip(self._weights.averaged, self._taken)]
+
+    def _scored(self, score: Score, batch: tuple[np.ndarray, ...]) -> Any:
+        result = score(self._model, *batch)
+        if not isinstance(result, tuple):
+            return float(_keras.ops.convert_to_numpy(result))
+        return tuple(_keras.ops.convert_to_numpy(it) for it in result)
+
+
+def join(model: Any, optimizer: Any, train: Any, *, batch: int, epochs: Optional[int] = None,
+         rounds: Optional[int] = None, test: Any = None, score: Optional[Score] = None, clip_norm: float = 0,
+         micro_batch: Optional[int] = None, seed: int = 1, name: Optional[str] = None,
+         job: Optional[Mapping[str, Any]] = None, resume: bool = False, run_dir: Optional[str] = None,
+         **more: Any) -> KerasJob:
+    """Joins a job, or begins one, and returns it. All is as steelyard.arrays.join() says, but for
+
+    model       any Keras model that is built. Its first weights are those of the first worker
+    optimizer   keras.optimizers.SGD, Adam or AdamW; do not apply it
+    score       score(model, x, y, weights)
+    clip_norm   what global_clipnorm of the optimizer says, too"""
+    if not _keras.__version__.startswith('3.'):
+        raise refuse(f'Keras {_keras.__version__} is not known here: install Keras 3')
+    request = Request(train, batch, epochs, rounds, test, score, clip_norm, micro_batch, seed, name, job, resume,
+                      run_dir, more)
+    weights = Weights(model, optimizer)
+    length = Length(len(SampleSource(train, 'train')), request.batch, epochs, rounds)
+    keys, request.clip_norm = translated(optimizer, length, clip_norm)
+    return KerasJob(request, model, weights, keys)
+
+
+def _array(variable: Any) -> np.ndarray:
+    """A copy of a variable's value."""
+    return np.array(_keras.ops.convert_to_numpy(variable.value))

@@ -91,4 +91,4 @@ class JobCase(unittest.TestCase):
             done = subprocess.run([*command, str(script)], cwd=folder, env=around, timeout=300, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(done.returncode, 0, done.stdout)
-            return [line.split(':', 1)[1] for line in done.stdout.splitlines() if line.startswith('far:')]
+            return [line.split('far:')[1] for line in done.stdout.splitlines() if 'far:' in line]

@@ -24,6 +24,8 @@ NEEDS = {
     'image_classifier.py': (['torch'], [FASHION], 'classifier.pt'),
     'fine_tune.py': (['torch'], [FASHION], 'fine_tuned.pt'),
     'small_gpt.py': (['torch'], [MANUAL], 'gpt.pt'),
+    'keras_mnist.py': (['keras', 'tensorflow'], [FASHION], 'classifier.keras'),
+    'jax_or_numpy.py': (['numpy'], [FASHION], 'classifier.npz'),
 }
 
 

@@ -6,8 +6,9 @@ order.
         ... compute ...; job.worker.done(loss, correct)
     # here the job is over: job.final_parameters, job.main
 
-An exception in the user's code ends the job for all, with its text: others would fail the same
-way. Ctrl-C and the end of the script only take this worker out of the job.
+An exception in the user's code takes this worker out of the job, which shows its text; the others
+go on, and the job ends with that text if there are none. Ctrl-C and the end of the script only
+take this worker out of the job.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@ import json
 import os
 import pathlib
 import signal
+import sys
 import textwrap
 import time
 import unittest
 
-import cluster_jobs
-import torch
-from cluster_case import PROGRAM, ClusterCase, sys
-from torch import nn
+from cluster_case import PROGRAM, ClusterCase, cluster_jobs, torch
+
+nn = torch.nn
 
 ROWS, BATCH, EPOCHS = 240, 24, 4
 

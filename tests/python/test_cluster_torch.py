@@ -1,6 +1,5 @@
 """Workers of a real cluster learn what a plain PyTorch loop learns, whoever computes which share."""
-import cluster_jobs
-from cluster_case import ClusterCase
+from cluster_case import ClusterCase, cluster_jobs
 
 
 class Same(ClusterCase):

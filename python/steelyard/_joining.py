@@ -1,4 +1,6 @@
-"""What join() of every framework does: the keys of the job, the cluster, and this worker's description."""
+"""What join() of every framework does: the keys of the job, the cluster, and this worker's
+description."""
+
 from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional
@@ -20,21 +22,44 @@ def checked_batch(batch: int) -> int:
     return int(batch)
 
 
-def job_keys(optimizer: Mapping[str, Any], *, batch: int, epochs: Optional[int], rounds: Optional[int],
-             clip_norm: float, seed: int, name: Optional[str], more: Mapping[str, Any],
-             job: Optional[Mapping[str, Any]]) -> dict[str, Any]:
-    """Keys of the job file, as join() was told them: {"section.key": value}. `optimizer`: keys of its
-    translation. `more`: by their bare names. What stands further behind wins."""
-    return {'job.name': name or _cluster.script_name(), 'job.seed': seed, 'model.name': 'external',
-            'train.batch': batch, 'train.epochs': epochs, 'train.rounds': rounds,
-            'train.clip_norm': float(clip_norm), **optimizer,
-            **{place_of(key): value for key, value in more.items()}, **(job or {})}
+def job_keys(
+    optimizer: Mapping[str, Any],
+    *,
+    batch: int,
+    epochs: Optional[int],
+    rounds: Optional[int],
+    clip_norm: float,
+    seed: int,
+    name: Optional[str],
+    more: Mapping[str, Any],
+    job: Optional[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Keys of the job file, as join() was told them: {"section.key": value}. `optimizer`: keys of
+    its translation. `more`: by their bare names. What stands further behind wins."""
+    return {
+        'job.name': name or _cluster.script_name(),
+        'job.seed': seed,
+        'model.name': 'external',
+        'train.batch': batch,
+        'train.epochs': epochs,
+        'train.rounds': rounds,
+        'train.clip_norm': float(clip_norm),
+        **optimizer,
+        **{place_of(key): value for key, value in more.items()},
+        **(job or {}),
+    }
 
 
-def placed(keys: Mapping[str, Any], about: Mapping[str, Any], kind: str, resume: bool,
-           run_dir: Optional[str]) -> tuple[dict[str, Any], _cluster.GivenCluster]:
-    """Finds the cluster, or starts one, and gives this worker's description for it. `about`: the part of
-    the description that says what is trained. `kind`: "cpu", or a device of another kind."""
+def placed(
+    keys: Mapping[str, Any],
+    about: Mapping[str, Any],
+    kind: str,
+    resume: bool,
+    run_dir: Optional[str],
+) -> tuple[dict[str, Any], _cluster.GivenCluster]:
+    """Finds the cluster, or starts one, and gives this worker's description for it. `about`: the
+    part of the description that says what is trained. `kind`: "cpu", or a device of another
+    kind."""
     cluster = clusters(_arguments(keys, resume, run_dir))
     return {**_cluster.description(cluster, kind), 'job': job_text(keys), **about}, cluster
 

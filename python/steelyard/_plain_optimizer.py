@@ -1,4 +1,6 @@
-"""An optimizer in plain words: {'name': 'adamw', 'lr': 0.001, 'weight_decay': 0.01} as keys of [train]."""
+"""An optimizer in plain words: {'name': 'adamw', 'lr': 0.001, 'weight_decay': 0.01} as keys of
+[train]."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping
@@ -14,14 +16,25 @@ _OPTIONS = {
     'lars': ('momentum', 'trust'),
     'lamb': ('beta1', 'beta2', 'epsilon'),
 }
-_OF_ALL = ('lr', 'weight_decay', 'schedule', 'warmup', 'step_epochs', 'step_factor', 'final_lr', 'rates')
+_OF_ALL = (
+    'lr',
+    'weight_decay',
+    'schedule',
+    'warmup',
+    'step_epochs',
+    'step_factor',
+    'final_lr',
+    'rates',
+)
 
 
 def translated(optimizer: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of the job file. Raises for what the servers do not have; they check the numbers."""
     if not isinstance(optimizer, Mapping):
-        raise refuse(f'optimizer is a {type(optimizer).__name__}: servers take the steps, so give its name and '
-                     "numbers, as in optimizer={'name': 'adamw', 'lr': 0.001, 'weight_decay': 0.01}")
+        raise refuse(
+            f'optimizer is a {type(optimizer).__name__}: servers take the steps, so give its name '
+            "and numbers, as in optimizer={'name': 'adamw', 'lr': 0.001, 'weight_decay': 0.01}"
+        )
     kind = optimizer.get('name')
     if kind not in _OPTIONS:
         raise refuse(f'optimizer has the name {kind!r}: choose one of {", ".join(_OPTIONS)}')
@@ -30,7 +43,9 @@ def translated(optimizer: Mapping[str, Any]) -> dict[str, Any]:
     known = (*_OPTIONS[kind], *_OF_ALL)
     for key in optimizer:
         if key != 'name' and key not in known:
-            raise refuse(f'optimizer {kind} has no {key}: choose from {", ".join(known)}; `steelyard help job` '
-                         'says what they mean')
+            raise refuse(
+                f'optimizer {kind} has no {key}: choose from {", ".join(known)}; `steelyard help '
+                'job` says what they mean'
+            )
     keys = {f'train.{key}': value for key, value in optimizer.items() if key != 'name'}
     return {'train.optimizer': kind, **keys}

@@ -5,6 +5,7 @@
 
 Micro-batches are of one size for the whole job; _pieces.py says how they are filled up.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -14,7 +15,7 @@ import numpy as np
 
 from steelyard import _joining, _worker
 from steelyard._errors import refuse
-from steelyard._flat import Flat
+from steelyard._flat import Flat, as_numpy
 from steelyard._job import BaseJob
 from steelyard._joining import checked_batch, job_keys, placed
 from steelyard._pieces import Piece, divided, dividing, piece_seed, weight_of
@@ -52,38 +53,63 @@ class Request:
 
 
 class PushJob(BaseJob):
-    """Go through it once. A framework's job says how parameters are taken over and gradients are added up.
+    """Go through it once. A framework's job says how parameters are taken over and gradients are
+    added up.
 
     job.main     after the loop: whether this process is to keep the results
     job.epoch    of the batch at hand, from 0; job.round likewise, in its epoch
-    job.draw     a number for the random draws of the batch at hand: the same on whatever worker computes it
+    job.draw     a number for the random draws of the batch at hand: the same on any worker
     job.worker   what people call this worker
     job.about    the job as the scheduler has it, once it has taken this worker
     job.outcome  after the loop: "finished" """
 
-    def __init__(self, request: Request, flat: Flat, weights: Sequence[Any], optimizer: Mapping[str, Any],
-                 kind: str, mark: str = '') -> None:
+    def __init__(
+        self,
+        request: Request,
+        flat: Flat,
+        weights: Sequence[Any],
+        optimizer: Mapping[str, Any],
+        kind: str,
+        mark: str = '',
+    ) -> None:
         self._flat, self._request = flat, request
         self._stepped = [it for it in flat.entries if not it.averaged]
         self._train_set = SampleSource(request.train, 'train')
         self._test_set = SampleSource(request.test, 'test') if request.test is not None else None
         self._size = int(request.micro_batch or dividing(request.batch))
-        self._count: Optional[int] = None  # of the samples in the hands of the user's loop, until they are pushed
+        self._count: Optional[int] = None  # samples in the loop's hands, until they are pushed
         self._in_body = False
         self._piece = Piece(0)
         self.draw = 0
-        keys = job_keys(optimizer, batch=request.batch, epochs=request.epochs, rounds=request.rounds,
-                        clip_norm=request.clip_norm, seed=request.seed, name=request.name, more=request.more,
-                        job=request.job)
-        about = {'tensors': flat.described(), 'data': self._train_set.kind,
-                 'train_samples': len(self._train_set),
-                 'test_samples': len(self._test_set) if self._test_set else 0, 'grain': self._size}
+        keys = job_keys(
+            optimizer,
+            batch=request.batch,
+            epochs=request.epochs,
+            rounds=request.rounds,
+            clip_norm=request.clip_norm,
+            seed=request.seed,
+            name=request.name,
+            more=request.more,
+            job=request.job,
+        )
+        about = {
+            'tensors': flat.described(),
+            'data': self._train_set.kind,
+            'train_samples': len(self._train_set),
+            'test_samples': len(self._test_set) if self._test_set else 0,
+            'grain': self._size,
+        }
         if mark:
             about['data_hash'] = mark
         description, cluster = placed(keys, about, kind, request.resume, request.run_dir)
         first = flat.gathered(weights)
-        super().__init__(description, first.ctypes.data, cluster, factory=_joining.worker_factory,
-                         resume=request.resume)
+        super().__init__(
+            description,
+            first.ctypes.data,
+            cluster,
+            factory=_joining.worker_factory,
+            resume=request.resume,
+        )
 
     # ---- what users call
 
@@ -101,17 +127,21 @@ class PushJob(BaseJob):
             self._count, self._in_body = None, False
 
     def push(self, loss: Any, gradients: Any, weight: Any = None) -> None:
-        """Takes the mean loss of a micro-batch and its gradients, and counts them `weight` times. `weight`: the
-        number of samples, if it is not given; give the number of tokens if `loss` is a mean over tokens,
-        and 0 to leave a micro-batch out. Once for each micro-batch."""
+        """Takes the mean loss of a micro-batch and its gradients, and counts them `weight` times.
+        `weight`: the number of samples, if it is not given; give the number of tokens if `loss` is
+        a mean over tokens, and 0 to leave a micro-batch out. Once for each micro-batch."""
         self.check_process()
         if not self._in_body:
             raise refuse('job.push() outside of the loop: call it in the body of `for ... in job:`')
         if self._count is None:
-            raise refuse('job.push() was called twice for one micro-batch: call it once, with the mean')
+            raise refuse(
+                'job.push() was called twice for one micro-batch: call it once, with the mean'
+            )
         if any(it != 1 for it in getattr(loss, 'shape', ())):
-            raise refuse(f'job.push() was given a loss of shape {tuple(loss.shape)}: give one number, the mean '
-                         'over the micro-batch')
+            raise refuse(
+                f'job.push() was given a loss of shape {tuple(loss.shape)}: give one number, the '
+                'mean over the micro-batch'
+            )
         its_weight, count = weight_of(weight, self._count), self._count
         arrays = self._checked(self._listed(gradients))
         self._count = None
@@ -139,7 +169,10 @@ class PushJob(BaseJob):
 
     def _added(self, total: Any, gradients: list[Any], weight: float) -> list[Any]:
         """The sum of weight times gradient; `total` is None at first, and may be written to."""
-        added = [None if it is None else np.multiply(it, weight, dtype=np.float32) for it in gradients]
+        added = [
+            None if it is None else np.multiply(as_numpy(it), weight, dtype=np.float32)
+            for it in gradients
+        ]
         return added if total is None else [_sum(*pair) for pair in zip(total, added)]
 
     def _fetched(self, gradient: Any) -> np.ndarray:
@@ -167,8 +200,10 @@ class PushJob(BaseJob):
             yield batch
             self._in_body = False
             if self._count is not None:
-                raise refuse('the body of the loop ended without job.push(loss, gradients): call it once for '
-                             'each micro-batch, with weight=0 for one that is to be left out')
+                raise refuse(
+                    'the body of the loop ended without job.push(loss, gradients): call it once '
+                    'for each micro-batch, with weight=0 for one that is to be left out'
+                )
             if not self._worker.wanted():
                 return
         self._finish(task)
@@ -190,12 +225,16 @@ class PushJob(BaseJob):
 
     def _checked(self, arrays: list[Any]) -> list[Any]:
         if len(arrays) != len(self._stepped):
-            raise refuse(f'job.push() was given {len(arrays)} gradients of {len(self._stepped)} parameters: give '
-                         'one for each, in their order')
+            raise refuse(
+                f'job.push() was given {len(arrays)} gradients of {len(self._stepped)} '
+                'parameters: give one for each, in their order'
+            )
         for entry, array in zip(self._stepped, arrays):
             if array is not None and tuple(np.shape(array)) != entry.shape:
-                raise refuse(f'the gradient of {entry.name} has the shape {tuple(np.shape(array))}, and the '
-                             f'parameter has {entry.shape}')
+                raise refuse(
+                    f'the gradient of {entry.name} has the shape {tuple(np.shape(array))}, and '
+                    f'the parameter has {entry.shape}'
+                )
         return arrays
 
     def _evaluate(self, task: Task) -> None:
@@ -205,17 +244,19 @@ class PushJob(BaseJob):
             result = self._scored(self._request.score, self._test_set.batch(samples, self._size))
             mean, hits = result if isinstance(result, tuple) else (result, np.zeros(self._size))
             if np.shape(hits) != (self._size,):
-                raise refuse(f'score gave right answers of the shape {tuple(np.shape(hits))}: give (mean loss, for '
-                             f'each of the {self._size} samples whether its answer is right)')
+                raise refuse(
+                    f'score gave right answers of the shape {tuple(np.shape(hits))}: give (mean '
+                    f'loss, for each of the {self._size} samples whether its answer is right)'
+                )
             loss += float(mean) * len(samples)
-            right += int(np.asarray(hits)[:len(samples)].sum())
+            right += int(np.asarray(hits)[: len(samples)].sum())
             if not self._worker.wanted():
                 return
         self._worker.done(loss, right)
 
     def _copied(self, floats: Any) -> list[np.ndarray]:
-        """Parts of a copy: what the task holds is valid only until it is done, and frameworks may share the memory
-        of arrays that they are given."""
+        """Parts of a copy: what the task holds is valid only until it is done, and frameworks may
+        share the memory of arrays that they are given."""
         flat = np.array(np.frombuffer(floats, np.float32))
         flat.flags.writeable = False
         return self._flat.parts(flat)
@@ -226,8 +267,10 @@ class PushJob(BaseJob):
 
     def explain(self, error: BaseException) -> Optional[str]:
         if _out_of_memory(error):
-            return (f'memory is too small for micro-batches of {self._size} samples, which is the size for all '
-                    'workers: give a smaller micro_batch to join()')
+            return (
+                f'memory is too small for micro-batches of {self._size} samples, which is the '
+                'size for all workers: give a smaller micro_batch to join()'
+            )
         return None
 
     def is_own_trouble(self, error: BaseException) -> bool:
@@ -242,5 +285,8 @@ def _sum(total: Optional[np.ndarray], more: Optional[np.ndarray]) -> Optional[np
 
 
 def _out_of_memory(error: BaseException) -> bool:
-    return (isinstance(error, MemoryError) or type(error).__name__ == 'ResourceExhaustedError'
-            or 'RESOURCE_EXHAUSTED' in str(error))
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == 'ResourceExhaustedError'
+        or 'RESOURCE_EXHAUSTED' in str(error)
+    )

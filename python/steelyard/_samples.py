@@ -1,4 +1,5 @@
 """Samples by their numbers: out of arrays, or of a map-style data set; by NumPy."""
+
 from __future__ import annotations
 
 from typing import Any, Sequence
@@ -10,16 +11,19 @@ from steelyard._pieces import filled, weights_of
 
 
 class SampleSource:
-    """`data`: an array, a tuple of arrays that are equally long, or a data set with __getitem__ and __len__ whose
-    samples are arrays, numbers, or tuples of these. `name`: of the argument, for errors."""
+    """`data`: an array, a tuple of arrays that are equally long, or a data set with __getitem__ and
+    __len__ whose samples are arrays, numbers, or tuples of these. `name`: of the argument, for
+    errors."""
 
     def __init__(self, data: Any, name: str) -> None:
         self.kind = type(data).__name__
         self._arrays = _arrays_of(data, name)
         self._data = data
         if not self._arrays and not (hasattr(data, '__getitem__') and hasattr(data, '__len__')):
-            raise refuse(f'{name} has no order that can be divided: give arrays, as in {name}=(x, y), or a data '
-                         'set with __getitem__ and __len__')
+            raise refuse(
+                f'{name} has no order that can be divided: give arrays, as in {name}=(x, y), or a '
+                'data set with __getitem__ and __len__'
+            )
         self._count = len(self._arrays[0]) if self._arrays else len(data)
         if not self._count:
             raise refuse(f'{name} has no samples')
@@ -28,7 +32,8 @@ class SampleSource:
         return self._count
 
     def batch(self, numbers: Sequence[int], size: int) -> tuple[np.ndarray, ...]:
-        """Fields of these samples, filled up to `size`; behind them their weights. All of it is new."""
+        """Fields of these samples, filled up to `size`; behind them their weights. All of it is
+        new."""
         fields = self._fields(list(numbers))
         if len(numbers) < size:
             again = filled(len(numbers), size)
@@ -52,11 +57,16 @@ def _arrays_of(data: Any, name: str) -> list[Any]:
         return []
     for number, field in enumerate(data):
         if not _is_array(field):
-            raise refuse(f'{name}[{number}] is a {type(field).__name__}: give a tuple of arrays whose first axis '
-                         'is that of the samples')
+            raise refuse(
+                f'{name}[{number}] is a {type(field).__name__}: give a tuple of arrays whose '
+                'first axis is that of the samples'
+            )
     lengths = [len(it) for it in data]
     if len(set(lengths)) != 1:
-        raise refuse(f'the arrays of {name} have {", ".join(map(str, lengths))} samples: give as many of each')
+        raise refuse(
+            f'the arrays of {name} have {", ".join(map(str, lengths))} samples: give as many of '
+            'each'
+        )
     return [it if isinstance(it, np.ndarray) else np.asarray(it) for it in data]
 
 

@@ -1,4 +1,5 @@
 """Learning rates that change, as keys of [train]."""
+
 from __future__ import annotations
 
 import dataclasses

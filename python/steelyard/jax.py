@@ -1,17 +1,23 @@
 """JAX on machines that are not equal: any function of parameters and samples.
 
     params = steelyard.jax.placed(model.init(key))
-    job = steelyard.jax.join(params, (x, y), optimizer={'name': 'adamw', 'lr': 0.001}, batch=512, epochs=10)
-    step = jax.jit(jax.value_and_grad(lambda params, x, y, weights: jnp.mean(weights * losses(params, x, y))))
+    job = steelyard.jax.join(params, (x, y), optimizer={'name': 'adamw', 'lr': 0.001}, batch=512)
+
+    @jax.jit
+    @jax.value_and_grad
+    def step(params, x, y, weights):
+        return jnp.mean(weights * losses(params, x, y))
+
     for params, (x, y, weights) in job:                  # micro-batches of this worker's share
         job.push(*step(params, x, y, weights))
     if job.main:
         save(job.params)
 
-As steelyard.arrays, with any pytree for parameters. Micro-batches have one shape, so that the step is compiled once.
-They are on the device of the parameters. Gradients are added up there, and fetched at the end of a piece. For random
-draws take jax.random.key(job.draw), which is the same on whatever worker computes the batch.
-"""
+As steelyard.arrays, with any pytree for parameters. Micro-batches have one shape, so that the step
+is compiled once. They are on the device of the parameters. Gradients are added up there, and
+fetched at the end of a piece. For random draws take jax.random.key(job.draw), which is the same on
+whatever worker computes the batch."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence
@@ -30,7 +36,8 @@ __all__ = ['JaxJob', 'device', 'join', 'placed']
 
 
 def device() -> Any:
-    """What this process computes on: $STEELYARD_DEVICE ("cpu", "cuda:0"), else JAX's first device."""
+    """What this process computes on: $STEELYARD_DEVICE ("cpu", "cuda:0"), else JAX's first
+    device."""
     name = _cluster.device_name()
     if name is None:
         return _jax.local_devices()[0]
@@ -49,7 +56,9 @@ def placed(params: Any) -> Any:
 class JaxJob(ArraysJob):
     """A job whose parameters are a pytree; see steelyard.arrays.ArraysJob."""
 
-    def __init__(self, request: Request, tree: 'PyTree', optimizer: Mapping[str, Any], place: Any) -> None:
+    def __init__(
+        self, request: Request, tree: 'PyTree', optimizer: Mapping[str, Any], place: Any
+    ) -> None:
         self._place = place
         super().__init__(request, tree, optimizer, 'cpu' if place.platform == 'cpu' else 'gpu')
 
@@ -82,22 +91,53 @@ class PyTree(Tree):
     def matched(self, gradients: Any) -> list[Any]:
         leaves, shape = _jax.tree_util.tree_flatten(gradients)
         if shape != self._shape:
-            raise refuse(f'the gradients are not arranged as the parameters are: {shape} is not {self._shape}')
+            raise refuse(
+                f'the gradients are not arranged as the parameters are: {shape} is not '
+                f'{self._shape}'
+            )
         return leaves
 
 
-def join(params: Any, train: Any, *, optimizer: Mapping[str, Any], batch: int, epochs: Optional[int] = None,
-         rounds: Optional[int] = None, test: Any = None, score: Optional[Score] = None, clip_norm: float = 0,
-         micro_batch: Optional[int] = None, seed: int = 1, name: Optional[str] = None,
-         job: Optional[Mapping[str, Any]] = None, resume: bool = False, run_dir: Optional[str] = None,
-         **more: Any) -> JaxJob:
+def join(
+    params: Any,
+    train: Any,
+    *,
+    optimizer: Mapping[str, Any],
+    batch: int,
+    epochs: Optional[int] = None,
+    rounds: Optional[int] = None,
+    test: Any = None,
+    score: Optional[Score] = None,
+    clip_norm: float = 0,
+    micro_batch: Optional[int] = None,
+    seed: int = 1,
+    name: Optional[str] = None,
+    job: Optional[Mapping[str, Any]] = None,
+    resume: bool = False,
+    run_dir: Optional[str] = None,
+    **more: Any,
+) -> JaxJob:
     """Joins a job, or begins one, and returns it. All is as steelyard.arrays.join() says, but for
 
     params   a pytree of real arrays. It is computed where its first leaf is: see placed()"""
     tree = PyTree(params)
     place = next(iter(tree.leaves[0].devices())) if tree.leaves else device()
-    request = Request(train, batch, epochs, rounds, test, score, clip_norm, micro_batch, seed, name, job, resume,
-                      run_dir, more)
+    request = Request(
+        train,
+        batch,
+        epochs,
+        rounds,
+        test,
+        score,
+        clip_norm,
+        micro_batch,
+        seed,
+        name,
+        job,
+        resume,
+        run_dir,
+        more,
+    )
     return JaxJob(request, tree, optimizer, place)
 
 

@@ -13,16 +13,19 @@
     if job.main:
         model.save('model.keras')
 
-Run alone, such a script is a whole cluster; docs/python.md says how it has many workers. Servers take the steps, and the
-model has their parameters before each piece, and the final ones after the loop.
+Run alone, such a script is a whole cluster; docs/python.md says how it has many workers. Servers
+take the steps, and the model has their parameters before each piece, and the final ones after the
+loop.
 
-All micro-batches have one shape. `weights` has a number for each sample, as Keras' losses take it: where a micro-batch
-is not full some of them are zero, and the others above one, so that the loss is the mean over the samples.
+All micro-batches have one shape. `weights` has a number for each sample, as Keras' losses take it:
+where a micro-batch is not full some of them are zero, and the others above one, so that the loss is
+the mean over the samples.
 
-Weights that are not trained (the statistics of batch norm) are averaged. Weights of layers that are frozen are not
-sent: they have to be equal on all workers, and a hash of them is compared. Whole numbers stay with each worker. Seeds of
-dropout follow from the piece, whoever computes it.
+Weights that are not trained (the statistics of batch norm) are averaged. Weights of layers that are
+frozen are not sent: they have to be equal on all workers, and a hash of them is compared. Whole
+numbers stay with each worker. Seeds of dropout follow from the piece, whoever computes it.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -43,8 +46,8 @@ __all__ = ['KerasJob', 'device', 'join']
 
 
 def device() -> str:
-    """What this process computes on, as keras.device() takes it: $STEELYARD_DEVICE, else a GPU if there is one, else
-    "cpu:0"."""
+    """What this process computes on, as keras.device() takes it: $STEELYARD_DEVICE, else a GPU if
+    there is one, else "cpu:0"."""
     name = _cluster.device_name()
     if name is None:
         return 'gpu:0' if _keras.distribution.list_devices('gpu') else 'cpu:0'
@@ -57,11 +60,15 @@ class Weights:
 
     def __init__(self, model: Any, optimizer: Any) -> None:
         if not getattr(model, 'built', False) or not model.weights:
-            raise refuse('the model has no weights yet: give it keras.Input, or call it once, before join()')
+            raise refuse(
+                'the model has no weights yet: give it keras.Input, or call it once, before join()'
+            )
         self.trained = list(model.trainable_variables)
         self.averaged, self._frozen = [], []
         known = {id(it) for it in self.trained}
-        could_be_trained = {id(it) for layer in model._flatten_layers() for it in layer._trainable_variables}
+        could_be_trained = {
+            id(it) for layer in model._flatten_layers() for it in layer._trainable_variables
+        }
         for variable in model.weights:
             if id(variable) in known or 'float' not in str(variable.dtype):
                 continue
@@ -70,10 +77,18 @@ class Weights:
         for variable in self.trained:
             require_float(variable.path, variable.dtype)
             if variable.constraint is not None:
-                raise refuse(f'{variable.path} has a constraint, and servers take the steps: leave it out')
+                raise refuse(
+                    f'{variable.path} has a constraint, and servers take the steps: leave it out'
+                )
             if getattr(variable, 'overwrite_with_gradient', False):
-                raise refuse(f'{variable.path} is set by its gradient, as in float8: train in float32 or bfloat16')
-        entries = [Entry(it.path, tuple(it.shape), decay=float(decays(optimizer, it))) for it in self.trained]
+                raise refuse(
+                    f'{variable.path} is set by its gradient, as in float8: train in float32 or '
+                    'bfloat16'
+                )
+        entries = [
+            Entry(it.path, tuple(it.shape), decay=float(decays(optimizer, it)))
+            for it in self.trained
+        ]
         entries += [Entry(it.path, tuple(it.shape), averaged=True) for it in self.averaged]
         self.flat = Flat(entries)
 
@@ -101,18 +116,22 @@ class Weights:
 
 
 class KerasJob(PushJob):
-    """A job whose parameters are those of a Keras model; see PushJob. After the loop the model holds the final
-    ones."""
+    """A job whose parameters are those of a Keras model; see PushJob. After the loop the model
+    holds the final ones."""
 
-    def __init__(self, request: Request, model: Any, weights: Weights, optimizer: Mapping[str, Any]) -> None:
+    def __init__(
+        self, request: Request, model: Any, weights: Weights, optimizer: Mapping[str, Any]
+    ) -> None:
         self._model, self._weights = model, weights
         self._taken: list[np.ndarray] = []
         kind = 'cpu' if device().startswith('cpu') else 'gpu'
-        super().__init__(request, weights.flat, weights.arrays(), optimizer, kind, weights.frozen_hash())
+        super().__init__(
+            request, weights.flat, weights.arrays(), optimizer, kind, weights.frozen_hash()
+        )
 
     def _take(self, parts: list[np.ndarray]) -> None:
         self._weights.take(parts)
-        self._taken = parts[len(self._weights.trained):]
+        self._taken = parts[len(self._weights.trained) :]
 
     def _begin(self, seed: int) -> None:
         self._weights.sow(seed)
@@ -121,10 +140,15 @@ class KerasJob(PushJob):
         return [None if it is None else _keras.ops.convert_to_tensor(it) for it in gradients]
 
     def _added(self, total: Any, gradients: list[Any], weight: float) -> list[Any]:
-        added = [None if it is None else _keras.ops.cast(it, 'float32') * weight for it in gradients]
+        added = [
+            None if it is None else _keras.ops.cast(it, 'float32') * weight for it in gradients
+        ]
         if total is None:
             return added
-        return [more if it is None else it if more is None else it + more for it, more in zip(total, added)]
+        return [
+            more if it is None else it if more is None else it + more
+            for it, more in zip(total, added)
+        ]
 
     def _fetched(self, gradient: Any) -> np.ndarray:
         return _keras.ops.convert_to_numpy(gradient)
@@ -139,11 +163,25 @@ class KerasJob(PushJob):
         return tuple(_keras.ops.convert_to_numpy(it) for it in result)
 
 
-def join(model: Any, optimizer: Any, train: Any, *, batch: int, epochs: Optional[int] = None,
-         rounds: Optional[int] = None, test: Any = None, score: Optional[Score] = None, clip_norm: float = 0,
-         micro_batch: Optional[int] = None, seed: int = 1, name: Optional[str] = None,
-         job: Optional[Mapping[str, Any]] = None, resume: bool = False, run_dir: Optional[str] = None,
-         **more: Any) -> KerasJob:
+def join(
+    model: Any,
+    optimizer: Any,
+    train: Any,
+    *,
+    batch: int,
+    epochs: Optional[int] = None,
+    rounds: Optional[int] = None,
+    test: Any = None,
+    score: Optional[Score] = None,
+    clip_norm: float = 0,
+    micro_batch: Optional[int] = None,
+    seed: int = 1,
+    name: Optional[str] = None,
+    job: Optional[Mapping[str, Any]] = None,
+    resume: bool = False,
+    run_dir: Optional[str] = None,
+    **more: Any,
+) -> KerasJob:
     """Joins a job, or begins one, and returns it. All is as steelyard.arrays.join() says, but for
 
     model       any Keras model that is built. Its first weights are those of the first worker
@@ -152,8 +190,22 @@ def join(model: Any, optimizer: Any, train: Any, *, batch: int, epochs: Optional
     clip_norm   what global_clipnorm of the optimizer says, too"""
     if not _keras.__version__.startswith('3.'):
         raise refuse(f'Keras {_keras.__version__} is not known here: install Keras 3')
-    request = Request(train, batch, epochs, rounds, test, score, clip_norm, micro_batch, seed, name, job, resume,
-                      run_dir, more)
+    request = Request(
+        train,
+        batch,
+        epochs,
+        rounds,
+        test,
+        score,
+        clip_norm,
+        micro_batch,
+        seed,
+        name,
+        job,
+        resume,
+        run_dir,
+        more,
+    )
     weights = Weights(model, optimizer)
     length = Length(len(SampleSource(train, 'train')), request.batch, epochs, rounds)
     keys, request.clip_norm = translated(optimizer, length, clip_norm)

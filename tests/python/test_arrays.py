@@ -141,6 +141,24 @@ class Training(JobCase):
         with self.assertRaises(ValueError):
             job.params['first']['w'] -= 1
 
+    def test_gradients_that_speak_dlpack_only(self):
+        class Foreign:
+            def __init__(self, array):
+                self.shape, self.dtype, self._array = array.shape, array.dtype, array
+
+            def __dlpack__(self, **options):
+                return self._array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self._array.__dlpack_device__()
+        cluster = standin.Cluster(shares=lambda number: [1, 7])
+        job = self.join(cluster, micro_batch=4)
+        for params, batch in job:
+            loss, of = value_and_grad(params, *batch)
+            job.push(loss, {'first': {key: Foreign(it) for key, it in of['first'].items()},
+                            'last': [Foreign(it) for it in of['last']]})
+        self.expect_plain(cluster, job)
+
     def test_what_the_loop_gave_stays_as_it_was(self):
         job, kept = self.join(standin.Cluster()), []
         for params, batch in job:

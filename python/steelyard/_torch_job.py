@@ -9,8 +9,6 @@ a smaller scale.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import math
 import time
 from typing import Any, Callable, Iterator, Optional
 
@@ -19,6 +17,7 @@ import torch
 from steelyard import _worker
 from steelyard._errors import Failure, refuse
 from steelyard._job import BaseJob
+from steelyard._pieces import piece_seed, weight_of
 from steelyard._reading import Ahead, cut
 from steelyard._torch_data import Reader, moved
 from steelyard._torch_gradients import Gradients
@@ -132,7 +131,7 @@ class TorchJob(BaseJob):
                 'job.backward() takes the loss as a tensor of one number: give its mean over the '
                 'micro-batch'
             )
-        its_weight = _weight_of(weight, body.count)
+        its_weight = weight_of(weight, body.count)
         body.pushed = True
         if its_weight == 0 and not body.last:
             return
@@ -324,20 +323,3 @@ class TorchJob(BaseJob):
         return (
             isinstance(error, OutOfMemory) or out_of_memory(error) or super().is_own_trouble(error)
         )
-
-
-def piece_seed(seed: int, task: Task) -> int:
-    """Dropout belongs to the piece, whoever computes it."""
-    mark = hashlib.blake2b(f'{seed} {task.epoch} {task.position}'.encode(), digest_size=8)
-    return int.from_bytes(mark.digest(), 'little') >> 1
-
-
-def _weight_of(weight: Any, count: int) -> float:
-    if weight is None:
-        return float(count)
-    number = float(weight)
-    if not math.isfinite(number) or number < 0:
-        raise refuse(
-            f'weight = {number}: give the number of samples, or tokens, that the loss is a mean of'
-        )
-    return number

@@ -64,15 +64,6 @@ class MicroBatch:
         return 2 * needed < 0.9 * there
 
 
-def dividing(batch: int, about: int = FIRST) -> int:
-    """The size for batch norm: it divides the batch, and is at most `about` unless that were
-    tiny."""
-    below = max(it for it in range(1, min(batch, about) + 1) if batch % it == 0)
-    if below >= min(batch, 8):
-        return below
-    return min(it for it in range(about, batch + 1) if batch % it == 0)
-
-
 def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
         return True

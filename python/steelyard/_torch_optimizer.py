@@ -12,11 +12,12 @@ import copy
 import dataclasses
 import math
 import warnings
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
 from steelyard._errors import refuse
+from steelyard._schedule import MOST_RATES, Length, table
 
 # Options that change nothing but speed or memory, so that they may have any value.
 _FREE = frozenset(
@@ -40,7 +41,6 @@ _OFF = {
     'dampening': 'leave dampening out: it is 0 on the servers',
     'maximize': 'leave maximize out, and give the negative loss to job.backward()',
 }
-_MOST_RATES = 2_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,26 +58,6 @@ class Translation:
 
     keys: dict[str, Any]
     factors: dict[int, Factors]
-
-
-@dataclasses.dataclass(frozen=True)
-class Length:
-    """How long the job is, as far as it is known: epochs, or rounds."""
-
-    samples: int
-    batch: int
-    epochs: Optional[int]
-    rounds: Optional[int]
-
-    @property
-    def rounds_per_epoch(self) -> int:
-        return -(-self.samples // self.batch)
-
-    @property
-    def whole_epochs(self) -> int:
-        by_rounds = -(-self.rounds // self.rounds_per_epoch) if self.rounds else None
-        by_epochs = self.epochs or (None if by_rounds else 10)  # 10: as in a job file
-        return min(it for it in (by_rounds, by_epochs) if it)
 
 
 def translate(
@@ -101,7 +81,7 @@ def translate(
     decays = [_number(group['weight_decay']) for group in groups]
     decay = max(decays)
     keys.update({'train.lr': highest[lead], 'train.weight_decay': decay})
-    keys.update(_table([row[lead] for row in rates], per, length))
+    keys.update(table([row[lead] for row in rates], per, length))
     by_parameter = {
         id(parameter): Factors(factor, its_decay / decay if decay else 1.0)
         for group, factor, its_decay in zip(groups, factors, decays)
@@ -174,7 +154,7 @@ def _rates(
     if per not in ('epoch', 'round'):
         raise refuse(f'schedule_per = {per!r}: say "epoch" or "round"')
     steps = length.whole_epochs * (length.rounds_per_epoch if per == 'round' else 1)
-    if steps > _MOST_RATES:
+    if steps > MOST_RATES:
         raise refuse(f'a schedule of {steps} rounds is too long: give schedule_per="epoch"')
     clone, dummy = _dummy(optimizer, schedule)
     others = _other_options(dummy)
@@ -239,10 +219,3 @@ def _require_ratios(rates: list[list[float]], lead: int, factors: list[float]) -
                     f'is not {factor:g} times that of group {lead} as elsewhere: groups have to '
                     'keep their ratios'
                 )
-
-
-def _table(rates: list[float], per: str, length: Length) -> dict[str, Any]:
-    if len(set(rates)) == 1:
-        return {'train.schedule': 'constant'}
-    held = 1.0 if per == 'epoch' else min(1.0, length.batch / length.samples)
-    return {'train.schedule': 'table', 'train.rates': rates, 'train.step_epochs': held}

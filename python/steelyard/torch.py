@@ -13,20 +13,19 @@ together; nothing in the script depends on how many there are.
 
 from __future__ import annotations
 
-import math
-import sys
 from typing import Any, Callable, Mapping, Optional
 
 import torch as _torch
 
-from steelyard import _cluster, _worker
+from steelyard import _cluster, _joining
 from steelyard._errors import refuse
-from steelyard._job import Factory
-from steelyard._job_text import job_text, place_of
+from steelyard._joining import checked_batch, job_keys, placed
+from steelyard._pieces import dividing
+from steelyard._schedule import Length
 from steelyard._torch_data import Reader, refuse_in_reader, source_of
 from steelyard._torch_job import Parts, Score, TorchJob as Job
-from steelyard._torch_micro_batch import FIRST, MicroBatch, dividing
-from steelyard._torch_optimizer import Length, Translation, translate
+from steelyard._torch_micro_batch import FIRST, MicroBatch
+from steelyard._torch_optimizer import translate
 from steelyard._torch_parameters import Layout, has_batch_norm
 
 __all__ = ['Job', 'device', 'join']
@@ -110,30 +109,27 @@ def join(
     parts = Parts(
         model, layout, place, reader, len(source.train), score, size, one_size, overlap, fp16, seed
     )
-    keys = {
-        'job.name': name or _cluster.script_name(),
-        'job.seed': seed,
-        'model.name': 'external',
-        'train.batch': batch,
-        'train.epochs': epochs,
-        'train.rounds': rounds,
-        'train.clip_norm': float(clip_norm),
-        **translation.keys,
-        **{place_of(key): value for key, value in more.items()},
-        **(job or {}),
-    }
+    keys = job_keys(
+        translation.keys,
+        batch=batch,
+        epochs=epochs,
+        rounds=rounds,
+        clip_norm=clip_norm,
+        seed=seed,
+        name=name,
+        more=more,
+        job=job,
+    )
     return _made(parts, source, keys, size.size if one_size else 1, resume, run_dir)
 
 
 def _checked(batch: int, score: Optional[Score], test: Any) -> tuple[int, Any]:
-    if int(batch) < 1:
-        raise refuse(f'batch = {batch}: give the samples of a round, at least 1')
     if test is not None and score is None:
         raise refuse(
             'test without score: give score(model, x, y), which returns the mean loss, or (mean '
             'loss, number of right answers)'
         )
-    return int(batch), test
+    return checked_batch(batch), test
 
 
 def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device) -> MicroBatch:
@@ -154,12 +150,8 @@ def _made(
     resume: bool,
     run_dir: Optional[str],
 ) -> Job:
-    arguments = _arguments(keys, resume, run_dir)
     layout = parts.layout
-    cluster = clusters(arguments)
-    description = {
-        **_cluster.description(cluster, parts.device.type),
-        'job': job_text(keys),
+    about = {
         'tensors': layout.described(),
         'data': type(source.train).__name__,
         'train_samples': len(source.train),
@@ -168,26 +160,14 @@ def _made(
     }
     mark = layout.frozen_hash()
     if mark:
-        description['data_hash'] = mark
+        about['data_hash'] = mark
+    description, cluster = placed(keys, about, parts.device.type, resume, run_dir)
     weights = layout.flat()
     return Job(
-        parts, description, weights.data_ptr(), cluster, factory=worker_factory, resume=resume
+        parts,
+        description,
+        weights.data_ptr(),
+        cluster,
+        factory=_joining.worker_factory,
+        resume=resume,
     )
-
-
-def _arguments(keys: Mapping[str, Any], resume: bool, run_dir: Optional[str]) -> list[str]:
-    """Of the command that is the cluster of a lone process."""
-    arguments = []
-    for key in ('job.name', 'cluster.servers', 'cluster.shards_per_server'):
-        if keys.get(key) is not None:
-            arguments += ['--set', f'{key}={keys[key]}']
-    if run_dir is not None:
-        arguments += ['--run-dir', run_dir]
-    if resume:
-        arguments += ['--resume']
-    return arguments
-
-
-# Tests put others here.
-clusters: Callable[[list[str]], _cluster.GivenCluster] = _cluster.find
-worker_factory: Factory = _worker.Worker

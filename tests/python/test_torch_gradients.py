@@ -4,7 +4,8 @@ import threading
 
 from torch_case import TorchCase, torch
 from steelyard._torch_gradients import FinalRanges
-from steelyard._torch_micro_batch import MicroBatch, dividing, out_of_memory
+from steelyard._pieces import dividing
+from steelyard._torch_micro_batch import MicroBatch, out_of_memory
 from steelyard._torch_parameters import Entry
 
 

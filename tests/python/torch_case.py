@@ -1,6 +1,7 @@
 """What tests of steelyard.torch have in common: a job on a stand-in, and the plain loop that it has to equal."""
 import copy
 import unittest
+from unittest import mock
 
 import standin
 
@@ -33,13 +34,9 @@ def mlp(seed=1, wide=20):
 class TorchCase(unittest.TestCase):
     def join(self, cluster, model, optimizer, data, index=0, **options):
         """A job of worker `index` on this stand-in."""
-        before = steelyard.torch.clusters, steelyard.torch.worker_factory
-        steelyard.torch.clusters = lambda arguments: standin.given()
-        steelyard.torch.worker_factory = cluster.worker(index)
-        try:
+        with mock.patch.object(steelyard._joining, 'clusters', lambda arguments: standin.given()), \
+                mock.patch.object(steelyard._joining, 'worker_factory', cluster.worker(index)):
             return steelyard.torch.join(model, optimizer, data, **{'batch': 32, 'epochs': 2, **options})
-        finally:
-            steelyard.torch.clusters, steelyard.torch.worker_factory = before
 
     def train(self, cluster, model, optimizer, data, loss=mean_loss, **options):
         job = self.join(cluster, model, optimizer, data, **options)

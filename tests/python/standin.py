@@ -255,6 +255,8 @@ class Worker:
                 cluster.weights.append(weight)
                 cluster.counted.setdefault(piece.epoch, []).extend(self.task.samples)
                 cluster.pieces.append((self.index, piece.number, piece.begin, piece.end, piece.given_up, loss))
+            for floats in (self.task.parameters, self.task.gradient):  # they are valid no longer
+                ctypes.memset(floats, 0xff, ctypes.sizeof(floats))
             self.piece = None
             cluster.owed -= 1
             if cluster.owed == 0 and (piece.evaluate or cluster.number < cluster.rounds):

@@ -160,12 +160,15 @@ class Training(JobCase):
         self.expect_plain(cluster, job)
 
     def test_what_the_loop_gave_stays_as_it_was(self):
-        job, kept = self.join(standin.Cluster()), []
+        single = {'last': [it.astype('float32') for it in first_params()['last']],
+                  'first': {key: it.astype('float32') for key, it in first_params()['first'].items()}}
+        job, kept = self.on(standin.Cluster(), arrays.join, single, samples(), optimizer=SGD), []
         for params, batch in job:
             kept.append((params['last'][0], params['last'][0].copy()))
             job.push(*value_and_grad(params, *batch))
         self.assertTrue(all((a == b).all() for a, b in kept))
         self.assertTrue((kept[0][0] != kept[-1][0]).any())
+        self.assertEqual(list(job.params), ['last', 'first'])  # in the user's order
 
     def test_weights_of_tokens(self):
         cluster = standin.Cluster(shares=lambda number: [1, 3])

@@ -16,6 +16,7 @@
 #include "bridge/error.h"
 #include "bridge/numbers.h"
 #include "core/error.h"
+#include "roles/external_model.h"
 #include "roles/roles.h"
 #include "roles/worker_session.h"
 #include "worker/compute/batch_buffer.h"
@@ -49,6 +50,18 @@ DataSets numbers_of(const ModelDescription& model) {
   return {.train = set(model.train_samples),
           .test = model.test_samples > 0 ? set(model.test_samples) : nullptr,
           .name = model.data};
+}
+
+// What the mark is of, the caller knows: samples, or weights that are not trained.
+void require_same_data(const Job& job, const ModelDescription& model) {
+  const auto found = job.data_options.find(data_mark);
+  if (found == job.data_options.end() || found->second.empty() || found->second == model.data_hash) return;
+  throw Failure(
+      ExitCode::protocol,
+      "what this program keeps to itself (samples, or frozen weights) is not what the first worker of "
+      "the job has: its mark is '" +
+          model.data_hash + "', and there it is '" + found->second +
+          "': begin with the same on all machines");
 }
 
 std::string told(const Welcome& welcome, const std::string& name) {
@@ -157,6 +170,7 @@ class Worker {
   }
 
   Workload welcomed(const Welcome& welcome) {
+    require_same_data(*welcome.job, description_.model);
     {
       const std::lock_guard lock(mutex_);
       job_text_ = told(welcome, description_.hello.name);

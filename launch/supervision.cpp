@@ -104,7 +104,11 @@ Steps Supervision::job_over(const Watched& scheduler, int status) {
       exited_with(status, ExitCode::temporary) && std::ranges::any_of(processes_, [](const Watched& it) {
         return it.it->is_script() && it.stage == Stage::gone;
       });
-  if (untold || (late && steps.code == static_cast<int>(ExitCode::ok)))
+  const bool before = std::ranges::any_of(processes_, [](const Watched& it) {
+    return it.it->is_script() && it.stage == Stage::gone && WIFEXITED(it.status) &&
+           !exited_with(it.status, ExitCode::ok) && !it.began;
+  });
+  if (untold || ((late || before) && steps.code == static_cast<int>(ExitCode::ok)))
     steps.code = static_cast<int>(ExitCode::failed);
   return steps;
 }

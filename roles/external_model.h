@@ -12,6 +12,9 @@
 
 namespace steelyard {
 
+// In the data options of an external job: ModelDescription::data_hash of the worker that told it.
+inline constexpr char data_mark[] = "mark";
+
 struct WorkersModel {
   ModelDescription description;
   std::vector<float> weights;

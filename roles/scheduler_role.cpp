@@ -68,6 +68,7 @@ JobFile as_told(JobFile own, const ModelDescription& told, const Extensions& ext
     own = parse_job(told.job, "the job of the first worker", overrides, extensions, &cluster);
   }
   own.job.data = told.data;
+  own.job.data_options = {{data_mark, told.data_hash}};
   return own;
 }
 

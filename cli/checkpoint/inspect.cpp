@@ -104,6 +104,7 @@ std::string job_text(const std::string& job) {
     if (section == "[model]") model = line.substr(7);
     if (section == "[data]") data = line.substr(7);
   }
+  if (model == "\"external\"") data = "of the workers";
   return "model " + model + ", data " + data + ", in " + job;
 }
 

@@ -1,5 +1,6 @@
 #include "worker/compute/same_model.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.h"
@@ -17,6 +18,22 @@ void require_samples(const char* which, const std::string& data, std::uint64_t h
          " in the job: use the same data, with the same options, on all machines");
 }
 
+// The first thing in which two layouts differ, for people.
+std::string difference(const Layout& here, const Layout& in_job) {
+  const std::size_t both = std::min(here.tensors.size(), in_job.tensors.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    const TensorPlace &own = here.tensors[i], &other = in_job.tensors[i];
+    if (own == other) continue;
+    return "tensor " + std::to_string(i) + " is '" + own.name + "' of " + std::to_string(own.size()) +
+           " numbers here, and '" + other.name + "' of " + std::to_string(other.size()) + " there";
+  }
+  if (here.tensors.size() != in_job.tensors.size()) {
+    return std::to_string(here.tensors.size()) + " tensors here, and " +
+           std::to_string(in_job.tensors.size()) + " there";
+  }
+  return "rules, rates or decays of tensors differ";
+}
+
 }  // namespace
 
 void require_same(const Job& job, const Workload& workload) {
@@ -25,7 +42,8 @@ void require_same(const Job& job, const Workload& workload) {
   if (own != job.layout) {
     refuse("the model '" + job.model + "' of this program has " + std::to_string(own.size()) +
            " parameters in other places than the scheduler's, with " + std::to_string(job.layout.size()) +
-           ": run the same program, of the same release, on all machines");
+           " (" + difference(own, job.layout) +
+           "): run the same program, of the same release, on all machines");
   }
   const DataSets& data = workload.data;
   require_samples("training", job.data, data.train->size(), job.train_samples);

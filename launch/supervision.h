@@ -12,8 +12,8 @@
 //  - One that ended with another code of its own has said why, and would again: it is not started again. For
 //    a moment that is in doubt, since the scheduler may be about to end the job itself.
 //  - A script may end with 0 though nobody told it to, as one that never joins does: it is gone, too. When
-//    one has failed, the code is 1 where the job's is 0; if the job ends before that is beyond doubt, its words
-//    are told with the job's end. One that was started again may have come too late for the job.
+//    one has failed, the code is 1 where the job's is 0; if the job ends before that is beyond doubt, its
+//    words are told with the job's end. One that was started again may have come too late for the job.
 //  - The scheduler is told of processes that are gone, or no longer counted on. It ends the job if the
 //    training has not begun or no worker is left. While no worker runs and none is about to be started, it is
 //    told again and again: it may not have noticed yet that the last one is gone.

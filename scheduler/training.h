@@ -67,7 +67,7 @@ class Training {
   // The same for a failure: says also what people can do to go on.
   void fail(Time now, const EndJob& failure, Outbox& out);
   void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }
-  void left(Time now, NodeId node, Outbox& out);  // or its connection is gone
+  void left(Time now, NodeId node, Outbox& out);         // or its connection is gone
   void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version
 
  private:

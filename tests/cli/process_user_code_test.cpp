@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "roles/within_memory.h"
 #include "core/error.h"
+#include "roles/within_memory.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
 constexpr Duration last_version_timeout = std::chrono::seconds(10);
+constexpr Duration acknowledgement_timeout = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -310,7 +311,7 @@ void Worker::push_awaited(Outbox& out) {
 
 // Whoever takes the last version home pulls it first, if it is not here.
 void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
-  if (stop_) return ignore();  // it was said before
+  if (stop_ && (stop_->has_last || !stop.has_last)) return ignore();  // it was said before
   stop_ = stop;
   patience_ = now + last_version_timeout;
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
@@ -360,9 +361,19 @@ void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
   exit_reason_.refused(Refuse{Refusal::endpoint, it.why});
 }
 
-void Worker::handle(Time, NodeId, const Interrupt& interrupt, Outbox& out) {
-  if (session_.joined()) out.send<ToScheduler>(scheduler_node, Leave{interrupt.failure});
+// What it has reported nobody computes again, so it stays until that is acknowledged: a push that is on its way
+// would be lost with this process.
+void Worker::handle(Time now, NodeId, const Interrupt& interrupt, Outbox& out) {
+  if (stop_) return;  // on its way home
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  forget([](const HeldPiece& piece) { return piece.stage != Stage::done; });
+  computing_.reset();
+  if (interrupt.failure.empty() && !pieces_.empty()) {
+    stop_ = Stop{Outcome::interrupted, "told to leave"};
+    patience_ = now + acknowledgement_timeout;
+    return choose_next(now, out);
+  }
+  if (session_.joined()) out.send<ToScheduler>(scheduler_node, Leave{interrupt.failure});
   exit_reason_.stopped({Outcome::interrupted, "told to leave"});
 }
 

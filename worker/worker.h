@@ -124,8 +124,8 @@ class Worker {
   std::vector<Push> spare_;        // empty, with memory for the next piece's
   std::optional<PieceId> computing_;
   std::optional<Options::Model> model_;  // from the question to the welcome
-  std::optional<Stop> stop_;  // said, while the last version or an acknowledgement is on its way
-  Time patience_;             // for it
+  std::optional<Stop> stop_;             // said, while the last version or an acknowledgement is on its way
+  Time patience_;                        // for it
   std::uint64_t ignored_ = 0;
 };
 

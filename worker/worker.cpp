@@ -361,8 +361,8 @@ void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
   exit_reason_.refused(Refuse{Refusal::endpoint, it.why});
 }
 
-// What it has reported nobody computes again, so it stays until that is acknowledged: a push that is on its way
-// would be lost with this process.
+// What it has reported nobody computes again, so it stays until that is acknowledged: a push that is on its
+// way would be lost with this process.
 void Worker::handle(Time now, NodeId, const Interrupt& interrupt, Outbox& out) {
   if (stop_) return;  // on its way home
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});

@@ -42,7 +42,8 @@ nn::Sums Desk::compute(Task task, Samples& samples, const FinalRange& on_final) 
     if (!news()) for_engine_.wait_for(lock, look);
   }
   samples_ = nullptr;
-  const bool lost = std::exchange(state_, State::empty) == State::given_up && !closed_ && samples.wanted();
+  const bool lost =
+      std::exchange(state_, State::empty) == State::given_up && !closed_ && !leaving_ && samples.wanted();
   if (lost) refuse("a task was neither done nor unwanted when the next one was asked for");
   return std::exchange(sums_, {});
 }
@@ -116,6 +117,11 @@ void Desk::wake() {
   const std::lock_guard lock(mutex_);
   woken_ = true;
   for_caller_.notify_all();
+}
+
+void Desk::leave() {
+  const std::lock_guard lock(mutex_);
+  leaving_ = true;
 }
 
 void Desk::close() {

@@ -33,8 +33,8 @@ class Desk {
   // ---- the computing thread
 
   // Lays the task down and waits until the caller is done with it, or will never be. `on_final` is called on
-  // this thread. What it returns means nothing if `samples` are not wanted, or the desk is closed. Throws
-  // Failure (usage) for a task that was given up and is wanted.
+  // this thread. What it returns means nothing if `samples` are not wanted, or after leave() or close().
+  // Throws Failure (usage) for a task that was given up and is wanted.
   nn::Sums compute(Task task, Samples& samples, const FinalRange& on_final);
   [[nodiscard]] std::optional<double> weight() const;
 
@@ -52,6 +52,8 @@ class Desk {
 
   // ---- any
 
+  // The worker has been told to leave: what it owes is others', so a task may be given up.
+  void leave();
   void close();  // no more tasks; the one under way is given up when the caller asks for the next
   [[nodiscard]] bool closed() const;
 
@@ -67,7 +69,7 @@ class Desk {
   Samples* samples_ = nullptr;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> final_;  // told, and not passed on
   std::optional<double> weight_;
-  bool begun_final_ = false, alive_ = false, closed_ = false, woken_ = false;
+  bool begun_final_ = false, alive_ = false, leaving_ = false, closed_ = false, woken_ = false;
   nn::Sums sums_;
 };
 

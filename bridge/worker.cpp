@@ -97,7 +97,7 @@ class Worker {
   }
 
   ~Worker() {
-    session_->leave();
+    leave({});
     desk_.give_up();
     thread_.join();
     desk_.close();
@@ -106,7 +106,10 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   [[nodiscard]] Desk& desk() { return desk_; }
-  void leave(const std::string& failure) { session_->leave(failure); }
+  void leave(const std::string& failure) {
+    session_->leave(failure);  // first, so that nothing of a task that is given up is taken for a gradient
+    desk_.leave();
+  }
 
   void next(double seconds, steelyard_task& task) {
     task = {};

@@ -141,6 +141,14 @@ TEST_F(DeskTest, AWantedTaskThatIsGivenUpIsAMistake) {
   EXPECT_THAT(refusal([&] { sums_.get(); }), HasSubstr("neither done nor unwanted"));
 }
 
+TEST_F(DeskTest, WhoLeavesMayGiveUpWhatIsWanted) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  desk_.leave();
+  desk_.give_up();
+  EXPECT_EQ(refusal([&] { sums_.get(); }), "");
+}
+
 TEST_F(DeskTest, SignsOfLifeArePassedOn) {
   train();
   ASSERT_NE(take(), nullptr);

@@ -52,6 +52,10 @@ const Stop& Shutdown::stop(Time now, const std::string& trouble, const std::stri
   return stop_;
 }
 
+void Shutdown::left(NodeId node) {
+  if (node.role == Role::worker || shards_told_) awaited_.erase(node);
+}
+
 std::set<NodeId> Shutdown::repeat_stop(Time now) {
   const auto is_worker = [](NodeId node) { return node.role == Role::worker; };
   const bool over = now - last_word_ > farewell;
@@ -61,6 +65,7 @@ std::set<NodeId> Shutdown::repeat_stop(Time now) {
   if (workers.empty() && over) awaited_.clear();
   if (!workers.empty()) last_word_ = now;  // the shards' time begins
   std::erase_if(awaited_, is_worker);
+  shards_told_ = true;
   if (awaited_.empty()) phase_ = Phase::finished;
   return awaited_;
 }

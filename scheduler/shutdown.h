@@ -46,7 +46,8 @@ class Shutdown {
   // `way_back`: what to do after a failed worker, or empty. Returns what all of `members` are told.
   const Stop& stop(Time now, const std::string& trouble, const std::string& way_back,
                    std::set<NodeId> members);
-  void left(NodeId node) { awaited_.erase(node); }
+  // A shard that says so before it was told the end only asks for it.
+  void left(NodeId node);
   void heard(Time now) { last_word_ = now; }  // a worker that has still to leave
   // Nodes that are to get Stop now. Empty once all have left or time is up; then it is finished.
   std::set<NodeId> repeat_stop(Time now);
@@ -58,6 +59,7 @@ class Shutdown {
   std::optional<Time> alone_since_;
   Time last_word_;
   std::set<NodeId> awaited_;  // nodes that have not left yet
+  bool shards_told_ = false;
 };
 
 }  // namespace steelyard

@@ -92,6 +92,16 @@ TEST(Shutdown, ShardsAreToldWhenTheWorkersHaveLeft) {
   EXPECT_EQ(shutdown.phase(), Phase::finished);
 }
 
+TEST(Shutdown, AShardThatAsksForTheEndIsToldItAllTheSame) {
+  Shutdown shutdown;
+  shutdown.end(Outcome::finished, "");
+  shutdown.stop(at(10), "", "", {ann, left_shard});
+  EXPECT_THAT(shutdown.repeat_stop(at(10)), ElementsAre(ann));
+  shutdown.left(left_shard);  // it was told to leave, and waits for the end
+  shutdown.left(ann);
+  EXPECT_THAT(shutdown.repeat_stop(at(10.5)), ElementsAre(left_shard));
+}
+
 TEST(Shutdown, AWorkerThatPullsIsWaitedForAndASilentOneIsNot) {
   Shutdown shutdown;
   shutdown.end(Outcome::finished, "");

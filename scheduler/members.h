@@ -75,6 +75,9 @@ class Members {
     }
   }
 
+  // Nobody could be heard until now. What was said to shards last may not have reached them.
+  void hear_all(Time now);
+
   [[nodiscard]] const WorkerMember* worker(NodeId node) const;
   [[nodiscard]] WorkerMember* worker(NodeId node) {
     return const_cast<WorkerMember*>(std::as_const(*this).worker(node));

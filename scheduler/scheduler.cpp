@@ -33,6 +33,13 @@ void Scheduler::wake(Time now, Outbox& out) {
   advance(now, out);
 }
 
+void Scheduler::restarted(Time now, Outbox& out) {
+  if (finished()) return;
+  members_.hear_all(now);
+  training_.doubt_all(now);
+  Dispatch::note("the scheduler was restarted; the job goes on", out);
+}
+
 void Scheduler::advance(Time now, Outbox& out) {
   if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) &&
       headway_watch_.enough_workers(now)) {

@@ -116,6 +116,10 @@ void Training::confirm(Time now) {
   }
 }
 
+void Training::doubt_all(Time now) {
+  for (RoundState& round : rounds_.states()) round.doubt(now + -(timeout_ + Duration(1)));
+}
+
 // ---- messages
 
 bool Training::hear(Time now, NodeId from, const Report& report, Outbox& out) {

@@ -60,6 +60,9 @@ class Training {
     apply(now, assignments_.repeat_lost(now, slot, held), out);
   }
 
+  // What was said last may have reached nobody: it is said again as soon as somebody does not hold it.
+  void doubt_all(Time now);
+
   // Somebody wants the job to end, in an orderly way.
   void interrupt(Time now, Outbox& out);
   // Somebody is gone for good. Before the training begins, the job as it was meant cannot begin; afterwards

@@ -31,6 +31,9 @@ class Checkpointer {
   // values are let go of when the first checkpoint is asked for, for then the training is under way.
   Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
 
+  // An earlier process of this run has written these, and may have told nobody.
+  void remember(const Saved& saved) { answered_[saved.version] = saved; }
+
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return finished_ ? Time::max() : next_; }

@@ -56,12 +56,13 @@ void Members::forget(const WorkerMember& worker) {
 void Members::hear_all(Time now) {
   for (auto& [slot, worker] : workers) {
     worker.last_heard = now;
+    worker.doubtful = true;
     worker.contest.reset();
     worker.headway.interrupted(now);
   }
   for (auto& [slot, shard] : shards) {
     shard.last_heard = now;
-    shard.opens_sent = {};
+    shard.doubtful = true;
   }
 }
 

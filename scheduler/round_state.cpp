@@ -73,14 +73,6 @@ void RoundState::shorten(PieceId id, Position end) {
   piece->cut.reset();
 }
 
-void RoundState::doubt(Time since) {
-  for (auto& [id, piece] : pieces_) {
-    if (piece.reported) continue;
-    piece.since = std::min(piece.since, since);
-    if (piece.cut) piece.cut->since = std::min(piece.cut->since, since);
-  }
-}
-
 void RoundState::report(PieceId id, const Report& report, Time now) {
   OwedPiece* piece = find(id);
   CHECK(piece != nullptr, "only what is owed is reported");

@@ -90,8 +90,6 @@ class RoundState {
     return ids;
   }
 
-  // What was said since then of pieces that are not reported may be lost: it counts as said then.
-  void doubt(Time since);
   // A piece is done.
   void report(PieceId id, const Report& report, Time now);
 

@@ -136,6 +136,7 @@ void Checkpointer::handle(NodeId, const Save& save, Outbox& out) {
 void Checkpointer::begin(Outbox& out) {
   if (gathering_ || asked_.empty()) return;
   Gathering gathering;
+  gathering.version = version();
   gathering.missing = slices_.size() * slots_;
   gathering.progress = now_;
   for (auto& [node, contact] : contacts_) contact.asked.reset();

@@ -14,20 +14,25 @@ namespace {
 using ::testing::Contains;
 
 // Of every round one record with all of its positions, in order.
-void expect_each_round_once(const World& world, const std::string& what) {
+void expect_each_round_once(const World& world, const std::string& what, bool nobody_died) {
   Round next = 0;
   for (const ToRecorder& told : world.recorded()) {
     const auto* record = std::get_if<RoundRecord>(&told);
     if (record == nullptr || record->purpose != Purpose::train) continue;
     EXPECT_EQ(record->round, next) << what;
+    std::uint64_t positions = 0;
+    for (const RoundRecord::Part& part : record->parts) positions += part.share;
+    if (nobody_died) {
+      EXPECT_EQ(positions, record->positions.size() * record->passes) << what << ", round " << record->round;
+    }
     next = record->round + 1;
   }
   EXPECT_EQ(next, world.scheduler().cursor().round()) << what;
 }
 
-void expect_as_undisturbed(World& world, const Job& job, const std::string& what) {
+void expect_as_undisturbed(World& world, const Job& job, const std::string& what, bool nobody_died = true) {
   expect_whole(world, job, what);
-  expect_each_round_once(world, what);
+  expect_each_round_once(world, what, nobody_died);
 }
 
 Job small_job(const std::string& sync, std::uint64_t epochs = 1) { return job_for(sync, 60, 24, epochs); }
@@ -50,15 +55,19 @@ TEST(SchedulerRestart, AtEveryMessageInEveryMode) {
     const Job job = small_job(sync);
     const std::uint64_t messages = messages_of(job);
     for (std::uint64_t at = 0; at < messages; ++at) {
-      World::Options options;
-      options.scheduler_dies_at = {at};
-      World world(job, options);
-      world.populate(3, 2);
-      world.run();
-      const std::string what = sync + ", killed at message " + std::to_string(at);
-      ASSERT_EQ(world.restarts(), 1U) << what;
-      expect_as_undisturbed(world, job, what);
-      if (HasFailure()) return;
+      for (const bool notice : {true, false}) {
+        World::Options options;
+        options.scheduler_dies_at = {at};
+        options.members_notice = notice;
+        World world(job, options);
+        world.populate(3, 2);
+        world.run();
+        const std::string what =
+            sync + ", killed at message " + std::to_string(at) + (notice ? "" : ", unnoticed");
+        ASSERT_EQ(world.restarts(), 1U) << what;
+        expect_as_undisturbed(world, job, what, notice);
+        if (HasFailure()) return;
+      }
     }
   }
 }
@@ -106,7 +115,8 @@ TEST(SchedulerRestart, AmongOtherFaults) {
       return world.alive(envelope.to);
     };
     world.run();
-    expect_as_undisturbed(world, job, "seed " + std::to_string(seed) + ", " + sync + ", " + options.policy);
+    expect_as_undisturbed(world, job, "seed " + std::to_string(seed) + ", " + sync + ", " + options.policy,
+                          false);
     if (HasFailure()) return;
   }
 }

@@ -110,6 +110,9 @@ void World::bring_back() {
   scheduler_->restarted(world_.now(), out);
   for (Envelope& it : out.take()) recorded_.push_back(std::get<ToRecorder>(it.message));
   start_checkpointer({Role::checkpointer, world_.size()});
+  if (!options_.members_notice) return;
+  for (const NodeId node : workers_) world_.tell(node, ToWorker(Disconnected{scheduler_node}));
+  for (const NodeId node : shards_) world_.tell(node, ToShard(Disconnected{scheduler_node}));
 }
 
 bool World::step() {

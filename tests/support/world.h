@@ -39,6 +39,7 @@ class World final : sim::Observer, sim::ComputeModel {
     // after at most so long, made of what the scheduler had heard (scheduler/journaled.h).
     std::set<std::uint64_t> scheduler_dies_at{};
     double back_within_ms = 300;
+    bool members_notice = true;  // and what they say then waits for it; otherwise that is lost
   };
 
   World(Job job, Options options);

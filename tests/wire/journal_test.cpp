@@ -16,7 +16,7 @@ Heard heard(NodeId from, Said said) {
 }
 
 std::vector<std::byte> some_journal() {
-  JournalHead head{"this build", Job{}, {}, {"tcp://127.0.0.1:7070", "x"}};
+  JournalHead head{"this build", Job{}, {}, "tcp://127.0.0.1:7070"};
   head.from.version = 3;
   head.from.policy_state = std::string("a\0b", 3);
   std::vector<std::byte> journal;
@@ -48,7 +48,7 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(fingerprint(*head.job), fingerprint(Job{}));
   EXPECT_EQ(head.from.version, 3U);
   EXPECT_EQ(head.from.policy_state, std::string("a\0b", 3));
-  EXPECT_EQ(head.remarks.size(), 2U);
+  EXPECT_EQ(head.remarks, "tcp://127.0.0.1:7070");
   EXPECT_EQ(said_in<Leave>(reader.next(), worker).failure, "why");
   EXPECT_EQ(said_in<Disconnected>(reader.next(), link_node).node, worker);
   EXPECT_EQ(said_in<VersionMismatch>(reader.next(), worker).protocol, 9U);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -88,6 +89,11 @@ struct TraceCommand {
   std::string output = "timeline.json";  // a file, or - for standard output
 };
 
+struct JournalCommand {
+  std::string run;                                                  // directory
+  std::uint64_t until = std::numeric_limits<std::uint64_t>::max();  // number of the last record
+};
+
 struct InspectCommand {
   std::string path;  // a run, a checkpoint or a safetensors file
 };
@@ -116,8 +122,8 @@ struct TextCommand {  // help and versions: to standard output
 
 using Command = std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
                              CompareCommand, ReplayCommand, ReportCommand, StatusCommand, RunsCommand,
-                             AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, InspectCommand,
-                             EvalCommand, PredictCommand, TextCommand>;
+                             AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, JournalCommand,
+                             InspectCommand, EvalCommand, PredictCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

@@ -259,6 +259,16 @@ void add_trace(CLI::App& parent, TraceCommand& it) {
       "Example:\n  steelyard trace scheduler-trace worker-a-trace worker-b-trace");
 }
 
+void add_journal(CLI::App& parent, JournalCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "journal", "what the scheduler of a run heard and what it answered, message by message");
+  app.add_option("run", it.run, "run directory")->required();
+  app.add_option("--until", it.until, "number of the last message to show")->type_name("N");
+  app.footer(
+      "The scheduler is made once more, and hears again what it heard: the same text every time. Fields are\n"
+      "in the order of wire/fields.h.\nExample:\n  steelyard journal runs/quick-1 --until 500");
+}
+
 void add_report(CLI::App& parent, ReportCommand& it) {
   CLI::App& app = *parent.add_subcommand(
       "report", "a page of runs: which worker held the others up, when, and what a better split would bring");
@@ -340,6 +350,7 @@ void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
   add_profile(app, it.profile);
   add_devices(app, it.devices);
   add_trace(app, it.trace);
+  add_journal(app, it.journal);
   add_report(app, it.report);
   add_status(app, it.status);
   add_runs(app, it.runs);
@@ -362,6 +373,7 @@ std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
   if (app.got_subcommand("profile")) return it.profile;
   if (app.got_subcommand("devices")) return it.devices;
   if (app.got_subcommand("trace")) return it.trace;
+  if (app.got_subcommand("journal")) return it.journal;
   if (app.got_subcommand("report")) return it.report;
   if (app.got_subcommand("status")) return it.status;
   if (app.got_subcommand("runs")) return it.runs;

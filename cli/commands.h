@@ -28,6 +28,7 @@ struct Commands {
   ProfileCommand profile;
   DevicesCommand devices;
   TraceCommand trace;
+  JournalCommand journal;
   InspectCommand inspect;
   EvalCommand eval;
   PredictCommand predict;

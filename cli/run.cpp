@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 
 #include "cli/checkpoint/eval.h"
@@ -27,6 +28,7 @@
 #include "launch/attend.h"
 #include "launch/launch.h"
 #include "report/terminal_text.h"
+#include "roles/journal_text.h"
 #include "roles/roles.h"
 #include "wire/machine.h"
 
@@ -85,6 +87,10 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const ProfileCommand& it) { return run_profile(it, extensions); },
                           [](const DevicesCommand& it) { return run_devices(it); },
                           [](const TraceCommand& it) { return run_trace(it); },
+                          [&](const JournalCommand& it) {
+                            print_journal(RunDirectory::open(it.run), it.until, extensions, std::cout);
+                            return static_cast<int>(ExitCode::ok);
+                          },
                           [](const InspectCommand& it) { return run_inspect(it); },
                           [&](const EvalCommand& it) { return run_eval(it, extensions); },
                           [&](const PredictCommand& it) { return run_predict(it, extensions); },

@@ -140,9 +140,13 @@ void Cluster::act(const Steps& steps) {
 }
 
 void Cluster::start(const LaunchProcess& process) {
-  if (running_.contains(process.name)) restarted_.insert(process.name);
+  const bool again = running_.contains(process.name);
+  if (again) restarted_.insert(process.name);
   running_[process.name] = true;
-  tell(process.name, StartProcess{process.name, process.arguments, process.input, process.program,
+  std::vector<std::string> arguments = process.arguments;
+  if (process.role == Role::scheduler) scheduler_killed_ = false;
+  if (process.role == Role::scheduler && again) arguments.emplace_back("--recover");
+  tell(process.name, StartProcess{process.name, std::move(arguments), process.input, process.program,
                                   process.environment, process.sharing});
 }
 

@@ -133,6 +133,7 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
   results.ready = scheduler.ssh.empty();
   if (results.ready) {
     lock.emplace(run.path());
+    fs::remove(run.journal());  // of an earlier life: this one begins anew
     // Other processes may have another working directory.
     const bool elsewhere = !scheduler.directory.empty() || options.trace;
     results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();

@@ -53,6 +53,7 @@ void each_option(SchedulerOptions& it, auto&& visit) {
         it.listen);
   each_option(it.results, "", visit);
   visit(trace_row, it.trace);
+  visit(Row{"--recover", "go on with the job in --run-dir, whose scheduler was killed"}, it.recover);
   visit(Row{"--run-dir-ready", ""}, it.results.ready);
   visit(Row{"--run-dir-lock", ""}, it.results.lock);
   visit(Row{"--quiet,-q", "no progress, only the summary"}, it.quiet);

@@ -74,13 +74,24 @@ Steps Supervision::ended(Time now, const std::string& name, int status, const st
   const auto found = std::ranges::find_if(processes_, [&](const Watched& it) { return it.it->name == name; });
   CHECK(found != processes_.end(), "a process that is not supervised");
   Watched& process = *found;
-  if (process.it->role == Role::scheduler) return job_over(process, status);
+  if (process.it->role == Role::scheduler) {
+    return WIFEXITED(status) ? job_over(process, status) : scheduler_killed(now, process, status);
+  }
   finished_ |= exited_with(status, ExitCode::ok) && !process.it->is_script();
   process.stage = Stage::doubtful;
   process.status = status;
   process.since = now;
   process.words = words;
   return WIFEXITED(status) ? steps : failed(now, process);
+}
+
+Steps Supervision::scheduler_killed(Time now, Watched& scheduler, int status) {
+  if (scheduler.began && now - *scheduler.began > settled) scheduler.killed = 0;
+  if (ending_ || ++scheduler.killed >= most_killed) return job_over(scheduler, status);
+  Steps steps;
+  steps.says.push_back(called(*scheduler.it) + " " + describe_status(status));
+  steps.add(again(now, scheduler));
+  return steps;
 }
 
 Steps Supervision::job_over(const Watched& scheduler, int status) {
@@ -116,7 +127,10 @@ Steps Supervision::job_over(const Watched& scheduler, int status) {
 Steps Supervision::interrupted() {
   Steps steps;
   steps.end = !std::exchange(ending_, true);
-  if (!started()) steps.code = static_cast<int>(ExitCode::temporary);
+  const bool waits = std::ranges::any_of(processes_, [](const Watched& it) {
+    return it.it->role == Role::scheduler && it.stage == Stage::waiting;
+  });
+  if (!started() || waits) steps.code = static_cast<int>(ExitCode::temporary);
   return steps;
 }
 

@@ -5,7 +5,9 @@
 //    answer ends the launch.
 //  - When a host is lost, what ran there is gone for good, and the job goes on without. When it was the
 //    scheduler's, nothing goes on.
-//  - The end of the scheduler is the end of the job, and its exit code is the job's.
+//  - The end of the scheduler is the end of the job, and its exit code is the job's; but one that was killed
+//    is started again, as others are, and goes on where it was (roles/killed.h). When that has failed very
+//    often in a row, or the job was to end anyway, it is over.
 //  - A server or worker that was killed, or that lost sight of the scheduler (69), is started again: at once
 //    while it has starts in hand, else when the next one comes (Starts).
 //  - One that has failed very often in a row is tried once a minute, and no longer counted on.
@@ -82,6 +84,7 @@ class Supervision {
   [[nodiscard]] bool started() const { return ready_.size() == plan_.hosts.size(); }
   [[nodiscard]] std::string called(const LaunchProcess& process) const;
   Steps job_over(const Watched& scheduler, int status);
+  Steps scheduler_killed(Time now, Watched& scheduler, int status);
   Steps failed(Time now, Watched& process);
   Steps again(Time now, Watched& process);
   Steps start(Time now, Watched& process);

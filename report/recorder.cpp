@@ -74,16 +74,14 @@ TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerP
 
 }  // namespace
 
-Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar,
-                   std::unique_ptr<TensorboardFile> board)
-    : file_(file),
-      run_(run),
-      bar_(bar),
-      lines_(run.rounds()),
-      events_(run.events()),
-      board_(std::move(board)),
-      totals_(file) {
-  events_.add(origin_line(), Time{});
+Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on)
+    : file_(file), run_(run), bar_(bar), lines_(run.rounds()), events_(run.events()), totals_(file) {
+  if (!goes_on) events_.add(origin_line(), Time{});
+}
+
+void Recorder::flush(Time now) {
+  lines_.flush(now);
+  events_.flush(now);
 }
 
 void Recorder::handle(const ToRecorder& message, Time now) {
@@ -161,8 +159,7 @@ void Recorder::end(const Ended& ended, Time now) {
   ended_ = ended;
   totals_.add(ended);
   happened(std::string(name(ended.outcome)) + (ended.text.empty() ? "" : ": " + ended.text), now);
-  lines_.flush(now);
-  events_.flush(now);
+  flush(now);
   warn_of_trouble();
   bar_.finish();
 }

@@ -42,10 +42,13 @@ namespace steelyard {
 
 class Recorder {
  public:
-  // `file` and `bar` must outlive it. `board` gets the numbers of each round too; null: there is none. Throws
-  // Failure (io) if its files cannot be opened.
-  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar,
-           std::unique_ptr<TensorboardFile> board = nullptr);
+  // `file` and `bar` must outlive it. Throws Failure (io) if its files cannot be opened.
+  // `goes_on`: it takes the place of one that was killed, and is told first what that had been told.
+  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on = false);
+
+  // Gets the numbers of each round from now on, too; null: there is none.
+  void show_on(std::unique_ptr<TensorboardFile> board) { board_ = std::move(board); }
+  void flush(Time now);  // all that was told is in the files, if they can be written
 
   void handle(const ToRecorder& message, Time now);
   void left_out(std::uint64_t rounds) { left_out_ = rounds; }  // that were never handed to it
@@ -66,7 +69,7 @@ class Recorder {
   const RunDirectory run_;
   ProgressBar& bar_;
   LineFile lines_, events_;
-  const std::unique_ptr<TensorboardFile> board_;
+  std::unique_ptr<TensorboardFile> board_;
   RunTotals totals_;
   bool warned_ = false;
   std::uint64_t left_out_ = 0;

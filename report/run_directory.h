@@ -7,6 +7,7 @@
 //   tensorboard/   with --tensorboard: what `tensorboard --logdir` shows
 //   trace/         with --trace: what each node did when (report/trace_file.h), and all of it together in
 //   timeline.json
+//   journal        what its scheduler heard (roles/journal_file.h)
 //   lock           the process that trains in it, or did last (roles/run_lock.h)
 //   result.json    the verdict: launchers go by it, since exit codes get lost on their way up
 #pragma once
@@ -29,6 +30,7 @@ class RunDirectory {
   [[nodiscard]] std::string job() const { return path_ + "/job.toml"; }
   [[nodiscard]] std::string rounds() const { return path_ + "/rounds.jsonl"; }
   [[nodiscard]] std::string events() const { return path_ + "/events.jsonl"; }
+  [[nodiscard]] std::string journal() const { return path_ + "/journal"; }
   [[nodiscard]] std::string checkpoints() const { return path_ + "/checkpoints"; }
   [[nodiscard]] std::string result() const { return path_ + "/result.json"; }
   [[nodiscard]] std::string tensorboard() const { return path_ + "/tensorboard"; }

@@ -23,7 +23,8 @@ struct ResultOptions {
 struct SchedulerOptions {
   std::string listen = "127.0.0.1:7070";
   ResultOptions results;
-  std::string trace;  // directory for report/trace_file.h; empty: none. Likewise below.
+  std::string trace;     // directory for report/trace_file.h; empty: none. Likewise below.
+  bool recover = false;  // the scheduler of results.directory was killed: go on where it was
   bool quiet = false;
   bool insecure = false;
 };

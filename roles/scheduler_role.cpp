@@ -3,12 +3,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <thread>
 
-#include "balancing/policies.h"
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "report/recorder_thread.h"
@@ -17,12 +18,14 @@
 #include "roles/beginning.h"
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
+#include "roles/journal_file.h"
+#include "roles/killed.h"
 #include "roles/roles.h"
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
 #include "roles/within_memory.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/journaled.h"
 #include "server/checkpointer.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
@@ -76,8 +79,8 @@ JobFile as_told(JobFile own, const ModelDescription& told, const Extensions& ext
 }
 
 // What the shards begin with. Data and weights are not needed afterwards.
-Snapshot beginning(const std::string& checkpoint, const Job& job, Trained trained) {
-  const SampleSource source = sample_source(job, trained.description);
+Snapshot beginning(const std::string& checkpoint, const Job& job, const SampleSource& source,
+                   Trained trained) {
   if (checkpoint.empty()) return fresh_beginning(job, source, trained.weights(job.seed));
   for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
     std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
@@ -97,21 +100,6 @@ ProgressStyle style(bool quiet) {
   return style;
 }
 
-// A policy's state is soft: another policy simply begins anew.
-std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
-  auto policy =
-      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
-  try {
-    if (!from.policy_state.empty()) policy->restore(from.policy_state);
-  } catch (const Failure&) {
-    std::fprintf(stderr,
-                 "steelyard: the checkpoint was written under another policy or release; '%s' begins anew\n",
-                 job.policy.c_str());
-    from.policy_state.clear();
-  }
-  return policy;
-}
-
 // Hosts the checkpointer until it is told to stop. What it has no memory for it does again when asked once
 // more; the training goes on meanwhile.
 void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link) {
@@ -128,7 +116,10 @@ void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, 
   }
 }
 
-void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint) {
+void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint,
+               bool goes_on) {
+  if (goes_on)
+    return bar.note("going on with job '" + file.job.name + "' in " + run.path() + " at " + endpoint);
   bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
            " parameters, results in " + run.path());
   bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
@@ -149,65 +140,195 @@ void require_descriptors_for(const Job& job) {
                       job.shards + job.workers);
 }
 
-}  // namespace
+// What this process is about, whether the job begins here or goes on.
+struct Task {
+  JobFile file;
+  RunDirectory run;
+  Snapshot initial{};
+  SchedulersPlace place{};
+};
 
-int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions) {
-  block_signals();  // a request to end waits until somebody listens
-  const std::string listen = listening_endpoint(options.listen);
-  require_loopback(listen, options.insecure);
+// A job that nobody knows yet. `run`: the directory, where that is chosen already.
+Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
+                std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
+                const Extensions& extensions) {
   const ResultOptions& results = options.results;
-  if (!results.resume_from.empty()) require_checkpoint(results.resume_from);
-  const bool external = file.job.model == external_model;
-  Trained trained = external ? Trained{} : built_here(file.job, extensions);
-  if (!external) complete(file.job, trained.description, extensions);
-  require_descriptors_for(file.job);
-
-  ZmqContext context;
-  ZmqLink link(context, scheduler_node);
-  const std::string endpoint = link.listen(listen);
-  if (external) {
+  Trained trained;
+  if (file.job.model == external_model) {
     trained = told_by_workers(file.job, link, endpoint, options.quiet);
     file = as_told(std::move(file), trained.description, extensions);
-    complete(file.job, trained.description, extensions);
+  } else {
+    trained = built_here(file.job, extensions);
   }
-  const RunDirectory run = choose_run_directory(results, file.job.name);
-  const RunLock lock(run.path(), results.lock);
-  Snapshot initial;
-  within_memory("the scheduler", file.job,
-                [&] { initial = beginning(checkpoint_for(results, run), file.job, std::move(trained)); });
-  write_text(run.job(), file.resolved);
-  auto policy = policy_for(file.job, initial.progress, extensions);
-  Scheduler scheduler(file.job, initial.progress, std::move(policy));
+  complete(file.job, trained.description, extensions);
+  if (!run) {
+    run = choose_run_directory(results, file.job.name);
+    lock = std::make_unique<RunLock>(run->path(), results.lock);
+  }
+  Task task{std::move(file), *run};
+  const Job& job = task.file.job;
+  std::filesystem::remove(run->journal());  // of an earlier life
+  task.place = {endpoint, checkpoint_for(results, *run), sample_source(job, trained.description)};
+  within_memory("the scheduler", job, [&] {
+    task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
+  });
+  write_text(run->job(), task.file.resolved);
+  return task;
+}
 
-  TerminalWriter terminal(STDERR_FILENO);
-  std::ostream shown(options.quiet ? nullptr : &terminal);
-  ProgressBar bar(shown, style(options.quiet));
-  introduce(bar, file, run, endpoint);
-  Recorder recorder(file, run, bar, board_for(results, run));
-  RecorderThread recording(recorder);
+// One whose scheduler was killed.
+Task go_on(const Killed& killed, const RunDirectory& run, const Extensions& extensions) {
+  Task task{read_job_file(run.job(), {}, extensions), run, without_values(killed), killed.place};
+  task.file.job = killed.job;
+  // What had been recorded since is told once more.
+  std::filesystem::resize_file(run.rounds(), killed.place.rounds_bytes);
+  std::filesystem::resize_file(run.events(), killed.place.events_bytes);
+  return task;
+}
+
+// Where servers still wait for the first state, it is made once more.
+void restore_values(Task& task, const Extensions& extensions) {
+  const Job& job = task.file.job;
+  if (job.model == external_model) {
+    throw Failure(ExitCode::temporary,
+                  "the scheduler was killed before the servers had the model that a worker had told, and "
+                  "begins anew only with new workers: start the job again");
+  }
+  const Progress from = task.initial.progress;
+  within_memory("the scheduler", job, [&] {
+    task.initial = beginning(task.place.checkpoint, job, task.place.source, built_here(job, extensions));
+  });
+  task.initial.progress = from;
+}
+
+// Says to a scheduler what the killed one had heard, and to the recorder what that had said of it. Returns
+// the bytes of the journal that are whole.
+std::uint64_t tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder) {
+  JournalReader journal(killed.journal);
+  (void)journal.next();
+  replay(journal, scheduler, [&](const JournalRecord& record, std::vector<Envelope> answers) {
+    for (const Envelope& answer : answers) {
+      if (const auto* it = std::get_if<ToRecorder>(&answer.message)) recorder.handle(*it, record.now);
+    }
+  });
+  return journal.read();
+}
+
+std::unique_ptr<JournalFile> begin_journal(const Task& task, const Progress& from, Recorder& recorder) {
+  recorder.flush(steady_now());
+  SchedulersPlace place = task.place;
+  place.rounds_bytes = std::filesystem::file_size(task.run.rounds());
+  place.events_bytes = std::filesystem::file_size(task.run.events());
+  std::vector<std::byte> head;
+  append(head, {steady_now(), journal_head(task.file.job, from, place)});
+  return std::make_unique<JournalFile>(task.run.journal(), head);
+}
+
+std::string end_of_journal(const std::string& why) {
+  return "warning: the journal of this run ends (" + why +
+         "): training goes on, but if the scheduler is killed from here on, the job ends";
+}
+
+// Whether all servers have what they begin with.
+bool has_first_state(const Scheduler& scheduler, const Job& job) {
+  return scheduler.phase() != Phase::gathering || scheduler.members().all_shards_loaded(job.shards);
+}
+
+// What an earlier process of this run has saved, and may have told nobody.
+void remember_saved(const RunDirectory& run, Term term, Checkpointer& checkpointer) {
+  for (const std::string& path : list_checkpoints(run.checkpoints())) {
+    const Progress its = read_manifest(path).progress;
+    if (its.term == term) checkpointer.remember({its.version, true, path});
+  }
+}
+
+// Hosts the scheduler, and beside it the checkpointer and whoever asks it to end, until the job has ended.
+void host_all(Journaled& scheduler, Task& task, bool goes_on, const std::string& trace, ZmqContext& context,
+              ZmqLink& link, const LocalDelivery& local) {
+  const Term term = task.initial.progress.term;
   const NodeId checkpointer_node = new_node(Role::checkpointer);
-  Checkpointer checkpointer(checkpointer_node, std::move(initial), state_slots(file.job),
+  Checkpointer checkpointer(checkpointer_node, std::move(task.initial), state_slots(task.file.job),
                             [&](const Snapshot& about, std::size_t slots) {
-                              return open_checkpoint(run.checkpoints(), about, slots);
+                              return open_checkpoint(task.run.checkpoints(), about, slots);
                             });
+  if (goes_on) remember_saved(task.run, term, checkpointer);
   const auto tell = [&](auto said) {
     link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}});
   };
   const SignalWatch signals([&](int) { tell(Interrupt{}); },
-                            {"Ctrl-C again ends at once", [&] { return run.way_back(); }},
+                            {"Ctrl-C again ends at once", [&] { return task.run.way_back(); }},
                             [&] { tell(Leave{}); });
   ZmqLink checkpointer_link(context, checkpointer_node);
-  checkpointer_link.connect(scheduler_node, own_endpoint(endpoint));  // it speaks like everybody else
+  checkpointer_link.connect(scheduler_node,
+                            own_endpoint(task.place.listen));  // it speaks like everybody else
   const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link));
-  const auto trace = traced(link, options.trace, scheduler_node, "scheduler");
-  host(scheduler, scheduler_node, trace ? *trace : link, [&](Envelope envelope) {
+  const auto traced_link = traced(link, trace, scheduler_node, "scheduler");
+  host(scheduler, scheduler_node, traced_link ? *traced_link : link, local);
+}
+
+// The scheduler's job from here to its end; the exit code.
+int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqContext& context,
+         ZmqLink& link, const Extensions& extensions) {
+  auto policy = policy_for(task.file.job, task.initial.progress, extensions);
+  const Progress from = task.initial.progress;
+  Scheduler scheduler(task.file.job, from, std::move(policy));
+
+  TerminalWriter terminal(STDERR_FILENO);
+  std::ostream shown(nullptr);
+  ProgressBar bar(shown, style(options.quiet));
+  Recorder recorder(task.file, task.run, bar, killed != nullptr);
+  const auto journal = killed != nullptr ? std::make_unique<JournalFile>(
+                                               task.run.journal(), tell_again(*killed, scheduler, recorder))
+                                         : begin_journal(task, from, recorder);
+  if (!options.quiet) shown.rdbuf(&terminal);
+  introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
+  recorder.show_on(board_for(options.results, task.run));
+  RecorderThread recording(recorder);
+  const auto local = [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
+  };
+  const auto warn = [&] { recording.tell(Note{end_of_journal(journal->trouble())}, steady_now()); };
+  if (!journal->trouble().empty()) warn();
+  Journaled journaled(scheduler, [&](const std::vector<std::byte>& record) {
+    if (!journal->write(record)) warn();
   });
+  if (killed != nullptr) {
+    if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
+    Outbox out(scheduler_node);
+    journaled.restarted(steady_now(), out);
+    deliver(link, local, out.take());
+  }
+  host_all(journaled, task, killed != nullptr, options.trace, context, link, local);
   recording.finish();
-  write_text(run.result(), verdict_json(recorder.verdict()));
+  write_text(task.run.result(), verdict_json(recorder.verdict()));
   terminal.finish();  // from here on only people wait, for whoever stopped the terminal
   std::cout << recorder.summary() << std::flush;
   return static_cast<int>(exit_code(scheduler.outcome().outcome));
+}
+
+}  // namespace
+
+int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions) {
+  block_signals();  // a request to end waits until somebody listens
+  const ResultOptions& results = options.results;
+  std::optional<RunDirectory> run;
+  std::unique_ptr<RunLock> lock;
+  std::optional<Killed> killed;
+  if (options.recover) {
+    run = RunDirectory::open(results.directory);
+    lock = std::make_unique<RunLock>(run->path(), results.lock);
+    killed = left_by_killed(*run);
+  }
+  const std::string listen = killed ? killed->place.listen : listening_endpoint(options.listen);
+  require_loopback(listen, options.insecure);
+  if (!killed && !results.resume_from.empty()) require_checkpoint(results.resume_from);
+  require_descriptors_for(killed ? killed->job : file.job);
+  ZmqContext context;
+  ZmqLink link(context, scheduler_node);
+  const std::string endpoint = link.listen(listen);
+  Task task = killed ? go_on(*killed, *run, extensions)
+                     : begin_anew(options, std::move(file), std::move(run), lock, link, endpoint, extensions);
+  return lead(options, task, killed ? &*killed : nullptr, context, link, extensions);
 }
 
 }  // namespace steelyard

@@ -105,8 +105,7 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
     }
     members_.shards.erase(former);
   }
-  members_.shards.try_emplace(*slot,
-                              ShardMember{from, *slot, hello.name, hello.endpoint, now, {}, false, false, 0});
+  members_.shards.try_emplace(*slot, ShardMember{from, *slot, hello.name, hello.endpoint, now, {}});
   ++roster_number_;
   // Workers have reached another one in its place.
   for (auto& [number, worker] : members_.workers) worker.ready = false;

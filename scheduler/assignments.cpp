@@ -144,18 +144,20 @@ Orders Assignments::adopt_orphans(Time now) {
   return orders;
 }
 
-Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held) {
+Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held,
+                                bool doubtful) {
   Orders orders;
+  const Duration timeout = doubtful ? Duration(-1) : timeout_;
   for (RoundState& round : rounds_) {
     for (const PieceId id : round.owed_by(slot)) {
       OwedPiece& piece = *round.find(id);
-      if (std::ranges::find(held, id) != held.end() || now - piece.since <= timeout_) continue;
+      if (std::ranges::find(held, id) != held.end() || now - piece.since <= timeout) continue;
       piece.since = now;
       orders.emplace_back(assign(round, id));
     }
     for (const PieceId id : round.owed_by(slot)) {
       auto& cut = round.find(id)->cut;
-      if (!cut || now - cut->since <= timeout_) continue;
+      if (!cut || now - cut->since <= timeout) continue;
       cut->since = now;
       orders.emplace_back(Shorten{slot, {term_, id, cut->end}});
     }

@@ -55,8 +55,10 @@ class Assignments {
   [[nodiscard]] Orders release(Time now, std::uint32_t slot);
   // Pieces without an owner are assigned, if a worker is there now.
   [[nodiscard]] Orders adopt_orphans(Time now);
-  // What the worker owes but does not hold was lost on the way to it, or its report on the way here.
-  [[nodiscard]] Orders repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held);
+  // What the worker owes but does not hold was lost on the way to it, or its report on the way here. In
+  // doubt, no timeout is waited for.
+  [[nodiscard]] Orders repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held,
+                                   bool doubtful = false);
   // A shard misses these positions of a round although every piece there was reported.
   [[nodiscard]] Orders repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard);
 

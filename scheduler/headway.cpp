@@ -26,6 +26,11 @@ void Headway::heard(Time now, const WorkerBeat& beat) {
   }
 }
 
+void Headway::interrupted(Time now) {
+  moved_ = now;
+  if (cut_off_since_) cut_off_since_ = now;
+}
+
 bool Headway::too_long(Duration standstill, Time now, Duration dead) const {
   if (cut_off(now) > dead) return standstill > dead;
   return standstill > std::max<Duration>(patient * dead, exceeding * longest_);

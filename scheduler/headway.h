@@ -18,6 +18,8 @@ namespace steelyard {
 class Headway {
  public:
   void heard(Time now, const WorkerBeat& beat);
+  // Nothing could be heard until now: that was no standstill.
+  void interrupted(Time now);
 
   // How long it has stood still, if what it owes could be done from `possible` on.
   [[nodiscard]] Duration standstill(Time now, Time possible) const {

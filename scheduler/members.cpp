@@ -53,6 +53,19 @@ void Members::forget(const WorkerMember& worker) {
   first_free_ = std::min(first_free_, worker.slot);
 }
 
+void Members::hear_all(Time now) {
+  for (auto& [slot, worker] : workers) {
+    worker.last_heard = now;
+    worker.doubtful = true;
+    worker.contest.reset();
+    worker.headway.interrupted(now);
+  }
+  for (auto& [slot, shard] : shards) {
+    shard.last_heard = now;
+    shard.doubtful = true;
+  }
+}
+
 const WorkerMember* Members::worker(NodeId node) const {
   const auto at = place(node);
   return at != by_node_.end() && at->first == node ? at->second : nullptr;

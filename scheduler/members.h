@@ -27,6 +27,7 @@ struct WorkerMember {
   Headway headway{};
   bool stalled = false;       // what it owed was given to others, for it does not get on
   bool cut_off_said = false;  // that some server does not answer it
+  bool doubtful = false;      // what was said to it last may be lost; its next heartbeat tells
   // Somebody else asks for its name: since when, and when last.
   struct Contest {
     Time since, last;
@@ -44,7 +45,8 @@ struct ShardMember {
   Time last_heard;
   Time opens_sent;  // when Opens were last repeated
   bool loaded = false;
-  bool broken = false;  // its connection is gone; a word from it mends that
+  bool broken = false;    // its connection is gone; a word from it mends that
+  bool doubtful = false;  // what was said to it last may be lost; its next heartbeat tells
   Version version = 0;
   std::uint64_t added = 0;                    // pushes, as last told
   Time fed{};                                 // when that last grew
@@ -74,6 +76,9 @@ class Members {
       it = goes ? workers.erase(it) : std::next(it);
     }
   }
+
+  // Nobody could be heard until now, and what was said last may have reached nobody.
+  void hear_all(Time now);
 
   [[nodiscard]] const WorkerMember* worker(NodeId node) const;
   [[nodiscard]] WorkerMember* worker(NodeId node) {

@@ -33,6 +33,12 @@ void Scheduler::wake(Time now, Outbox& out) {
   advance(now, out);
 }
 
+void Scheduler::restarted(Time now, Outbox& out) {
+  if (finished()) return;
+  members_.hear_all(now);
+  Dispatch::note("the scheduler was restarted; the job goes on", out);
+}
+
 void Scheduler::advance(Time now, Outbox& out) {
   if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) &&
       headway_watch_.enough_workers(now)) {
@@ -109,7 +115,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
     Dispatch::note("worker '" + worker->name + "' gets on again", out);
     training_.may_be_idle(worker->slot);
   }
-  training_.repeat_lost(now, worker->slot, beat.held, out);
+  training_.repeat_lost(now, worker->slot, beat.held, std::exchange(worker->doubtful, false), out);
   training_.adopt_orphans(now, out);
 }
 
@@ -118,6 +124,7 @@ void Scheduler::handle(Time now, NodeId from, const CheckpointerBeat& beat, Outb
   if (members_.checkpointer == from) return;
   members_.checkpointer = from;
   dispatch_.roster_to_all(out);
+  training_.save_again(out);
 }
 
 void Scheduler::beat(Time now, Outbox& out) {
@@ -212,7 +219,7 @@ void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) 
   if (WorkerMember* worker = members_.worker(lost.node))
     lose_worker(now, *worker, "is lost: its connection closed", out);
   if (ShardMember* shard = members_.shard(lost.node)) {
-    shard->broken = true;
+    shard->broken = shard->doubtful = true;
     Dispatch::note("the connection to server '" + shard->name + "' broke; waiting for it to come back", out);
   }
 }

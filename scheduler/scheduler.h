@@ -38,6 +38,9 @@ class Scheduler {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
+  // Its process was killed, and another one has made it anew (scheduler/journaled.h). Silence counts from
+  // now; what members miss of what was said is said again with their first word.
+  void restarted(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return finished() ? Time::max() : next_beat_; }
   [[nodiscard]] bool finished() const { return phase() == Phase::finished; }
 

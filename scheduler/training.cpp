@@ -106,7 +106,11 @@ void Training::beat(Time now, Outbox& out) {
       rounds_.any_unclosed_below(pending.rbegin()->first)) {
     checkpoints_.give_up("no worker is left to finish the round");
   }
-  for (const auto& [version, progress] : pending) dispatch_.save(progress, out);
+  save_again(out);
+}
+
+void Training::save_again(Outbox& out) const {
+  for (const auto& [version, progress] : checkpoints_.pending()) dispatch_.save(progress, out);
 }
 
 void Training::confirm(Time now) {
@@ -190,9 +194,10 @@ bool Training::hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
   shard->version = std::max(shard->version, beat.version);
   if (std::exchange(shard->added, beat.added) != beat.added) shard->fed = now;
   confirm(now);
+  const bool doubtful = std::exchange(shard->doubtful, false);
   for (RoundState& round : rounds_.states()) {
     if (round.purpose() != Purpose::train) continue;
-    const bool lost = round.round() >= beat.opened && now - shard->opens_sent > timeout_;
+    const bool lost = round.round() >= beat.opened && (doubtful || now - shard->opens_sent > timeout_);
     if (lost) Dispatch::open_again(from, round.open(), out);
     if (round.round() != beat.version || beat.opened <= round.round()) continue;
     for (const Interval& gap : beat.gaps) {

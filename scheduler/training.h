@@ -55,9 +55,10 @@ class Training {
   void release(Time now, std::uint32_t slot, Outbox& out) {
     apply(now, assignments_.release(now, slot), out);
   }
-  // What it owes and does not hold is said again.
-  void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, Outbox& out) {
-    apply(now, assignments_.repeat_lost(now, slot, held), out);
+  // What it owes and does not hold is said again; at once, if what was said last may not have reached it.
+  void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, bool doubtful,
+                   Outbox& out) {
+    apply(now, assignments_.repeat_lost(now, slot, held, doubtful), out);
   }
 
   // Somebody wants the job to end, in an orderly way.
@@ -68,6 +69,7 @@ class Training {
   void end(Time now, Outcome outcome, std::string text, Outbox& out);
   // The same for a failure: says also what people can do to go on.
   void fail(Time now, const EndJob& failure, Outbox& out);
+  void save_again(Outbox& out) const;  // whatever is not answered, oldest first
   void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }
   void left(Time now, NodeId node, Outbox& out);         // or its connection is gone
   void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version

@@ -79,7 +79,11 @@ void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
   adopt(roster, shards_, out);
   std::erase_if(contacts_, [&](const auto& it) { return place(it.first) == nullptr; });
   for (const ShardPlace& shard : shards_) {
-    Contact& contact = contacts_.try_emplace(shard.node, Contact{}).first->second;
+    const auto [place_of_contact, fresh] = contacts_.try_emplace(shard.node, Contact{});
+    Contact& contact = place_of_contact->second;
+    for (const auto& [version, saved] : answered_) {
+      if (fresh) out.send<ToShard>(shard.node, saved);
+    }
     if (!initial_) continue;
     if (now_ - contact.offered > silence) contact.asked.reset();
     contact.offered = now_;
@@ -132,6 +136,7 @@ void Checkpointer::handle(NodeId, const Save& save, Outbox& out) {
 void Checkpointer::begin(Outbox& out) {
   if (gathering_ || asked_.empty()) return;
   Gathering gathering;
+  gathering.version = version();
   gathering.missing = slices_.size() * slots_;
   gathering.progress = now_;
   for (auto& [node, contact] : contacts_) contact.asked.reset();

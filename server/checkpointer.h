@@ -31,6 +31,9 @@ class Checkpointer {
   // values are let go of when the first checkpoint is asked for, for then the training is under way.
   Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
 
+  // An earlier process of this run has written these, and may have told nobody.
+  void remember(const Saved& saved) { answered_[saved.version] = saved; }
+
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return finished_ ? Time::max() : next_; }
@@ -46,6 +49,7 @@ class Checkpointer {
     std::string trouble;        // why it cannot be connected to
   };
   struct Gathering {
+    Version version = 0;
     std::unique_ptr<CheckpointSink> sink;
     std::map<NodeId, Transfer> transfers;
     std::size_t missing = 0;  // parts
@@ -72,7 +76,8 @@ class Checkpointer {
   void give_up_waiting(Outbox& out);
   void answer(const Saved& saved, Outbox& out);
   [[nodiscard]] const ShardPlace* place(NodeId shard) const;
-  [[nodiscard]] Version version() const { return asked_.begin()->first; }  // that is gathered
+  // That is gathered, or would be next: an older one may be asked for meanwhile.
+  [[nodiscard]] Version version() const { return gathering_ ? gathering_->version : asked_.begin()->first; }
   // Whether something of it is waited for.
   [[nodiscard]] bool awaited(const ShardPlace& shard) const;
   void ignore() { ++ignored_; }
@@ -90,7 +95,7 @@ class Checkpointer {
   std::map<NodeId, Contact> contacts_;
   std::map<Version, Saved> answered_;   // the latest, to be said again if it was lost
   std::map<Version, Progress> asked_;   // oldest first
-  std::optional<Gathering> gathering_;  // of the oldest
+  std::optional<Gathering> gathering_;  // of the oldest when it began
   std::uint64_t ignored_ = 0;
 };
 

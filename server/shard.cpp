@@ -361,9 +361,8 @@ void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
 
 void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
   // With a gate, a lost Covered or Commit is made good here.
-  if (open_.empty()) return;
-  const Open& oldest = open_.begin()->second;
-  if (reported_covered_.contains(oldest.round)) report_covered(oldest, out);
+  const auto oldest = open_.begin();
+  if (oldest != open_.end() && reported_covered_.contains(oldest->first)) report_covered(oldest->second, out);
 }
 
 void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
@@ -371,7 +370,11 @@ void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, Leave{});
 }
 
-void Shard::handle(Time, NodeId, const Disconnected& lost, Outbox&) {
+// A scheduler that is back, perhaps as another process, learns at once what it has to say again.
+void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out) {
+  const bool to_scheduler = lost.node == scheduler_node && session_.joined();
+  if (to_scheduler) beat(out);
+  if (to_scheduler) handle(now, from, SchedulerBeat{term_}, out);
   pulls_.erase(lost.node);
   if (rule_) rule_->gone(lost.node);
   if (lost.node == checkpointer_ && loading_) loading_->restart();

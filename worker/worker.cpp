@@ -291,6 +291,7 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     piece->report = computed.report;
     piece->report->term = term_;
     out.send<ToScheduler>(scheduler_node, *piece->report);
+    recent_.add(*piece->report);
     // Nothing was pushed in an evaluation: should the report be lost, it can be computed again.
     if (piece->purpose() == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {
@@ -358,9 +359,7 @@ void Worker::leave(Outbox& out, const std::string& failure) {
 // and the scheduler what it knows. It has given us up, and a word from us mends that.
 void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   if (lost.node == scheduler_node && session_.joined()) {
-    for (const HeldPiece& piece : pieces_) {
-      if (piece.report) out.send<ToScheduler>(scheduler_node, *piece.report);
-    }
+    recent_.repeat(pieces_, out);
     return beat(out);
   }
   if (lost.node.role != Role::shard) return;

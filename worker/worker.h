@@ -23,6 +23,7 @@
 #include "worker/pull_rule.h"
 #include "worker/pull_timeout.h"
 #include "worker/reach.h"
+#include "worker/recent_reports.h"
 #include "worker/version_buffer.h"
 
 namespace steelyard {
@@ -129,7 +130,8 @@ class Worker {
   std::map<NodeId, std::uint32_t> arrived_;  // slices, since each shard was last asked
   PullTimeout timeout_;
   std::vector<HeldPiece> pieces_;  // by id
-  std::vector<Push> spare_;        // empty, with memory for the next piece's
+  RecentReports recent_;
+  std::vector<Push> spare_;  // empty, with memory for the next piece's
   std::optional<PieceId> computing_;
   std::optional<Options::Model> model_;  // from the question to the welcome
   std::optional<Stop> stop_;             // said, while the last version or an acknowledgement is on its way

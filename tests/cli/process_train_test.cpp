@@ -248,23 +248,5 @@ TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
   EXPECT_THAT(run.output(), AllOf(HasSubstr("server-1"), HasSubstr("resume")));
 }
 
-TEST_F(ProcessTrain, AKilledSchedulerEndsTheJobWithAWord) {
-  Process run(path("run.log"), endless("run"));
-  await_checkpoint("run");
-  kill(run.living_with(" scheduler "), SIGKILL);
-  ends_clean(run, 69);
-  EXPECT_THAT(run.output(), AllOf(HasSubstr("scheduler was killed"), HasSubstr("--resume")));
-}
-
-TEST_F(ProcessTrain, WhereNoCheckpointIsThereNobodyIsSentBackToOne) {
-  Process run(path("run.log"), train("run", {"train.epochs=1000000", "train.checkpoint_every=0"}));
-  ASSERT_TRUE(eventually([&] { return !text_of(path("run/rounds.jsonl")).empty(); }));
-  kill(run.living_with(" scheduler "), SIGKILL);
-  ends_clean(run, 69);
-  EXPECT_THAT(run.output(),
-              AllOf(HasSubstr("scheduler was killed"), HasSubstr("no checkpoint had been written"),
-                    testing::Not(HasSubstr("--resume"))));
-}
-
 }  // namespace
 }  // namespace steelyard

@@ -152,10 +152,34 @@ TEST_F(SupervisionTest, WhereAllHaveFinishedNobodyIsMissed) {
   EXPECT_EQ(ended(200, "scheduler", exited(0)).code, 0);
 }
 
-TEST_F(SupervisionTest, AKilledSchedulerIsAPeerThatIsGone) {
+TEST_F(SupervisionTest, AKilledSchedulerIsStartedAgain) {
   const Steps steps = ended(100, "scheduler", SIGKILL);
+  EXPECT_EQ(steps.code, std::nullopt);
+  EXPECT_THAT(steps.starts, ElementsAre("scheduler"));
+  EXPECT_THAT(steps.says, ElementsAre("the scheduler was killed by signal 9 (Killed)", HasSubstr("again")));
+  EXPECT_EQ(ended(101, "scheduler", exited(0)).code, 0) << "and its end is the job's as ever";
+}
+
+TEST_F(SupervisionTest, ASchedulerThatIsKilledAgainAndAgainIsAPeerThatIsGone) {
+  Steps steps;
+  for (int i = 0; i < 12 && !steps.code; ++i) {
+    steps = ended(now_, "scheduler", SIGKILL);
+    EXPECT_EQ(steps.code.has_value(), i == 11);
+    until(now_ + 6);
+  }
   EXPECT_EQ(steps.code, 69);
   EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("was killed"), HasSubstr("--run-dir x --resume"))));
+}
+
+TEST_F(SupervisionTest, AfterARequestToEndAKilledSchedulerIsTheEnd) {
+  it_.interrupted();
+  EXPECT_EQ(ended(100, "scheduler", SIGKILL).code, 69);
+}
+
+// Nobody is there who could hear that it is to end.
+TEST_F(SupervisionTest, ARequestToEndWhileTheSchedulerIsToBeStartedAgainEndsAtOnce) {
+  for (int i = 0; i < 4; ++i) ended(100, "scheduler", SIGKILL);
+  EXPECT_EQ(it_.interrupted().code, 75);
 }
 
 TEST_F(SupervisionTest, WhoWasKilledIsStartedAgainAtOnceWhileItHasStartsInHand) {
@@ -283,7 +307,7 @@ TEST_F(SupervisedHosts, ProcessesAreNamedWithTheirHosts) {
   EXPECT_THAT(steps.starts, ElementsAre("ada"));
   EXPECT_THAT(steps.says[0], AllOf(HasSubstr("process 'ada' on host 'mouse'"), HasSubstr("last words")));
   steps = it_.ended(at(101), "scheduler", SIGKILL, "");
-  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("on host 'lion'"), HasSubstr("--resume"))));
+  EXPECT_THAT(steps.says[0], HasSubstr("the scheduler on host 'lion' was killed"));
 }
 
 TEST_F(SupervisedHosts, CtrlCIsToldToTheScheduler) {

@@ -102,8 +102,33 @@ TEST_F(RecorderTest, OneLineARound) {
   EXPECT_EQ(all[1]["accuracy"], 0.75);
 }
 
+// Told again what another one had been told, it makes the same files, and goes on.
+TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
+  std::string events, rounds;
+  {
+    Recorder first(file_, run(), bar_);
+    first.flush(at(0));
+    events = folder_.text("run/events.jsonl");
+    first.handle(a_round(12, 0.3), at(1));
+    first.handle(Note{"word"}, at(1.5));
+    first.flush(at(2));
+    rounds = folder_.text("run/rounds.jsonl");
+  }
+  const std::string whole = folder_.text("run/events.jsonl");
+  std::filesystem::resize_file(run().rounds(), 0);
+  std::filesystem::resize_file(run().events(), events.size());
+  Recorder second(file_, run(), bar_, true);
+  second.handle(a_round(12, 0.3), at(1));
+  second.handle(Note{"word"}, at(1.5));
+  second.flush(at(3));
+  EXPECT_EQ(folder_.text("run/rounds.jsonl"), rounds);
+  EXPECT_EQ(folder_.text("run/events.jsonl"), whole);
+  EXPECT_EQ(second.verdict().rounds, 1U);
+}
+
 TEST_F(RecorderTest, ABoardHasTheSameNumbers) {
-  Recorder recorder(file_, run(), bar_, std::make_unique<TensorboardFile>(run().tensorboard(), 1e9));
+  Recorder recorder(file_, run(), bar_);
+  recorder.show_on(std::make_unique<TensorboardFile>(run().tensorboard(), 1e9));
   recorder.handle(a_round(12, 0.3), at(1));
   recorder.handle(an_evaluation(13, 0.75), at(2));
   const std::string events = folder_.text("run/tensorboard/events.out.tfevents.1000000000.steelyard");

@@ -8,6 +8,7 @@
 
 #include "balancing/policies.h"
 #include "tests/scheduler/script_words.h"
+#include "wire/codec.h"
 
 namespace steelyard::test {
 
@@ -53,6 +54,13 @@ std::vector<std::string> parts(const std::string& list, char between) {
   return all;
 }
 
+// As it travels; what stays on the machine in words.
+std::string bytes_of(const Envelope& it) {
+  if (std::holds_alternative<ToRecorder>(it.message)) return in_words(it) + '\n';
+  const std::vector<std::byte> header = encode(it.message).header;
+  return to_string(it.to) + std::string(reinterpret_cast<const char*>(header.data()), header.size()) + '\n';
+}
+
 }  // namespace
 
 std::vector<std::string> Script::say(const std::string& line) {
@@ -83,7 +91,13 @@ std::vector<std::string> Script::say(const std::string& line) {
   } else if (first == "wait") {
     now_ = now_ + from_seconds(std::stod(words.plain.at(0)));
     Outbox out(scheduler_node);
-    scheduler_->wake(now_, out);
+    journaled_->wake(now_, out);
+    take(out.take());
+  } else if (first == "killed") {
+    scheduler_ = replayed().scheduler;
+    begin_journal();
+    Outbox out(scheduler_node);
+    journaled_->restarted(now_, out);
     take(out.take());
   } else {
     throw std::runtime_error("what is this: " + line);
@@ -119,7 +133,29 @@ void Script::begin(Words words) {
   from.offset = words.count("offset", 0);
   if (words.values.contains("names")) from.workers = parts(words.values.at("names"), ',');
   scheduler_ = std::make_unique<Scheduler>(job_, from, balancing::make_policy(job_.policy));
+  journal_.clear();
+  said_.clear();
+  append(journal_, {now_, JournalHead{"script", job_, from, {}}});
+  begin_journal();
   invariants_ = {};
+}
+
+void Script::begin_journal() {
+  journaled_ = std::make_unique<Journaled>(*scheduler_, [this](const std::vector<std::byte>& record) {
+    journal_.insert(journal_.end(), record.begin(), record.end());
+  });
+}
+
+Script::Replayed Script::replayed() const {
+  JournalReader journal(journal_);
+  const JournalRecord first = journal.next().value();
+  const auto& head = std::get<JournalHead>(first.what);
+  Replayed it{std::make_unique<Scheduler>(*head.job, head.from, balancing::make_policy(head.job->policy)),
+              {}};
+  replay(journal, *it.scheduler, [&](const JournalRecord&, const std::vector<Envelope>& answers) {
+    for (const Envelope& answer : answers) it.said += bytes_of(answer);
+  });
+  return it;
 }
 
 void Script::hear(NodeId from, const std::string& what, Words words) {
@@ -204,7 +240,7 @@ Report Script::report_of(PieceId id, const Words& words) const {
 template <class Said>
 void Script::tell(NodeId from, Said said) {
   Outbox out(scheduler_node);
-  scheduler_->step(now_, {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))},
+  journaled_->step(now_, {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))},
                    out);
   take(out.take());
 }
@@ -212,6 +248,7 @@ void Script::tell(NodeId from, Said said) {
 void Script::take(const std::vector<Envelope>& said) {
   for (const Envelope& envelope : said) {
     answers_.push_back(in_words(envelope));
+    said_ += bytes_of(envelope);
     const auto* to_worker = std::get_if<ToWorker>(&envelope.message);
     if (const auto* it = to_worker != nullptr ? std::get_if<Roster>(to_worker) : nullptr)
       roster_ = it->number;

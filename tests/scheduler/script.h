@@ -15,6 +15,7 @@
 //   s1: NonFinite 2 w1                      piece 2, computed by w1
 //   k: Beat / Saved 2 path / Failed 2 reason
 //   lost w1 / version_mismatch w1 7 / interrupt / wait 0.5 (seconds)
+//   killed                                  its process was, and another one goes on from its journal
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@
 #include <vector>
 
 #include "scheduler/invariants.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/journaled.h"
 
 namespace steelyard::test {
 
@@ -33,6 +34,13 @@ class Script {
   // that it does not understand.
   std::vector<std::string> say(const std::string& line);
   [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
+  // A scheduler made of the journal, and all that it said on the way, byte for byte.
+  struct Replayed {
+    std::unique_ptr<Scheduler> scheduler;
+    std::string said;
+  };
+  [[nodiscard]] Replayed replayed() const;
+  [[nodiscard]] const std::string& said() const { return said_; }  // likewise, as it was said
 
  private:
   struct Words;
@@ -43,9 +51,13 @@ class Script {
   void tell_shard_beat(NodeId from, Words words);
   Report report_of(PieceId id, const Words& words) const;
   void take(const std::vector<Envelope>& said);
+  void begin_journal();
 
   Job job_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<Journaled> journaled_;
+  std::vector<std::byte> journal_;
+  std::string said_;
   Invariants invariants_;
   Time now_{std::chrono::seconds(1)};
   std::uint64_t roster_ = 0;  // number of the last one that was said

@@ -22,6 +22,7 @@ std::string played(const std::filesystem::path& path) {
     text += line + '\n';
     for (const std::string& answer : script.say(line)) text += "    " + answer + '\n';
   }
+  EXPECT_EQ(script.replayed().said, script.said()) << path << ": the journal tells another story";
   return text;
 }
 

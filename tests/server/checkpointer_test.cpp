@@ -66,6 +66,35 @@ TEST_F(CheckpointerTest, NeverSendsMoreThanTheWindowNorWhatIsOthers) {
   EXPECT_THAT(said, IsEmpty()) << "nobody knows it";
 }
 
+// Of another process's life: said when a shard is met, and when the scheduler asks.
+TEST_F(CheckpointerTest, WhatWasSavedBeforeItsTimeIsSaidAgain) {
+  checkpointer.remember({9, true, "checkpoints/9"});
+  tell(scheduler_node, roster());
+  EXPECT_EQ((heard<ToShard, Saved>().size()), 2U);
+  tell(scheduler_node, roster());
+  EXPECT_THAT((heard<ToShard, Saved>()), IsEmpty()) << "once";
+  tell(scheduler_node, save(9));
+  ASSERT_EQ(told().size(), 1U);
+  EXPECT_EQ(told()[0].text, "checkpoints/9");
+  EXPECT_THAT(stored, IsEmpty());
+}
+
+TEST_F(CheckpointerTest, AnOlderVersionThatIsAskedForMeanwhileIsNotMixedIn) {
+  tell(scheduler_node, roster());
+  tell(scheduler_node, save(9));
+  const auto asked = said;
+  tell(scheduler_node, save(8));
+  said = asked;
+  serve(1);
+  ASSERT_EQ(stored.size(), 1U);
+  EXPECT_EQ(stored[0].progress.version, 9U);
+  EXPECT_THAT(stored[0].parameters, Each(1.0F));
+  wake(0);
+  serve(2);
+  ASSERT_EQ(stored.size(), 2U);
+  EXPECT_EQ(stored[1].progress.version, 8U);
+}
+
 TEST_F(CheckpointerTest, HoldsTheBeginningUntilTheTrainingIsUnderWay) {
   tell(scheduler_node, roster());
   tell(left, Want{2, {{0, 0}}, false});

@@ -10,7 +10,6 @@
 namespace steelyard::test {
 namespace {
 
-constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 constexpr std::uint64_t centre = 64;
 constexpr double lost_with_sender = 0.3;
 
@@ -37,6 +36,18 @@ World::World(Job job, Options options)
       checks_(job_, options_.from, initial_of(job_, options_)),
       invariants_(sim::InvariantsWatch::When::steps,
                   [this](const std::string& trouble) { checks_.complain(trouble); }) {
+  dies_at_ = options_.scheduler_dies_at;
+  write_down(JournalHead{"world", job_, options_.from, {}});
+  world_.watch(*this);
+  world_.watch(checks_);
+  world_.watch(invariants_);
+  scheduler_ =
+      &world_.start<Scheduler>(scheduler_node, job_, options_.from, balancing::make_policy(options_.policy));
+  start_checkpointer(checkpointer_);
+}
+
+void World::start_checkpointer(NodeId node) {
+  checkpointer_ = node;
   Snapshot initial;
   initial.progress = options_.from;
   initial.layout = job_.layout;
@@ -46,13 +57,67 @@ World::World(Job job, Options options)
     checks_.stored(snapshot);
     return std::string("memory");
   };
-  world_.watch(*this);
-  world_.watch(checks_);
-  world_.watch(invariants_);
+  auto& checkpointer =
+      world_.start<Checkpointer>(node, node, std::move(initial), state_slots(job_), in_memory(store));
+  for (const Snapshot& its : stored_) checkpointer.remember({its.progress.version, true, "memory"});
+}
+
+// ---- the scheduler's death and return
+
+void World::stepped(const sim::Hosted& node, const Envelope* in) {
+  if (node.id != scheduler_node) return;
+  if (in == nullptr) return write_down(Woken{});
+  write_down(Heard{*in});
+}
+
+void World::kill_scheduler() {
+  if (scheduler_ == nullptr) return;
+  scheduler_ = nullptr;
+  back_at_ = world_.now() + from_seconds(random_.uniform() * options_.back_within_ms / 1000);
+  world_.kill(checkpointer_);
+  world_.kill(scheduler_node);
+}
+
+// What it heard last was written down and not answered, or not even written to the end.
+void World::die_hearing(const Envelope& envelope) {
+  if (envelope.to == scheduler_node && scheduler_ != nullptr) {
+    write_down(Heard{envelope});
+    if (random_.uniform() < 0.5) journal_.resize(journal_.size() - 1 - random_.below(8));
+  }
+  kill_scheduler();
+}
+
+void World::bring_back() {
+  ++restarts_;
+  JournalReader journal(journal_);
+  const JournalRecord first = journal.next().value();
+  const auto& head = std::get<JournalHead>(first.what);
   scheduler_ =
-      &world_.start<Scheduler>(scheduler_node, job_, options_.from, balancing::make_policy(options_.policy));
-  world_.start<Checkpointer>(checkpointer_node, checkpointer_node, initial, state_slots(job_),
-                             in_memory(store));
+      &world_.start<Scheduler>(scheduler_node, *head.job, head.from, balancing::make_policy(options_.policy));
+  std::vector<ToRecorder> told;
+  const auto listen = [&](std::vector<Envelope> said) {
+    for (Envelope& it : said) {
+      if (auto* message = std::get_if<ToRecorder>(&it.message)) told.push_back(std::move(*message));
+    }
+  };
+  replay(journal, *scheduler_,
+         [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
+  if (told.size() < recorded_.size()) checks_.complain("a replay tells less than was told");
+  recorded_ = std::move(told);
+  journal_.resize(journal.read());
+  write_down(Restarted{});
+  Outbox out(scheduler_node);
+  scheduler_->restarted(world_.now(), out);
+  for (Envelope& it : out.take()) recorded_.push_back(std::get<ToRecorder>(it.message));
+  start_checkpointer({Role::checkpointer, world_.size()});
+  if (!options_.members_notice) return;
+  for (const NodeId node : workers_) world_.tell(node, ToWorker(Disconnected{scheduler_node}));
+  for (const NodeId node : shards_) world_.tell(node, ToShard(Disconnected{scheduler_node}));
+}
+
+bool World::step() {
+  if (scheduler_ == nullptr && world_.now() >= back_at_) bring_back();
+  return world_.step();
 }
 
 NodeId World::add_worker(const std::string& name) {
@@ -82,7 +147,10 @@ void World::hush(NodeId worker) {
   };
 }
 
-bool World::arrives(const Envelope& envelope) { return !on_delivery || on_delivery(envelope); }
+bool World::arrives(const Envelope& envelope) {
+  if (dies_at_.erase(world_.delivered()) > 0) die_hearing(envelope);
+  return (!on_delivery || on_delivery(envelope));
+}
 
 void World::killed(NodeId node) {
   if (on_kill) on_kill(node);
@@ -130,6 +198,7 @@ std::vector<float> World::parameters() const {
 }
 
 std::string World::describe() const {
+  if (scheduler_ == nullptr) return "the scheduler is dead";
   std::string text = "phase " + std::to_string(static_cast<int>(scheduler_->phase()));
   for (const auto& [slot, worker] : scheduler_->members().workers) {
     text += "\n  worker " + std::to_string(slot) + ' ' + worker.name +
@@ -154,10 +223,11 @@ std::string World::describe() const {
 }
 
 bool World::run(std::size_t most) {
-  for (std::size_t i = 0; i < most && !scheduler_->finished(); ++i) {
+  const auto finished = [this] { return scheduler_ != nullptr && scheduler_->finished(); };
+  for (std::size_t i = 0; i < most && !finished(); ++i) {
     if (!step()) break;
   }
-  return scheduler_->finished();
+  return finished();
 }
 
 }  // namespace steelyard::test

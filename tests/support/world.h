@@ -4,11 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/random.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/journaled.h"
 #include "server/checkpointer.h"
 #include "sim/invariants_watch.h"
 #include "sim/world.h"
@@ -34,6 +35,11 @@ class World final : sim::Observer, sim::ComputeModel {
     std::vector<float> initial;        // parameters to begin with; empty: zeros
     double slowest_ms = 20;            // a piece takes up to so long
     std::vector<sim::Fault> faults{};  // beside delays of up to two milliseconds
+    // Before the n-th message of all the scheduler's process is killed, with the checkpointer; it comes back
+    // after at most so long, made of what the scheduler had heard (scheduler/journaled.h).
+    std::set<std::uint64_t> scheduler_dies_at{};
+    double back_within_ms = 300;
+    bool members_notice = true;  // and what they say then waits for it; otherwise that is lost
   };
 
   World(Job job, Options options);
@@ -49,13 +55,15 @@ class World final : sim::Observer, sim::ComputeModel {
   // From when it is ready, nothing that it says to the scheduler arrives. Takes the place of on_delivery.
   void hush(NodeId worker);
   void say_again(const Envelope& envelope) { world_.post(envelope); }  // what was once said comes once more
-  bool step() { return world_.step(); }
+  bool step();
+  void kill_scheduler();  // and bring it back, as in Options
+  [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
   // Until the scheduler has finished, or `most` steps. Returns whether it has.
   bool run(std::size_t most = 200'000);
 
   [[nodiscard]] std::uint64_t delivered() const { return world_.delivered(); }
   [[nodiscard]] Time now() const { return world_.now(); }
-  [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
+  [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }  // not while it is dead
   [[nodiscard]] const std::vector<NodeId>& shards() const { return shards_; }
   [[nodiscard]] const std::vector<NodeId>& workers() const { return workers_; }
   [[nodiscard]] bool alive(NodeId node) const { return world_.find(node) != nullptr; }
@@ -74,7 +82,12 @@ class World final : sim::Observer, sim::ComputeModel {
 
  private:
   bool arrives(const Envelope& envelope) override;
+  void stepped(const sim::Hosted& node, const Envelope* in) override;
   void told(const ToRecorder& message) override { recorded_.push_back(message); }
+  void start_checkpointer(NodeId node);
+  void write_down(JournalRecord::What what) { append(journal_, {world_.now(), std::move(what)}); }
+  void die_hearing(const Envelope& envelope);
+  void bring_back();
   void killed(NodeId node) override;
   [[nodiscard]] double seconds_for(NodeId worker, const Compute& order, Time now) override;
   [[nodiscard]] std::uint64_t micro_batch(const Compute& order) const override;
@@ -87,7 +100,12 @@ class World final : sim::Observer, sim::ComputeModel {
   sim::World world_;
   VersionChecks checks_;
   sim::InvariantsWatch invariants_;
-  const Scheduler* scheduler_ = nullptr;
+  Scheduler* scheduler_ = nullptr;  // null: it is dead
+  NodeId checkpointer_{Role::checkpointer, 1};
+  std::vector<std::byte> journal_;
+  std::set<std::uint64_t> dies_at_;
+  Time back_at_{};
+  std::uint64_t restarts_ = 0;
   std::vector<NodeId> shards_, workers_;  // all that ever were
   std::vector<Snapshot> stored_;
   std::vector<ToRecorder> recorded_;

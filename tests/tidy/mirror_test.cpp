@@ -50,6 +50,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"roles/external_model.cpp", "tests/cli/process_external_test.cpp: whole processes"},
     {"config/prepare_job.cpp", "tests/cli/process_train_test.cpp: whole processes"},
     {"cli/replay.cpp", "tests/cli/simulate_test.cpp: through the binary"},
+    {"roles/journal_text.cpp", "tests/cli/process_restart_test.cpp: through the binary"},
     {"cli/trace.cpp", "tests/cli/process_train_test.cpp: whole processes"},
     {"cli/run.cpp", "tests/cli/process_input_test.cpp: exit codes"},
     {"report/origin.cpp", "tests/cli/process_report_test.cpp: through the binary"},

@@ -16,8 +16,8 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   socket.set(zmq::sockopt::maxmsgsize, (bulk ? std::int64_t{4 << 20} : std::int64_t{largest_header}) + 4096);
   socket.set(zmq::sockopt::handshake_ivl, 3000);
   socket.set(zmq::sockopt::connect_timeout, 1000);
-  socket.set(zmq::sockopt::reconnect_ivl, 100);
-  socket.set(zmq::sockopt::reconnect_ivl_max, 1000);
+  socket.set(zmq::sockopt::reconnect_ivl, bulk ? 100 : 50);
+  socket.set(zmq::sockopt::reconnect_ivl_max, bulk ? 1000 : 200);
   socket.set(zmq::sockopt::backlog, 4096);
   socket.set(zmq::sockopt::tcp_keepalive, 1);
   socket.set(zmq::sockopt::tcp_keepalive_idle, 10);

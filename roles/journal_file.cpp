@@ -1,0 +1,94 @@
+#include "roles/journal_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+std::string reason() { return std::generic_category().message(errno); }
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Failure(ExitCode::io, path + ": " + what + ": " + reason() +
+                                  ": see whether the disk is sound, or go on from the last checkpoint "
+                                  "with --resume");
+}
+
+// Whether all of it was; errno says why not.
+bool write_all(int file, const std::vector<std::byte>& bytes) {
+  errno = 0;
+  ssize_t written = 0;
+  do written = ::write(file, bytes.data(), bytes.size());
+  while (written < 0 && errno == EINTR);
+  if (written >= 0 && static_cast<std::size_t>(written) < bytes.size()) errno = ENOSPC;
+  return written == static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace
+
+JournalFile::JournalFile(std::string path, const std::vector<std::byte>& head, std::uint64_t limit)
+    : path_(std::move(path)), limit_(limit), size_(head.size()) {
+  const std::string fresh = path_ + ".new";
+  file_ = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0 || !write_all(file_, head) || std::rename(fresh.c_str(), path_.c_str()) != 0) {
+    give_up(reason());
+    ::unlink(fresh.c_str());
+  }
+}
+
+JournalFile::JournalFile(std::string path, std::uint64_t size, std::uint64_t limit)
+    : path_(std::move(path)), limit_(limit), size_(size) {
+  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file_ < 0) fail(path_, "cannot be opened");
+  if (::ftruncate(file_, static_cast<off_t>(size)) != 0) {
+    ::close(file_);
+    fail(path_, "cannot be cut to what is whole in it");
+  }
+}
+
+JournalFile::~JournalFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+bool JournalFile::write(const std::vector<std::byte>& record) {
+  if (file_ < 0) return true;
+  if (size_ + record.size() > limit_) return give_up("it has its " + std::to_string(limit_ >> 20) + " MB");
+  if (!write_all(file_, record)) return give_up(reason());
+  size_ += record.size();
+  return true;
+}
+
+bool JournalFile::give_up(const std::string& why) {
+  trouble_ = why;
+  ::unlink(path_.c_str());
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+  return false;
+}
+
+std::vector<std::byte> read_journal(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return {};
+  if (file < 0) fail(path, "cannot be opened");
+  struct stat about {};
+  std::vector<std::byte> bytes(::fstat(file, &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0);
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t read = ::read(file, &bytes[have], bytes.size() - have);
+    if (read < 0 && errno == EINTR) continue;
+    if (read <= 0) break;
+    have += static_cast<std::size_t>(read);
+  }
+  ::close(file);
+  bytes.resize(have);
+  return bytes;
+}
+
+}  // namespace steelyard

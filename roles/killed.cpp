@@ -1,0 +1,106 @@
+#include "roles/killed.h"
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "balancing/policies.h"
+#include "core/error.h"
+#include "report/version_text.h"
+#include "roles/journal_file.h"
+
+namespace steelyard {
+namespace {
+
+using Json = nlohmann::json;
+
+// Changes with every start of the machine, and with it the origin of its clock.
+std::string boot() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
+
+std::string remarks_of(const SchedulersPlace& it) {
+  return Json{{"boot", boot()},
+              {"listen", it.listen},
+              {"checkpoint", it.checkpoint},
+              {"rounds_bytes", it.rounds_bytes},
+              {"events_bytes", it.events_bytes},
+              {"data", it.source.data},
+              {"samples", it.source.samples},
+              {"hash", it.source.hash},
+              {"batch", it.source.batch},
+              {"mean", it.source.mean},
+              {"deviation", it.source.deviation}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+SchedulersPlace place_in(const Json& it) {
+  return {it.at("listen"),
+          it.at("checkpoint"),
+          {it.at("data"), it.at("samples"), it.at("hash"), it.at("batch"),
+           it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>()},
+          it.at("rounds_bytes"),
+          it.at("events_bytes"),
+          it.at("boot")};
+}
+
+[[noreturn]] void refuse(ExitCode code, const std::string& path, const std::string& why) {
+  throw Failure(code, path + ": " + why + ": go on from the last checkpoint with --resume");
+}
+
+}  // namespace
+
+JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place) {
+  return {version_text(), job, from, remarks_of(place)};
+}
+
+std::optional<Killed> journal_of(const RunDirectory& run) {
+  const std::string path = run.journal();
+  Killed killed;
+  killed.journal = read_journal(path);
+  if (killed.journal.empty()) return std::nullopt;
+  JournalReader reader(killed.journal);
+  const auto first = reader.next();
+  const auto* head = first ? std::get_if<JournalHead>(&first->what) : nullptr;
+  if (head == nullptr || head->build != version_text())
+    refuse(ExitCode::configuration, path, "the scheduler that wrote it was of another build");
+  killed.head_bytes = reader.read();
+  killed.job = head->job;
+  killed.from = head->from;
+  try {
+    killed.place = place_in(Json::parse(head->remarks));
+  } catch (const Json::exception& trouble) {
+    refuse(ExitCode::io, path, std::string("its head is damaged: ") + trouble.what());
+  }
+  return killed;
+}
+
+std::optional<Killed> left_by_killed(const RunDirectory& run) {
+  std::optional<Killed> killed = journal_of(run);
+  if (killed && killed->place.boot != boot())
+    refuse(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
+  return killed;
+}
+
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
+  auto policy =
+      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+  try {
+    if (!from.policy_state.empty()) policy->restore(from.policy_state);
+  } catch (const Failure&) {
+    std::fprintf(stderr,
+                 "steelyard: the checkpoint was written under another policy or release; '%s' begins anew\n",
+                 job.policy.c_str());
+    from.policy_state.clear();
+  }
+  return policy;
+}
+
+Snapshot without_values(const Killed& killed) {
+  return {killed.from, killed.job.seed,    fingerprint(killed.job), killed.job.layout, {}, {},
+          0,           killed.place.source};
+}
+
+}  // namespace steelyard

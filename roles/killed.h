@@ -1,0 +1,52 @@
+// What a scheduler that was killed has left in its run directory, and what the next one makes of it.
+//
+// The head of the journal has all that a scheduler is made of: the job as the members know it, where it began,
+// and, in remarks of this file, what its process needs besides. A journal is read by the build that wrote it:
+// another one might answer otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "balancing/policy.h"
+#include "config/extensions.h"
+#include "report/run_directory.h"
+#include "server/checkpoint.h"
+#include "wire/journal.h"
+
+namespace steelyard {
+
+// What the process of a scheduler was about, beside the machine.
+struct SchedulersPlace {
+  std::string listen;      // where members find it
+  std::string checkpoint;  // that it began with; empty: none
+  SampleSource source;
+  std::uint64_t rounds_bytes = 0, events_bytes = 0;  // of the files before its first record
+  std::string boot{};  // which start of the machine it was; journal_head() fills it in
+};
+
+JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place);
+
+struct Killed {
+  std::vector<std::byte> journal;
+  std::size_t head_bytes = 0;
+  Job job;
+  Progress from;
+  SchedulersPlace place;
+};
+// Nothing: it had not begun one, so nobody knows it yet. Throws Failure (configuration) where the journal
+// is of another build, (io).
+std::optional<Killed> journal_of(const RunDirectory& run);
+// The same to go on from: throws (unreachable) where it is of a time before this machine was started.
+std::optional<Killed> left_by_killed(const RunDirectory& run);
+
+// A policy's state is soft: another policy simply begins anew.
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions);
+
+// The first state without its values, which are not needed once all servers have it.
+Snapshot without_values(const Killed& killed);
+
+}  // namespace steelyard

@@ -1,0 +1,44 @@
+// Journaled: a scheduler that has what it hears written down before it answers, and how a later process makes
+// the same one of that.
+//
+// What was written is what counts: of a record that was cut short the answers were not sent. Whoever reads a
+// journal to its end has the scheduler that wrote it, and goes on as after lost connections: members come
+// back and say again what is not confirmed.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "scheduler/scheduler.h"
+#include "wire/journal.h"
+
+namespace steelyard {
+
+class Journaled {
+ public:
+  // Writes the bytes of one record behind those before, at once; may not fail.
+  using Write = std::function<void(const std::vector<std::byte>& record)>;
+
+  // `scheduler` outlives this.
+  Journaled(Scheduler& scheduler, Write write) : scheduler_(scheduler), write_(std::move(write)) {}
+
+  void step(Time now, const Envelope& in, Outbox& out);
+  void wake(Time now, Outbox& out);
+  // This process goes on where another one ended.
+  void restarted(Time now, Outbox& out);
+  [[nodiscard]] Time deadline() const { return scheduler_.deadline(); }
+  [[nodiscard]] bool finished() const { return scheduler_.finished(); }
+
+ private:
+  void write(Time now, JournalRecord::What what);
+
+  Scheduler& scheduler_;
+  const Write write_;
+  std::vector<std::byte> record_;  // memory for the next
+};
+
+// All that is left in the journal, said to a scheduler made of its head. `said` gets the answers to each.
+using Said = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
+void replay(JournalReader& journal, Scheduler& scheduler, const Said& said);
+
+}  // namespace steelyard

@@ -1,0 +1,131 @@
+// The scheduler's process is killed while real processes train: the job goes on where it was.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process_run.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ProcessRestart : public ProcessTest {
+ protected:
+  // As many rounds as positions ask for, each with all of them, in order.
+  void expect_each_round_once(const std::string& run_dir, Round rounds) const {
+    std::ifstream in(path(run_dir + "/rounds.jsonl"));
+    Round next = 0;
+    for (std::string line; std::getline(in, line);) {
+      const auto round = nlohmann::json::parse(line);
+      if (round["purpose"] != "train") continue;
+      EXPECT_EQ(round["round"], next);
+      next = round["round"].get<Round>() + 1;
+      std::uint64_t sum = 0;
+      for (const std::uint64_t share : round["shares"]) sum += share;
+      EXPECT_EQ(sum, round["end"].get<std::uint64_t>() - round["begin"].get<std::uint64_t>());
+    }
+    EXPECT_EQ(next, rounds);
+    EXPECT_EQ(nlohmann::json::parse(text_of(path(run_dir + "/result.json")))["rounds"], rounds);
+  }
+  [[nodiscard]] static std::size_t times(const std::string& text, const std::string& what) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+  [[nodiscard]] bool has_checkpoint_since(const std::string& run_dir, const std::string& last) const {
+    const auto there = list_checkpoints(path(run_dir + "/checkpoints"));
+    return !there.empty() && there.front() != last;
+  }
+  [[nodiscard]] std::string newest(const std::string& run_dir) const {
+    const auto there = list_checkpoints(path(run_dir + "/checkpoints"));
+    return there.empty() ? "" : there.front();
+  }
+};
+
+// Shares are equal and sums ordered, so the model is the same to the last bit.
+TEST_F(ProcessRestart, UnderTrainAllIsAsIfNothingHadHappened) {
+  const std::vector<std::string> settings{"train.epochs=100", "cluster.sums=ordered", "cluster.policy=equal"};
+  ASSERT_EQ(run(train("quiet", settings)), 0) << said_;
+  Process killed(path("killed.log"), train("killed", settings));
+  for (int i = 0; i < 3; ++i) {
+    const std::string last = newest("killed");
+    ASSERT_TRUE(eventually([&] { return has_checkpoint_since("killed", last); }));
+    const pid_t scheduler = killed.living_with(" scheduler ");
+    kill(scheduler, SIGKILL);
+    ASSERT_TRUE(eventually([&] {
+      const pid_t next = killed.living_with(" scheduler ");
+      return next != 0 && next != scheduler;
+    }));
+  }
+  ends_clean(killed, 0);
+  expect_each_round_once("killed", 3200);
+  EXPECT_EQ(newest_checkpoint("killed").parameters, newest_checkpoint("quiet").parameters);
+  const std::string events = text_of(path("killed/events.jsonl"));
+  EXPECT_EQ(times(events, "the scheduler was restarted"), 3U);
+  EXPECT_EQ(times(events, "worker 'ada' joined"), 1U) << "what was told is told once";
+  EXPECT_EQ(times(events, "is lost"), 0U);
+  EXPECT_THAT(killed.output(),
+              AllOf(HasSubstr("the scheduler was killed by signal 9"), HasSubstr("going on")));
+}
+
+TEST_F(ProcessRestart, TheJournalTellsTheSameEveryTime) {
+  ASSERT_EQ(run(train("run", {"train.epochs=1"})), 0) << said_;
+  ASSERT_EQ(run({"journal", path("run")}), 0) << said_;
+  const std::string first = said_;
+  EXPECT_THAT(first, AllOf(HasSubstr("#1 "), HasSubstr(" Hello "), HasSubstr(" Report "),
+                           HasSubstr("-> worker-"), HasSubstr(" Start "), HasSubstr("-> recorder-0 Ended ")));
+  ASSERT_EQ(run({"journal", path("run")}), 0);
+  EXPECT_EQ(said_, first);
+  ASSERT_EQ(run({"journal", path("run"), "--until", "20"}), 0);
+  EXPECT_THAT(said_, AllOf(HasSubstr("#20 "), testing::Not(HasSubstr("#21 "))));
+  EXPECT_EQ(said_, first.substr(0, said_.size()));
+  ASSERT_EQ(run({"journal", path("nowhere")}), 74);
+}
+
+TEST_F(ProcessRestart, BeforeTheTrainingBegins) {
+  std::vector<std::string> arguments = train("run", {"train.epochs=1"});
+  Process run(path("run.log"), arguments);
+  ASSERT_TRUE(eventually([&] { return run.living_with(" scheduler ") != 0; }));
+  kill(run.living_with(" scheduler "), SIGKILL);
+  ends_clean(run, 0);
+  expect_each_round_once("run", 32);
+}
+
+TEST_F(ProcessRestart, ByHandWithRecover) {
+  const std::string endpoint = "ipc://" + path("socket");
+  std::vector<std::string> words{"scheduler", job_,        "--listen", endpoint,
+                                 "--run-dir", path("run"), "--set",    "train.epochs=100"};
+  Process first(path("first.log"), words);
+  Process s0(path("s0.log"), {"server", "--scheduler", endpoint, "--name", "s0"});
+  Process s1(path("s1.log"), {"server", "--scheduler", endpoint, "--name", "s1"});
+  Process ada(path("ada.log"), {"worker", "--scheduler", endpoint, "--name", "ada"});
+  Process bob(path("bob.log"), {"worker", "--scheduler", endpoint, "--name", "bob"});
+  ASSERT_TRUE(eventually([&] { return has_checkpoint_since("run", ""); }));
+  first.signal(SIGKILL);
+  EXPECT_EQ(first.code(), -SIGKILL);
+  words.emplace_back("--recover");
+  Process second(path("second.log"), words);
+  for (Process* it : {&second, &s0, &s1, &ada, &bob}) ends_clean(*it, 0);
+  expect_each_round_once("run", 3200);
+}
+
+// A scheduler that was only stopped has the run's lock, and is not trained beside.
+TEST_F(ProcessRestart, NobodyTakesThePlaceOfOneThatLives) {
+  const std::string endpoint = "ipc://" + path("socket");
+  std::vector<std::string> words{"scheduler", job_, "--listen", endpoint, "--run-dir", path("run")};
+  Process first(path("first.log"), words);
+  ASSERT_TRUE(eventually([&] { return !text_of(path("run/journal")).empty(); }));
+  first.signal(SIGSTOP);
+  words.emplace_back("--recover");
+  EXPECT_EQ(run(words), 74);
+  EXPECT_THAT(said_, AllOf(HasSubstr("is training in it"), HasSubstr(path("run"))));
+  first.signal(SIGKILL);
+  first.signal(SIGCONT);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,80 @@
+// Bytes behind bytes, up to a limit; a journal that cannot be whole is none.
+#include "roles/journal_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "core/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace steelyard {
+namespace {
+
+std::vector<std::byte> bytes(std::size_t count, int value) {
+  return std::vector<std::byte>(count, static_cast<std::byte>(value));
+}
+
+class JournalFileTest : public testing::Test {
+ protected:
+  const TemporaryFolder folder_;
+  const std::string path_ = (folder_.path() / "journal").string();
+};
+
+TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
+  {
+    JournalFile journal(path_, bytes(10, 1));
+    EXPECT_TRUE(journal.write(bytes(5, 2)));
+    EXPECT_EQ(read_journal(path_).size(), 15U) << "also if this process is killed now";
+  }
+  {
+    JournalFile journal(path_, 12);
+    EXPECT_TRUE(journal.write(bytes(1, 3)));
+  }
+  auto expected = bytes(10, 1);
+  expected.resize(12, std::byte{2});
+  expected.push_back(std::byte{3});
+  EXPECT_EQ(read_journal(path_), expected);
+  JournalFile anew(path_, bytes(1, 4));
+  EXPECT_EQ(read_journal(path_), bytes(1, 4));
+}
+
+TEST_F(JournalFileTest, AtItsLimitItIsRemovedAndSaysSoOnce) {
+  JournalFile journal(path_, bytes(10, 1), 1 << 20);
+  EXPECT_TRUE(journal.write(bytes(1000, 2)));
+  EXPECT_FALSE(journal.write(bytes(1 << 20, 2)));
+  EXPECT_EQ(journal.trouble(), "it has its 1 MB");
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_TRUE(journal.write(bytes(1, 2)));
+  EXPECT_FALSE(std::filesystem::exists(path_)) << "one with a gap would tell another story";
+}
+
+// As a full disk does: a file may not be longer than this.
+TEST_F(JournalFileTest, AFullDiskEndsIt) {
+  JournalFile journal(path_, bytes(10, 1));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit little = before;
+  little.rlim_cur = 15;
+  setrlimit(RLIMIT_FSIZE, &little);
+  const bool fits = journal.write(bytes(5, 2)), beyond = journal.write(bytes(5, 2));
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(fits);
+  EXPECT_FALSE(beyond);
+  EXPECT_FALSE(journal.trouble().empty());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(JournalFileTest, WhereNoneCanBeTheJobGoesOnWithout) {
+  JournalFile journal((folder_.path() / "nowhere" / "journal").string(), bytes(1, 1));
+  EXPECT_FALSE(journal.trouble().empty());
+  EXPECT_TRUE(journal.write(bytes(1, 1)));
+  EXPECT_TRUE(read_journal(path_).empty());
+  EXPECT_THROW(JournalFile(path_, 0), Failure);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,71 @@
+// What the next scheduler reads of the one that was killed.
+#include "roles/killed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "roles/journal_file.h"
+#include "tests/support/complaint.h"
+#include "tests/support/temporary_folder.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class KilledTest : public testing::Test {
+ protected:
+  void leave(JournalHead head) {
+    std::vector<std::byte> bytes;
+    append(bytes, {Time{}, std::move(head)});
+    const JournalFile journal(run_.journal(), bytes);
+  }
+  static JournalHead head() {
+    Job job;
+    job.name = "left";
+    Progress from;
+    from.term = 5;
+    return journal_head(
+        job, from,
+        {"tcp://127.0.0.1:7070", "checkpoints/3", {"npy", 100, "abc", 10, {1, 2}, {3, 4}}, 11, 12});
+  }
+
+  const TemporaryFolder folder_;
+  const RunDirectory run_ = RunDirectory::create((folder_.path() / "run").string());
+};
+
+TEST_F(KilledTest, HadAPlaceAndAJob) {
+  EXPECT_FALSE(left_by_killed(run_)) << "none was begun";
+  leave(head());
+  const Killed killed = left_by_killed(run_).value();
+  EXPECT_EQ(killed.job.name, "left");
+  EXPECT_EQ(killed.from.term, 5U);
+  EXPECT_EQ(killed.head_bytes, killed.journal.size());
+  EXPECT_EQ(killed.place.listen, "tcp://127.0.0.1:7070");
+  EXPECT_EQ(killed.place.checkpoint, "checkpoints/3");
+  EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
+  EXPECT_EQ(killed.place.rounds_bytes, 11U);
+  EXPECT_EQ(killed.place.events_bytes, 12U);
+  EXPECT_EQ(without_values(killed).fingerprint, fingerprint(killed.job));
+}
+
+TEST_F(KilledTest, OfAnotherBuildIsNotRead) {
+  JournalHead other = head();
+  other.build += "x";
+  leave(other);
+  EXPECT_THAT(complaint_of([&] { (void)left_by_killed(run_); }),
+              AllOf(HasSubstr("another build"), HasSubstr("--resume"), HasSubstr(run_.journal())));
+}
+
+TEST_F(KilledTest, OfAnotherStartOfTheMachineIsNotRead) {
+  JournalHead other = head();
+  const std::size_t at = other.remarks.find("boot");
+  other.remarks[at + 8] = 'x';
+  leave(other);
+  EXPECT_THAT(complaint_of([&] { (void)left_by_killed(run_); }),
+              HasSubstr("before this machine was started"));
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,58 @@
+// What is heard is written before it is answered, and makes the same scheduler.
+#include "scheduler/journaled.h"
+
+#include <gtest/gtest.h>
+
+#include "balancing/policies.h"
+#include "tests/scheduler/script.h"
+#include "tests/support/toy_job.h"
+
+namespace steelyard {
+namespace {
+
+Time at(double s) { return Time{from_seconds(s)}; }
+
+Envelope from_worker(ToScheduler said) {
+  return {{Role::worker, 1}, scheduler_node, Message(std::move(said))};
+}
+
+TEST(Journaled, WritesBeforeItAnswers) {
+  Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
+  std::size_t written = 0;
+  Journaled journaled(scheduler, [&](const std::vector<std::byte>&) {
+    ++written;
+    EXPECT_TRUE(scheduler.members().workers.empty()) << "it had heard before it was written";
+  });
+  Outbox out(scheduler_node);
+  journaled.step(at(1), from_worker(Hello{0, "ann", {}, {}, 0}), out);
+  EXPECT_EQ(written, 1U);
+  EXPECT_EQ(scheduler.members().workers.size(), 1U);
+}
+
+TEST(Journaled, WakingForNothingIsNotWritten) {
+  Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
+  std::size_t written = 0;
+  Journaled journaled(scheduler, [&](const std::vector<std::byte>&) { ++written; });
+  Outbox out(scheduler_node);
+  journaled.wake(at(1), out);
+  journaled.wake(at(1.1), out);
+  EXPECT_EQ(written, 1U);
+  journaled.wake(at(2), out);
+  EXPECT_EQ(written, 2U);
+}
+
+// One that was lost while nobody could hear it, with the next that bears its name.
+TEST(Restarted, SilenceCountsFromNow) {
+  test::Script script;
+  for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann", "w1: Ready", "wait 8"})
+    script.say(line);
+  script.say("killed");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, true);
+  script.say("wait 9");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, true) << "17 s after its last word";
+  script.say("wait 2");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, false);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,59 @@
+// Journal: what a machine heard, and when, as bytes.
+//
+// A machine is pure (wire/machine.h): whoever knows what it began with and what it has heard since can make
+// it anew, exactly where it was. So a journal records what comes in and not what is decided. Each record is
+//
+//   length u32 | XXH3 of the rest u64 | kind u8 | time i64 (ns) | sender: role u8, number u64 | words
+//
+// in the order of bytes of wire/archive.h. The first record is the head: what the machine began with. A record
+// that is cut short or damaged ends the journal: its writer was killed before it had answered what is in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/shared.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+
+struct JournalHead {
+  std::string build;  // what wrote it; only the same reads it
+  Shared<Job> job{};
+  Progress from;          // where the machine began
+  std::string remarks{};  // the host's own
+};
+struct Heard {
+  Envelope envelope;  // to the scheduler
+};
+struct Woken {};      // its deadline had passed
+struct Restarted {};  // its process was killed; from here on it is another one
+
+struct JournalRecord {
+  using What = std::variant<JournalHead, Heard, Woken, Restarted>;
+  Time now;
+  What what;
+};
+
+// Behind what is there. What it needs no more to answer, such as the values of a payload, is left out.
+void append(std::vector<std::byte>& journal, const JournalRecord& record);
+
+class JournalReader {
+ public:
+  // The bytes outlive this.
+  explicit JournalReader(std::span<const std::byte> journal) : all_(journal) {}
+
+  // Nothing: there is no more, or not as it was written.
+  std::optional<JournalRecord> next();
+  [[nodiscard]] std::size_t read() const { return read_; }  // bytes of the records so far
+
+ private:
+  std::span<const std::byte> all_;
+  std::size_t read_ = 0;
+};
+
+}  // namespace steelyard

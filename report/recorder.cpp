@@ -75,15 +75,21 @@ TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerP
 }  // namespace
 
 Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar,
-                   std::unique_ptr<TensorboardFile> board)
+                   std::unique_ptr<TensorboardFile> board, OnLine on_line)
     : file_(file),
       run_(run),
       bar_(bar),
       lines_(run.rounds()),
       events_(run.events()),
       board_(std::move(board)),
+      on_line_(std::move(on_line)),
       totals_(file) {
-  events_.add(origin_line(), Time{});
+  write(events_, origin_line(), Time{});
+}
+
+void Recorder::write(LineFile& file, const std::string& line, Time now) {
+  file.add(line, now);
+  if (on_line_) on_line_(&file == &events_, line);
 }
 
 void Recorder::handle(const ToRecorder& message, Time now) {
@@ -102,10 +108,10 @@ void Recorder::record(const RoundRecord& record, Time now) {
   if (!began_) {
     began_ = now;
     first_seconds_ = record.seconds;
-    events_.add(Json{{"at_ms", 0}, {"first_round", record.round}}.dump(), now);
+    write(events_, Json{{"at_ms", 0}, {"first_round", record.round}}.dump(), now);
   }
   const double at = first_seconds_ + seconds(now - *began_);
-  lines_.add(json_line(record, parts, totals_, at), now);
+  write(lines_, json_line(record, parts, totals_, at), now);
   if (board_) board_->add(record.round, at, scalars(record, parts, totals_));
   warn_of_trouble();
   if (record.purpose == Purpose::train) show(record, parts, now);
@@ -114,7 +120,7 @@ void Recorder::record(const RoundRecord& record, Time now) {
 void Recorder::happened(const std::string& text, Time now) {
   const double at = began_ ? first_seconds_ + seconds(now - *began_) : 0;
   const Json line = {{"at_ms", in_ms(at)}, {"text", text}};
-  events_.add(line.dump(-1, ' ', false, Json::error_handler_t::replace), now);
+  write(events_, line.dump(-1, ' ', false, Json::error_handler_t::replace), now);
 }
 
 // Of all reasons to stop, the one that is nearest.

@@ -25,6 +25,7 @@
 //   {"at_ms":2310.4,"text":"worker 'a' is lost"}
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,10 +43,13 @@ namespace steelyard {
 
 class Recorder {
  public:
+  // Gets each line of events.jsonl, or of rounds.jsonl, without its end. It must not wait.
+  using OnLine = std::function<void(bool event, const std::string& line)>;
+
   // `file` and `bar` must outlive it. `board` gets the numbers of each round too; null: there is none. Throws
   // Failure (io) if its files cannot be opened.
   Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar,
-           std::unique_ptr<TensorboardFile> board = nullptr);
+           std::unique_ptr<TensorboardFile> board = nullptr, OnLine on_line = nullptr);
 
   void handle(const ToRecorder& message, Time now);
   void left_out(std::uint64_t rounds) { left_out_ = rounds; }  // that were never handed to it
@@ -60,6 +64,7 @@ class Recorder {
   void end(const Ended& ended, Time now);
   void happened(const std::string& text, Time now);
   void warn_of_trouble();
+  void write(LineFile& file, const std::string& line, Time now);
   [[nodiscard]] double share_done(const RoundRecord& record) const;
 
   const JobFile& file_;
@@ -67,6 +72,7 @@ class Recorder {
   ProgressBar& bar_;
   LineFile lines_, events_;
   const std::unique_ptr<TensorboardFile> board_;
+  const OnLine on_line_;  // may be empty
   RunTotals totals_;
   bool warned_ = false;
   std::uint64_t left_out_ = 0;

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <thread>
 
 #include "balancing/policies.h"
+#include "config/input_file.h"
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "report/recorder_thread.h"
@@ -21,6 +23,7 @@
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
+#include "roles/web/run_web.h"
 #include "roles/within_memory.h"
 #include "scheduler/scheduler.h"
 #include "server/checkpointer.h"
@@ -143,6 +146,30 @@ std::unique_ptr<TensorboardFile> board_for(const ResultOptions& results, const R
                                            std::chrono::duration<double>(since_1970).count());
 }
 
+std::unique_ptr<RunWeb> web_for(const ResultOptions& results) {
+  return results.web.empty() ? nullptr : std::make_unique<RunWeb>(results.web);
+}
+
+// What was recorded before, of a run that goes on; a page does without what cannot be read.
+std::string recorded(const std::string& path) try {
+  return std::filesystem::exists(path) ? read_input(path, {"record of the run", 64, ""}) : "";
+} catch (const std::exception&) {
+  return "";
+}
+
+// The chosen port has to be told even to those who want to hear nothing else.
+void show(RunWeb& web, const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool quiet,
+          const Extensions& extensions) {
+  web.begin({run.path(), file.resolved, recorded(run.rounds()), recorded(run.events())}, extensions);
+  bar.note("the run can be watched at " + web.url());
+  if (quiet) std::fprintf(stderr, "the run can be watched at %s\n", web.url().c_str());
+}
+
+Recorder::OnLine listener(RunWeb* web) {
+  if (web == nullptr) return nullptr;
+  return [web](bool event, const std::string& line) { web->tell(event, line); };
+}
+
 void require_descriptors_for(const Job& job) {
   raise_descriptor_limit();
   require_descriptors("a scheduler of " + std::to_string(job.shards) + " shards", job.shards,
@@ -161,6 +188,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   Trained trained = external ? Trained{} : built_here(file.job, extensions);
   if (!external) complete(file.job, trained.description, extensions);
   require_descriptors_for(file.job);
+  const std::unique_ptr<RunWeb> web = web_for(results);
 
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
@@ -183,7 +211,8 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   std::ostream shown(options.quiet ? nullptr : &terminal);
   ProgressBar bar(shown, style(options.quiet));
   introduce(bar, file, run, endpoint);
-  Recorder recorder(file, run, bar, board_for(results, run));
+  if (web) show(*web, file, run, bar, options.quiet, extensions);
+  Recorder recorder(file, run, bar, board_for(results, run), listener(web.get()));
   RecorderThread recording(recorder);
   const NodeId checkpointer_node = new_node(Role::checkpointer);
   Checkpointer checkpointer(checkpointer_node, std::move(initial), state_slots(file.job),

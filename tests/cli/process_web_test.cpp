@@ -146,30 +146,24 @@ TEST_F(DrawnLive, OfAJobUnderWayGoesOnByItself) {
   }
 }
 
-// Whoever reads on while the page goes on is left where they are.
-TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
-  const Extensions none;
-  LiveRun live("runs/made-1", "", none);
-  MadeRun made = made_run();
-  live.event_lines(made.events);
-  live.round_lines(made.rounds, 0);
-  std::string page = live.page();
-  const std::size_t before_more = made.rounds.size();
-  for (int i = 0; i < 40; ++i) made.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34, 34, 34}, 99);
-  live.round_lines(made.rounds.substr(before_more), 0);
-  const std::size_t from = page.find("<script src"), to = page.find("</head>");
-  page.erase(from, to - from);
-  std::string part;
-  for (const char c : nlohmann::json(live.part()).dump()) part += c == '<' ? "\\u003c" : std::string(1, c);
-  // clang-format off
-  page.insert(page.rfind("</body>"), "<script>\n" + std::string(page_script) + "</script><script>let asked = 0;\n" +
-              "const part = " + part + R"js(;
+// Of a page, whose server answers twice with the same part and is gone then.
+std::string with_server(std::string page, const std::string& part) {
+  const std::size_t from = page.find("<script src");
+  page.erase(from, page.find("</head>") - from);
+  std::string json;
+  for (const char c : nlohmann::json(part).dump()) json += c == '<' ? "\\u003c" : std::string(1, c);
+  const std::string server = "let asked = 0; const part = " + json + R"js(;
     window.fetch = async () => {
       if (++asked > 2) throw new Error("gone");
       return {ok: true, status: 200, text: async () => part, headers: {get: () => "x"}};
-    };
-    </script><script>)js" + live_script + "</script>");
-  const nlohmann::json found = drawn(page, 500, false, R"js(<script>
+    };)js";
+  page.insert(page.rfind("</body>"), "<script>\n" + std::string(page_script) + "</script><script>" + server +
+                                         "</script><script>" + live_script + "</script>");
+  return page;
+}
+
+// clang-format off
+constexpr const char* reader = R"js(<script>
     const all = kind => [...document.querySelectorAll(kind)];
     const key = (frame, key) => frame.dispatchEvent(new KeyboardEvent("keydown", {key}));
     const state = () => ({
@@ -202,8 +196,21 @@ TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
       out.textContent = JSON.stringify(found);
       document.body.append(out);
     }, 18000);
-  </script>)js");
-  // clang-format on
+  </script>)js";
+// clang-format on
+
+// Whoever reads on while the page goes on is left where they are.
+TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
+  const Extensions none;
+  LiveRun live("runs/made-1", "", none);
+  MadeRun made = made_run();
+  live.event_lines(made.events);
+  live.round_lines(made.rounds, 0);
+  const std::string page = live.page();
+  const std::size_t before_more = made.rounds.size();
+  for (int i = 0; i < 40; ++i) made.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34, 34, 34}, 99);
+  live.round_lines(made.rounds.substr(before_more), 0);
+  const nlohmann::json found = drawn(with_server(page, live.part()), 500, false, reader);
   ASSERT_TRUE(found.contains("end")) << found;
   const nlohmann::json &before = found["before"], &after = found["after"];
   EXPECT_EQ(found["begun"], "rounds 68 to 79") << "the last ones";

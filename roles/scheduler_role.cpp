@@ -161,8 +161,10 @@ std::string recorded(const std::string& path) try {
 void show(RunWeb& web, const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool quiet,
           const Extensions& extensions) {
   web.begin({run.path(), file.resolved, recorded(run.rounds()), recorded(run.events())}, extensions);
-  bar.note("the run can be watched at " + web.url());
-  if (quiet) std::fprintf(stderr, "the run can be watched at %s\n", web.url().c_str());
+  const std::string told = "the run can be watched at " + web.url() +
+                           (web.for_others() ? ", also by those who can reach this machine" : "");
+  bar.note(told);
+  if (quiet) std::fprintf(stderr, "%s\n", told.c_str());
 }
 
 Recorder::OnLine listener(RunWeb* web) {

@@ -156,7 +156,7 @@ std::string about(const ReportedRun& run) {
   }() + "</pre></details>\n";
 }
 
-std::string section(const ReportedRun& run) {
+std::string section(const ReportedRun& run, const std::string& title) {
   const Finding finding = finding_of(run.record, run.terms);
   const Changes changes = changes_of(run.record, finding.barrier);
   const std::vector<std::uint32_t> lines = most_interesting(finding, most_lines);
@@ -166,7 +166,7 @@ std::string section(const ReportedRun& run) {
   for (const Change& it : changes.list) {
     if (it.moved ? moves <= few_marks : few_notes) marks.push_back(it.at);
   }
-  std::string text = "<section>\n<h1>" + escaped(run.name) + "</h1>\n" + paragraph(run.about) +
+  std::string text = "<section>\n<h1>" + escaped(title) + "</h1>\n" + paragraph(run.about) +
                      finding_text(run, finding) + tiles(run, finding);
   if (finding.rounds == 0) return text + changes_table(changes) + about(run) + "</section>\n";
   if (finding.better) text += "<h2>A better split</h2>\n" + better_table(run.record, finding);
@@ -229,12 +229,13 @@ std::string run_part(const ReportedRun& run) {
                       " are shown; " + std::to_string(run.record.left_out) +
                       " before them are left out. `steelyard report` shows all.");
   }
-  return text + section(run) + reading;
+  return text + section(run, run.name) + reading;
 }
 
 std::string run_page(const std::vector<ReportedRun>& runs) {
   std::string body = runs.size() > 1 ? overview(runs) : "";
-  for (const ReportedRun& run : runs) body += section(run);
+  for (const ReportedRun& run : runs)
+    body += section(run, runs.size() > 1 ? short_path(run, runs) : run.name);
   return page("steelyard report" + (runs.empty() ? "" : ": " + runs.front().name), body + reading);
 }
 

@@ -137,6 +137,12 @@ HttpAnswer refusal(int status, const std::string& why) {
   return {status, "text/plain; charset=utf-8", std::make_shared<const std::string>(why + "\n")};
 }
 
+std::string why(httplib::Error error) {
+  if (error == httplib::Error::Connection) return "nobody listens there, or there is no such host";
+  if (error == httplib::Error::ConnectionTimeout) return "no connection within five seconds";
+  return "what comes from there is no page";
+}
+
 std::string machine_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
@@ -252,8 +258,8 @@ std::string http_get(const HostPort& place, const std::string& path) {
     return body.size() < longest_page;
   });
   if (!result && body.empty())
-    throw Failure(ExitCode::unreachable, where + " does not answer (" + httplib::to_string(result.error()) +
-                                             "): name the address that --web of a running job has");
+    throw Failure(ExitCode::unreachable, where + " does not answer: " + why(result.error()) +
+                                             ": name the address that --web of a running job has");
   if (!result || result->status != 200)
     throw Failure(ExitCode::protocol, where + " does not answer as a job does" +
                                           (result ? " (status " + std::to_string(result->status) + ")" : "") +

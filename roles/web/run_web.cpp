@@ -15,6 +15,7 @@
 #include "core/queue.h"
 #include "report/live/live_run.h"
 #include "report/page/assets.h"
+#include "roles/endpoint.h"
 #include "roles/web/http_server.h"
 #include "roles/web/place.h"
 #include "wire/machine.h"
@@ -91,7 +92,7 @@ class Pages {
 
 class RunWeb::State {
  public:
-  explicit State(const std::string& place) : server_(web_place(place), "--web") {}
+  explicit State(const std::string& place) : place_(web_place(place)), server_(place_, "--web") {}
   ~State() { told_.close(); }  // whoever still asks is told that it is over
 
   void begin(Beginning run, const Extensions& extensions) {
@@ -102,6 +103,9 @@ class RunWeb::State {
 
   void tell(bool event, const std::string& line) { told_.try_push(Line{event, line, now_since_1970()}); }
   [[nodiscard]] std::string url() const { return server_.url(); }
+  [[nodiscard]] bool for_others() const {
+    return !is_loopback("tcp://" + with_port(place_.host, place_.port));
+  }
 
  private:
   void work(Beginning beginning, const Extensions& extensions) {
@@ -138,6 +142,7 @@ class RunWeb::State {
     }
   }
 
+  const HostPort place_;
   BoundedQueue<std::variant<Line, Question>> told_{most_lines};
   std::jthread thread_;
   HttpServer server_;  // ends first: it asks the thread
@@ -148,5 +153,6 @@ RunWeb::~RunWeb() = default;
 void RunWeb::begin(Beginning run, const Extensions& extensions) { state_->begin(std::move(run), extensions); }
 void RunWeb::tell(bool event, const std::string& line) { state_->tell(event, line); }
 std::string RunWeb::url() const { return state_->url(); }
+bool RunWeb::for_others() const { return state_->for_others(); }
 
 }  // namespace steelyard

@@ -33,6 +33,7 @@ class RunWeb {
   void tell(bool event, const std::string& line);
 
   [[nodiscard]] std::string url() const;
+  [[nodiscard]] bool for_others() const;  // other machines can reach it
 
  private:
   class State;

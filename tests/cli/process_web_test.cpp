@@ -91,6 +91,7 @@ TEST_F(ProcessWeb, SaysWhatIsWrong) {
   again.insert(again.end(), {"--web", place});
   EXPECT_EQ(run(again), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("--web " + place), HasSubstr("in use"), HasSubstr("another port")));
+  EXPECT_FALSE(std::filesystem::exists(path("again"))) << "nothing is in the way of the next attempt";
   again.back() = "*:7080";
   EXPECT_EQ(run(again), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr("others may read"), HasSubstr("0.0.0.0:7080")));

@@ -42,8 +42,11 @@ TEST(RunPage, NeedsNothingFromOutsideAndEscapesWhatOthersSaid) {
 }
 
 TEST(RunPage, OfManyRunsBeginsWithATable) {
-  const std::string page = run_page({reported(made_run()), reported(made_run())});
-  EXPECT_THAT(page, AllOf(HasSubstr("2 runs"), HasSubstr("Accuracy of all runs")));
+  ReportedRun other = reported(made_run());
+  other.path = "runs/other-2";
+  const std::string page = run_page({reported(made_run()), other});
+  EXPECT_THAT(page, AllOf(HasSubstr("2 runs"), HasSubstr("Accuracy of all runs"),
+                          HasSubstr("<h1>made-1</h1>"), HasSubstr("<h1>other-2</h1>")));
 }
 
 TEST(RunPage, ARunThatJustBeganHasAPage) {

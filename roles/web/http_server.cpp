@@ -109,6 +109,9 @@ class Visitors : public httplib::TaskQueue {
 class Server : public httplib::Server {
  public:
   explicit Server(const std::atomic<bool>& ended) : ended_(ended) {}
+  ~Server() override {  // what never served is not closed by stop()
+    if (svr_sock_ != INVALID_SOCKET) ::close(svr_sock_);
+  }
 
  private:
   bool process_and_close_socket(socket_t socket) override {

@@ -123,8 +123,11 @@ TEST(HttpEnd, WaitsForNobody) {
 }
 
 TEST(HttpEnd, WithoutHavingServed) {
-  const HttpServer never({"127.0.0.1", "0"}, "--web");
-  EXPECT_THAT(never.url(), testing::MatchesRegex("http://127.0.0.1:[0-9]+/"));
+  auto never = std::make_unique<HttpServer>(HostPort{"127.0.0.1", "0"}, "--web");
+  EXPECT_THAT(never->url(), testing::MatchesRegex("http://127.0.0.1:[0-9]+/"));
+  const std::string port = std::to_string(never->port());
+  never.reset();
+  EXPECT_EQ(std::to_string(HttpServer({"127.0.0.1", port}, "--web").port()), port) << "it is free again";
 }
 
 TEST(HttpTrouble, IsSaidWithARemedy) {

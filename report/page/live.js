@@ -64,7 +64,7 @@
       } catch {
         if (++missed >= 2) {
           bar.classList.add("lost");
-          say("The job does not answer any more: it has ended, or this machine cannot reach it. `steelyard report` makes a page of its run.");
+          say("The job does not answer any more: it has ended, or cannot be reached. The page stays as it was; steelyard report makes one of the whole run.");
         }
       }
     }

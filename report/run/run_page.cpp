@@ -227,7 +227,7 @@ std::string run_part(const ReportedRun& run) {
     text += paragraph("Of the rounds of training the last " +
                       std::to_string(std::ranges::count_if(run.record.rounds, &RunRound::train)) +
                       " are shown; " + std::to_string(run.record.left_out) +
-                      " before them are left out. `steelyard report` shows all.");
+                      " before them are left out here; the report of the run has all.");
   }
   return text + section(run, run.name) + reading;
 }

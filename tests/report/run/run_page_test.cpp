@@ -59,6 +59,14 @@ TEST(RunPage, ARunThatJustBeganHasAPage) {
   EXPECT_THAT(run_page({run}), HasSubstr("One worker computed alone"));
 }
 
+// With one stretch of waiting "then" is clear; with several it is not.
+TEST(RunPage, SaysWhenTheSplitWouldHaveBeenBetter) {
+  EXPECT_THAT(run_page({reported(made_run())}), HasSubstr("A better split then: "));
+  MadeRun made = made_run();
+  for (int i = 0; i < 20; ++i) made.round({"eighth", "half", "quarter"}, {10, 250, 40}, {8, 50, 20}, 60);
+  EXPECT_THAT(run_page({reported(made)}), HasSubstr("A better split from 0.0 s to 3.4 s: "));
+}
+
 TEST(RunPage, WhereWorkersTakeTurnsNobodyIsBlamedAlone) {
   MadeRun made;
   for (int i = 0; i < 60; ++i)

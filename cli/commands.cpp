@@ -57,7 +57,7 @@ void add_train(CLI::App& parent, LaunchOptions& it) {
   add_trace_flag(app, it);
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
-      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick\n"
+      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --web :7080\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --resume --set train.epochs=6");
 }
 
@@ -286,8 +286,11 @@ void add_report(CLI::App& parent, ReportCommand& it) {
 void add_status(CLI::App& parent, StatusCommand& it) {
   CLI::App& app = *parent.add_subcommand(
       "status", "where a run stands: how far, who works how fast, and who holds the others up");
-  app.add_option("run", it.run, "the directory of a run (default: of runs/, the one that wrote last)");
-  app.footer("Example: steelyard status runs/job-1");
+  app.add_option(
+      "run", it.run,
+      "the directory of a run (default: of runs/, the one that wrote last), or HOST:PORT of one that "
+      "trains with --web");
+  app.footer("Examples:\n  steelyard status runs/job-1\n  steelyard status 127.0.0.1:7080");
 }
 
 void add_runs(CLI::App& parent, RunsCommand& it) {

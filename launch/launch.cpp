@@ -19,6 +19,7 @@
 #include "roles/roles.h"
 #include "roles/run_lock.h"
 #include "roles/signals.h"
+#include "roles/web/run_web.h"
 
 namespace steelyard {
 namespace {
@@ -128,6 +129,8 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
 
   ResultOptions& results = options.results;
   const HostSpec& scheduler = hosts.scheduler();
+  // A port that is taken is told of before there is a directory that would be in the way of the next attempt.
+  if (here && !results.web.empty()) RunWeb{results.web};
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
   std::optional<RunLock> lock;
   results.ready = scheduler.ssh.empty();

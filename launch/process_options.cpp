@@ -8,7 +8,9 @@
 
 #include "config/toml_text.h"
 #include "core/device.h"
+#include "core/error.h"
 #include "core/precision.h"
+#include "roles/web/place.h"
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
@@ -25,6 +27,18 @@ struct Row {
 CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
   const auto check = [is_good, expected](const std::string& text) {
     return is_good(text) ? std::string() : steelyard::quoted(text) + ": give " + expected;
+  };
+  return {check, "", ""};
+}
+
+CLI::Validator web_place_validator() {
+  const auto check = [](const std::string& text) -> std::string {
+    try {
+      web_place(text);
+      return "";
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
   };
   return {check, "", ""};
 }
@@ -46,6 +60,11 @@ void each_option(ResultOptions& it, const std::string& where, auto&& visit) {
   visit(
       Row{"--tensorboard", "write the numbers of each round for TensorBoard, too: tensorboard --logdir runs"},
       it.tensorboard);
+  visit(Row{"--web",
+            where + "show the run while it trains, to a browser, and to Prometheus at /metrics: " +
+                web_place_expected + " (port 0: any)",
+            nullptr, web_place_validator()},
+        it.web);
 }
 
 void each_option(SchedulerOptions& it, auto&& visit) {

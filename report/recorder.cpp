@@ -84,6 +84,11 @@ void Recorder::flush(Time now) {
   events_.flush(now);
 }
 
+void Recorder::write(LineFile& file, const std::string& line, Time now) {
+  file.add(line, now);
+  if (on_line_) on_line_(&file == &events_, line);
+}
+
 void Recorder::handle(const ToRecorder& message, Time now) {
   std::visit(Overloaded{[&](const RoundRecord& it) { record(it, now); },
                         [&](const Note& it) {
@@ -100,10 +105,10 @@ void Recorder::record(const RoundRecord& record, Time now) {
   if (!began_) {
     began_ = now;
     first_seconds_ = record.seconds;
-    events_.add(Json{{"at_ms", 0}, {"first_round", record.round}}.dump(), now);
+    write(events_, Json{{"at_ms", 0}, {"first_round", record.round}}.dump(), now);
   }
   const double at = first_seconds_ + seconds(now - *began_);
-  lines_.add(json_line(record, parts, totals_, at), now);
+  write(lines_, json_line(record, parts, totals_, at), now);
   if (board_) board_->add(record.round, at, scalars(record, parts, totals_));
   warn_of_trouble();
   if (record.purpose == Purpose::train) show(record, parts, now);
@@ -112,7 +117,7 @@ void Recorder::record(const RoundRecord& record, Time now) {
 void Recorder::happened(const std::string& text, Time now) {
   const double at = began_ ? first_seconds_ + seconds(now - *began_) : 0;
   const Json line = {{"at_ms", in_ms(at)}, {"text", text}};
-  events_.add(line.dump(-1, ' ', false, Json::error_handler_t::replace), now);
+  write(events_, line.dump(-1, ' ', false, Json::error_handler_t::replace), now);
 }
 
 // Of all reasons to stop, the one that is nearest.

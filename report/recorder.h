@@ -25,6 +25,7 @@
 //   {"at_ms":2310.4,"text":"worker 'a' is lost"}
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,12 +43,17 @@ namespace steelyard {
 
 class Recorder {
  public:
+  // Gets each line of events.jsonl, or of rounds.jsonl, without its end. It must not wait.
+  using OnLine = std::function<void(bool event, const std::string& line)>;
+
   // `file` and `bar` must outlive it. Throws Failure (io) if its files cannot be opened.
   // `goes_on`: it takes the place of one that was killed, and is told first what that had been told.
   Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on = false);
 
   // Gets the numbers of each round from now on, too; null: there is none.
   void show_on(std::unique_ptr<TensorboardFile> board) { board_ = std::move(board); }
+  // Hears each line from now on.
+  void tell(OnLine on_line) { on_line_ = std::move(on_line); }
   void flush(Time now);  // all that was told is in the files, if they can be written
 
   void handle(const ToRecorder& message, Time now);
@@ -63,6 +69,7 @@ class Recorder {
   void end(const Ended& ended, Time now);
   void happened(const std::string& text, Time now);
   void warn_of_trouble();
+  void write(LineFile& file, const std::string& line, Time now);
   [[nodiscard]] double share_done(const RoundRecord& record) const;
 
   const JobFile& file_;
@@ -70,6 +77,7 @@ class Recorder {
   ProgressBar& bar_;
   LineFile lines_, events_;
   std::unique_ptr<TensorboardFile> board_;
+  OnLine on_line_;  // may be empty
   RunTotals totals_;
   bool warned_ = false;
   std::uint64_t left_out_ = 0;

@@ -16,6 +16,7 @@ struct ResultOptions {
   bool resume = false;      // from the newest checkpoint of the directory
   std::string resume_from;  // or from this checkpoint
   bool tensorboard = false;
+  std::string web;     // where its page is while it trains (roles/web/place.h); empty: nowhere
   bool ready = false;  // whoever starts the scheduler has made the directory,
   int lock = -1;       // and has its lock open under this number (roles/run_lock.h)
 };

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "config/input_file.h"
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "report/recorder_thread.h"
@@ -24,6 +25,7 @@
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
+#include "roles/web/run_web.h"
 #include "roles/within_memory.h"
 #include "scheduler/journaled.h"
 #include "server/checkpointer.h"
@@ -148,6 +150,30 @@ struct Task {
   SchedulersPlace place{};
 };
 
+std::unique_ptr<RunWeb> web_for(const ResultOptions& results) {
+  return results.web.empty() ? nullptr : std::make_unique<RunWeb>(results.web);
+}
+
+// What was recorded before, of a run that goes on; a page does without what cannot be read.
+std::string recorded(const std::string& path) try {
+  return std::filesystem::exists(path) ? read_input(path, {"record of the run", 64, ""}) : "";
+} catch (const std::exception&) {
+  return "";
+}
+
+// The chosen port has to be told even to those who want to hear nothing else.
+void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, bool quiet,
+          const Extensions& extensions) {
+  recorder.flush(steady_now());
+  const RunDirectory& run = task.run;
+  web.begin({run.path(), task.file.resolved, recorded(run.rounds()), recorded(run.events())}, extensions);
+  recorder.tell([&web](bool event, const std::string& line) { web.tell(event, line); });
+  const std::string told = "the run can be watched at " + web.url() +
+                           (web.for_others() ? ", also by those who can reach this machine" : "");
+  bar.note(told);
+  if (quiet) std::fprintf(stderr, "%s\n", told.c_str());
+}
+
 // A job that nobody knows yet. `run`: the directory, where that is chosen already.
 Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
                 std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
@@ -268,7 +294,7 @@ void host_all(Journaled& scheduler, Task& task, bool goes_on, const std::string&
 
 // The scheduler's job from here to its end; the exit code.
 int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqContext& context,
-         ZmqLink& link, const Extensions& extensions) {
+         ZmqLink& link, RunWeb* web, const Extensions& extensions) {
   auto policy = policy_for(task.file.job, task.initial.progress, extensions);
   const Progress from = task.initial.progress;
   Scheduler scheduler(task.file.job, from, std::move(policy));
@@ -283,6 +309,7 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   if (!options.quiet) shown.rdbuf(&terminal);
   introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
   recorder.show_on(board_for(options.results, task.run));
+  if (web != nullptr) show(*web, task, recorder, bar, options.quiet, extensions);
   RecorderThread recording(recorder);
   const auto local = [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
@@ -323,12 +350,13 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   require_loopback(listen, options.insecure);
   if (!killed && !results.resume_from.empty()) require_checkpoint(results.resume_from);
   require_descriptors_for(killed ? killed->job : file.job);
+  const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins
   ZmqContext context;
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
   Task task = killed ? go_on(*killed, *run, extensions)
                      : begin_anew(options, std::move(file), std::move(run), lock, link, endpoint, extensions);
-  return lead(options, task, killed ? &*killed : nullptr, context, link, extensions);
+  return lead(options, task, killed ? &*killed : nullptr, context, link, web.get(), extensions);
 }
 
 }  // namespace steelyard

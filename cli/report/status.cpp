@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "config/input_file.h"
@@ -12,6 +13,8 @@
 #include "report/run/status_text.h"
 #include "report/terminal_text.h"
 #include "roles/run_lock.h"
+#include "roles/web/http_server.h"
+#include "roles/web/place.h"
 #include "server/checkpoint.h"
 
 namespace steelyard {
@@ -69,9 +72,25 @@ std::string newest_run(const std::string& folder) {
   return newest;
 }
 
+// What a running job says of itself.
+std::string told_by(const std::string& place) {
+  const std::string body = http_get(asked_place(place), "/status");
+  const nlohmann::json status = nlohmann::json::parse(body, nullptr, false);
+  if (!status.is_object() || !status.value("text", nlohmann::json()).is_string())
+    throw Failure(
+        ExitCode::protocol,
+        place + " answers, but not as a job does: name the address that --web of a running job has");
+  return shown_lines(status["text"].get<std::string>());
+}
+
 }  // namespace
 
 int run_status(const StatusCommand& command, const Extensions& extensions) {
+  std::error_code ignored;
+  if (is_web_place(command.run) && !fs::exists(command.run, ignored)) {
+    std::fputs(told_by(command.run).c_str(), stdout);
+    return static_cast<int>(ExitCode::ok);
+  }
   const std::string path = command.run.empty() ? newest_run("runs") : command.run;
   const ReportedRun run = read_run(path, extensions);
   std::fputs(status_text(run, state_of(path, run.record.result)).c_str(), stdout);

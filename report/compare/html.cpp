@@ -28,7 +28,10 @@ std::string table(const Comparison& comparison, const std::vector<Row>& ranking)
   }
   const std::vector<std::size_t> columns = used_columns(rows);
   std::vector<std::string> titles = column_titles(comparison);
-  for (std::string& title : titles) std::ranges::replace(title, '\n', ' ');
+  for (std::string& title : titles) {  // here a line is as long as it likes
+    if (const std::size_t cut = title.find("-\n"); cut != std::string::npos) title.erase(cut, 2);
+    std::ranges::replace(title, '\n', ' ');
+  }
   rows.insert(rows.begin(), titles);
   for (std::vector<std::string>& row : rows) {
     std::vector<std::string> used;

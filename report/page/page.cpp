@@ -10,11 +10,28 @@
 
 namespace steelyard {
 
-std::string page(const std::string& title, const std::string& body) {
+namespace {
+
+std::string head(const std::string& title, const std::string& more) {
   return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escaped(title) + "</title>\n<style>\n" + page_style + "</style>\n</head>\n<body>\n" + body +
-         "<script>\n" + page_script + "</script>\n</body>\n</html>\n";
+         escaped(title) + "</title>\n<style>\n" + page_style + "</style>\n" + more + "</head>\n";
+}
+
+}  // namespace
+
+std::string page(const std::string& title, const std::string& body) {
+  return head(title, "") + "<body>\n" + body + "<script>\n" + page_script +
+         "steelyard.begin();\n</script>\n</body>\n</html>\n";
+}
+
+std::string live_page(const std::string& title, const std::string& part) {
+  return head(title,
+              "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>\n"
+              "<script src=\"page.js\" defer></script>\n<script src=\"live.js\" defer></script>\n") +
+         "<body>\n<p class=\"live\" hidden><b>live</b><span class=\"when\"></span><span class=\"soft\" "
+         "role=\"status\"></span><button type=\"button\">hold the page</button></p>\n<main>\n" +
+         part + "</main>\n</body>\n</html>\n";
 }
 
 std::string escaped(const std::string& text) {

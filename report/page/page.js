@@ -1,6 +1,7 @@
 "use strict";
-// Values under the pointer and by arrow keys, and zoom. The pictures are drawn without it.
-(() => {
+// Values under the pointer and by arrow keys, and zoom. The pictures are drawn without it. `begin()` makes them work;
+// what it returns tells where the reader is in them, and is taken by the next `begin()` when the page was replaced.
+const steelyard = (() => {
   const clock = s => {
     if (s < 59.95) return s.toFixed(s < 10 ? 2 : 1) + " s";
     const t = Math.round(s), two = n => String(n).padStart(2, "0");
@@ -127,9 +128,10 @@
     };
   };
 
-  const plotsOf = section => {
-    const views = [];
-    const bar = section.querySelector(".zoom");
+  // The place is in seconds: what is under way becomes longer.
+  const plotsOf = (section, place) => {
+    const views = [], frames = [...section.querySelectorAll(".plot")];
+    const bar = section.querySelector(".zoom"), seconds = +frames[0]?.dataset.to;
     let left = 0, right = 1000;
     const zoomAll = (from, to) => {
       const width = Math.min(1000, Math.max(4, to - from));
@@ -137,8 +139,10 @@
       right = left + width;
       for (const view of views) view(left, right);
     };
-    for (const frame of section.querySelectorAll(".plot")) views.push(plotOf(frame, zoomAll));
-    if (!bar) return;
+    for (const frame of frames) views.push(plotOf(frame, zoomAll));
+    if (place) zoomAll(place.from / seconds * 1000, place.to / seconds * 1000);
+    const tell = () => right - left > 999 ? null : {from: left / 1000 * seconds, to: right / 1000 * seconds};
+    if (!bar) return tell;
     bar.hidden = false;
     bar.addEventListener("click", event => {
       const middle = (left + right) / 2, half = (right - left) / 2;
@@ -146,15 +150,17 @@
                   left: [left - half, right - half], right: [left + half, right + half]}[event.target.dataset.zoom];
       if (by) zoomAll(...by);
     });
+    return tell;
   };
 
-  // The rounds one by one.
-  const lanesOf = frame => {
+  // The rounds one by one. Who is at the last ones stays there.
+  const lanesOf = (frame, place) => {
     const data = JSON.parse(frame.querySelector("script").textContent);
     const svg = frame.querySelector("svg"), along = frame.querySelector(".along"), tip = tipOf(frame);
     const controls = frame.nextElementSibling, slider = controls.querySelector("input");
     const count = data.round.length, height = svg.viewBox.baseVal.height;
-    let first = +slider.value, shown = Math.min(12, count), at = null, lane = 0;
+    let first = +slider.value, shown = Math.min(place?.shown ?? 12, count), at = null, lane = 0;
+    if (place) first = place.last ? count : placeOf(data.round, place.round);
 
     const show = () => {
       first = Math.max(0, Math.min(count - shown, first));
@@ -227,8 +233,15 @@
     controls.addEventListener("click", event => { if (event.target.dataset.zoom) zoom(+event.target.dataset.zoom); });
     controls.hidden = false;
     show();
+    const wanted = () => (shown < count ? shown : Math.max(shown, 12));
+    return () => ({round: data.round[first], shown: wanted(), last: first + shown >= count});
   };
 
-  for (const section of document.querySelectorAll("section")) plotsOf(section);
-  for (const frame of document.querySelectorAll(".lanes")) lanesOf(frame);
+  const begin = (places = {}) => {
+    const each = (kind, of) =>
+      [...document.querySelectorAll(kind)].map((it, i) => of(it, places[kind]?.[i]));
+    const plots = each("section", plotsOf), lanes = each(".lanes", lanesOf);
+    return () => ({section: plots.map(tell => tell()), ".lanes": lanes.map(tell => tell())});
+  };
+  return {begin};
 })();

@@ -162,6 +162,8 @@ std::optional<BetterSplit> better_split(const RunRecord& record, const Stretch& 
     slowest_now = std::max(slowest_now, seen[it.workers[i]].curve()(it.now[i]));
   }
   for (std::uint64_t& share : it.better) share *= grain;
+  it.begin = window.front()->begin;
+  it.end = window.back()->end;
   it.seconds_now = slowest_now + median(exchanges);
   it.seconds_better = slowest + median(exchanges);
   if (it.seconds_better > worth_moving * it.seconds_now) return std::nullopt;

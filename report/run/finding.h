@@ -40,6 +40,7 @@ struct BetterSplit {
   std::vector<double> now;                     // samples, mean of those rounds
   std::vector<std::uint64_t> better;           // samples
   double seconds_now = 0, seconds_better = 0;  // of a round
+  double begin = 0, end = 0;                   // of the rounds that it is fitted to
 };
 
 struct Finding {

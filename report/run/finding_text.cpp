@@ -48,7 +48,9 @@ std::string better(const RunRecord& record, const Finding& finding) {
     now += (i > 0 ? " + " : "") + fixed(it.now[i], 0);
   }
   const std::string rest = it.workers.size() > shares_told ? " + …" : "";
-  return "<p>A better split then: " + strong(shares + rest) + " samples instead of " + now + rest +
+  const std::string when =
+      finding.stretches.size() < 2 ? "then" : "from " + at_text(it.begin) + " to " + at_text(it.end);
+  return "<p>A better split " + when + ": " + strong(shares + rest) + " samples instead of " + now + rest +
          ". A round would have taken " + short_number(1e3 * it.seconds_better) + " ms instead of " +
          short_number(1e3 * it.seconds_now) + " ms: " + strong(fixed(it.seconds_now / it.seconds_better, 2)) +
          " times as fast.</p>\n";

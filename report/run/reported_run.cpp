@@ -61,16 +61,24 @@ std::string short_path(const ReportedRun& run, const std::vector<ReportedRun>& a
   return same > 0 ? run.path : part;
 }
 
-ReportedRun read_run(const std::string& path, const Extensions& extensions) {
+ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record,
+                         const Extensions& extensions) {
   ReportedRun run;
   run.path = path;
-  run.job = text_of(path + "/job.toml", "run", true);
-  run.record = run_record(text_of(path + "/rounds.jsonl", "rounds of a run", true),
-                          text_of(path + "/events.jsonl", "events of a run", false),
-                          text_of(path + "/result.json", "result of a run", false));
+  run.job = job;
+  run.record = std::move(record);
   run.name = last_part(path);
   take_job(run, extensions);
   return run;
+}
+
+ReportedRun read_run(const std::string& path, const Extensions& extensions) {
+  const std::string job = text_of(path + "/job.toml", "run", true);
+  return reported_run(path, job,
+                      run_record(text_of(path + "/rounds.jsonl", "rounds of a run", true),
+                                 text_of(path + "/events.jsonl", "events of a run", false),
+                                 text_of(path + "/result.json", "result of a run", false)),
+                      extensions);
 }
 
 }  // namespace steelyard

@@ -26,8 +26,12 @@ struct ReportedRun {
 // The last part of its path, if no other of these runs has the same; otherwise all of it.
 std::string short_path(const ReportedRun& run, const std::vector<ReportedRun>& among);
 
-// The run may be under way. A job.toml that this program does not understand, of another release or with a
-// user's own models, costs what only the job tells. Throws Failure (configuration) where there is no run.
+// Of what is in memory; pure. A job.toml that this program does not understand, of another release or with a
+// user's own models, costs what only the job tells.
+ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record,
+                         const Extensions& extensions);
+
+// From its directory; it may be under way. Throws Failure (configuration) where there is no run.
 ReportedRun read_run(const std::string& path, const Extensions& extensions);
 
 }  // namespace steelyard

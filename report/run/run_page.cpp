@@ -8,12 +8,13 @@
 #include "report/run/finding_text.h"
 #include "report/run/lanes.h"
 #include "report/run/run_plots.h"
+#include "report/run/status_text.h"
 
 namespace steelyard {
 namespace {
 
 constexpr std::size_t most_lanes = 24, most_lines = 16, most_rows = 200;
-constexpr std::ptrdiff_t few_moves = 12;  // more uprights than that hide the lines
+constexpr std::ptrdiff_t few_marks = 12;  // of a kind: more uprights than that hide the lines
 
 std::string percent(double share, int decimals = 0) { return fixed(100 * share, decimals) + " %"; }
 std::string paragraph(const std::string& text) { return "<p class=\"soft\">" + escaped(text) + "</p>\n"; }
@@ -155,16 +156,17 @@ std::string about(const ReportedRun& run) {
   }() + "</pre></details>\n";
 }
 
-std::string section(const ReportedRun& run) {
+std::string section(const ReportedRun& run, const std::string& title) {
   const Finding finding = finding_of(run.record, run.terms);
   const Changes changes = changes_of(run.record, finding.barrier);
   const std::vector<std::uint32_t> lines = most_interesting(finding, most_lines);
   std::vector<double> marks;
   const auto moves = std::ranges::count_if(changes.list, &Change::moved);
+  const bool few_notes = std::ssize(changes.list) - moves <= few_marks;
   for (const Change& it : changes.list) {
-    if (!it.moved || moves <= few_moves) marks.push_back(it.at);
+    if (it.moved ? moves <= few_marks : few_notes) marks.push_back(it.at);
   }
-  std::string text = "<section>\n<h1>" + escaped(run.name) + "</h1>\n" + paragraph(run.about) +
+  std::string text = "<section>\n<h1>" + escaped(title) + "</h1>\n" + paragraph(run.about) +
                      finding_text(run, finding) + tiles(run, finding);
   if (finding.rounds == 0) return text + changes_table(changes) + about(run) + "</section>\n";
   if (finding.better) text += "<h2>A better split</h2>\n" + better_table(run.record, finding);
@@ -214,9 +216,26 @@ the table. Arrow keys go through a picture that has the focus, + and - zoom, 0 s
 
 }  // namespace
 
+std::string run_part(const ReportedRun& run) {
+  const RunStatus status = status_of(run);
+  std::string text = "<p class=\"stands\">" + escaped(headline(run, status, "running")) + "</p>\n";
+  if (status.done >= 0) {
+    text += "<progress aria-label=\"how much is done\" value=\"" + fixed(status.done, 4) + "\">" +
+            percent(status.done) + "</progress>\n";
+  }
+  if (run.record.left_out > 0) {
+    text += paragraph("Of the rounds of training the last " +
+                      std::to_string(std::ranges::count_if(run.record.rounds, &RunRound::train)) +
+                      " are shown; " + std::to_string(run.record.left_out) +
+                      " before them are left out here; the report of the run has all.");
+  }
+  return text + section(run, run.name) + reading;
+}
+
 std::string run_page(const std::vector<ReportedRun>& runs) {
   std::string body = runs.size() > 1 ? overview(runs) : "";
-  for (const ReportedRun& run : runs) body += section(run);
+  for (const ReportedRun& run : runs)
+    body += section(run, runs.size() > 1 ? short_path(run, runs) : run.name);
   return page("steelyard report" + (runs.empty() ? "" : ": " + runs.front().name), body + reading);
 }
 

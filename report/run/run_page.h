@@ -10,4 +10,7 @@ namespace steelyard {
 
 std::string run_page(const std::vector<ReportedRun>& runs);
 
+// What changes of a run under way (report/live/live_run.h): a line on where it stands, and all of the page.
+std::string run_part(const ReportedRun& run);
+
 }  // namespace steelyard

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,32 @@ struct RunRecord {
   std::vector<Origin> origins;
   RunResult result;
   std::uint64_t unreadable = 0;  // lines
+  std::uint64_t left_out = 0;    // rounds, the oldest: RunReader::forget()
+  double left_out_seconds = 0;   // which these took
+};
+
+// The same while it grows.
+class RunReader {
+ public:
+  RunReader();
+  ~RunReader();
+  RunReader(const RunReader&) = delete;
+  RunReader& operator=(const RunReader&) = delete;
+
+  void round_lines(std::string_view text);  // any number of whole lines, of rounds.jsonl
+  void event_lines(std::string_view text);  // likewise, of events.jsonl
+
+  // If there are more workers' parts of rounds, each round counting for one more, leaves out old rounds until
+  // there are half as many; evaluations last.
+  void forget(std::size_t most_parts);
+
+  // Workers in the order in which they came, and no events.
+  [[nodiscard]] const RunRecord& so_far() const;
+  [[nodiscard]] RunRecord record() const;  // all, but for the result
+
+ private:
+  class Lines;
+  std::unique_ptr<Lines> lines_;
 };
 
 RunRecord run_record(std::string_view rounds, std::string_view events, const std::string& result);

@@ -14,7 +14,8 @@ constexpr std::size_t width = 80, longest_name = 24;  // columns
 constexpr std::size_t workers_shown = 40;
 
 RunRecord recent_of(const RunRecord& all) {
-  RunRecord record{.workers = all.workers, .rounds = {}, .events = {}, .origins = {}, .result = {}};
+  RunRecord record;
+  record.workers = all.workers;
   for (auto it = all.rounds.rbegin(); it != all.rounds.rend() && record.rounds.size() < recent; ++it) {
     if (it->train) record.rounds.insert(record.rounds.begin(), *it);
   }
@@ -27,20 +28,6 @@ std::string cell(const std::string& text, std::size_t columns) {
 }
 
 std::string percent(double share) { return fixed(100 * share, 0) + " %"; }
-
-std::string headline(const ReportedRun& run, const std::string& state) {
-  std::string text = run.path + ": " + state;
-  const auto last =
-      std::ranges::find_if(run.record.rounds.rbegin(), run.record.rounds.rend(), &RunRound::train);
-  if (last == run.record.rounds.rend()) return text + ", no round has ended";
-  text += ", epoch " + std::to_string(last->epoch + 1) +
-          (run.epochs > 0 ? " of " + std::to_string(run.epochs) : "") + ", round " +
-          std::to_string(last->round + 1);
-  const double done = share_done(run);
-  if (state == "running" && done > 0)
-    text += ", " + duration_text((1 - done) / done * run.record.rounds.back().end) + " left";
-  return text;
-}
 
 std::string workers_table(const RunRecord& record, const Finding& finding) {
   std::string text = "  " + cell("worker", longest_name) + "  samples a round  samples/s" +
@@ -76,7 +63,7 @@ std::string advice(const ReportedRun& run, const Finding& finding) {
 
 double share_done(const ReportedRun& run) {
   std::uint64_t round = 0, epoch = 0, in_epoch = 0, longest = 0;
-  double seconds = 0;
+  double seconds = run.record.left_out_seconds;
   for (const RunRound& it : run.record.rounds) {
     if (!it.train) continue;
     in_epoch = it.epoch == epoch ? in_epoch + 1 : 1;
@@ -95,21 +82,38 @@ double share_done(const ReportedRun& run) {
   return std::min(done, 1.0);
 }
 
+RunStatus status_of(const ReportedRun& run) {
+  RunStatus it{recent_of(run.record), {}, 0, 0, share_done(run), -1, -1};
+  it.finding = finding_of(it.record, run.terms);
+  if (it.record.rounds.empty()) return it;
+  it.epoch = it.record.rounds.back().epoch + 1;
+  it.round = it.record.rounds.back().round + 1;
+  if (it.done > 0) it.seconds_left = (1 - it.done) / it.done * run.record.rounds.back().end;
+  const auto test =
+      std::ranges::find(run.record.rounds.rbegin(), run.record.rounds.rend(), false, &RunRound::train);
+  if (test != run.record.rounds.rend()) it.accuracy = test->accuracy;
+  return it;
+}
+
+std::string headline(const ReportedRun& run, const RunStatus& status, const std::string& state) {
+  if (status.round == 0) return state + ", no round has ended";
+  return state + ", epoch " + std::to_string(status.epoch) +
+         (run.epochs > 0 ? " of " + std::to_string(run.epochs) : "") + ", round " +
+         std::to_string(status.round) +
+         (state == "running" && status.seconds_left >= 0 ? ", " + duration_text(status.seconds_left) + " left"
+                                                         : "");
+}
+
 std::string status_text(const ReportedRun& run, const std::string& state) {
-  const RunRecord record = recent_of(run.record);
-  const Finding finding = finding_of(record, run.terms);
-  std::string text = wrapped(shown_line(headline(run, state)), width, 2) + "\n";
+  const RunStatus status = status_of(run);
+  const Finding& finding = status.finding;
+  std::string text = wrapped(shown_line(run.path + ": " + headline(run, status, state)), width, 2) + "\n";
   if (finding.rounds == 0) return text;
-  text += "  samples per second  " + fixed(finding.samples / std::max(finding.seconds, 1e-9), 0) + "\n";
-  if (finding.ideal_seconds >= 0)
-    text += "  percent of ideal    " + fixed(100 * finding.ideal_seconds / finding.seconds, 1) + "\n";
-  for (auto it = run.record.rounds.rbegin(); it != run.record.rounds.rend(); ++it) {
-    if (it->train) continue;
-    text += "  test accuracy       " + fixed(100 * it->accuracy, 2) + " %\n";
-    break;
-  }
-  return text + workers_table(record, finding) + wrapped("  " + shown_line(advice(run, finding)), width, 2) +
-         "\n";
+  text += "  samples per second  " + fixed(status.samples_per_second(), 0) + "\n";
+  if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + "\n";
+  if (status.accuracy >= 0) text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
+  return text + workers_table(status.record, finding) +
+         wrapped("  " + shown_line(advice(run, finding)), width, 2) + "\n";
 }
 
 }  // namespace steelyard

@@ -1,15 +1,13 @@
 // `steelyard report` as a person runs it, and its page as a browser draws it.
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "report/compare/html.h"
 #include "report/run/run_page.h"
 #include "tests/report/compare/made.h"
 #include "tests/report/run/made_run.h"
-#include "tests/support/process_run.h"
+#include "tests/support/drawn_page.h"
 
 namespace steelyard {
 namespace {
@@ -65,77 +63,25 @@ TEST_F(ProcessReport, RunsAndTheirStatus) {
   EXPECT_EQ(run({"status", path("nowhere")}), 78);
 }
 
-// Draws pages in a browser without a screen, and lets a script in them tell what came out.
-class DrawnPage : public ProcessTest {
- protected:
-  void SetUp() override {
-    ProcessTest::SetUp();
-    if (!std::filesystem::exists(browser)) GTEST_SKIP() << browser << " is not installed (script/setup)";
-  }
-
-  nlohmann::json drawn(std::string page, int width, bool dark) {
-    page.insert(
-        page.find("<meta"),
-        "<script>const troubles = []; addEventListener('error', e => troubles.push(e.message))</script>");
-    page.insert(page.rfind("</body>"), probe);
-    const std::string file = write("page.html", page);
-    Process browsing(path("browser.log"),
-                     {"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                      "--user-data-dir=" + path("profile"), "--window-size=" + std::to_string(width) + ",900",
-                      std::string("--blink-settings=preferredColorScheme=") + (dark ? "0" : "1"),
-                      "--dump-dom", "file://" + file},
-                     {}, browser);
-    EXPECT_EQ(browsing.code(), 0) << browsing.output();
-    const std::string dom = browsing.output(), begin = "<pre id=\"probe\">";
-    const std::size_t from = dom.find(begin);
-    if (from == std::string::npos) return {{"troubles", {"nothing was drawn: " + dom.substr(0, 2000)}}};
-    const std::size_t at = from + begin.size();
-    return nlohmann::json::parse(dom.substr(at, dom.find("</pre>", at) - at));
-  }
-
-  static constexpr const char* browser = "/usr/bin/chromium";
-  // clang-format off
-  static constexpr const char* probe = R"js(<script>
-    const key = (frame, key) => frame?.dispatchEvent(new KeyboardEvent("keydown", {key}));
-    const tips = kind => {
-      const frame = document.querySelector(kind);
-      key(frame, "ArrowRight");
-      key(frame, "ArrowRight");
-      return frame?.querySelector(".tip")?.innerText ?? "";
-    };
-    const view = kind => document.querySelector(kind)?.querySelector("svg").getAttribute("viewBox");
-    const all = kind => [...document.querySelectorAll(kind)];
-    const found = {width: innerWidth, dark: matchMedia("(prefers-color-scheme: dark)").matches,
-                   paper: getComputedStyle(document.body).backgroundColor,
-                   wide: document.documentElement.scrollWidth > innerWidth,
-                   plot: tips(".plot"), lanes: tips(".lanes"), plots: all(".plot").length,
-                   controls: all(".controls:not([hidden])").length, before: [view(".plot"), view(".lanes")]};
-    for (const kind of [".plot", ".lanes"]) key(document.querySelector(kind), "+");
-    found.after = [view(".plot"), view(".lanes")];
-    const slider = document.querySelector(".controls input");
-    if (slider) { slider.value = 60; slider.dispatchEvent(new Event("input")); }
-    found.slid = view(".lanes");
-    found.heights = all(".plot svg, .lanes svg").map(it => it.getBoundingClientRect().height);
-    found.troubles = troubles;
-    const out = document.createElement("pre");
-    out.id = "probe";
-    out.textContent = JSON.stringify(found);
-    document.body.append(out);
-  </script>)js";
-  // clang-format on
-};
+void expect_whole(const nlohmann::json& found, int width, bool dark) {
+  ASSERT_EQ(found["troubles"], nlohmann::json::array()) << found;
+  EXPECT_EQ(found["width"], width);
+  EXPECT_EQ(found["dark"], dark);
+  EXPECT_EQ(found["paper"], dark ? "rgb(22, 25, 29)" : "rgb(255, 255, 255)");
+  EXPECT_FALSE(found["wide"]) << "the page itself never scrolls sideways";
+  EXPECT_EQ(found["beyond"], nlohmann::json::array()) << "nothing is cut off at the right";
+  for (const nlohmann::json& height : found["heights"]) EXPECT_THAT(height.get<double>(), Gt(50));
+  for (const nlohmann::json& lines : found["lines"]) EXPECT_THAT(lines.get<double>(), Gt(100)) << "drawn";
+}
 
 TEST_F(DrawnPage, OfARunWorksAtTwoWidthsInLightAndDark) {
   const std::string page = run_page({reported(made_run())});
-  for (const int width : {500, 1200}) {
+  EXPECT_LT(page.size(), 2U << 20);
+  for (const int width : {500, 1280}) {
     for (const bool dark : {false, true}) {
       SCOPED_TRACE(testing::Message() << width << (dark ? " dark" : " light"));
       const nlohmann::json found = drawn(page, width, dark);
-      ASSERT_EQ(found["troubles"], nlohmann::json::array()) << found;
-      EXPECT_EQ(found["width"], width);
-      EXPECT_EQ(found["dark"], dark);
-      EXPECT_EQ(found["paper"], dark ? "rgb(22, 25, 29)" : "rgb(255, 255, 255)");
-      EXPECT_FALSE(found["wide"]) << "the page itself never scrolls sideways";
+      expect_whole(found, width, dark);
       EXPECT_EQ(found["plots"], 6);
       EXPECT_EQ(found["controls"], 1);
       EXPECT_THAT(found["plot"].get<std::string>(), AllOf(HasSubstr("eighth"), HasSubstr("100")));
@@ -144,16 +90,21 @@ TEST_F(DrawnPage, OfARunWorksAtTwoWidthsInLightAndDark) {
       EXPECT_NE(found["before"][0], found["after"][0]) << "+ zooms";
       EXPECT_NE(found["before"][1], found["after"][1]);
       EXPECT_NE(found["slid"], found["after"][1]);
-      for (const nlohmann::json& height : found["heights"]) EXPECT_THAT(height.get<double>(), Gt(50));
     }
   }
 }
 
 TEST_F(DrawnPage, OfAComparisonHasTheSameScript) {
-  const nlohmann::json found = drawn(comparison_html({made_comparison()}), 500, false);
-  EXPECT_EQ(found["troubles"], nlohmann::json::array());
-  EXPECT_FALSE(found["wide"]);
-  EXPECT_THAT(found["plot"].get<std::string>(), HasSubstr("lb-bsp bsp"));
+  const std::string page = comparison_html({made_comparison()});
+  EXPECT_LT(page.size(), 2U << 20);
+  for (const int width : {500, 1280}) {
+    for (const bool dark : {false, true}) {
+      SCOPED_TRACE(testing::Message() << width << (dark ? " dark" : " light"));
+      const nlohmann::json found = drawn(page, width, dark);
+      expect_whole(found, width, dark);
+      EXPECT_THAT(found["plot"].get<std::string>(), HasSubstr("lb-bsp bsp"));
+    }
+  }
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ const std::vector<Library> libraries{
     {"^(zlib|zconf)\\.h$", {"worker/compute"}, true, {}},
     {"^omp\\.h$", {"nn/cpu"}, true, {}},
     {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},
+    {"^httplib\\.h$", {"roles/web/http_server.cpp"}, true, {}},
     {"^(sys/socket|netdb|arpa/inet)\\.h$", {"roles", "wire/transport"}, true, {}},
 };
 

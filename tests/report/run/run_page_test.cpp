@@ -42,8 +42,11 @@ TEST(RunPage, NeedsNothingFromOutsideAndEscapesWhatOthersSaid) {
 }
 
 TEST(RunPage, OfManyRunsBeginsWithATable) {
-  const std::string page = run_page({reported(made_run()), reported(made_run())});
-  EXPECT_THAT(page, AllOf(HasSubstr("2 runs"), HasSubstr("Accuracy of all runs")));
+  ReportedRun other = reported(made_run());
+  other.path = "runs/other-2";
+  const std::string page = run_page({reported(made_run()), other});
+  EXPECT_THAT(page, AllOf(HasSubstr("2 runs"), HasSubstr("Accuracy of all runs"),
+                          HasSubstr("<h1>made-1</h1>"), HasSubstr("<h1>other-2</h1>")));
 }
 
 TEST(RunPage, ARunThatJustBeganHasAPage) {
@@ -54,6 +57,14 @@ TEST(RunPage, ARunThatJustBeganHasAPage) {
   made.round({"a"}, {50}, {20});
   run.record = made.record();
   EXPECT_THAT(run_page({run}), HasSubstr("One worker computed alone"));
+}
+
+// With one stretch of waiting "then" is clear; with several it is not.
+TEST(RunPage, SaysWhenTheSplitWouldHaveBeenBetter) {
+  EXPECT_THAT(run_page({reported(made_run())}), HasSubstr("A better split then: "));
+  MadeRun made = made_run();
+  for (int i = 0; i < 20; ++i) made.round({"eighth", "half", "quarter"}, {10, 250, 40}, {8, 50, 20}, 60);
+  EXPECT_THAT(run_page({reported(made)}), HasSubstr("A better split from 0.0 s to 3.4 s: "));
 }
 
 TEST(RunPage, WhereWorkersTakeTurnsNobodyIsBlamedAlone) {

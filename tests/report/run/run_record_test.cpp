@@ -76,6 +76,31 @@ TEST(RunRecord, WhatCannotBeReadIsCountedAndLeftOut) {
   EXPECT_FALSE(record.result.known);
 }
 
+TEST(RunReader, ForgetsOldRoundsAndEvaluationsLast) {
+  MadeRun made;
+  made.process(0).evaluation(0.25);
+  for (int i = 0; i < 30; ++i) made.round({"b", "a"}, {1, 2}, {95, 95});
+  RunReader reader;
+  reader.event_lines(made.events);
+  reader.round_lines(made.rounds);
+  reader.forget(91);
+  EXPECT_EQ(reader.so_far().left_out, 0U) << "so many may be kept";
+  reader.forget(60);
+  const RunRecord record = reader.record();
+  ASSERT_THAT(record.rounds, SizeIs(10)) << "an evaluation and 9 rounds of two workers: half of 60, or less";
+  EXPECT_FALSE(record.rounds[0].train);
+  EXPECT_EQ(record.rounds[1].round, 21U);
+  EXPECT_EQ(record.left_out, 21U);
+  EXPECT_THAT(record.left_out_seconds, DoubleNear(2.1, 1e-9));
+  EXPECT_THAT(record.workers, ElementsAre("a", "b"));
+  EXPECT_THAT(reader.so_far().workers, ElementsAre("b", "a"));
+  MadeRun evaluations;
+  for (int i = 0; i < 100; ++i) evaluations.evaluation(0.5);
+  reader.round_lines(evaluations.rounds);
+  reader.forget(60);
+  EXPECT_LE(reader.so_far().rounds.size(), 60U);
+}
+
 TEST(RunRecord, OfNothingIsNothing) {
   const RunRecord record = run_record("", "", "");
   EXPECT_THAT(record.rounds, SizeIs(0));

@@ -146,6 +146,13 @@ void ScenarioReader::read_worker(const TomlSection& section) {
   section.demand(device.memory_mb == 0 || device.kind == DeviceKind::cpu, "memory_mb",
                  "memory_mb is what CPU workers report: max_batch says what a GPU can hold");
   read_times(section);
+  for (const char* key : {"latency_ms", "bandwidth_gbps"}) {
+    const bool counts = scenario_.network.step_ms == 0 &&
+                        (std::string(key) == "latency_ms" || scenario_.network.model_mb > 0);
+    section.demand(!section.given(key) || counts, key,
+                   std::string(key) + " is of a link: give [network] " +
+                       (std::string(key) == "latency_ms" ? "no step_ms" : "model_mb and bandwidth_gbps"));
+  }
   const std::uint64_t count = draft_.worker.count;
   section.demand(scenario_.workers.size() + count <= most_simulated_workers, "count",
                  "more than " + std::to_string(most_simulated_workers) + " workers");

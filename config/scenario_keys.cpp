@@ -64,6 +64,9 @@ std::vector<Key> keys_of_a_worker(ScenarioDraft::Worker& it) {
        "policies that read CPU shares see those of CPU workers"},
       {"max_batch", &it.device.max_batch, Limits::wide(0, no_limit),
        "samples that fit its memory at once; 0: no limit"},
+      {"latency_ms", &it.device.latency_ms, Limits::wide(0, billion), "of its own link", "20",
+       "its link, where that is another than the network's"},
+      {"bandwidth_gbps", &it.device.bandwidth_gbps, Limits::wide(1e-6, billion), "of its own link", "0.01"},
       {"memory_mb", &it.device.memory_mb, Limits::wide(1, no_limit),
        "what the machine has; CPU workers report what is free of it; left out: nothing", "16000"},
 

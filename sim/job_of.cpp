@@ -27,7 +27,10 @@ std::uint32_t shards_of(const Scenario& scenario) {
   constexpr std::uint64_t all = 1 << 16;  // and with many workers fewer: each of them speaks to each shard
   const std::uint64_t most =
       std::clamp(all / std::max<std::uint64_t>(1, scenario.workers.size()), std::uint64_t{1}, parts);
-  const double wanted = std::min(std::ceil(scenario.network.model_ms() / part_ms), static_cast<double>(most));
+  double longest_ms = scenario.network.model_ms();
+  for (std::size_t worker = 0; worker < scenario.workers.size(); ++worker)
+    longest_ms = std::max(longest_ms, network_of(scenario, worker).model_ms());
+  const double wanted = std::min(std::ceil(longest_ms / part_ms), static_cast<double>(most));
   const std::uint32_t each = (static_cast<std::uint32_t>(wanted) + scenario.servers - 1) / scenario.servers;
   return scenario.servers * std::max(each, 1U);
 }

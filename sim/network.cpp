@@ -25,14 +25,22 @@ Network::Network(const NetworkOptions& options, std::uint64_t centre, std::uint6
     : options_(options),
       centre_(centre),
       slices_(std::max<std::uint64_t>(1, slices)),
-      slice_ms_(options.model_ms() / static_cast<double>(slices_)) {}
+      usual_{options.latency_ms, options.model_ms() / static_cast<double>(slices_)} {}
 
 Network::Connection& Network::connection(std::uint64_t outer, std::uint64_t inner) {
   if (links_.size() <= outer) {
-    links_.resize(outer + 1);
+    links_.resize(outer + 1, usual_);
     connections_.resize(links_.size() * centre_);
   }
   return inner < centre_ ? connections_[outer * centre_ + inner] : others_[{outer, inner}];
+}
+
+void Network::link(NodeId outer, double latency_ms, double bandwidth_gbps) {
+  connection(outer.number, 0);
+  NetworkOptions own = options_;
+  own.bandwidth_gbps = bandwidth_gbps;
+  links_[outer.number].latency_ms = latency_ms;
+  links_[outer.number].slice_ms = own.model_ms() / static_cast<double>(slices_);
 }
 
 void Network::slow(NodeId outer, double factor) {
@@ -40,22 +48,24 @@ void Network::slow(NodeId outer, double factor) {
   links_[outer.number].slowdown = factor;
 }
 
-double Network::transfer_ms(const Message& message) const {
-  if (says<ToShard, Push>(message)) return slice_ms_ * coded_share(options_.push);
+// How many slices, as floats, take as long; 0 for words.
+double Network::coded_slices(const Message& message) const {
+  if (says<ToShard, Push>(message)) return coded_share(options_.push);
   const auto* told = std::get_if<ToWorker>(&message);
   const auto* parameters = told == nullptr ? nullptr : std::get_if<Parameters>(told);
   if (parameters == nullptr) return 0;
-  return slice_ms_ * (parameters->difference ? coded_share(options_.pull) : 1);
+  return parameters->difference ? coded_share(options_.pull) : 1;
 }
 
-double Network::slowdown(const Envelope& envelope) const {
+Network::Link Network::link_of(const Envelope& envelope) const {
   const std::uint64_t outer = std::max(envelope.from.number, envelope.to.number);
-  return outer < links_.size() ? links_[outer].slowdown : 1;
+  return outer < links_.size() ? links_[outer] : usual_;
 }
 
 Duration Network::delay(const Envelope& envelope) const {
   const bool fixed = says<ToShard, Push>(envelope.message) || reports_training(envelope.message);
-  return from_seconds((options_.latency_ms + (fixed ? options_.step_ms : 0)) * slowdown(envelope) / 1000);
+  const Link link = link_of(envelope);
+  return from_seconds((link.latency_ms + (fixed ? options_.step_ms : 0)) * link.slowdown / 1000);
 }
 
 Time Network::arrival(Time now, const Envelope& envelope, Duration late) {
@@ -64,14 +74,16 @@ Time Network::arrival(Time now, const Envelope& envelope, Duration late) {
   Connection& between = connection(outer, inner);
   Time& last = from == outer ? between.last_out : between.last_in;
   Link& link = links_[outer];
-  const Duration transfer = from_seconds(transfer_ms(envelope.message) * link.slowdown / 1000);
+  const Duration transfer =
+      from_seconds(coded_slices(envelope.message) * link.slice_ms * link.slowdown / 1000);
   Time sent = now;
   if (transfer > Duration::zero()) {
-    const Time begun = std::max(link.free, now);
-    sent = link.free = begun + transfer;
+    auto& [free, said, first] = link.passing;
+    const Time begun = std::max(free, now);
+    sent = free = begun + transfer;
     if (from == outer) {
-      if (link.said != now) link.said = now, link.begun = begun;
-      sent = std::max(sent, link.begun + transfer * static_cast<std::int64_t>(slices_));
+      if (said != now) said = now, first = begun;
+      sent = std::max(sent, first + transfer * static_cast<std::int64_t>(slices_));
     }
   }
   last = std::max(last, sent + delay(envelope) + late);
@@ -84,9 +96,7 @@ void Network::cut(NodeId a, NodeId b) {
   Connection& between = connection(outer, std::min(a.number, b.number));
   // What was under way is gone: nothing waits behind it.
   between = {{}, {}, between.cuts + 1};
-  const double slowdown = links_[outer].slowdown;
-  links_[outer] = {};
-  links_[outer].slowdown = slowdown;
+  links_[outer].passing = {};
 }
 
 std::uint32_t Network::stamp(NodeId a, NodeId b) const {

@@ -12,7 +12,7 @@
 //                      many slices a model is cut. The slices of a push count as there when the last of
 //                      them is: otherwise who pushed early would pull some of them while another still
 //                      pushes, and who pushed last would seem to have the slower link. Servers and
-//                      scheduler are never the bottleneck.
+//                      scheduler are never the bottleneck. A worker may have a link of its own.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,8 @@ class Network {
   Time arrival(Time now, const Envelope& envelope, Duration late = {});
   // How long a word takes that waits for no other.
   [[nodiscard]] Duration delay(const Envelope& envelope) const;
+  // From now on this outer node's link has that latency and bandwidth; what it carries stays.
+  void link(NodeId outer, double latency_ms, double bandwidth_gbps);
   // From now on what this outer node says and hears takes so many times as long.
   void slow(NodeId outer, double factor);
 
@@ -58,20 +60,24 @@ class Network {
     Time last_in, last_out;  // arrivals, so that order is kept
     std::uint32_t cuts = 0;
   };
-  struct Link {               // of an outer node
-    Time free;                // it has passed on all
+  struct Passing {
+    Time free;                // the link has passed on all
     Time said = Time::max();  // a push was said then,
     Time begun;               // and began to pass
+  };
+  struct Link {  // of an outer node
+    double latency_ms = 0, slice_ms = 0;
     double slowdown = 1;
+    Passing passing{};
   };
   Connection& connection(std::uint64_t outer, std::uint64_t inner);
-  [[nodiscard]] double transfer_ms(const Message& message) const;
-  [[nodiscard]] double slowdown(const Envelope& envelope) const;
+  [[nodiscard]] double coded_slices(const Message& message) const;
+  [[nodiscard]] Link link_of(const Envelope& envelope) const;
 
   const NetworkOptions options_;
   const std::uint64_t centre_;
   const std::uint64_t slices_;
-  const double slice_ms_;
+  const Link usual_;
   bool ever_cut_ = false;
   std::vector<Link> links_;                                               // by number of the outer node
   std::vector<Connection> connections_;                                   // centre_ of them for each link

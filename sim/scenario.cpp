@@ -139,6 +139,14 @@ void check_somebody_is_there(const Scenario& scenario) {
 
 }  // namespace
 
+NetworkOptions network_of(const Scenario& scenario, std::size_t worker) {
+  const Device& device = scenario.workers.at(worker);
+  NetworkOptions network = scenario.network;
+  if (device.latency_ms >= 0) network.latency_ms = device.latency_ms;
+  if (device.bandwidth_gbps >= 0) network.bandwidth_gbps = device.bandwidth_gbps;
+  return network;
+}
+
 std::uint64_t count_rounds(const Scenario& scenario) {
   const std::uint64_t batch = scenario.global_batch, samples = scenario.samples_per_epoch;
   const std::uint64_t in_an_epoch = samples / batch + (samples % batch == 0 ? 0 : 1);

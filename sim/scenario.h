@@ -30,7 +30,9 @@ struct Device {
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
   Recording recording{};                 // what a real run did in each round beside time_ms
   SpeedTrace trace{};                    // how fast it is at what time
-  double memory_mb = 0;                  // what its machine has; CPU workers report it; 0: unknown
+  // Of its own link; less than 0: as the network says.
+  double latency_ms = -1, bandwidth_gbps = -1;
+  double memory_mb = 0;  // what its machine has; CPU workers report it; 0: unknown
   // Rounds of a millisecond on a machine that others use too: the logarithm of a time varies by `jitter`; who
   // sleeps does so for whole quanta; and with this chance it is taken away for an exponential time.
   double jitter = 0, quantum_ms = 0, pause_chance = 0, pause_ms = 0;
@@ -67,6 +69,9 @@ struct Scenario {
   std::shared_ptr<const Training> training;
   double target_accuracy = 0;  // of a training: it ends there; 0: never
 };
+
+// The network as this worker has it.
+NetworkOptions network_of(const Scenario& scenario, std::size_t worker);
 
 // How many rounds it has.
 std::uint64_t count_rounds(const Scenario& scenario);

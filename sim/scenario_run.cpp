@@ -83,6 +83,10 @@ void ScenarioRun::start_worker(std::size_t worker) {
   node_of_[worker] = id.number;
   worker_at_.resize(next_number_, SIZE_MAX);
   worker_at_[id.number] = worker;
+  if (device.latency_ms >= 0 || device.bandwidth_gbps >= 0) {
+    const NetworkOptions own = network_of(scenario_, worker);
+    world_.network().link(id, own.latency_ms, own.bandwidth_gbps);
+  }
   if (network_changes_)
     world_.network().slow(id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1));
   world_.start<Worker>(
@@ -129,7 +133,7 @@ balancing::TrueCurves ScenarioRun::truth() {
   return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
     const std::size_t worker = worker_in_.at(slot);
     const double exchange_ms =
-        scenario_.network.exchange_ms() * devices_.network(worker, batches_.of(round).first);
+        network_of(scenario_, worker).exchange_ms() * devices_.network(worker, batches_.of(round).first);
     return [this, worker, round, exchange_ms, at_s = since_begin(world_.now())](std::uint64_t share) {
       if (share == 0) return 0.0;
       const auto there = static_cast<std::uint64_t>(

@@ -108,7 +108,7 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
         ms += devices.true_ms(worker, round, turn, ms / 1000);
         left -= turn;
       }
-      ms += scenario.network.exchange_ms() * devices.network(worker, round);
+      ms += network_of(scenario, worker).exchange_ms() * devices.network(worker, round);
     }
     if (!best || ms < best_ms) {
       best = worker;

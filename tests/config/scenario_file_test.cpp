@@ -255,6 +255,21 @@ TEST(ScenarioFile, TheExchangeIsSaidInOneWay) {
     EXPECT_THAT(network(links + "step_ms = 3\n"), HasSubstr("one of the two"));
 }
 
+TEST(ScenarioFile, AWorkerMayHaveALinkOfItsOwn) {
+  const auto scenario = [](const std::string& network, const std::string& keys) {
+    return parse_scenario("[job]\nrounds = 4\n[network]\n" + network +
+                              "[[worker]]\ntime_ms = [1]\n[[worker]]\nname = \"far\"\ntime_ms = [1]\n" + keys,
+                          "f.toml");
+  };
+  const std::string links = "latency_ms = 1\nbandwidth_gbps = 10\nmodel_mb = 5\n";
+  const sim::Scenario it = scenario(links, "latency_ms = 20\nbandwidth_gbps = 0.01\n");
+  EXPECT_EQ(sim::network_of(it, 0).exchange_ms(), it.network.exchange_ms());
+  EXPECT_DOUBLE_EQ(sim::network_of(it, 1).exchange_ms(), 2 * 20 + 2 * 4000);
+  EXPECT_DOUBLE_EQ(sim::network_of(scenario(links, "latency_ms = 0\n"), 1).exchange_ms(), 2 * 4);
+  EXPECT_THROW(scenario("step_ms = 5\n", "latency_ms = 20\n"), Failure);
+  EXPECT_THROW(scenario("latency_ms = 1\n", "bandwidth_gbps = 1\n"), Failure) << "nothing goes through it";
+}
+
 TEST(ScenarioFile, WhereNobodyIsThereItIsRefused) {
   const std::string killed = std::string(smallest) + "[[event]]\nworker = \"worker-0\"\nkill = true\n";
   EXPECT_THAT(trouble(killed + "from_round = 3\nto_round = 9\n"),

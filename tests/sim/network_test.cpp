@@ -56,6 +56,16 @@ TEST(Network, ALinkPassesOneTransferAfterTheOther) {
   EXPECT_DOUBLE_EQ(options.exchange_ms(), 2 * 80 + 2 * 2);
 }
 
+TEST(Network, AWorkerMayHaveALinkOfItsOwn) {
+  Network network({.latency_ms = 2, .bandwidth_gbps = 10, .model_mb = 100}, 3, 2);
+  network.link(worker, 20, 1);
+  EXPECT_EQ(network.arrival(at(0), push(worker)), at(820));
+  EXPECT_EQ(network.arrival(at(0), push(other)), at(82)) << "as the network's";
+  EXPECT_EQ(network.arrival(at(900), report(worker)), at(920));
+  network.cut(server, worker);
+  EXPECT_EQ(network.arrival(at(1000), push(worker)), at(1820)) << "it stays, whatever was cut";
+}
+
 TEST(Network, WhatIsLateHoldsBackItsPairOnly) {
   Network network({.latency_ms = 2}, 3, 1);
   EXPECT_EQ(network.arrival(at(0), pull(worker), milliseconds(50)), at(52));

@@ -88,15 +88,26 @@ std::string optimizer_trouble(const std::string& name, const nn::Optimizer& opti
 }
 
 std::string code_trouble(const std::string& key, FloatCode code, const SyncMode& mode) {
-  if (code == FloatCode::float32 || !mode.on_arrival) return {};
-  return key + " = \"" + float_code_names()[static_cast<std::size_t>(code)] +
-         "\" does not go with sync = \"" + sync_text(mode) +
-         "\": there each push is a step by itself, and parameters have no versions that all workers are "
+  if (code == FloatCode::float32) return {};
+  const std::string begin = key + " = \"" + float_code_names()[static_cast<std::size_t>(code)] +
+                            "\" does not go with sync = \"" + sync_text(mode) + "\": ";
+  if (mode.has_hubs() && key == "pull") {
+    return begin +
+           "workers of different hubs are told of different parameters, so there is no version that a " +
+           "difference could be to: leave it out, or choose diloco";
+  }
+  if (!mode.on_arrival) return {};
+  return begin +
+         "there each push is a step by itself, and parameters have no versions that all workers are "
          "told " +
          "of alike: leave it out, or choose bsp, local, oneshot or diloco";
 }
 
 std::string outer_trouble(const Job& job, const SyncMode& mode) {
+  if (mode.has_hubs() && job.outer_momentum > 0) {
+    return "outer_momentum does not go with sync = \"" + sync_text(mode) +
+           "\": hubs move by mixing too, which is no step with a momentum: leave it out, or choose diloco";
+  }
   if (mode.is_local() || (job.outer_rate == 1 && job.outer_momentum == 0)) return {};
   return "outer_rate and outer_momentum act on what local steps come to, and sync = \"" + sync_text(mode) +
          "\" has none: leave them out, or choose local, oneshot or diloco";

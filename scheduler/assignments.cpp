@@ -51,7 +51,7 @@ void Assignments::pushed(Duration after_report) {
 Orders Assignments::begin(Time now, RoundState& round) {
   if (round.untaken().empty()) {
     Orders orders;
-    issue(now, round, round.open().positions, 0, orders);
+    issue(now, round, {round.open().positions}, orders);
     if (mode_.hand_over && round.purpose() == Purpose::train) hand_overs_.begin(round);
     return orders;
   }
@@ -60,20 +60,20 @@ Orders Assignments::begin(Time now, RoundState& round) {
 }
 
 // Divides the positions among the workers that are there, as the policy says.
-void Assignments::issue(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders) {
+void Assignments::issue(Time now, RoundState& round, const ToDo& what, Orders& orders) {
   const bool balanced = mode_.balanced && round.purpose() == Purpose::train;
   if (balanced && round.batch == 0) round.batch = planner_.batch_for(round);
-  const std::vector<Planner::Share> shares = planner_.divide(round, positions);
-  if (shares.empty()) round.add(next_piece_++, {positions, std::nullopt, false, now, false, refusals});
+  const std::vector<Planner::Share> shares = planner_.divide(round, what.positions, what.hub);
+  if (shares.empty())
+    round.add(next_piece_++, {what.positions, std::nullopt, false, now, false, what.refusals, what.hub});
   if (round.pieces().empty()) round.expect(shares.size());
   orders.reserve(orders.size() + shares.size());
-  for (const auto& [slot, part] : shares) give(now, round, part, slot, refusals, orders);
+  for (const auto& [slot, part, hub] : shares) give(now, round, {part, what.refusals, hub}, slot, orders);
 }
 
-void Assignments::give(Time now, RoundState& round, Interval positions, std::uint32_t slot, unsigned refusals,
-                       Orders& orders) {
+void Assignments::give(Time now, RoundState& round, const ToDo& what, std::uint32_t slot, Orders& orders) {
   const PieceId id = next_piece_++;
-  round.add(id, {positions, slot, false, now, false, refusals});
+  round.add(id, {what.positions, slot, false, now, false, what.refusals, what.hub});
   orders.emplace_back(assign(round, id));
 }
 
@@ -84,7 +84,7 @@ Assign Assignments::assign(const RoundState& round, PieceId id) const {
   local.batch = round.batch;
   return {*piece.owner,
           {term_,
-           {id, open.round, round.purpose(), open.epoch, piece.positions, open.positions, local},
+           {id, open.round, round.purpose(), open.epoch, piece.positions, open.positions, local, piece.hub},
            round.least()}};
 }
 
@@ -93,20 +93,19 @@ Assign Assignments::assign(const RoundState& round, PieceId id) const {
 void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& orders) {
   const OwedPiece piece = *round.find(id);
   round.remove(id);
-  for (const Interval part : parts_of(piece)) issue_again(now, round, part, piece.refusals, orders);
+  for (const auto part : parts_of(piece)) issue_again(now, round, {part, piece.refusals, piece.hub}, orders);
 }
 
 // Local steps of a piece that is cut are not those of the whole, and a push that is a whole update is not two
 // small ones: such a piece goes to one worker, if one can hold it. Balanced steps weigh the same wherever
 // they are cut, and the round ends sooner if all take part.
-void Assignments::issue_again(Time now, RoundState& round, Interval positions, unsigned refusals,
-                              Orders& orders) {
+void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders) {
   const bool whole = (mode_.is_local() && !mode_.balanced) || mode_.divide_by_push;
-  const auto to = whole ? least_loaded(round, positions.size()) : std::nullopt;
+  const auto to = whole ? least_loaded(round, what.positions.size()) : std::nullopt;
   if (to) {
-    give(now, round, positions, *to, refusals, orders);
+    give(now, round, what, *to, orders);
   } else {
-    issue(now, round, positions, refusals, orders);
+    issue(now, round, what, orders);
   }
 }
 
@@ -194,9 +193,10 @@ Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap,
     round.remove(id);
     for (const Interval covered :
          {Interval{whole.positions.begin, missing.begin}, {missing.end, whole.positions.end}}) {
-      if (!covered.empty()) round.add(next_piece_++, {covered, whole.owner, true, now, true, whole.refusals});
+      if (covered.empty()) continue;
+      round.add(next_piece_++, {covered, whole.owner, true, now, true, whole.refusals, whole.hub});
     }
-    issue_again(now, round, missing, whole.refusals, orders);
+    issue_again(now, round, {missing, whole.refusals, whole.hub}, orders);
   }
   return orders;
 }
@@ -241,7 +241,7 @@ Orders Assignments::hand_out(Time now) {
     } else if (has_quota(slot)) {
       maybe_idle_.erase(slot);
       const std::uint64_t most = planner_.most(members_.workers.at(slot), round);
-      give(now, round, round.take(round.quotas.at(slot), most), slot, 0, orders);
+      give(now, round, {round.take(round.quotas.at(slot), most)}, slot, orders);
     }
   }
   return orders;
@@ -301,7 +301,8 @@ PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Repo
   for (RoundState& round : rounds_) {
     if (round.round() != report.piece.round || round.purpose() != report.piece.purpose) continue;
     const auto parts = round.select([&](const OwedPiece& piece) {
-      return !piece.reported && piece.refusals == 0 && report.piece.positions.contains(piece.positions);
+      return !piece.reported && piece.refusals == 0 && piece.hub == report.piece.hub &&
+             report.piece.positions.contains(piece.positions);
     });
     std::uint64_t positions = 0;
     for (const PieceId id : parts) positions += round.find(id)->positions.size();
@@ -310,7 +311,7 @@ PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Repo
       if (const auto owner = round.find(id)->owner) may_be_idle(*owner);
       round.remove(id);
     }
-    round.add(next_piece_, {report.piece.positions, slot, false, now, false, 0});
+    round.add(next_piece_, {report.piece.positions, slot, false, now, false, 0, report.piece.hub});
     return next_piece_++;
   }
   return 0;
@@ -340,9 +341,9 @@ Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, 
   const auto next = std::ranges::upper_bound(there, piece.owner.value_or(0));
   for (const Interval part : parts_of(piece)) {
     if (there.empty()) {
-      found.round->add(next_piece_++, {part, std::nullopt, false, now, false, 1});
+      found.round->add(next_piece_++, {part, std::nullopt, false, now, false, 1, piece.hub});
     } else {
-      give(now, *found.round, part, next == there.end() ? there.front() : *next, 1, orders);
+      give(now, *found.round, {part, 1, piece.hub}, next == there.end() ? there.front() : *next, orders);
     }
   }
   return orders;
@@ -392,8 +393,9 @@ void Assignments::take_over(Time now, RoundState& round, PieceId id, Orders& ord
   round.shorten(id, rest.begin);
   const auto helper = members_.workers.find(whole.cut->helper);
   const bool there = helper != members_.workers.end() && helper->second.working();
-  if (!there) return issue_again(now, round, rest, whole.refusals, orders);
-  give(now, round, rest, whole.cut->helper, whole.refusals, orders);
+  const ToDo what{rest, whole.refusals, whole.hub};
+  if (!there) return issue_again(now, round, what, orders);
+  give(now, round, what, whole.cut->helper, orders);
   round.find(next_piece_ - 1)->handed = true;
 }
 

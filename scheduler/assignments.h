@@ -73,9 +73,13 @@ class Assignments {
     OwedPiece* piece = nullptr;
   };
   [[nodiscard]] Found find(PieceId id);
-  void issue(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders);
-  void give(Time now, RoundState& round, Interval positions, std::uint32_t slot, unsigned refusals,
-            Orders& orders);
+  struct ToDo {
+    Interval positions;
+    unsigned refusals = 0;
+    HubNumber hub = whole_model;
+  };
+  void issue(Time now, RoundState& round, const ToDo& what, Orders& orders);
+  void give(Time now, RoundState& round, const ToDo& what, std::uint32_t slot, Orders& orders);
   [[nodiscard]] Assign assign(const RoundState& round, PieceId id) const;
   void reissue(Time now, RoundState& round, PieceId id, Orders& orders);
   void take_over(Time now, RoundState& round, PieceId id, Orders& orders);
@@ -85,7 +89,7 @@ class Assignments {
     if (!piece.cut) return {piece.positions};
     return {{piece.positions.begin, piece.cut->end}, {piece.cut->end, piece.positions.end}};
   }
-  void issue_again(Time now, RoundState& round, Interval positions, unsigned refusals, Orders& orders);
+  void issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders);
   PieceId accept_late_report(Time now, std::uint32_t slot, const Report& report);
   [[nodiscard]] Orders compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what);
   [[nodiscard]] bool is_idle(std::uint32_t slot) const;

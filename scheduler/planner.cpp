@@ -5,6 +5,8 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "core/check.h"
+#include "core/random.h"
+#include "scheduler/drawn_steps.h"
 #include "wire/grains.h"
 
 namespace steelyard {
@@ -24,14 +26,18 @@ std::uint64_t capacity(const balancing::Request& request) {
 
 Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
                  const Members& members)
-    : grain_(job.grain), policy_(std::move(policy)), members_(members) {
+    : grain_(job.grain),
+      seed_(job.seed),
+      hubs_(job.sync.hubs),
+      policy_(std::move(policy)),
+      members_(members) {
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
 }
 
-std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval positions) {
+std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval positions, HubNumber hub) {
   balancing::Request wanted = request(round, positions);
   if (wanted.workers.empty()) return {};
-  if (round.batch > 0) return divide_in_batches(round.batch, positions, wanted);
+  if (round.batch > 0) return divide_in_batches(round, positions, wanted, hub);
   std::vector<Share> shares;
   shares.reserve(wanted.workers.size());
   const std::uint64_t hold = capacity(wanted);
@@ -48,21 +54,36 @@ std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval po
   return shares;
 }
 
-std::vector<Planner::Share> Planner::divide_in_batches(std::uint64_t batch, Interval positions,
-                                                       const balancing::Request& request) {
-  const std::vector<std::uint64_t> grains = plan(request);
-  const std::vector<double> weights(grains.begin(), grains.end());
-  const std::vector<std::uint64_t> batches =
-      balancing::largest_remainder(weights, grains_in(positions.size(), batch));
+std::vector<Planner::Share> Planner::divide_in_batches(const RoundState& round, Interval positions,
+                                                       const balancing::Request& request, HubNumber hub) {
+  const std::uint64_t count = grains_in(positions.size(), round.batch);
+  const bool drawn = hubs_.count > 0 && hub == whole_model;
+  const std::vector<std::uint64_t> taken =
+      drawn ? drawn_steps(plan(request), count, hash(seed_, round.round())) : batches(count, request, hub);
+  std::vector<std::size_t> order(taken.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto its_hub = [&](std::size_t i) { return drawn ? hubs_.of(request.workers[i].slot) : hub; };
+  std::ranges::stable_sort(order, {}, its_hub);
   std::vector<Share> shares;
   Position at = positions.begin;
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    if (batches[i] == 0) continue;
-    const Position end = at + std::min(batches[i] * batch, positions.end - at);
-    shares.push_back({request.workers[i].slot, {at, end}});
+  for (const std::size_t i : order) {
+    if (taken[i] == 0) continue;
+    const Position end = at + std::min(taken[i] * round.batch, positions.end - at);
+    shares.push_back({request.workers[i].slot, {at, end}, its_hub(i)});
     at = end;
   }
   return shares;
+}
+
+std::vector<std::uint64_t> Planner::batches(std::uint64_t count, const balancing::Request& request,
+                                            HubNumber hub) {
+  const std::vector<std::uint64_t> grains = plan(request);
+  std::vector<double> weights(grains.begin(), grains.end()), its(weights.size());
+  for (std::size_t i = 0; i < its.size(); ++i) {
+    if (hubs_.of(request.workers[i].slot) == hub) its[i] = std::max(1.0, weights[i]);
+  }
+  const bool anybody = std::ranges::any_of(its, [](double weight) { return weight > 0; });
+  return balancing::largest_remainder(hub != whole_model && anybody ? its : weights, count);
 }
 
 std::uint64_t Planner::batch_for(const RoundState& round) const {

@@ -5,7 +5,8 @@
 // last, which ends where the positions do.
 //
 // Where local steps are balanced, a share is as many whole batches as the policy's share comes nearest to: by
-// the largest remainder.
+// the largest remainder. With hubs they are drawn instead (scheduler/drawn_steps.h), hub after hub, in
+// proportion to the policy's shares; of what is a hub's already, only its workers take some, if it has any.
 //
 // Reads the members and the rounds; changes nothing but the policy.
 #pragma once
@@ -31,10 +32,13 @@ class Planner {
   struct Share {
     std::uint32_t slot = 0;
     Interval positions;
+    HubNumber hub = whole_model;
   };
   // These positions of the round, in their order, among the workers that are there; nothing if there is none.
-  // They begin between grains. What memory does not hold at once takes several turns.
-  [[nodiscard]] std::vector<Share> divide(const RoundState& round, Interval positions);
+  // They begin between grains. What memory does not hold at once takes several turns. `hub`: it is a hub's
+  // already, and its workers come first.
+  [[nodiscard]] std::vector<Share> divide(const RoundState& round, Interval positions,
+                                          HubNumber hub = whole_model);
   // RoundState::batch for the workers that are there; 0 if there is none. Each of them can hold it.
   [[nodiscard]] std::uint64_t batch_for(const RoundState& round) const;
   // By slot, how many positions a worker takes of a round at a time: its share of it, in whole grains.
@@ -55,10 +59,14 @@ class Planner {
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
   [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
   [[nodiscard]] std::vector<std::uint64_t> plan(const balancing::Request& request);
-  [[nodiscard]] std::vector<Share> divide_in_batches(std::uint64_t batch, Interval positions,
-                                                     const balancing::Request& request);
+  [[nodiscard]] std::vector<Share> divide_in_batches(const RoundState& round, Interval positions,
+                                                     const balancing::Request& request, HubNumber hub);
+  // By worker of the request, how many of so many batches it takes.
+  [[nodiscard]] std::vector<std::uint64_t> batches(std::uint64_t count, const balancing::Request& request,
+                                                   HubNumber hub);
 
-  const std::uint64_t grain_;
+  const std::uint64_t grain_, seed_;
+  const Hubs hubs_;
   const std::unique_ptr<balancing::Policy> policy_;
   const Members& members_;
 };

@@ -21,9 +21,10 @@ struct OwedPiece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; none while no worker is there
   bool reported = false;
-  Time since{};              // of the last thing said about it: issued, reported, asked for again
-  bool asked_again = false;  // the owner was asked to push it again
-  unsigned refusals = 0;     // how often its numbers were not finite
+  Time since{};                 // of the last thing said about it: issued, reported, asked for again
+  bool asked_again = false;     // the owner was asked to push it again
+  unsigned refusals = 0;        // how often its numbers were not finite
+  HubNumber hub = whole_model;  // Piece::hub, whoever owns it
   // What was reported of it; nothing if it was done without.
   struct Told {
     double seconds = 0, loss = 0;

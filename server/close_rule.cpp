@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/delay_compensation.h"
+#include "server/hub_rule.h"
 
 namespace steelyard {
 namespace {
@@ -12,7 +13,7 @@ class ExactVersions final : public CloseRule {
   using CloseRule::CloseRule;
 
   [[nodiscard]] bool takes(const Push& push, const SliceMemory& slice) const override {
-    return push.piece.round == slice.version();
+    return push.piece.round == slice.version() && push.piece.hub == whole_model;
   }
   bool add(NodeId, const Push& push, const Open&, SliceMemory& slice) override {
     if (!slice.add(push.piece.positions, push.weight, push.values)) return false;
@@ -20,7 +21,7 @@ class ExactVersions final : public CloseRule {
     return true;
   }
   void settle(const Open&, SliceMemory&) const override {}
-  void close(std::span<SliceMemory> slices, const Open& open, double scale) const override {
+  void close(std::span<SliceMemory> slices, const Open& open, double scale) override {
     if (slices[0].in_norm_group()) {
       SliceMemory::apply_together(slices, optimizer_, rate(open), scale);
     } else {
@@ -45,7 +46,9 @@ class OnArrival final : public CloseRule {
         compensation_(job.sync),
         staleness_(staleness_places) {}
 
-  [[nodiscard]] bool takes(const Push&, const SliceMemory&) const override { return true; }
+  [[nodiscard]] bool takes(const Push& push, const SliceMemory&) const override {
+    return push.piece.hub == whole_model;
+  }
 
   bool add(NodeId worker, const Push& push, const Open& open, SliceMemory& slice) override {
     if (!slice.cover(push.piece.round, push.piece.positions)) return false;
@@ -56,7 +59,7 @@ class OnArrival final : public CloseRule {
     return true;
   }
   void settle(const Open& newest, SliceMemory& slice) const override { slice.step(optimizer_, rate(newest)); }
-  void close(std::span<SliceMemory> slices, const Open&, double) const override { slices[0].next_version(); }
+  void close(std::span<SliceMemory> slices, const Open&, double) override { slices[0].next_version(); }
   [[nodiscard]] bool answers_each_push() const override { return true; }
 
   // Of that version at least, with all of the asker's own pushes in.
@@ -106,6 +109,7 @@ class OnArrival final : public CloseRule {
 }  // namespace
 
 std::unique_ptr<CloseRule> close_rule(const Job& job) {
+  if (job.sync.has_hubs()) return hub_rule(job);
   if (job.sync.on_arrival) return std::make_unique<OnArrival>(job);
   return std::make_unique<ExactVersions>(job);
 }

@@ -7,6 +7,7 @@
 //                      gathered until as many positions as the mode needs are in; then their average takes
 //                      one step. The version of a slice is the first round of which something is missing in
 //                      the parameters.
+//  hubs                as exact versions, in each of several averages: server/hub_rule.h
 #pragma once
 
 #include <memory>
@@ -31,6 +32,8 @@ class CloseRule {
   CloseRule(const CloseRule&) = delete;
   CloseRule& operator=(const CloseRule&) = delete;
 
+  // All slices have their first state.
+  virtual void begin(std::span<const SliceMemory>) {}
   // Whether a push of an open round fits this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
   // Adds it. False if any of its positions is covered already: nothing changes.
@@ -42,12 +45,16 @@ class CloseRule {
   virtual void gone(NodeId) {}
   // The oldest round, which is covered in all of these slices: makes the next version. They are one, or all
   // of a norm group.
-  virtual void close(std::span<SliceMemory> slices, const Open& open, double scale) const = 0;
+  virtual void close(std::span<SliceMemory> slices, const Open& open, double scale) = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
   [[nodiscard]] virtual bool answers_each_push() const = 0;
   // Whether the slice has what is asked for, and if not, whether it will.
   [[nodiscard]] virtual bool has(const Pull& pull, const SliceMemory& slice) const = 0;
   [[nodiscard]] virtual bool will_have(const Pull& pull, const SliceMemory& slice) const = 0;
+  // What answers it: `current`, or the version before, which the slice has then.
+  [[nodiscard]] virtual Blob told(const Pull&, const SliceMemory& slice, bool current) const {
+    return current ? slice.current() : *slice.previous();
+  }
   // How late pushes came.
   [[nodiscard]] virtual Staleness staleness() const { return {}; }
   // Pushes that were to be compensated and could not be.

@@ -132,6 +132,7 @@ void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
     loading_.reset();
     opened_ = version();
     coded_.begin(slices_);
+    rule_->begin(slices_);
     beat(out);
     for (auto& [worker, pull] : pulls_) answer(worker, pull, out);
   }
@@ -164,7 +165,7 @@ void Shard::close_empty(const Open& open, Outbox& out) {
 }
 
 void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
-  if (pull.term != term_) return ignore();
+  if (pull.term != term_ || pull.hub > job_.sync.hubs.count) return ignore();
   WaitingPull& waiting = pulls_[from] = {pull, {}};
   for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.push_back(first_ + i);
   if (loaded()) answer(from, waiting, out);
@@ -206,7 +207,7 @@ bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice
   if (current) rule_->answered(worker, slice);
   const Version version = current ? slice.version() : pull.version;
   Parameters told{term_,         version,
-                  number(slice), current ? slice.current() : *slice.previous(),
+                  number(slice), rule_->told(pull, slice, current),
                   pull.ticket,   current ? slice.steps() : 0};
   coded_.put_into(told, told.slice - first_, pull, current);
   out.send<ToWorker>(worker, std::move(told));

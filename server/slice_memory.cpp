@@ -162,6 +162,20 @@ Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float>
   return blob_of(next);
 }
 
+SliceMemory SliceMemory::copy() const {
+  SliceMemory other(place_, range_, 0, ordered_);
+  other.load(0, version_, steps_, current_);
+  return other;
+}
+
+void SliceMemory::stand() { advance(Blob(current_)); }
+
+void SliceMemory::replace(const std::function<void(std::span<float>)>& make) {
+  const FlatPool::Part next = room(++steps_);
+  make(next.values);
+  current_ = blob_of(next);
+}
+
 bool SliceMemory::cover(std::uint64_t round, Interval positions) {
   CHECK(round >= version_, "the shard checks a push before it is entered");
   return (round == version_ ? coverage_ : ahead_[round]).add_if_absent(positions);

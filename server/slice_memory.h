@@ -65,6 +65,13 @@ class SliceMemory {
   // Of the gradient, the average over what has been added: sum of (sum / weight)^2. 0 where none is pushed.
   [[nodiscard]] double sum_of_squares();
 
+  // Another one at this place, without optimizer state, which begins with the parameters that this one has.
+  [[nodiscard]] SliceMemory copy() const;
+  // Ends the round without a step: the next version is the same.
+  void stand();
+  // The current version, which nobody has seen yet, becomes what is made by `make(out)`.
+  void replace(const std::function<void(std::span<float>)>& make);
+
   // Ends the round: the next version is computed from the sum, and the ledger is cleared. The version before
   // stays available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);

@@ -164,6 +164,11 @@ void check_scenario(const Scenario& scenario) {
                          "', which has no versions that all workers are told of alike; leave them out, or "
                          "choose bsp, local, oneshot or diloco");
   }
+  if (pull != FloatCode::float32 && parse_sync(scenario.sync).has_hubs()) {
+    refuse(scenario, "pull in [network] does not go with sync mode '" + scenario.sync +
+                         "': workers of different hubs are told of different parameters; leave it out, or "
+                         "choose diloco");
+  }
   if (scenario.workers.empty()) refuse(scenario, "there is no worker; write at least one [[worker]]");
   const std::string no_sync = sync_trouble(parse_sync(scenario.sync), scenario.workers.size());
   if (!no_sync.empty()) refuse(scenario, no_sync);

@@ -19,6 +19,7 @@
 #include "core/time.h"
 #include "wire/blob.h"
 #include "wire/hand_over.h"
+#include "wire/hubs.h"
 #include "wire/job.h"
 #include "wire/local_steps.h"
 #include "wire/node.h"
@@ -131,6 +132,7 @@ struct Piece {
   Interval positions;
   Interval whole{};  // the round's positions, which the rates of local steps follow
   LocalSteps local{};
+  HubNumber hub = whole_model;  // whose parameters it is computed from, and whose average it goes into
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
@@ -171,6 +173,7 @@ struct Pull {
       0;  // comes back with the answer, so that it is not taken for one to an older question
   std::vector<Contribution> own{};
   bool difference = false;  // the asker has all of the version before, and takes what is to be added to it
+  HubNumber hub = whole_model;  // whose
 };
 // Worker -> shard: so many slices have come in answer to this pull, and more may be sent (pull_window).
 struct PullAck {

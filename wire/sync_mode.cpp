@@ -1,7 +1,9 @@
 #include "wire/sync_mode.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <ranges>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -13,7 +15,9 @@ constexpr std::uint64_t most_slack = 1000;                     // rounds that th
 constexpr std::uint64_t most_local_steps = 1 << 20;            // in a round
 constexpr std::uint64_t most_parts = 10'000;                   // of a global batch, each a step
 constexpr double constant_lambda = 0.04, adaptive_lambda = 2;  // where nothing else is said
-constexpr std::string_view balanced_name = "diloco:";
+constexpr std::string_view balanced_name = "diloco:", hubs_name = "mll:";
+constexpr std::string_view graph_names[] = {"complete", "ring", "line"};  // in the order of Hubs::Graph
+constexpr std::uint64_t most_rounds_unmixed = 1 << 20, most_drawn_steps = 1024;
 
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t least, std::uint64_t most) {
   const auto value = number_in<std::uint64_t>(text);
@@ -74,6 +78,23 @@ std::optional<SyncMode> gathering_mode(std::string_view text) {
   return text == "eager" ? std::optional(mode) : std::nullopt;
 }
 
+// `text`: TAU:Q:HUBS, perhaps with a graph.
+std::optional<SyncMode> hubs_mode(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (const auto word : std::views::split(text, ':')) words.emplace_back(word.begin(), word.end());
+  if (words.size() != 3 && words.size() != 4) return std::nullopt;
+  const auto local = number(words[0], 1, most_drawn_steps), every = number(words[1], 1, most_rounds_unmixed),
+             hubs = number(words[2], 1, most_hubs);
+  if (!local || !every || !hubs) return std::nullopt;
+  Hubs graph{static_cast<HubNumber>(*hubs), *every};
+  if (words.size() == 4) {
+    const auto name = std::ranges::find(graph_names, words[3]);
+    if (name == std::end(graph_names)) return std::nullopt;
+    graph.graph = static_cast<Hubs::Graph>(name - std::begin(graph_names));
+  }
+  return SyncMode{.local = *local, .balanced = true, .hubs = graph};
+}
+
 std::optional<SyncMode> parsed(std::string_view text) {
   if (text == "bsp") return SyncMode();
   if (text == "flexrr") return SyncMode{.hand_over = true};
@@ -89,6 +110,7 @@ std::optional<SyncMode> parsed(std::string_view text) {
     const auto local = number(*steps, 1, most_local_steps);
     return local ? std::optional(SyncMode{.local = *local, .balanced = true}) : std::nullopt;
   }
+  if (const auto rest = after(hubs_name, text)) return hubs_mode(*rest);
   return local_mode(text);
 }
 
@@ -98,6 +120,13 @@ std::string compensation_text(const SyncMode& mode) {
   return mode.lambda == (adaptive ? adaptive_lambda : constant_lambda)
              ? name
              : name + ":" + number_text(mode.lambda);
+}
+
+std::string hubs_text(const SyncMode& mode) {
+  const std::string text = std::string(hubs_name) + std::to_string(mode.local) + ":" +
+                           std::to_string(mode.hubs.mix_every) + ":" + std::to_string(mode.hubs.count);
+  if (mode.hubs.graph == Hubs::Graph::complete) return text;
+  return text + ":" + std::string(graph_names[static_cast<std::size_t>(mode.hubs.graph)]);
 }
 
 }  // namespace
@@ -112,6 +141,7 @@ std::string sync_text(const SyncMode& mode) {
   const std::string weights = mode.equal_weights ? ":equal" : "";
   if (mode.span == SyncMode::Span::epoch) return "oneshot:epoch" + weights;
   if (mode.span == SyncMode::Span::job) return "oneshot:end" + weights;
+  if (mode.has_hubs()) return hubs_text(mode);
   if (mode.balanced) return std::string(balanced_name) + std::to_string(mode.local);
   if (mode.is_local()) return "local:" + std::to_string(mode.local) + weights;
   if (mode.compensation != SyncMode::Compensation::none) return compensation_text(mode);
@@ -125,6 +155,10 @@ std::string sync_text(const SyncMode& mode) {
 bool is_sync(std::string_view text) { return parsed(text).has_value(); }
 
 std::string sync_trouble(const SyncMode& mode, std::uint64_t workers) {
+  if (workers > 0 && mode.hubs.count > workers) {
+    return "sync = \"" + sync_text(mode) + "\": " + std::to_string(workers) +
+           " workers do not give every hub one: give " + std::to_string(workers) + " hubs at most";
+  }
   if (workers == 0 || mode.need.of > 0 || mode.need.parts <= workers) return {};
   return "sync = \"" + sync_text(mode) + "\": of " + std::to_string(workers) + " workers there are never " +
          std::to_string(mode.need.parts) + " shares: give ksoft:" + std::to_string(workers) + " at most";
@@ -152,7 +186,13 @@ const std::vector<SyncForm>& sync_forms() {
       {"oneshot:epoch", "", "the same with one exchange an epoch"},
       {"oneshot:end", "", "the same with one exchange, at the end of the job"},
       {"diloco:H", "H local steps on average",
-       "local steps in proportion to speed: who is twice as fast takes twice as many between two exchanges"}};
+       "local steps in proportion to speed: who is twice as fast takes twice as many between two exchanges"},
+      {"mll:TAU:Q:HUBS",
+       "TAU local steps on average, up to " + std::to_string(most_drawn_steps) +
+           "; every Q rounds hubs mix, HUBS of them, up to " + std::to_string(most_hubs) +
+           "; with :ring or :line behind, not with all others",
+       "workers take as many steps as are drawn by their speeds, and average with those of their hub; hubs "
+       "average with their neighbours every Q rounds"}};
   return forms;
 }
 

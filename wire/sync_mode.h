@@ -12,6 +12,7 @@
 //   oneshot:epoch   0       1       epoch   no        -                no
 //   oneshot:end     0       1       job     no        -                no
 //   diloco:H        0       H       batch   no        -                no          and balanced
+//   mll:TAU:Q:HUBS  0       TAU     batch   no        -                no          and balanced, with hubs
 //
 // local and oneshot with ":equal" behind weigh every piece alike, whatever its length; otherwise one counts
 // by its positions. The next are asp with something added:
@@ -30,6 +31,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "wire/hubs.h"
 
 namespace steelyard {
 
@@ -74,8 +77,12 @@ struct SyncMode {
   // (server/delay_compensation.h), so strongly.
   Compensation compensation = Compensation::none;
   double lambda = 0;
+  // Workers average with those of their hub, and hubs with each other (wire/hubs.h). How many steps a worker
+  // takes is then drawn.
+  Hubs hubs = {};
 
   [[nodiscard]] bool is_local() const { return local > 0; }
+  [[nodiscard]] bool has_hubs() const { return hubs.count > 0; }
   // Whether one step may be of several pushes that arrived one by one.
   [[nodiscard]] bool gathers() const { return need.parts > 0; }
   friend bool operator==(const SyncMode&, const SyncMode&) = default;

@@ -7,40 +7,51 @@ namespace {
 
 class ExactVersions final : public PullRule {
  public:
+  explicit ExactVersions(bool hubs) : hubs_(hubs) {}
+
   [[nodiscard]] Version version_for(const Start& start) const override { return start.piece.round; }
 
   [[nodiscard]] bool suits(const Start& start, const VersionBuffer& current) const override {
-    return current.begun && start.piece.round == current.version;
+    return current.begun && start.piece.round == current.version && start.piece.hub == current.hub;
   }
 
   // The oldest version that a waiting piece needs, for other workers wait for that piece. With no piece
-  // waiting, the version that the training just done is sure to make.
-  [[nodiscard]] std::optional<Version> next(const View& view) const override {
-    std::optional<Version> wanted;
-    bool trained = false;
+  // waiting, the version that the training just done is sure to make. A piece of the round at hand that is of
+  // another hub comes after those that `current` suits: its version stays until it is pushed.
+  [[nodiscard]] std::optional<Wanted> next(const View& view) const override {
+    std::optional<Wanted> wanted;
+    bool trained = false, here = view.computing;
     for (const HeldPiece& piece : view.pieces) {
       const Round round = piece.round();
       const bool ahead = !view.current.begun || round > view.current.version;
-      if (ahead) wanted = std::min(wanted.value_or(round), round);
+      const bool waits = !ahead && piece.stage == HeldPiece::Stage::waiting;
+      const bool elsewhere = waits && hubs_ && piece.start.piece.hub != view.current.hub;
+      here |= waits && !elsewhere;
+      if ((ahead || elsewhere) && (!wanted || round < wanted->version))
+        wanted = Wanted(round, piece.start.piece.hub);
       trained |= !ahead && piece.purpose() == Purpose::train;
     }
-    if (!wanted && trained && !view.computing) wanted = view.current.version + 1;
+    if (wanted && view.current.begun && wanted->version <= view.current.version && here) return std::nullopt;
+    if (!wanted && trained && !view.computing) wanted = Wanted(view.current.version + 1, view.current.hub);
     return wanted;
   }
 
-  [[nodiscard]] bool serves(Version wanted, const View& view) const override {
-    return view.next.begun && view.next.version == wanted;
+  [[nodiscard]] bool serves(const Wanted& wanted, const View& view) const override {
+    return view.next.begun && Wanted(view.next.version, view.next.hub) == wanted;
   }
   [[nodiscard]] bool repeats_for(const Start&, const View&) const override { return false; }
   [[nodiscard]] std::vector<Contribution> own(const View&) const override { return {}; }
   [[nodiscard]] bool answers(const Parameters& parameters, const VersionBuffer& next) const override {
-    return parameters.version == next.version;
+    return parameters.version == next.version && (!hubs_ || parameters.ticket == next.ticket);
   }
   [[nodiscard]] bool acknowledges(const HeldPiece& piece, const VersionBuffer& current) const override {
     return piece.round() < current.version;
   }
   [[nodiscard]] bool outdated_by_training() const override { return false; }
   [[nodiscard]] std::uint64_t steps(const VersionBuffer&, std::uint32_t) const override { return 0; }
+
+ private:
+  const bool hubs_;  // a version is of one of them
 };
 
 class OnArrival final : public PullRule {
@@ -57,7 +68,7 @@ class OnArrival final : public PullRule {
   // waiting, the parameters that a piece of the next round needs: its Start will ask for no more. If it asks
   // for more, they are pulled again; and if it asks for less, too: a piece that was issued again may be the
   // very one that a pull for more waits for.
-  [[nodiscard]] std::optional<Version> next(const View& view) const override {
+  [[nodiscard]] std::optional<Wanted> next(const View& view) const override {
     if (view.computing) return std::nullopt;
     const Start* first = nullptr;
     Version ahead = view.current.version;
@@ -67,16 +78,17 @@ class OnArrival final : public PullRule {
       if (piece.stage != HeldPiece::Stage::waiting) continue;
       if (first == nullptr || round < first->piece.round) first = &piece.start;
     }
-    if (first != nullptr) return suits(*first, view.current) ? std::nullopt : std::optional(first->least);
-    return view.current.spent ? std::optional(ahead) : std::nullopt;
+    if (first != nullptr)
+      return suits(*first, view.current) ? std::nullopt : std::optional<Wanted>(first->least);
+    return view.current.spent ? std::optional<Wanted>(ahead) : std::nullopt;
   }
 
   // More than is wanted does as well, unless it could have to wait for other workers: they may wait for the
   // piece that wants it. A version that all slices have had waits for nobody.
-  [[nodiscard]] bool serves(Version wanted, const View& view) const override {
+  [[nodiscard]] bool serves(const Wanted& wanted, const View& view) const override {
     if (!view.next.begun) return false;
-    if (view.next.version == wanted) return true;
-    return view.current.begun && wanted < view.next.version && view.next.version <= view.current.version;
+    const Version version = wanted.version, next = view.next.version;
+    return next == version || (view.current.begun && version < next && next <= view.current.version);
   }
 
   [[nodiscard]] bool repeats_for(const Start& start, const View& view) const override {
@@ -122,7 +134,7 @@ class OnArrival final : public PullRule {
 
 std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode) {
   if (mode.on_arrival) return std::make_unique<OnArrival>(mode.slack);
-  return std::make_unique<ExactVersions>();
+  return std::make_unique<ExactVersions>(mode.has_hubs());
 }
 
 }  // namespace steelyard

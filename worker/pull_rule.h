@@ -2,7 +2,8 @@
 // changes in a worker is here and nowhere else.
 //
 //  exact versions      A piece of round k is computed from version k. Version k + 1 is complete when every
-//                      slice has closed round k, so its arrival acknowledges what was pushed for k.
+//                      slice has closed round k, so its arrival acknowledges what was pushed for k. With
+//                      hubs a version is there once for each, and a piece says whose it is computed from.
 //  applied on arrival  Servers apply each push as it comes, and there are no exact versions. A piece is
 //                      computed from parameters that were pulled after the piece before it was pushed, with
 //                      that piece and all earlier ones of this worker in them; their arrival acknowledges
@@ -31,6 +32,13 @@ class PullRule {
     bool computing = false;
   };
 
+  struct Wanted {
+    Version version = 0;
+    HubNumber hub = whole_model;
+    Wanted(Version its_version, HubNumber its_hub = whole_model) : version(its_version), hub(its_hub) {}
+    friend bool operator==(const Wanted&, const Wanted&) = default;
+  };
+
   virtual ~PullRule() = default;
 
   // The version to compute this piece from (at least, where pushes are applied on arrival).
@@ -38,9 +46,9 @@ class PullRule {
   // Whether `current` can be used for it.
   [[nodiscard]] virtual bool suits(const Start& start, const VersionBuffer& current) const = 0;
   // What is to be pulled, if anything.
-  [[nodiscard]] virtual std::optional<Version> next(const View& view) const = 0;
+  [[nodiscard]] virtual std::optional<Wanted> next(const View& view) const = 0;
   // Whether the pull under way will do for it.
-  [[nodiscard]] virtual bool serves(Version wanted, const View& view) const = 0;
+  [[nodiscard]] virtual bool serves(const Wanted& wanted, const View& view) const = 0;
   // Whether the pull under way has to be asked for again, because this new piece overlaps what was pushed.
   [[nodiscard]] virtual bool repeats_for(const Start& start, const View& view) const = 0;
   // The pushes of this worker that must be in what it pulls.

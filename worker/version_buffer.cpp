@@ -20,9 +20,10 @@ std::uintptr_t origin_of(const Blob& values, const Slice& slice) {
 
 }  // namespace
 
-void VersionBuffer::begin(Version wanted, std::size_t slices) {
+void VersionBuffer::begin(Version wanted, std::size_t slices, HubNumber of) {
   drop();
   version = wanted;
+  hub = of;
   begun = true;
   arrived.assign(slices, false);
   steps.assign(slices, 0);

@@ -15,6 +15,7 @@ namespace steelyard {
 
 struct VersionBuffer {
   Version version = 0;               // where pushes are applied at once: rounds below it are in
+  HubNumber hub = whole_model;       // whose
   bool begun = false;                // it is being pulled, or here
   std::vector<bool> arrived;         // by slice
   std::vector<std::uint64_t> steps;  // by slice, as the shards told them
@@ -24,13 +25,17 @@ struct VersionBuffer {
   bool spent = false;                // a piece to train was computed from it
 
   // Nothing of it is here yet.
-  void begin(Version wanted, std::size_t slices);
+  void begin(Version wanted, std::size_t slices, HubNumber of = whole_model);
   // Keeps a slice; false if it is here already, or does not fit. `pool` has buffers for all slices together.
   bool take(const Parameters& parameters, const std::vector<Slice>& slices, BufferPool& pool);
   // Nothing of it is needed any more.
   void drop();
   // All parameters, flat; once no slice is missing.
   [[nodiscard]] Blob values(const std::vector<Slice>& slices) const;
+  // Whether it is what a job with this last version comes to: of no single hub.
+  [[nodiscard]] bool can_be_kept(Version last) const {
+    return begun && version >= last && hub == whole_model;
+  }
   // Whether all that this shard has of it is here.
   [[nodiscard]] bool whole(const ShardPlace& shard) const;
 

@@ -155,12 +155,12 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
 }
 
 void Worker::choose_next(Time now, Outbox& out) {
-  const std::optional<Version> wanted = rule_->next(view());
+  const std::optional<PullRule::Wanted> wanted = rule_->next(view());
   if (wanted && !rule_->serves(*wanted, view())) begin_pull(now, *wanted, out);
 }
 
-void Worker::begin_pull(Time now, Version version, Outbox& out) {
-  next_.begin(version, slices_.size());
+void Worker::begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out) {
+  next_.begin(wanted.version, slices_.size(), wanted.hub);
   next_.ticket = ++last_ticket_;
   timeout_.asked(now);
   pull(std::nullopt, out);
@@ -169,8 +169,8 @@ void Worker::begin_pull(Time now, Version version, Outbox& out) {
 // From all shards that owe some of it, or from this one alone.
 void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   const bool has_before = current_.begun && current_.version + 1 == next_.version;
-  const Pull message{term_, next_.version, next_.ticket, rule_->own(view()),
-                     job_.pull != FloatCode::float32 && has_before};
+  const bool difference = job_.pull != FloatCode::float32 && has_before;
+  const Pull message{term_, next_.version, next_.ticket, rule_->own(view()), difference, next_.hub};
   for (const ShardPlace& shard : shards_) {
     if (from && shard.node != *from) continue;
     if (next_.whole(shard)) continue;
@@ -341,15 +341,15 @@ void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
   stop_ = stop;
   patience_ = now + last_version_timeout;
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
-  const bool here = current_.begun && current_.version == stop.last && !job_.sync.on_arrival;
+  const bool here = current_.can_be_kept(stop.last) && current_.version == stop.last && !job_.sync.on_arrival;
   if (!options_.last || !stop.has_last || shards_.empty() || here) return leave(out);
   pieces_.clear();
   computing_.reset();
-  if (!next_.begun || next_.version != stop.last) begin_pull(now, stop.last, out);
+  if (!next_.begun || next_.version != stop.last || next_.hub != whole_model) begin_pull(now, stop.last, out);
 }
 
 void Worker::leave(Outbox& out, const std::string& failure) {
-  if (options_.last && stop_->has_last && current_.begun && current_.version >= stop_->last)
+  if (options_.last && stop_->has_last && current_.can_be_kept(stop_->last))
     options_.last(current_.values(slices_));
   exit_reason_.stopped(*stop_);
   if (session_.joined()) out.send<ToScheduler>(scheduler_node, Leave{failure});

@@ -97,7 +97,7 @@ class Worker {
   void answered(NodeId shard, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
   [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
-  void begin_pull(Time now, Version version, Outbox& out);
+  void begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out);
   void pull(std::optional<NodeId> from, Outbox& out);
   void acknowledge(NodeId shard, Outbox& out);
   // As the scheduler or its host told, with or without the last version.

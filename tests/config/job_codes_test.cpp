@@ -50,6 +50,25 @@ TEST(JobCodes, TheOuterRuleIsOfLocalSteps) {
   EXPECT_THAT(refusal("[train]\nouter_momentum = 1\n[cluster]\nsync = \"diloco:4\"\n"), HasSubstr("below 1"));
 }
 
+TEST(JobCodes, HubsHaveNoVersionInCommonAndNoMomentum) {
+  const std::string sync = "sync = \"mll:4:2:1\"\n";
+  EXPECT_EQ(refusal("[cluster]\n" + sync + "push = \"int8\"\n"), "");
+  EXPECT_THAT(refusal("[cluster]\n" + sync + "pull = \"int8\"\n"),
+              HasSubstr("pull = \"int8\" does not go with sync = \"mll:4:2:1\": workers of different hubs"));
+  EXPECT_THAT(refusal("[train]\nouter_momentum = 0.5\n[cluster]\n" + sync),
+              HasSubstr("outer_momentum does not go with sync = \"mll:4:2:1\""));
+  EXPECT_THAT(refusal("[train]\noptimizer = \"adam\"\n[cluster]\n" + sync),
+              HasSubstr("local steps begin each round without moments"));
+  EXPECT_THAT(refusal("[cluster]\nsync = \"mll:4:2:2\"\n"), HasSubstr("give 1 hubs at most"));
+}
+
+TEST(ScenarioCodes, HubsHaveNoVersionInCommon) {
+  const std::string text =
+      "[job]\nsync = \"mll:4:2:1\"\n[network]\npull = \"int8\"\n[[worker]]\ntime_ms = [0, 1]\n";
+  EXPECT_THAT(complaint_of([&] { parse_scenario(text, "s.toml"); }),
+              HasSubstr("pull in [network] does not go with sync mode 'mll:4:2:1'"));
+}
+
 TEST(ScenarioCodes, AreOfTheLinks) {
   const std::string workers = "[[worker]]\ntime_ms = [0, 1]\n";
   const auto scenario = [&](const std::string& sync) {

@@ -149,6 +149,7 @@ TEST(ScenarioExamples, AllHaveATarget) {
   for (const auto& file : std::filesystem::directory_iterator(folder())) ++there[file.path().stem().string()];
   for (const Example& it : examples) --there[it.name];
   --there["far_labs"];  // of another mode, with a test of its own
+  for (const char* name : {"mll_equal", "mll_tenth_slow", "mll_uniform"}) --there[name];  // these, too
   for (const auto& [name, count] : there) EXPECT_EQ(count, 0) << name;
 }
 
@@ -170,6 +171,22 @@ TEST(ScenarioExamples, LabsThatAreFarApartComputeNearlyAllTheTime) {
   EXPECT_LT(percent("bsp", FloatCode::float32, "steelyard"), 3);
   EXPECT_LT(percent("bsp", FloatCode::float32, "oracle"), 3);
   EXPECT_LT(percent("local:64", FloatCode::int4, "equal"), 45);
+}
+
+// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 5): a hundred workers in ten hubs, of three sets of
+// speeds. Local steps alike for all wait for the slowest; drawn ones much less, and the training is as good.
+TEST(ScenarioExamples, DrawnStepsDoNotWaitForTheSlowest) {
+  for (const auto& [name, gain] :
+       {std::pair("mll_equal", 0.99), {"mll_tenth_slow", 1.5}, {"mll_uniform", 1.5}}) {
+    sim::Scenario scenario = read_scenario((folder() / (std::string(name) + ".toml")).string());
+    const sim::Result drawn = sim::simulate(scenario, 1.0);
+    ASSERT_FALSE(drawn.evaluations.empty()) << name;
+    scenario.sync = "local:8";
+    scenario.policy = "equal";
+    const sim::Result alike = sim::simulate(scenario, 1.0);
+    EXPECT_GE(alike.total_s(), gain * drawn.total_s()) << name;
+    EXPECT_GE(drawn.evaluations.back().accuracy, alike.evaluations.back().accuracy - 0.02) << name;
+  }
 }
 
 TEST(ScenarioExamples, WhereNothingIsToBeGainedLittleIsLost) {

@@ -85,7 +85,7 @@ TEST_P(ModeTraining, ClipsLongGradients) {
 INSTANTIATE_TEST_SUITE_P(All, ModeTraining,
                          ::testing::Values("bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive",
                                            "nsoft:2", "ksoft:2", "eager", "local:3", "local:3:equal",
-                                           "oneshot:epoch", "oneshot:end", "diloco:3"),
+                                           "oneshot:epoch", "oneshot:end", "diloco:3", "mll:3:2:2"),
                          [](const auto& at) {
                            std::string name = at.param;
                            std::ranges::replace_if(
@@ -118,6 +118,40 @@ TEST(SameBits, AsManyBalancedStepsForAllAreLocalSteps) {
   const std::vector<float> local = end_of("local:4", 0.1, 0);
   ASSERT_FALSE(local.empty());
   EXPECT_EQ(end_of("diloco:4", 0.1, 0), local);
+}
+
+// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 4, special cases): with one hub and the same speeds
+// every slot is a step of all, and their average in each is distributed SGD; with several slots between
+// averages it is local SGD.
+TEST(SameBits, OneHubIsLocalSteps) {
+  for (const auto& [hub, local] : {std::pair("mll:1:1:1", "bsp"), {"mll:4:1:1", "local:4"}}) {
+    const std::vector<float> ends = end_of(local, 0.1, 0);
+    ASSERT_FALSE(ends.empty());
+    EXPECT_EQ(end_of(hub, 0.1, 0), ends) << hub;
+  }
+}
+
+// The same section: hubs that all mix after every round are local SGD over all workers. The sums of hubs are
+// rounded each for itself.
+TEST(SameEnd, HubsThatMixWithAllInEveryRoundAreLocalSteps) {
+  const auto end = [](const std::string& sync) {
+    Job job = job_for(sync, "softmax");
+    job.sums = SumOrder::positions;
+    const Trained trained = train(job);
+    EXPECT_EQ(trained.result.stop.outcome, Outcome::finished) << trained.result.stop.text;
+    return trained.result.stored.empty() ? std::vector<float>() : trained.result.stored.back().parameters;
+  };
+  const std::vector<float> local = end("local:4"), hubs = end("mll:4:1:3"), rarely = end("mll:4:5:3");
+  ASSERT_FALSE(local.empty());
+  ASSERT_EQ(local.size(), hubs.size());
+  ASSERT_EQ(local.size(), rarely.size());
+  double furthest = 0, others = 0;
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    furthest = std::max(furthest, std::abs(double{local[i]} - hubs[i]));
+    others = std::max(others, std::abs(double{local[i]} - rarely[i]));
+  }
+  EXPECT_LT(furthest, 1e-6);
+  EXPECT_GT(others, 1e-5) << "hubs that mix in every fifth round only do not go the same way";
 }
 
 // Coded both ways, from workers that come to different ends: it learns all the same.

@@ -170,14 +170,16 @@ INSTANTIATE_TEST_SUITE_P(All, Modes,
                          ::testing::Values("bsp", "flexrr", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
                                            "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
                                            "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4"),
+                                           "diloco:1", "diloco:4", "mll:1:1:1", "mll:2:2:2",
+                                           "mll:2:3:3:line"),
                          plain);
 INSTANTIATE_TEST_SUITE_P(All, Misfortune,
                          ::testing::Values("bsp", "flexrr", "ssp:0", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
                                            "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
                                            "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4", "local:1:equal", "local:3:equal",
-                                           "oneshot:epoch:equal", "oneshot:end:equal"),
+                                           "diloco:1", "diloco:4", "mll:1:1:1", "mll:2:2:2", "mll:2:3:3:line",
+                                           "local:1:equal", "local:3:equal", "oneshot:epoch:equal",
+                                           "oneshot:end:equal"),
                          plain);
 
 // A worker that is many times slower than the others holds them back by the slack, and not at all under asp.

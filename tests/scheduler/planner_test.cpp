@@ -113,6 +113,62 @@ TEST(Planner, BalancedSharesAreWholeBatches) {
   EXPECT_EQ(planner.batch_for(next), 100U) << "what the smallest of them holds";
 }
 
+// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3): steps are drawn, and a hub's positions follow
+// one another. With equal speeds nothing is left to the draw.
+TEST(Planner, WithHubsStepsAreDrawnHubAfterHub) {
+  Job job = test::toy_job(1000, 1000, 1, 5, 1);
+  job.sync = parse_sync("mll:10:1:2");
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    job.grain = static_cast<std::uint32_t>(1 + random.below(5));
+    Members members;
+    for (int i = 0; i < 5; ++i) join(members, 0);
+    Planner planner(job, {}, balancing::make_policy(seed % 2 == 0 ? "lb-bsp" : "equal"), members);
+    for (Round number = 0; number < 8; ++number) {
+      RoundState round = round_of({0, 1000}, {10, 1});
+      round.batch = planner.batch_for(round);
+      Position at = 0;
+      HubNumber last = 1;
+      for (const Planner::Share& share : planner.divide(round, {0, 1000})) {
+        EXPECT_EQ(share.positions.begin, at);
+        EXPECT_TRUE(on_grains({0, 1000}, share.positions, round.batch));
+        EXPECT_EQ(share.hub, job.sync.hubs.of(share.slot));
+        EXPECT_GE(share.hub, last);
+        if (seed % 2 == 1 && job.grain == 1) {
+          EXPECT_EQ(share.positions.size(), 200U);
+        }
+        at = share.positions.end, last = share.hub;
+        const auto sample =
+            planner.sample(members.workers.at(share.slot), report_of(share, number, random), 0);
+        if (sample) planner.observe(*sample);
+      }
+      EXPECT_EQ(at, 1000U);
+    }
+  }
+}
+
+TEST(Planner, WhatIsAHubsGoesToItsWorkersIfItHasAny) {
+  Job job = test::toy_job(1000, 1000, 1, 5, 1);
+  job.sync = parse_sync("mll:10:1:2");
+  Members members;
+  for (int i = 0; i < 5; ++i) join(members, 0);
+  Planner planner(job, {}, balancing::make_policy("equal"), members);
+  RoundState round = round_of({0, 1000}, {10, 1});
+  round.batch = planner.batch_for(round);
+  const auto slots = [&](HubNumber hub) {
+    std::vector<std::uint32_t> its;
+    for (const Planner::Share& share : planner.divide(round, {100, 300}, hub)) {
+      EXPECT_EQ(share.hub, hub) << "it stays its hub's, whoever computes it";
+      its.push_back(share.slot);
+    }
+    return its;
+  };
+  EXPECT_THAT(slots(1), ElementsAre(0, 2, 4));
+  EXPECT_THAT(slots(2), ElementsAre(1, 3));
+  members.workers.at(1).present = members.workers.at(3).present = false;
+  EXPECT_THAT(slots(2), ElementsAre(0, 2, 4));
+}
+
 TEST(Planner, MemoryHoldsWholeGrainsOfEachLocalStep) {
   Job job = test::toy_job(1000, 100, 1, 1, 1);
   job.grain = 8;

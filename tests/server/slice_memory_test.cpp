@@ -28,6 +28,26 @@ SliceMemory loaded(std::vector<float> values, Rule rule = Rule::step) {
   return slice;
 }
 
+TEST(SliceMemory, ACopyGoesItsOwnWayOrStands) {
+  SliceMemory slice = loaded({1, 2});
+  SliceMemory copy = slice.copy();
+  EXPECT_TRUE(copy.loaded());
+  EXPECT_EQ(floats(copy.current()), (std::vector<float>{1, 2}));
+  EXPECT_TRUE(copy.add({0, 4}, 4, blob({4, 8})));
+  copy.apply(plain, 0.5, 1);
+  EXPECT_EQ(floats(copy.current()), (std::vector<float>{0.5, 1}));
+  EXPECT_EQ(floats(slice.current()), (std::vector<float>{1, 2})) << "versions are never written to";
+  EXPECT_TRUE(slice.cover(0, {0, 4}));
+  slice.stand();
+  EXPECT_EQ(slice.version(), 1U);
+  EXPECT_EQ(slice.coverage().count(), 0U);
+  EXPECT_EQ(floats(slice.current()), (std::vector<float>{1, 2}));
+  slice.replace([](std::span<float> out) { out[0] = 7, out[1] = 8; });
+  EXPECT_EQ(slice.version(), 1U);
+  EXPECT_EQ(floats(slice.current()), (std::vector<float>{7, 8}));
+  EXPECT_EQ(floats(slice.previous().value()), (std::vector<float>{1, 2}));
+}
+
 TEST(SliceMemory, IsLoadedWhenEverySlotIs) {
   SliceMemory slice({4, 6, 0}, {0, 6, Rule::step, 1, 0}, 1);
   EXPECT_FALSE(slice.load(2, 7, 7, blob({1, 2}))) << "there is no such slot";

@@ -33,6 +33,7 @@ VersionChecks::VersionChecks(const Job& job, const Progress& from, std::vector<f
     : job_(job),
       mode_(job.sync),
       footprints_(job),
+      hubs_(job, from, initial),
       gathered_(job, from.version),
       first_(from.version),
       cursor_(job, from),
@@ -49,7 +50,9 @@ bool VersionChecks::arrives(const Envelope& envelope) {
     const auto* done = std::get_if<Computed>(heard);
     if (done != nullptr && done->report.piece.purpose == Purpose::train)
       footprints_.pushed(envelope.to, done->report);
-    if (const auto* start = std::get_if<Start>(heard)) footprints_.started(envelope.to, *start);
+    const auto* start = std::get_if<Start>(heard);
+    if (start != nullptr) footprints_.started(envelope.to, *start);
+    if (start != nullptr && start->piece.purpose == Purpose::train) hubs_.given(start->piece);
   }
   return true;
 }
@@ -57,6 +60,10 @@ bool VersionChecks::arrives(const Envelope& envelope) {
 void VersionChecks::ordered(NodeId worker, const Compute& order) {
   const std::string round = std::to_string(order.piece.round);
   if (mode_.gathers()) return;  // its own pushes need not be in
+  if (mode_.has_hubs()) {
+    const std::string trouble = hubs_.look(order.piece.round, order.piece.hub, 0, order.parameters.floats());
+    return complain(trouble.empty() ? trouble : "computed from what is none: " + trouble);
+  }
   if (mode_.on_arrival) {
     const std::string trouble = footprints_.look(worker, order);
     if (!trouble.empty()) complain("parameters of " + to_string(worker) + ": " + trouble);
@@ -80,6 +87,8 @@ void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
                                                                      mode_.damped ? 0 : slice.version())
                                                   : footprints_.look(current, slice.version());
       if (!trouble.empty()) complain("a shard: " + trouble);
+    } else if (mode_.has_hubs()) {
+      complain(hubs_.look(slice.version(), whole_model, slice.place().begin, current));
     } else if (job_.push != FloatCode::float32) {
       continue;  // what was rounded is right on average only
     } else if (const std::span whole(expected(slice.version()));
@@ -101,6 +110,7 @@ void VersionChecks::stored(const Snapshot& snapshot) {
 }
 
 const std::vector<float>& VersionChecks::expected(Version version) {
+  if (mode_.has_hubs()) return hubs_.average(version);
   while (versions_.size() <= version - first_) advance();
   return versions_[version - first_];
 }

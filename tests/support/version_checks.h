@@ -3,7 +3,8 @@
 // Whatever died or was resized, the parameters must equal those of the plain loop, bit for bit, at every
 // version: on the shards and wherever somebody computes from them. Where pushes are applied at once there is
 // no plain loop, and gradients leave footprints instead (tests/support/footprints.h). Where pushes or pulls
-// are coded, all compute from the same parameters, bit for bit.
+// are coded, all compute from the same parameters, bit for bit. With hubs every copy is that of the plain
+// loop with hubs (tests/support/hub_loop.h), but for the rounding of averages.
 #pragma once
 
 #include <map>
@@ -15,6 +16,7 @@
 #include "server/shard.h"
 #include "sim/observer.h"
 #include "tests/support/footprints.h"
+#include "tests/support/hub_loop.h"
 
 namespace steelyard::test {
 
@@ -58,6 +60,7 @@ class VersionChecks final : public sim::Observer {
   const Job& job_;
   const SyncMode mode_;
   Footprints footprints_;
+  HubLoop hubs_;
   GatheredSums gathered_;
   // The plain loop.
   const Version first_;

@@ -147,7 +147,7 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
       {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 24, 1},
       {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6,
        static_cast<unsigned>(Outcome::worker_failed)},
-      {"NonFinite.worker", Role::scheduler, header_of<ToScheduler>(NonFinite{}), 6 + 93,
+      {"NonFinite.worker", Role::scheduler, header_of<ToScheduler>(NonFinite{}), 6 + 97,
        static_cast<unsigned>(Role::link)},
   };
   for (const Case& it : cases) {

@@ -40,6 +40,8 @@ TEST(SyncMode, EachNameIsItsNumbers) {
   EXPECT_EQ(parse_sync("oneshot:end:equal"),
             (SyncMode{.local = 1, .span = SyncMode::Span::job, .equal_weights = true}));
   EXPECT_EQ(parse_sync("diloco:64"), (SyncMode{.local = 64, .balanced = true}));
+  EXPECT_EQ(parse_sync("mll:8:4:10:ring"),
+            (SyncMode{.local = 8, .balanced = true, .hubs = {10, 4, Hubs::Graph::ring}}));
 }
 
 TEST(SyncMode, IsWrittenAsItIsRead) {
@@ -63,7 +65,11 @@ TEST(SyncMode, IsWrittenAsItIsRead) {
                            "oneshot:end",
                            "oneshot:end:equal",
                            "diloco:1",
-                           "diloco:500"})
+                           "diloco:500",
+                           "mll:1:1:1",
+                           "mll:8:4:10",
+                           "mll:1024:1048576:64:ring",
+                           "mll:32:1:3:line"})
     EXPECT_EQ(sync_text(parse_sync(text)), text);
 }
 
@@ -71,6 +77,8 @@ TEST(SyncMode, MoreSharesThanWorkersNeverCome) {
   EXPECT_EQ(sync_trouble(parse_sync("ksoft:3"), 3), "");
   EXPECT_EQ(sync_trouble(parse_sync("nsoft:9"), 3), "");
   EXPECT_THAT(sync_trouble(parse_sync("ksoft:4"), 3), HasSubstr("give ksoft:3 at most"));
+  EXPECT_EQ(sync_trouble(parse_sync("mll:8:4:3"), 3), "");
+  EXPECT_THAT(sync_trouble(parse_sync("mll:8:4:4"), 3), HasSubstr("give 3 hubs at most"));
 }
 
 TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
@@ -105,7 +113,17 @@ TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
                            ":equal",
                            "diloco",
                            "diloco:0",
-                           "diloco:8:equal"}) {
+                           "diloco:8:equal",
+                           "mll",
+                           "mll:8",
+                           "mll:8:4",
+                           "mll:0:4:2",
+                           "mll:8:0:2",
+                           "mll:8:4:0",
+                           "mll:1025:4:2",
+                           "mll:8:4:65",
+                           "mll:8:4:2:star",
+                           "mll:8:4:2:line:3"}) {
     EXPECT_FALSE(is_sync(text)) << text;
     try {
       parse_sync(text);

@@ -92,6 +92,40 @@ TEST_F(PullRuleTest, ExactAnswersAreOfThatVersionAndAcknowledgeTheRoundsBefore) 
   EXPECT_EQ(exact_->steps(current_, 1), 0U);
 }
 
+// A version is there once for each hub, and once for the evaluation.
+TEST_F(PullRuleTest, WithHubsAVersionIsOfOneOfThem) {
+  const auto rule = pull_rule(parse_sync("mll:4:2:2"));
+  Start own = start(5), other = start(5);
+  own.piece.hub = 2, other.piece.hub = 1;
+  have(5), current_.hub = 2;
+  EXPECT_TRUE(rule->suits(own, current_));
+  EXPECT_FALSE(rule->suits(other, current_));
+  EXPECT_FALSE(rule->suits(start(5), current_)) << "an evaluation is of the average";
+  pulling(6, 9), next_.hub = 2;
+  EXPECT_TRUE(rule->serves({6, 2}, view()));
+  EXPECT_FALSE(rule->serves({6, 1}, view()));
+  EXPECT_FALSE(rule->serves(6, view()));
+  EXPECT_TRUE(rule->answers(answer(6, 9), next_));
+  EXPECT_FALSE(rule->answers(answer(6, 8), next_)) << "it may be of another hub";
+}
+
+TEST_F(PullRuleTest, WithHubsTheVersionOfAnotherOneIsPulledWhenTheOwnPiecesAreDone) {
+  using Wanted = PullRule::Wanted;
+  const auto rule = pull_rule(parse_sync("mll:4:2:2"));
+  have(5), current_.hub = 2;
+  hold(5, {0, 8}, Stage::computing), pieces_[0].start.piece.hub = 2;
+  hold(5, {8, 16}, Stage::waiting), pieces_[1].start.piece.hub = 1;
+  EXPECT_EQ(rule->next(view(true)), std::nullopt);
+  pieces_[0].stage = Stage::waiting;
+  EXPECT_EQ(rule->next(view()), std::nullopt) << "what is here comes first";
+  pieces_[0].stage = Stage::done;
+  EXPECT_EQ(rule->next(view()), Wanted(5, 1)) << "before the next version, which waits for it";
+  pieces_[1].stage = Stage::done, current_.hub = 1;
+  EXPECT_EQ(rule->next(view()), Wanted(6, 1));
+  hold(6, {16, 24}, Stage::waiting), pieces_[2].start.piece.hub = 2;
+  EXPECT_EQ(rule->next(view()), Wanted(6, 2));
+}
+
 TEST_F(PullRuleTest, OnArrivalParametersServeOneTraining) {
   EXPECT_EQ(arrival_->version_for(start(7, {0, 8}, 5)), 5U);
   have(5);

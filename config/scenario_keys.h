@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-inline constexpr std::uint64_t most_simulated_workers = 50'000;
+inline constexpr std::uint64_t most_simulated_workers = 100'000;
 
 // A scenario file on its way into a scenario.
 struct ScenarioDraft {

@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t members_at_most = 65'536;
+constexpr std::size_t members_at_most = 131'072;
 
 }  // namespace
 

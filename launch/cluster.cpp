@@ -143,7 +143,7 @@ void Cluster::start(const LaunchProcess& process) {
   if (running_.contains(process.name)) restarted_.insert(process.name);
   running_[process.name] = true;
   tell(process.name, StartProcess{process.name, process.arguments, process.input, process.program,
-                                  process.environment, process.sharing});
+                                  process.environment, process.sharing, process.keys});
 }
 
 bool Cluster::is_script(const std::string& process) const {

@@ -21,6 +21,7 @@
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
+#include "roles/trusted.h"
 #include "roles/within_memory.h"
 #include "scheduler/scheduler.h"
 #include "server/checkpointer.h"
@@ -154,7 +155,7 @@ void require_descriptors_for(const Job& job) {
 int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions) {
   block_signals();  // a request to end waits until somebody listens
   const std::string listen = listening_endpoint(options.listen);
-  require_loopback(listen, options.insecure);
+  require_loopback(listen, options.insecure || !options.keys.empty());
   const ResultOptions& results = options.results;
   if (!results.resume_from.empty()) require_checkpoint(results.resume_from);
   const bool external = file.job.model == external_model;
@@ -162,7 +163,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   if (!external) complete(file.job, trained.description, extensions);
   require_descriptors_for(file.job);
 
-  ZmqContext context;
+  ZmqContext context(1, trust_for(options.keys, KeyRole::scheduler, "scheduler", false));
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
   if (external) {

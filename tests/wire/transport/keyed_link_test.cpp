@@ -134,12 +134,15 @@ TEST_F(KeyedLink, AListenerWithoutKeysIsNotSpokenTo) {
 // A worker's key and a server's routing identity.
 TEST_F(KeyedLink, AKeyOfAnotherRoleIsNotHeard) {
   const auto context = keys_.context(KeyRole::worker);
-  const auto liar = caller(*context, {Role::shard, 8});
-  const auto forger = caller(*context, {Role::checkpointer, 8});
+  const NodeId shard{Role::shard, 8}, checkpointer{Role::checkpointer, 8};
+  const auto liar = caller(*context, shard), forger = caller(*context, checkpointer);
+  // What these roles may say, if they were they.
+  liar->send({shard, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
+  forger->send({checkpointer, scheduler_node, Message(std::in_place_type<ToScheduler>, CheckpointerBeat{})});
   const Time end = soon();
-  while (listener_->dropped() < 2 && steady_now() < end)
+  while (listener_->dropped() < 4 && steady_now() < end)
     ASSERT_FALSE(listener_->receive(steady_now() + milliseconds(20)));
-  EXPECT_EQ(listener_->dropped(), 2U);
+  EXPECT_EQ(listener_->dropped(), 4U);
   const auto honest = caller(*context, ada);
   EXPECT_EQ(next<Ready>(), ada);
 }

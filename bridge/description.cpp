@@ -81,8 +81,8 @@ ModelDescription model_of(const JsonObject& description) {
 Description read_description(const char* text) {
   const Json json = parse_json(text, "the description", R"({"scheduler": "host:7070", "tensors": [...]})");
   const JsonObject keys(json, "the description",
-                        {"scheduler", "name", "kind", "slow", "exchange", "wait", "trace", "quiet", "job",
-                         "tensors", "data", "data_hash", "train_samples", "test_samples", "grain"});
+                        {"scheduler", "name", "kind", "slow", "exchange", "keys", "wait", "trace", "quiet",
+                         "job", "tensors", "data", "data_hash", "train_samples", "test_samples", "grain"});
   Description it;
   it.scheduler = keys.text("scheduler", "");
   if (it.scheduler.empty()) keys.refuse("scheduler", "where it is, as in \"host:7070\"");
@@ -94,6 +94,7 @@ Description read_description(const char* text) {
   it.exchange = keys.text("exchange", exchanges.front());
   if (std::ranges::find(exchanges, it.exchange) == exchanges.end())
     keys.refuse("exchange", "\"auto\" or \"sockets\"");
+  it.keys = keys.text("keys", "");
   it.wait = keys.number("wait", it.wait, 0.1, 1e6);
   it.trace = keys.text("trace", "");
   it.quiet = keys.flag("quiet", false);

@@ -10,7 +10,7 @@ namespace steelyard::bridge {
 struct Description {
   std::string scheduler;
   Hello hello;
-  std::string slow, exchange, trace;
+  std::string slow, exchange, keys, trace;
   double wait = 60;
   bool quiet = false;
   ModelDescription model;

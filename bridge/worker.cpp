@@ -156,6 +156,7 @@ class Worker {
     setup.device = name(description_.hello.kind);
     setup.throttle = Throttle::parse(description_.slow, "1");
     setup.exchange = description_.exchange;
+    setup.keys = description_.keys;
     setup.wait = description_.wait;
     setup.trace = description_.trace;
     setup.quiet = description_.quiet;

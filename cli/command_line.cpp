@@ -29,7 +29,8 @@ Examples:
   steelyard eval runs/job-1            test accuracy of a checkpoint; likewise inspect and predict
   steelyard devices                    what workers can compute on here: the processor, and GPUs
   steelyard profile --output here.json how long this machine takes, for scenarios
-  steelyard launch examples/hosts.toml examples/jobs/quick.toml --insecure
+  steelyard launch examples/hosts.toml examples/jobs/quick.toml
+  steelyard keys new ~/keys worker     who may take part, where processes are started by hand
   steelyard help hosts                 every key of a hosts file
   steelyard help policy                who may divide the rounds; likewise help model, data and sync
 

@@ -116,6 +116,13 @@ struct PredictCommand {
   std::string output = "-";  // a file, or - for standard output
 };
 
+struct KeysCommand {
+  std::string action;  // new, add, revoke or list
+  std::string directory;
+  std::string role;  // of revoke: the name
+  std::string name, key;
+};
+
 struct TextCommand {  // help and versions: to standard output
   std::string text;
 };
@@ -123,7 +130,7 @@ struct TextCommand {  // help and versions: to standard output
 using Command = std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
                              CompareCommand, ReplayCommand, ReportCommand, StatusCommand, RunsCommand,
                              AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, JournalCommand,
-                             InspectCommand, EvalCommand, PredictCommand, TextCommand>;
+                             InspectCommand, EvalCommand, PredictCommand, KeysCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

@@ -89,7 +89,7 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
   app.footer(
       "Ctrl-C finishes the round, saves a checkpoint and ends the job; twice: at once.\nExamples:\n"
       "  steelyard scheduler examples/jobs/quick.toml\n"
-      "  steelyard scheduler examples/jobs/quick.toml --listen 0.0.0.0:7070 --insecure");
+      "  steelyard scheduler examples/jobs/quick.toml --listen 0.0.0.0:7070 --keys ~/keys");
 }
 
 void add_server(CLI::App& parent, ServerCommand& it) {
@@ -99,7 +99,7 @@ void add_server(CLI::App& parent, ServerCommand& it) {
   app.add_option("--job", it.job_file, "take part in this job only");
   app.footer(
       "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
-      "  steelyard server --scheduler 10.0.0.1:7070 --listen '0.0.0.0:*' --insecure");
+      "  steelyard server --scheduler 10.0.0.1:7070 --listen '0.0.0.0:*' --keys ~/keys");
 }
 
 void add_worker(CLI::App& parent, WorkerCommand& it) {
@@ -108,7 +108,7 @@ void add_worker(CLI::App& parent, WorkerCommand& it) {
   app.add_option("--job", it.job_file, "take part in this job only");
   app.footer(
       "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
-      "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7");
+      "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7 --keys ~/keys");
 }
 
 void add_launch(CLI::App& parent, LaunchOptions& it) {
@@ -120,13 +120,14 @@ void add_launch(CLI::App& parent, LaunchOptions& it) {
                  "is its own")
       ->required();
   add_cluster(app, it, "on the scheduler's host: ");
-  app.add_flag("--insecure", it.insecure, "allow plain-text connections between machines");
+  app.add_flag("--insecure", it.insecure,
+               "plain text between machines; otherwise connections have keys, made for this run");
   app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
       "Examples:\n"
-      "  steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run --insecure\n"
-      "  steelyard launch --insecure examples/hosts.toml train.py --width 64");
+      "  steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run\n"
+      "  steelyard launch examples/hosts.toml train.py --width 64");
 }
 
 void add_attend(CLI::App& parent, AttendOptions& it) {
@@ -337,6 +338,26 @@ void add_predict(CLI::App& parent, PredictCommand& it) {
       "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
 }
 
+void add_keys(CLI::App& parent, KeysCommand& it) {
+  CLI::App& app = *parent.add_subcommand("keys", "who may take part in jobs beyond this machine");
+  app.add_option(
+         "action", it.action,
+         "new: make a key and let it in; add: let in one that was made elsewhere; revoke: let it in no "
+         "more; list")
+      ->required()
+      ->check(CLI::IsMember({"new", "add", "revoke", "list"}));
+  app.add_option("directory", it.directory, "where the keys are, and the list of who is let in")->required();
+  app.add_option("role", it.role, "scheduler, server or worker; of revoke: the name");
+  app.add_option("name", it.name, "of the key (default: its role; several processes may have one key)");
+  app.add_option("public", it.key, "of add: the public key, in quotes");
+  app.footer(
+      "A running job looks at the list all the time. Secret keys never leave the machine that made them.\n"
+      "Examples:\n  steelyard keys new ~/keys worker ada\n"
+      "  steelyard keys add ~/keys scheduler scheduler 'PUBLIC'\n"
+      "  steelyard keys revoke ~/keys ada\n"
+      "  steelyard worker --scheduler 10.0.0.1:7070 --name ada --keys ~/keys");
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
@@ -360,6 +381,7 @@ void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
   add_inspect(app, it.inspect);
   add_eval(app, it.eval);
   add_predict(app, it.predict);
+  add_keys(app, it.keys);
 }
 
 std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
@@ -383,6 +405,7 @@ std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
   if (app.got_subcommand("inspect")) return it.inspect;
   if (app.got_subcommand("eval")) return it.eval;
   if (app.got_subcommand("predict")) return it.predict;
+  if (app.got_subcommand("keys")) return it.keys;
   return std::nullopt;
 }
 

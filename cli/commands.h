@@ -32,6 +32,7 @@ struct Commands {
   InspectCommand inspect;
   EvalCommand eval;
   PredictCommand predict;
+  KeysCommand keys;
 };
 
 // Lets the application read all of them. They outlive it.

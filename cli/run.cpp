@@ -17,6 +17,7 @@
 #include "cli/command_line.h"
 #include "cli/compare/compare.h"
 #include "cli/devices/devices.h"
+#include "cli/keys/keys.h"
 #include "cli/profile/profile.h"
 #include "cli/replay.h"
 #include "cli/report/report.h"
@@ -94,6 +95,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [](const InspectCommand& it) { return run_inspect(it); },
                           [&](const EvalCommand& it) { return run_eval(it, extensions); },
                           [&](const PredictCommand& it) { return run_predict(it, extensions); },
+                          [](const KeysCommand& it) { return run_keys(it); },
                           [](const TextCommand& it) {
                             std::fputs(it.text.c_str(), stdout);
                             return static_cast<int>(ExitCode::ok);

@@ -147,7 +147,7 @@ void Cluster::start(const LaunchProcess& process) {
   if (process.role == Role::scheduler) scheduler_killed_ = false;
   if (process.role == Role::scheduler && again) arguments.emplace_back("--recover");
   tell(process.name, StartProcess{process.name, std::move(arguments), process.input, process.program,
-                                  process.environment, process.sharing});
+                                  process.environment, process.sharing, process.keys});
 }
 
 bool Cluster::is_script(const std::string& process) const {

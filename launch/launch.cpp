@@ -11,6 +11,7 @@
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "launch/cluster.h"
+#include "launch/job_keys.h"
 #include "launch/plan.h"
 #include "launch/script.h"
 #include "launch/socket_directory.h"
@@ -161,7 +162,8 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
   const SignalWatch signals([&](int) { interrupted = true; },
                             {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
   const Sockets sockets(options);
-  const LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets.path());
+  LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets.path());
+  if (plan.keyed) give_keys(plan);
   // Who starts a cluster without workers has them, or is one.
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
   const int code = Cluster(plan, run, results.lock, options.quiet, way_back).run([&] {

@@ -14,7 +14,8 @@ void each_field(auto& it, auto&& field) {
   using Kind = std::remove_cvref_t<decltype(it)>;
   if constexpr (std::is_same_v<Kind, StartProcess>) {
     field("start", it.name), field("arguments", it.arguments), field("input", it.input);
-    field("program", it.program), field("environment", it.environment), field("sharing", it.sharing);
+    field("program", it.program), field("environment", it.environment), field("sharing", it.sharing),
+        field("keys", it.keys);
   } else if constexpr (std::is_same_v<Kind, SignalProcess>) {
     field("to", it.name), field("signal", it.signal);
   } else if constexpr (std::is_same_v<Kind, Beat>) {

@@ -1,18 +1,38 @@
 #include "launch/local_host.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "core/error.h"
 #include "core/processor.h"
+#include "launch/job_keys.h"
 #include "launch/script.h"
 #include "report/version_text.h"
+#include "roles/trusted.h"
 #include "wire/codec.h"
 #include "wire/machine.h"
 
 namespace steelyard {
 namespace {
+
+// The keys of a process are a file without a name, which it inherits: on no disk, and gone with it.
+Descriptor give_keys(const StartProcess& message, Program& program) {
+  if (message.keys.empty()) return Descriptor();
+  keep_memory_closed(false);
+  Descriptor file = text_to_read(message.keys);
+  (void)fchmod(file.number(), 0600);
+  program.keep = file.number();
+  const std::string place = place_of_keys(file.number());
+  if (program.path.empty()) {
+    program.arguments.insert(program.arguments.end(), {"--keys", place});
+  } else {
+    program.environment.push_back("STEELYARD_KEYS=" + place);
+  }
+  return file;
+}
 
 constexpr std::size_t longest_said = 1 << 16;  // letters of a line of a process
 
@@ -59,6 +79,7 @@ void LocalHost::start(const StartProcess& message) {
                   .arguments = message.arguments,
                   .environment = environment_of(message),
                   .in = input.number()};
+  const Descriptor keys = give_keys(message, program);
   if (run_ != nullptr && script) {
     const std::string path = run_->log(message.name);
     const Descriptor log = log_to_write(path);

@@ -20,15 +20,6 @@ namespace {
 
 constexpr const char* job_input = "/dev/stdin";  // how the scheduler gets the job, wherever it runs
 
-// Anybody may come to a port that leaves its machine; the message has to say whose.
-void require_allowed(const HostSpec& host, bool insecure) {
-  try {
-    require_loopback("tcp://" + with_port(host.listen, "*"), insecure);
-  } catch (const Failure& failure) {
-    throw Failure(failure.code(), "host '" + host.name + "': " + failure.what());
-  }
-}
-
 std::vector<std::string> command_for(const HostSpec& host, const std::string& program) {
   std::vector<std::string> there{program, "attend"};
   if (!host.directory.empty()) there.insert(there.end(), {"--directory", host.directory});
@@ -185,10 +176,10 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
                             const std::string& self, const std::string& sockets) {
   LaunchPlan plan;
   plan.here = !sockets.empty();
+  plan.keyed = !plan.here && !options.insecure;
   const Roles roles(options, hosts, sockets);
   std::uint32_t servers = 0;
   for (const HostSpec& host : hosts.hosts) {
-    if (host.scheduler || host.servers > 0) require_allowed(host, options.insecure);
     const std::string program = host.steelyard.empty() ? self : host.steelyard;
     plan.hosts.push_back({host, program, command_for(host, program)});
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
@@ -253,7 +244,8 @@ std::string describe_plan(const LaunchPlan& plan) {
                             : !spec.netns.empty() ? "network namespace " + spec.netns
                                                   : "this machine";
     text += "# host " + spec.name + ": " + how + ", others reach it at " + spec.address + "\n";
-    text += shell_line(host.reach) + "\n# which starts there:\n";
+    text += shell_line(host.reach) + "\n# which starts there" +
+            (plan.keyed ? ", with keys that come over this connection:\n" : ":\n");
     for (const LaunchProcess& process : plan.processes) {
       if (process.host != spec.name) continue;
       std::vector<std::string> words{host.program};

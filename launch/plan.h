@@ -25,6 +25,7 @@ struct LaunchProcess {
   std::string program{};  // empty: ours
   std::vector<std::string> environment{};
   unsigned sharing = 0;
+  std::string keys{};  // likewise
 
   [[nodiscard]] bool is_script() const { return !program.empty(); }
 };
@@ -38,6 +39,7 @@ struct LaunchHost {
 struct LaunchPlan {
   std::vector<LaunchHost> hosts;
   std::vector<LaunchProcess> processes;  // in the order in which they are started
+  bool keyed = false;                    // each process gets keys of this one run (launch/job_keys.h)
   bool here = false;  // all on this machine: this very process starts them, with sockets in a directory
 
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
@@ -54,8 +56,7 @@ JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts,
 HostsFile this_machine(const JobFile& job, bool with_workers = true);
 
 // `self` is the program that launches. `sockets`, for a plan without a hosts file, is the directory in which
-// the processes find each other. Throws Failure (configuration) where a port is open to others and nobody has
-// allowed that.
+// the processes find each other. Between hosts a plan is keyed, unless plain text was asked for.
 LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts, const JobFile& job,
                             const std::string& self, const std::string& sockets = "");
 

@@ -46,6 +46,10 @@ CLI::Validator web_place_validator() {
 const Row scheduler_row{"--scheduler", "the scheduler's endpoint", "STEELYARD_SCHEDULER"};
 const Row quiet_row{"--quiet,-q", "say only what goes wrong"};
 const Row insecure_row{"--insecure", "allow plain-text connections from other machines"};
+const Row keys_row{
+    "--keys",
+    "a directory of keys (`steelyard keys`): connections are encrypted, and only who is on its "
+    "list takes part"};
 const Row exchange_row{"--exchange", exchange_help, nullptr, CLI::IsMember(exchanges)};
 const Row trace_row{"--trace",
                     "write down what it does and when, in this directory: `steelyard trace` shows that"};
@@ -70,6 +74,7 @@ void each_option(ResultOptions& it, const std::string& where, auto&& visit) {
 void each_option(SchedulerOptions& it, auto&& visit) {
   visit(Row{"--listen", "where servers and workers connect to (port * for any)", "STEELYARD_LISTEN"},
         it.listen);
+  visit(keys_row, it.keys);
   each_option(it.results, "", visit);
   visit(trace_row, it.trace);
   visit(Row{"--recover", "go on with the job in --run-dir, whose scheduler was killed"}, it.recover);
@@ -84,6 +89,7 @@ void each_option(ServerOptions& it, auto&& visit) {
   visit(Row{"--name", "what to call it (default: made from host and process)", "STEELYARD_NAME"}, it.name);
   visit(Row{"--listen", "where workers connect to", "STEELYARD_LISTEN"}, it.listen);
   visit(Row{"--advertise", "the host name or address under which workers reach this server"}, it.advertise);
+  visit(keys_row, it.keys);
   visit(Row{"--shards", "threads that each hold a part of the model", nullptr, CLI::Range(1, 64)}, it.shards);
   visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
@@ -120,6 +126,7 @@ void each_option(WorkerOptions& it, auto&& visit) {
   visit(Row{"--threads", "that compute, on a CPU; \"auto\": one for every core that it may use", nullptr,
             threads},
         it.spec.threads);
+  visit(keys_row, it.keys);
   visit(Row{"--precision",
             "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on "
             "GPUs only",

@@ -135,12 +135,14 @@ bool is_loopback(const std::string& endpoint) {
   return !addresses.empty() && std::ranges::all_of(addresses, is_loopback_address);
 }
 
-void require_loopback(const std::string& endpoint, bool insecure) {
-  if (insecure || is_loopback(endpoint)) return;
-  throw Failure(ExitCode::configuration,
-                "'" + endpoint +
-                    "' can be reached from other machines, and the connection is neither encrypted nor "
-                    "authenticated: add --insecure if the network is trusted, or listen on 127.0.0.1");
+void require_loopback(const std::string& endpoint, bool allowed) {
+  if (allowed || is_loopback(endpoint)) return;
+  throw Failure(
+      ExitCode::configuration,
+      "'" + endpoint +
+          "' can be reached from other machines, and the connection is neither encrypted nor "
+          "authenticated: give --keys DIR (`steelyard keys`), add --insecure if the network is trusted, or "
+          "listen on 127.0.0.1");
 }
 
 std::string own_endpoint(const std::string& bound) {

@@ -19,8 +19,9 @@ std::string listening_endpoint(const std::string& text);
 // some.
 bool is_loopback(const std::string& endpoint);
 
-// A plain-text port that others can reach has to be asked for by name. Throws Failure (configuration).
-void require_loopback(const std::string& endpoint, bool insecure);
+// A plain-text port that others can reach has to be asked for by name: `allowed` is whether it was, or keys
+// are used. Throws Failure (configuration).
+void require_loopback(const std::string& endpoint, bool allowed);
 
 // What a process of this machine connects to.
 std::string own_endpoint(const std::string& bound);

@@ -23,6 +23,7 @@ struct ResultOptions {
 
 struct SchedulerOptions {
   std::string listen = "127.0.0.1:7070";
+  std::string keys;  // directory or file (wire/transport/key_files.h); empty: plain text. Likewise below.
   ResultOptions results;
   std::string trace;     // directory for report/trace_file.h; empty: none. Likewise below.
   bool recover = false;  // the scheduler of results.directory was killed: go on where it was
@@ -40,6 +41,7 @@ struct ServerOptions {
   std::string scheduler;
   std::string name;
   std::string listen = "127.0.0.1:*";
+  std::string keys;
   std::string advertise;  // host under which workers reach it; empty: found out
   unsigned shards = 1;
   std::string exchange = exchanges.front();
@@ -54,6 +56,7 @@ struct WorkerOptions {
   std::string scheduler;
   WorkerSpec spec;
   std::vector<std::string> data_options;  // key=value, replacing the job's
+  std::string keys;
   std::string exchange = exchanges.front();
   double wait = 60;
   std::string trace;

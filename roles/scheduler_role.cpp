@@ -25,6 +25,7 @@
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
+#include "roles/trusted.h"
 #include "roles/web/run_web.h"
 #include "roles/within_memory.h"
 #include "scheduler/journaled.h"
@@ -347,11 +348,11 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
     killed = left_by_killed(*run);
   }
   const std::string listen = killed ? killed->place.listen : listening_endpoint(options.listen);
-  require_loopback(listen, options.insecure);
+  require_loopback(listen, options.insecure || !options.keys.empty());
   if (!killed && !results.resume_from.empty()) require_checkpoint(results.resume_from);
   require_descriptors_for(killed ? killed->job : file.job);
   const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins
-  ZmqContext context;
+  ZmqContext context(1, trust_for(options.keys, KeyRole::scheduler, "scheduler", false));
   ZmqLink link(context, scheduler_node);
   const std::string endpoint = link.listen(listen);
   Task task = killed ? go_on(*killed, *run, extensions)

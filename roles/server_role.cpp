@@ -6,7 +6,9 @@
 #include "roles/roles.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
+#include "roles/trusted.h"
 #include "server/shard.h"
+#include "wire/keyed_endpoint.h"
 #include "wire/name.h"
 #include "wire/transport/host.h"
 #include "wire/transport/zmq.h"
@@ -27,7 +29,8 @@ struct Seat {
     Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}, std::move(versions)};
     name = of_shard.hello.name = shard_name(options, index);
     of_shard.hello.fingerprint = options.fingerprint;
-    of_shard.hello.endpoint = reachable_endpoint(bound, options.advertise, scheduler);
+    of_shard.hello.endpoint = with_key(reachable_endpoint(bound, options.advertise, scheduler),
+                                       context.trust() == nullptr ? "" : context.trust()->own().public_key);
     shard = std::make_unique<Shard>(std::move(of_shard));
     link.connect(scheduler_node, scheduler);
   }
@@ -45,15 +48,15 @@ int run_server(const ServerOptions& given) {
   ServerOptions options = given;
   if (options.name.empty()) options.name = default_name("server");
   check_name("--name", shard_name(options, options.shards - 1));  // the longest
-  require_loopback(listening_endpoint(options.listen), options.insecure);
+  require_loopback(listening_endpoint(options.listen), options.insecure || !options.keys.empty());
   if (options.shards > 1 && !options.listen.ends_with(":*")) {
     throw Failure(ExitCode::usage,
                   "with --shards each shard listens on a port of its own: use --listen HOST:*");
   }
   raise_descriptor_limit();
   block_signals();
-  ZmqContext context;
   const Memory memory = memory_for(options.exchange);
+  ZmqContext context(1, trust_for(options.keys, KeyRole::server, options.name, memory == Memory::shared));
   const auto versions = memory == Memory::shared ? std::make_shared<FlatPool>(memory) : nullptr;
   std::vector<std::unique_ptr<Seat>> seats;
   for (unsigned i = 0; i < options.shards; ++i)

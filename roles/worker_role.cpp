@@ -61,6 +61,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   setup.device = name(device);
   setup.throttle = Throttle::parse(spec.slow, spec.cpu);
   setup.exchange = options.exchange;
+  setup.keys = options.keys;
   setup.wait = options.wait;
   setup.trace = options.trace;
   setup.quiet = options.quiet;

@@ -7,6 +7,7 @@
 #include "roles/narrator.h"
 #include "roles/roles.h"
 #include "roles/traced_link.h"
+#include "roles/trusted.h"
 #include "roles/within_memory.h"
 #include "wire/transport/host.h"
 
@@ -16,6 +17,7 @@ WorkerSession::WorkerSession(Setup setup)
     : setup_(std::move(setup)),
       self_(new_node(Role::worker)),
       memory_(memory_for(setup_.exchange)),
+      context_(1, trust_for(setup_.keys, KeyRole::worker, setup_.hello.name, memory_ == Memory::shared)),
       link_(context_, self_, memory_),
       worker_(worker_options()) {}
 

@@ -24,6 +24,7 @@ class WorkerSession {
     std::string device = "cpu";  // where it computes, for people
     Throttle throttle{};
     std::string exchange = "auto";  // roles/options.h
+    std::string keys{};             // roles/options.h
     double wait = 60;               // seconds for the scheduler to answer
     std::string trace{};            // roles/options.h
     bool quiet = false;

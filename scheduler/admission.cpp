@@ -4,6 +4,7 @@
 
 #include "scheduler/timeout.h"
 #include "wire/endpoint_trouble.h"
+#include "wire/keyed_endpoint.h"
 #include "wire/name.h"
 
 namespace steelyard {
@@ -109,7 +110,7 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
   ++roster_number_;
   // Workers have reached another one in its place.
   for (auto& [number, worker] : members_.workers) worker.ready = false;
-  return Admitted{*slot, "server '" + hello.name + "' joined at " + hello.endpoint};
+  return Admitted{*slot, "server '" + hello.name + "' joined at " + split_key(hello.endpoint).address};
 }
 
 Roster Admission::roster() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/timeout.h"
+#include "wire/keyed_endpoint.h"
 
 namespace steelyard {
 namespace {
@@ -69,8 +70,8 @@ std::string HeadwayWatch::what_is_missing(Time now, const WorkerMember& worker) 
     const auto& unreached = worker.headway.unreached();
     if (std::ranges::find(unreached, shard.node) == unreached.end()) continue;
     const auto silent = std::chrono::duration_cast<std::chrono::seconds>(worker.headway.cut_off(now));
-    return who + "has had no answer from server '" + shard.name + "' at " + shard.endpoint + " for " +
-           std::to_string(silent.count()) + " s" + relief +
+    return who + "has had no answer from server '" + shard.name + "' at " +
+           split_key(shard.endpoint).address + " for " + std::to_string(silent.count()) + " s" + relief +
            ": can that address be reached from there (server --advertise, firewall)?";
   }
   return who + "stands still, though it has all the parameters that it needs" + relief +

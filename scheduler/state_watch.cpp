@@ -1,5 +1,7 @@
 #include "scheduler/state_watch.h"
 
+#include "wire/keyed_endpoint.h"
+
 #include <algorithm>
 
 namespace steelyard {
@@ -52,8 +54,8 @@ std::vector<std::string> StateWatch::unreached(Time now, const Members& members)
     // The checkpointer has waited for some seconds before it said so.
     if (member == members.shards.end() || !unreached_[silent.node].due(now, first_word / 2)) continue;
     const ShardMember& shard = member->second;
-    due.push_back("server '" + shard.name + "' does not answer the scheduler's machine at " + shard.endpoint +
-                  ", where its part of the model is loaded and saved: " +
+    due.push_back("server '" + shard.name + "' does not answer the scheduler's machine at " +
+                  split_key(shard.endpoint).address + ", where its part of the model is loaded and saved: " +
                   (silent.why.empty() ? remedy(shard.name) : silent.why));
   }
   return due;
@@ -74,8 +76,9 @@ std::optional<std::string> StateWatch::cannot_load(Time now, const Members& memb
   for (const auto& [slot, shard] : members.shards) {
     const auto arrival = arrivals_.find(shard.node);
     if (arrival == arrivals_.end() || now - arrival->second.moved < given_up) continue;
-    return "nothing of its part of the model has reached server '" + shard.name + "' at " + shard.endpoint +
-           " for " + minutes_or_seconds(now - arrival->second.moved) + "; " + remedy(shard.name);
+    return "nothing of its part of the model has reached server '" + shard.name + "' at " +
+           split_key(shard.endpoint).address + " for " + minutes_or_seconds(now - arrival->second.moved) +
+           "; " + remedy(shard.name);
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
+#include "wire/keyed_endpoint.h"
 #include "wire/roster.h"
 
 namespace steelyard {
@@ -217,7 +218,7 @@ void Checkpointer::give_up_waiting(Outbox& out) {
     const Duration silent = now_ - contacts_.at(shard.node).asked.value_or(now_);
     if (!awaited(shard) || silent <= too_long) continue;
     return answer({version(), false,
-                   "server '" + shard.name + "' at " + shard.endpoint +
+                   "server '" + shard.name + "' at " + split_key(shard.endpoint).address +
                        " has not answered the scheduler's machine for " + in_seconds(silent) +
                        ": check its --advertise, and what is between the two"},
                   out);

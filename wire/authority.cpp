@@ -66,6 +66,18 @@ struct Speakers {
 
 }  // namespace
 
+bool may_be(KeyRole key, Role node) {
+  switch (key) {
+    case KeyRole::scheduler:
+      return node == Role::scheduler || node == Role::checkpointer;
+    case KeyRole::server:
+      return node == Role::shard;
+    case KeyRole::worker:
+      return node == Role::worker;
+  }
+  return false;
+}
+
 bool may_say(Role speaker, const Message& message) {
   const auto ask = [&](const auto& receiver) { return std::visit(Speakers{speaker}, receiver); };
   return std::visit(Overloaded{

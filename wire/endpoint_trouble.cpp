@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "wire/keyed_endpoint.h"
+
 namespace steelyard {
 namespace {
 
@@ -17,7 +19,8 @@ bool is_port(std::string_view text) {
 
 }  // namespace
 
-std::string endpoint_trouble(const std::string& endpoint) {
+std::string endpoint_trouble(const std::string& told) {
+  const std::string endpoint = split_key(told).address;
   const auto strange = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
   if (std::ranges::any_of(endpoint, strange)) return "there are blanks or control characters in it";
   if (!endpoint.starts_with(tcp)) return {};

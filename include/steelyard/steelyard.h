@@ -52,6 +52,7 @@ typedef struct steelyard_worker steelyard_worker;
  *   kind            "cpu" or "gpu"
  *   slow            slows the computing down, to try unequal machines ("2", as in a job file); left out: "1"
  *   exchange        "auto" (shared memory, where it works) or "sockets"; left out: "auto"
+ *   keys            a directory of keys (`steelyard keys`), or a file of them; left out: plain text
  *   wait            seconds for the scheduler to answer; left out: 60
  *   trace           a directory in which it writes down what it does and when (`steelyard trace` shows that);
  *                   left out: nowhere

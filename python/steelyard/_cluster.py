@@ -8,6 +8,8 @@ own.
   STEELYARD_DEVICE    what it computes on: "cpu", "cuda:0", ...
   STEELYARD_SLOW      slows its computing down, to try unequal machines
   STEELYARD_EXCHANGE  "auto" or "sockets"
+  STEELYARD_KEYS      a directory of keys (`steelyard keys`), or a file of them: where the scheduler of
+                      STEELYARD has keys
   STEELYARD_TRACE     a directory for its trace
 """
 
@@ -124,6 +126,11 @@ def find(arguments: Sequence[str] = ()) -> GivenCluster:
     return GivenCluster(endpoint)
 
 
+def endpoint_is_given() -> bool:
+    """Whether the environment names a cluster; one of this process's own needs no keys."""
+    return bool(os.environ.get('STEELYARD', ''))
+
+
 def device_name() -> Optional[str]:
     """The device that the environment names: "cpu", "cuda:0", ... None: it names none."""
     name = os.environ.get('STEELYARD_DEVICE', '')
@@ -140,6 +147,8 @@ def description(cluster: GivenCluster, device: str) -> dict[str, Any]:
         'slow': os.environ.get('STEELYARD_SLOW', '1'),
         'exchange': os.environ.get('STEELYARD_EXCHANGE', 'auto'),
     }
+    if endpoint_is_given() and os.environ.get('STEELYARD_KEYS'):
+        about['keys'] = os.environ['STEELYARD_KEYS']
     if 'STEELYARD_TRACE' in os.environ:
         about['trace'] = os.environ['STEELYARD_TRACE']
     if about['exchange'] not in ('auto', 'sockets'):

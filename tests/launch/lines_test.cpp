@@ -34,10 +34,11 @@ TEST(LaunchLines, WhatIsSaidToAHostArrives) {
   EXPECT_THAT(start.arguments, ElementsAre("worker", "--name", "a \"b\"\n'c'"));
   EXPECT_EQ(start.input, "x\ny = 1\n");
   EXPECT_EQ(start.program, "");
-  const auto script = there_and_back(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3});
+  const auto script = there_and_back(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3, "keys"});
   EXPECT_EQ(script.program, "python3");
   EXPECT_THAT(script.environment, ElementsAre("A=b c", "D="));
   EXPECT_EQ(script.sharing, 3U);
+  EXPECT_EQ(script.keys, "keys");
   const SignalProcess signal = there_and_back(SignalProcess{"ada", 15});
   EXPECT_EQ(signal.name, "ada");
   EXPECT_EQ(signal.signal, 15);

@@ -88,6 +88,18 @@ TEST_F(LocalHostTest, AScriptHasItsEnvironmentAndItsPartOfTheCores) {
   if (!before.empty()) setenv("OMP_NUM_THREADS", before.c_str(), 1);
 }
 
+// Not on a disk, and where nobody sees them: no argument, no variable has more than the place.
+TEST_F(LocalHostTest, AProcessGetsItsKeysAsAFileOfItsOwn) {
+  LocalHost host;
+  StartProcess message = shell("stat -L -c %a $STEELYARD_KEYS; cat $STEELYARD_KEYS");
+  message.keys = "words";
+  host.tell(message);
+  std::vector<std::string> said;
+  for (const FromHost& it : until_ended(host))
+    if (const auto* text = std::get_if<Said>(&it)) said.push_back(text->text);
+  EXPECT_THAT(said, testing::ElementsAre("600", "words"));
+}
+
 TEST_F(LocalHostTest, OfAScriptWhatItPrintsIsToldAndAllIsLogged) {
   const TemporaryFolder folder;
   const RunDirectory run = RunDirectory::create((folder.path() / "run").string());

@@ -186,18 +186,16 @@ TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
   EXPECT_THAT(plan().processes[0].arguments, Not(Contains("--run-dir-ready")));
 }
 
-TEST_F(LaunchPlanTest, OpenPortsHaveToBeAskedFor) {
+TEST_F(LaunchPlanTest, PlainTextBetweenHostsHasToBeAskedFor) {
+  EXPECT_FALSE(plan().keyed);
   options_.insecure = false;
-  try {
-    (void)plan();
-    FAIL();
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code(), ExitCode::configuration);
-    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'lion'"), HasSubstr("--insecure")));
-  }
-  hosts_ = parse_hosts("[[host]]\nscheduler = true\nservers = 1\n[[host.worker]]\n", "hosts.toml");
-  for (const LaunchProcess& process : plan().processes)
+  const LaunchPlan it = plan();
+  EXPECT_TRUE(it.keyed);
+  for (const LaunchProcess& process : it.processes)
     EXPECT_THAT(process.arguments, Not(Contains("--insecure")));
+  EXPECT_THAT(describe_plan(it), HasSubstr("with keys that come over this connection"));
+  EXPECT_FALSE(make_launch_plan(options_, this_machine(job()), job(), "/bin/steelyard", "/tmp/s").keyed)
+      << "sockets in a directory of this user";
 }
 
 // What `train` starts: the job's own servers and workers, which find each other without ports.

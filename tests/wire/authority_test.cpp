@@ -13,6 +13,15 @@ namespace {
 constexpr Role roles[] = {Role::scheduler, Role::shard,    Role::worker, Role::checkpointer,
                           Role::compute,   Role::recorder, Role::link};
 
+// A key is for one role; the checkpointer is in the scheduler's process. Pseudo-nodes have none.
+TEST(Authority, AKeySpeaksAsItsOwnRoleAlone) {
+  const std::map<KeyRole, std::set<Role>> may{{KeyRole::scheduler, {Role::scheduler, Role::checkpointer}},
+                                              {KeyRole::server, {Role::shard}},
+                                              {KeyRole::worker, {Role::worker}}};
+  for (const auto& [key, all] : may)
+    for (const Role role : roles) EXPECT_EQ(may_be(key, role), all.contains(role)) << name(key) << name(role);
+}
+
 // What travels is some role's business, and never its receiver's own.
 TEST(Authority, EveryMessageHasASpeakerAndNoneSpeaksToItself) {
   for (const MadeMessage& made : messages_of_every_kind(1)) {

@@ -12,10 +12,13 @@
 #include "core/error.h"
 #include "core/queue.h"
 #include "wire/authority.h"
+#include "wire/keyed_endpoint.h"
 #include "wire/notice.h"
 #include "wire/transport/address.h"
-#include "wire/transport/lending.h"
-#include "wire/transport/zmq_socket.h"
+#include "wire/transport/curve.h"
+#include "wire/transport/guests.h"
+#include "wire/transport/handshakes.h"
+#include "wire/transport/trust.h"
 
 namespace steelyard {
 namespace {
@@ -37,21 +40,11 @@ Traffic traffic_of(NodeId listener) {
 
 }  // namespace
 
-ZmqContext::ZmqContext(int io_threads) : context_(new zmq::context_t(io_threads)) {
-  auto& context = *static_cast<zmq::context_t*>(context_);
-  // Otherwise frames of a few KB can begin at any address, and floats must not.
-  constexpr int zero_copy_receive =
-      10;  // ZMQ_ZERO_COPY_RECV, which the packaged header hides among its drafts
-  CHECK(zmq_ctx_set(context.handle(), zero_copy_receive, 0) == 0, "libzmq is too old");
-  // As many sockets as it can have instead of 1,023, which are 341 connections.
-  zmq_ctx_set(context.handle(), ZMQ_MAX_SOCKETS, zmq_ctx_get(context.handle(), ZMQ_SOCKET_LIMIT));
-}
-ZmqContext::~ZmqContext() { delete static_cast<zmq::context_t*>(context_); }
-
 class ZmqLink::State {
  public:
-  State(zmq::context_t& context, NodeId self, Memory payloads)
-      : context_(context),
+  State(const ZmqContext& context, NodeId self, Memory payloads)
+      : context_(*static_cast<zmq::context_t*>(context.handle())),
+        trust_(context.trust()),
         self_(self),
         wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
         posted_(mailbox_capacity),
@@ -75,10 +68,7 @@ class ZmqLink::State {
     std::string endpoint;
     std::unique_ptr<ZmqSocket> socket;
     std::unique_ptr<Lending> lending;  // of this connection; null: nothing is lent
-  };
-  struct Peer {  // of the router
-    RoutingId id{};
-    std::unique_ptr<Lending> lending;  // once it has introduced itself
+    Handshakes handshakes{};
   };
   struct Lane {  // to one peer
     ZmqSocket& socket;
@@ -93,17 +83,20 @@ class ZmqLink::State {
   void drain_router();
   void watch_dealer(NodeId peer);
   void watch_router();
-  void remember(NodeId peer, const RoutingId& id, int descriptor);
-  void forget(int descriptor);
+  void look_at_list();
+  void lose(std::optional<NodeId> node);
   void accept(NodeId from, Received received);
   void accept(NodeId from, std::span<const std::byte> header, Blob payload);
   void hear(NodeId from, const Received& received);
   std::optional<Lane> lane_to(NodeId node);
+  [[nodiscard]] std::string key_of_listener(const KeyedEndpoint& place) const;
   bool send_now(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);
   void send_batches();
 
   zmq::context_t& context_;
+  const Trust* const trust_;  // null: plain text
+  std::shared_ptr<const AllowList> allowed_ = trust_ == nullptr ? nullptr : trust_->allowed();
   const NodeId self_;
   const int wake_;
   BoundedQueue<Envelope> posted_;  // the only thing other threads touch, with wake_
@@ -114,14 +107,13 @@ class ZmqLink::State {
   PeerMemory memory_;                           // behind the leases below
   std::map<NodeId, Dealer> dealers_;
   std::unique_ptr<ZmqSocket> router_;
-  std::map<NodeId, Peer> peers_;          // of the router
-  std::map<int, NodeId> by_descriptor_;   // through which connection a peer was last heard
-  std::map<int, int> stale_disconnects_;  // descriptors that were used anew before their end was told
+  Guests guests_;  // of the router
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint) {
   CHECK(!router_, "a node has at most one listening socket");
   router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
+  if (trust_ != nullptr) make_listener(router_->socket(), trust_->own());
   try {
     // Bound to [::], it is reached by IPv4 too.
     router_->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
@@ -138,11 +130,14 @@ std::string ZmqLink::State::listen(const std::string& endpoint) {
 }
 
 ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
+  const KeyedEndpoint place = split_key(endpoint);
   auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
   const RoutingId id = routing_id(self_, sockets_made_++);
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
-  socket->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
-  socket->socket().connect(endpoint);
+  socket->socket().set(zmq::sockopt::ipv6, by_ipv6(place.address));
+  if (const std::string key = key_of_listener(place); !key.empty())
+    make_caller(socket->socket(), trust_->own(), key);
+  socket->socket().connect(place.address);
   std::unique_ptr<Lending> lending;
   if (trial_ && peer.role == Role::shard) {
     lending = std::make_unique<Lending>(trial_.get(), memory_);
@@ -167,8 +162,7 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
     return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
-  if (const auto peer = peers_.find(node); peer != peers_.end())
-    return Lane{*router_, &peer->second.id, peer->second.lending};
+  if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
   return std::nullopt;
 }
 
@@ -194,7 +188,7 @@ void ZmqLink::State::send_batch(const Lane& lane) {
 void ZmqLink::State::send_batches() {
   for (auto& [node, it] : dealers_)
     if (it.lending) send_batch({*it.socket, nullptr, it.lending});
-  for (auto& [node, it] : peers_)
+  for (auto& [node, it] : guests_.all())
     if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
 
@@ -220,6 +214,7 @@ void ZmqLink::State::post(std::vector<Envelope> envelopes) {
 // socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
 void ZmqLink::State::wait(Time deadline) {
   send_batches();
+  look_at_list();
   for (auto& [peer, dealer] : dealers_) {
     if (!dealer.socket->quiet) drain_dealer(peer);
   }
@@ -282,8 +277,12 @@ void ZmqLink::State::drain_router() {
       ++dropped;
       continue;
     }
+    if (!guests_.may_speak(*received, allowed_.get())) {
+      ++dropped;
+      continue;
+    }
     const NodeId from = *received->from;
-    remember(from, received->identity, received->descriptor);
+    lose(guests_.remember(*received));
     accept(from, std::move(*received));
   }
 }
@@ -291,7 +290,10 @@ void ZmqLink::State::drain_router() {
 void ZmqLink::State::watch_dealer(NodeId peer) {
   bool broken = false;
   Dealer& dealer = dealers_.at(peer);
-  while (const auto event = dealer.socket->next_event()) broken |= event->kind == ZMQ_EVENT_DISCONNECTED;
+  while (const auto event = dealer.socket->next_event()) {
+    dealer.handshakes.hear(*event, {name(peer.role), split_key(dealer.endpoint).address, trust_ != nullptr});
+    broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !dealer.handshakes.goes_on();
+  }
   if (!broken) return;
   do drain_dealer(peer);  // what had arrived before the end still counts
   while (!dealer.socket->quiet);
@@ -304,39 +306,32 @@ void ZmqLink::State::watch_router() {
   do drain_router();
   while (!router_->quiet);
   while (const auto event = router_->next_event()) {
-    if (event->kind == ZMQ_EVENT_DISCONNECTED) forget(event->descriptor);
+    if (event->kind == ZMQ_EVENT_DISCONNECTED) lose(guests_.forget(event->descriptor));
   }
 }
 
-void ZmqLink::State::remember(NodeId peer, const RoutingId& id, int descriptor) {
-  Peer& known = peers_[peer];
-  if (socket_number(id) < socket_number(known.id)) return;  // late words of an older connection
-  if (id != known.id) known = {id, nullptr};
-  if (descriptor < 0) return;
-  const auto [entry, is_new] = by_descriptor_.try_emplace(descriptor, peer);
-  if (is_new || entry->second == peer) return;
-  // The system gave the number of a finished connection to a new one before we heard of the end.
-  const NodeId former = std::exchange(entry->second, peer);
-  ++stale_disconnects_[descriptor];
-  peers_.erase(former);
-  if (auto notice = notice_for(self_, Disconnected{former})) inbox_.push_back(std::move(*notice));
+void ZmqLink::State::lose(std::optional<NodeId> node) {
+  if (!node) return;
+  if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
 }
 
-void ZmqLink::State::forget(int descriptor) {
-  const auto stale = stale_disconnects_.find(descriptor);
-  if (stale != stale_disconnects_.end()) {
-    if (--stale->second == 0) stale_disconnects_.erase(stale);
-    return;
+// Whether somebody has been taken from the allow-list since it was last looked at.
+void ZmqLink::State::look_at_list() {
+  if (trust_ == nullptr) return;
+  auto list = trust_->allowed();
+  if (list == allowed_) return;
+  allowed_ = std::move(list);
+  for (const NodeId node : guests_.keep_only(*allowed_)) {
+    trust_->say(to_string(node) + " has no key in the allow-list any more: it is not listened to");
+    lose(node);
   }
-  const auto known = by_descriptor_.find(descriptor);
-  if (known == by_descriptor_.end()) return;
-  const NodeId peer = known->second;
-  by_descriptor_.erase(known);
-  for (const auto& [other, node] : by_descriptor_) {
-    if (node == peer) return;  // it has come back through another connection already
-  }
-  peers_.erase(peer);
-  if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
+}
+
+// The key that must be met there; empty for plain text.
+std::string ZmqLink::State::key_of_listener(const KeyedEndpoint& place) const {
+  if (trust_ != nullptr) return place.key.empty() ? trust_->scheduler_key() : place.key;
+  if (place.key.empty()) return {};
+  throw Failure(ExitCode::configuration, place.address + " speaks only to those that have keys: give --keys");
 }
 
 void ZmqLink::State::accept(NodeId from, Received received) {
@@ -383,7 +378,7 @@ void ZmqLink::State::accept(NodeId from, std::span<const std::byte> header, Blob
 }
 
 ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)
-    : state_(std::make_unique<State>(*static_cast<zmq::context_t*>(context.handle()), self, payloads)) {}
+    : state_(std::make_unique<State>(context, self, payloads)) {}
 ZmqLink::~ZmqLink() = default;
 
 std::string ZmqLink::listen(const std::string& endpoint) { return state_->listen(endpoint); }

@@ -10,6 +10,10 @@
 // Disconnected{peer}. On the listening side the same is known from the descriptor through which a peer's
 // last message came.
 //
+// Where the context has keys (wire/transport/trust.h), all connections are encrypted, and who a peer is,
+// its key says. A caller that is refused, or meets another key than it expects, gets a Failure from
+// receive().
+//
 // Payloads that lie in shared memory are lent to processes of the same host and user instead of being sent,
 // if both ends want it (wire/transport/lending.h). Only connections to a shard have such payloads.
 #pragma once
@@ -21,24 +25,9 @@
 
 #include "core/buffer.h"
 #include "wire/transport/link.h"
+#include "wire/transport/zmq_context.h"
 
 namespace steelyard {
-
-// Outward connections of one process, at the most: each takes three of libzmq's sockets, of which there are
-// 65,535, and four descriptors.
-inline constexpr std::uint32_t most_connections = 20'000;
-
-class ZmqContext {
- public:
-  explicit ZmqContext(int io_threads = 1);
-  ~ZmqContext();  // after all its links
-  ZmqContext(const ZmqContext&) = delete;
-  ZmqContext& operator=(const ZmqContext&) = delete;
-  [[nodiscard]] void* handle() const { return context_; }
-
- private:
-  void* context_;
-};
 
 class ZmqLink : public Link {
  public:
@@ -52,7 +41,7 @@ class ZmqLink : public Link {
   // What follows throws Failure (configuration) where the process has no descriptors left.
 
   // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others
-  // connect to. Throws Failure.
+  // connect to, without the key of this process (wire/keyed_endpoint.h). Throws Failure.
   std::string listen(const std::string& endpoint);
 
   void connect(NodeId peer, const std::string& endpoint) override;

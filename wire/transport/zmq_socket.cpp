@@ -63,7 +63,9 @@ ZmqSocket::ZmqSocket(zmq::context_t& context, zmq::socket_type type, Traffic tra
   configure(socket_, type, traffic);
   const std::string name = "inproc://monitor-" + std::to_string(next++);
   zmq_socket_monitor(socket_.handle(), name.c_str(),
-                     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED);
+                     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.connect(name);
   // libzmq wakes only a reader that has found nothing before.
@@ -112,6 +114,7 @@ std::optional<Received> receive_frames(zmq::socket_t& socket, bool router) {
     if (got.from) std::memcpy(got.identity.data(), frame.data(), frame.size());
     if (!frame.more() || !socket.recv(got.header, zmq::recv_flags::dontwait)) return got;
     got.descriptor = zmq_msg_get(got.header.handle(), ZMQ_SRCFD);
+    if (const char* key = zmq_msg_gets(got.header.handle(), "User-Id")) got.key = key;
   } else if (!socket.recv(got.header, zmq::recv_flags::dontwait)) {
     return std::nullopt;
   }

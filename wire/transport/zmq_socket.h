@@ -25,8 +25,8 @@ std::uint64_t socket_number(const RoutingId& id);  // of one node, later ones ar
 std::optional<NodeId> node_of(const void* routing_id, std::size_t size);
 
 struct SocketEvent {
-  std::uint16_t kind = 0;  // ZMQ_EVENT_...
-  std::int32_t descriptor = 0;
+  std::uint16_t kind = 0;       // ZMQ_EVENT_...
+  std::int32_t descriptor = 0;  // or, for some kinds, another number
 };
 
 class ZmqSocket {
@@ -58,6 +58,7 @@ struct Received {
   std::optional<NodeId> from;  // ROUTER only
   RoutingId identity{};        // ROUTER only
   int descriptor = -1;         // of the connection it came through; ROUTER only
+  std::string key;             // of the peer; empty: plain text; ROUTER only
   zmq::message_t header;
   Blob payload;
   bool well_formed = false;

@@ -226,7 +226,7 @@ TEST_P(AnyLink, APostWakesAReceiverThatWaits) {
   poster.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, AnyLink, ::testing::Values("local", "tcp", "ipc", "shared"),
+INSTANTIATE_TEST_SUITE_P(Every, AnyLink, ::testing::Values("local", "tcp", "ipc", "shared", "keys"),
                          [](const auto& it) { return std::string(it.param); });
 
 }  // namespace

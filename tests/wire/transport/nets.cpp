@@ -3,6 +3,8 @@
 #include <map>
 
 #include "tests/support/temporary_folder.h"
+#include "tests/wire/transport/keyring.h"
+#include "wire/keyed_endpoint.h"
 #include "wire/transport/local.h"
 #include "wire/transport/zmq.h"
 
@@ -45,10 +47,43 @@ class ZmqNet : public Net {
   std::map<NodeId, std::string> endpoints_;
 };
 
+// A context for each role, as in processes of their own.
+class KeyedNet : public Net {
+ public:
+  std::unique_ptr<Link> listener(NodeId node) override {
+    auto link = std::make_unique<ZmqLink>(context_of(node), node);
+    std::string& endpoint = endpoints_[node];
+    const std::string key = context_of(node).trust()->own().public_key;
+    endpoint =
+        with_key(link->listen(endpoint.empty() ? "tcp://127.0.0.1:*" : split_key(endpoint).address), key);
+    return link;
+  }
+  std::unique_ptr<Link> caller(NodeId node, NodeId peer) override {
+    auto link = std::make_unique<ZmqLink>(context_of(node), node);
+    link->connect(peer, endpoints_.at(peer));
+    return link;
+  }
+
+ private:
+  ZmqContext& context_of(NodeId node) {
+    const KeyRole role = node.role == Role::shard    ? KeyRole::server
+                         : node.role == Role::worker ? KeyRole::worker
+                                                     : KeyRole::scheduler;
+    auto& context = contexts_[role];
+    if (!context) context = keys_.context(role);
+    return *context;
+  }
+
+  const Keyring keys_;
+  std::map<KeyRole, std::unique_ptr<ZmqContext>> contexts_;
+  std::map<NodeId, std::string> endpoints_;
+};
+
 }  // namespace
 
 std::unique_ptr<Net> make_net(const std::string& kind) {
   if (kind == "local") return std::make_unique<LocalNet>();
+  if (kind == "keys") return std::make_unique<KeyedNet>();
   return std::make_unique<ZmqNet>(kind != "tcp", kind == "shared" ? Memory::shared : Memory::own);
 }
 
@@ -56,7 +91,7 @@ std::string unfit(const std::string& kind) {
 #ifdef __SANITIZE_THREAD__
   if (kind != "local") return "the thread sanitizer cannot follow libzmq, and reports races that are none";
 #endif
-  const bool known = kind == "local" || kind == "tcp" || kind == "ipc" || kind == "shared";
+  const bool known = kind == "local" || kind == "tcp" || kind == "keys" || kind == "ipc" || kind == "shared";
   return known ? "" : "no such transport";
 }
 

@@ -19,7 +19,7 @@ class Net {
   virtual std::unique_ptr<Link> caller(NodeId node, NodeId peer) = 0;
 };
 
-// "local", "tcp", "ipc" or "shared": ipc where payloads are lent.
+// "local", "tcp", "ipc", "shared": ipc where payloads are lent, or "keys": tcp, encrypted.
 std::unique_ptr<Net> make_net(const std::string& kind);
 
 // Why this kind cannot be tested in this build; empty if it can.

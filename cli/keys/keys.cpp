@@ -1,0 +1,86 @@
+#include "cli/keys/keys.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/error.h"
+#include "wire/transport/key_files.h"
+
+namespace steelyard {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::usage, what); }
+
+KeyRole role_of(const std::string& text) {
+  if (const auto role = key_role(text)) return *role;
+  refuse("'" + text + "' is no role: give scheduler, server or worker");
+}
+
+// A name stands for one key; a key, for one name.
+void let_in(const std::string& directory, const std::string& key, const Allowed& who) {
+  check_key_name(who.name);
+  AllowList list = read_allowed(directory);
+  for (const auto& [other, allowed] : list) {
+    if (allowed.name == who.name && other != key)
+      refuse("there is another key of '" + who.name + "' in " + directory +
+             ": `steelyard keys revoke` it first, or take another name");
+  }
+  list.insert_or_assign(key, who);
+  write_allowed(directory, list);
+}
+
+void make_new(const KeysCommand& command) {
+  const KeyRole role = role_of(command.role);
+  const std::string name = command.name.empty() ? command.role : command.name;
+  if (!command.key.empty()) refuse("keys new makes the key itself: leave it out, or say keys add");
+  const KeyPair pair = make_key(role, name);
+  write_key(command.directory, pair);
+  let_in(command.directory, pair.public_key, {role, name});
+  std::printf("%s\n", allow_line(pair.public_key, {role, name}).c_str());
+}
+
+void add(const KeysCommand& command) {
+  const KeyRole role = role_of(command.role);
+  if (!is_key(command.key))
+    refuse(
+        "keys add needs the name and the public key: 40 letters, in quotes, as `steelyard keys list` shows "
+        "them on its own machine");
+  let_in(command.directory, command.key, {role, command.name});
+}
+
+void revoke(const KeysCommand& command) {
+  if (!command.name.empty()) refuse("keys revoke takes the directory and the name of a key");
+  const std::string& name = command.role;  // which stands in its place
+  AllowList list = read_allowed(command.directory);
+  const auto gone = std::erase_if(list, [&](const auto& it) { return it.second.name == name; });
+  if (gone == 0)
+    refuse("no key of '" + name + "' is in " + command.directory +
+           "; `steelyard keys list` shows what there is");
+  write_allowed(command.directory, list);
+}
+
+void show(const KeysCommand& command) {
+  if (!command.role.empty()) refuse("keys list takes a directory");
+  AllowList list = read_allowed(command.directory);
+  std::vector<std::string> lines;
+  for (const auto& [key, allowed] : list) lines.push_back(allow_line(key, allowed));
+  std::ranges::sort(lines);
+  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
+}
+
+}  // namespace
+
+int run_keys(const KeysCommand& command) {
+  if (command.action == "new") {
+    make_new(command);
+  } else if (command.action == "add") {
+    add(command);
+  } else if (command.action == "revoke") {
+    revoke(command);
+  } else {
+    show(command);
+  }
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,171 @@
+// Keys as people use them: made, handed over, revoked; and what strangers get. Real processes over TCP.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+
+#include "core/text.h"
+#include "tests/support/process_run.h"
+#include "wire/transport/key_files.h"
+
+namespace steelyard {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ProcessTrust : public ProcessTest {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    if (IsSkipped()) return;
+    for (const char* role : {"scheduler", "server", "worker"})
+      ASSERT_EQ(run({"keys", "new", keys_, role}), 0) << said_;
+  }
+  // Ports that nobody else has are the system's to choose; the log tells.
+  std::unique_ptr<Process> scheduler(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"scheduler", job_,        "--listen", "127.0.0.1:*",
+                                   "--run-dir", path("run"), "--keys",   keys_};
+    words.insert(words.end(), more.begin(), more.end());
+    auto it = start("scheduler", words);
+    EXPECT_TRUE(eventually([&] { return it->says("workers at tcp://"); })) << it->output();
+    const std::string said = it->output(), mark = "workers at tcp://";
+    const std::size_t begin = said.find(mark) + mark.size();
+    endpoint_ = said.substr(begin, said.find_first_of("\r\n \x1b", begin) - begin);
+    return it;
+  }
+  std::unique_ptr<Process> start(const std::string& name, const std::vector<std::string>& words) {
+    return std::make_unique<Process>(path(name + ".log"), words);
+  }
+  std::unique_ptr<Process> server(const std::string& name) {
+    return start(name, {"server", "--scheduler", endpoint_, "--name", name, "--keys", keys_});
+  }
+  std::unique_ptr<Process> worker(const std::string& name, const std::vector<std::string>& keys) {
+    std::vector<std::string> words{"worker", "--scheduler", endpoint_, "--name", name};
+    words.insert(words.end(), keys.begin(), keys.end());
+    return start(name, words);
+  }
+  [[nodiscard]] std::string secret_of(const std::string& name, KeyRole role) const {
+    return load_keys(keys_, role, name).own.secret.letters();
+  }
+  // Whoever is not let in ends by itself, and says why.
+  void is_refused(Process& it, const std::string& why) {
+    ends_clean(it, 78);
+    EXPECT_THAT(it.output(), HasSubstr(why));
+  }
+
+  const std::string keys_ = (directory_ / "keys").string();
+  std::string endpoint_;
+};
+
+TEST_F(ProcessTrust, KeysAreMadeListedAndRevoked) {
+  ASSERT_EQ(run({"keys", "new", keys_, "worker", "ada"}), 0);
+  EXPECT_THAT(said_, AllOf(HasSubstr("worker ada "), Not(HasSubstr(secret_of("ada", KeyRole::worker)))));
+  const std::string key = load_keys(keys_, KeyRole::worker, "ada").own.public_key;
+  ASSERT_EQ(run({"keys", "list", keys_}), 0);
+  EXPECT_THAT(said_, AllOf(HasSubstr("worker ada " + key), HasSubstr("scheduler scheduler ")));
+  ASSERT_EQ(run({"keys", "revoke", keys_, "ada"}), 0);
+  EXPECT_EQ(run({"keys", "revoke", keys_, "ada"}), 2);
+  ASSERT_EQ(run({"keys", "list", keys_}), 0);
+  EXPECT_THAT(said_, Not(HasSubstr(key)));
+  ASSERT_EQ(run({"keys", "add", keys_, "worker", "ada", key}), 0);
+  EXPECT_EQ(run({"keys", "add", keys_, "worker", "bob", "short"}), 2);
+  EXPECT_EQ(run({"keys", "add", keys_, "boss", "bob", key}), 2);
+  EXPECT_EQ(run({"keys", "new", keys_, "worker", "ada"}), 78) << "a key is never overwritten";
+  chmod((keys_ + "/ada.key").c_str(), 0644);
+  EXPECT_EQ(run({"worker", "--scheduler", "127.0.0.1:1", "--name", "ada", "--keys", keys_}), 78);
+  EXPECT_THAT(said_, HasSubstr("can be read by others"));
+}
+
+// All that may be refused is refused; the training ends well with those that are let in.
+TEST_F(ProcessTrust, OnlyWhoIsLetInTakesPart) {
+  const std::string other = path("other");
+  ASSERT_EQ(run({"keys", "new", other, "worker"}), 0);
+  ASSERT_EQ(run({"keys", "new", other, "server"}), 0);
+  const std::string hub = load_keys(keys_, KeyRole::scheduler, "").own.public_key;
+  ASSERT_EQ(run({"keys", "add", other, "scheduler", "hub", hub}), 0);
+  const std::string wrong = path("wrong");
+  ASSERT_EQ(run({"keys", "new", wrong, "worker"}), 0);
+  ASSERT_EQ(run({"keys", "add", wrong, "scheduler", "hub", make_key(KeyRole::scheduler, "x").public_key}), 0);
+
+  const auto decides = scheduler();
+  const auto plain = worker("plain", {});
+  const auto unknown = worker("unknown", {"--keys", other});
+  const auto misled = worker("misled", {"--keys", wrong});
+  is_refused(*plain, "speaks only to those that have keys");
+  is_refused(*unknown, "does not let this key in");
+  is_refused(*misled, "another key than is expected");
+  const auto s0 = server("s0"), s1 = server("s1");
+  const auto ada = worker("ada", {"--keys", keys_}), bob = worker("bob", {"--keys", keys_});
+  for (const auto* it : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**it, 0);
+  EXPECT_GT(accuracy("run"), 0.9);
+  const std::string said = decides->output();
+  const std::size_t first = said.find("refused a connection from");
+  EXPECT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find("refused a connection from", first + 1), std::string::npos) << "said once";
+  for (const auto& [name, role] : {std::pair{"worker", KeyRole::worker}, {"server", KeyRole::server}}) {
+    for (const auto* it : {&decides, &s0, &s1, &ada, &bob})
+      EXPECT_FALSE((*it)->says(secret_of(name, role))) << "secrets are in no log";
+  }
+}
+
+TEST_F(ProcessTrust, WhoIsRevokedIsLostAndTheOthersGoOn) {
+  ASSERT_EQ(run({"keys", "new", keys_, "worker", "eve"}), 0);
+  const auto decides = scheduler({"--set", "train.epochs=1000000"});
+  const auto s0 = server("s0"), s1 = server("s1");
+  const auto ada = worker("ada", {"--keys", keys_}), eve = worker("eve", {"--keys", keys_});
+  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); })) << decides->output();
+  ASSERT_EQ(run({"keys", "revoke", keys_, "eve"}), 0);
+  is_refused(*eve, "does not let this key in");
+  EXPECT_TRUE(eventually([&] { return decides->says("no key in the allow-list any more"); }));
+  const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
+  const std::size_t now = size();
+  EXPECT_TRUE(eventually([&] { return size() > now; })) << "the training goes on";
+  decides->signal(SIGINT);
+  for (const auto* it : {&decides, &s0, &s1, &ada}) ends_clean(**it, 75);
+}
+
+// A thousand connections that say nothing or nonsense, to the scheduler while it trains.
+TEST_F(ProcessTrust, ConnectionsThatAreNoneDoNotStopTheTraining) {
+  const auto decides = scheduler({"--set", "train.epochs=1000000"});
+  const auto s0 = server("s0"), s1 = server("s1");
+  const auto ada = worker("ada", {"--keys", keys_}), bob = worker("bob", {"--keys", keys_});
+  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); })) << decides->output();
+  const pid_t process = decides->living_with("--run-dir");
+  ASSERT_GT(process, 0);
+  const auto resident = [&] {
+    const std::string text = text_of("/proc/" + std::to_string(process) + "/status");
+    return std::strtoull(text.c_str() + text.find("VmRSS:") + 6, nullptr, 10);  // KiB
+  };
+  const auto before = resident();
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(endpoint_.substr(endpoint_.rfind(':') + 1))));
+  inet_pton(AF_INET, "127.0.0.1", &place.sin_addr);
+  std::vector<int> all;
+  for (int i = 0; i < 1000; ++i) {
+    const int it = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (it < 0 || connect(it, reinterpret_cast<sockaddr*>(&place), sizeof place) != 0) break;
+    all.push_back(it);
+    const std::string garbage(static_cast<std::size_t>(i % 100) * 11, static_cast<char>(i));
+    if (i % 2 == 1) (void)!send(it, garbage.data(), garbage.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  EXPECT_EQ(all.size(), 1000U);
+  const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
+  for (int i = 0; i < 3; ++i) {
+    const std::size_t now = size();
+    EXPECT_TRUE(eventually([&] { return size() > now; })) << "the training goes on";
+  }
+  EXPECT_LT(resident(), before + (64 << 10));
+  for (const int it : all) close(it);
+  decides->signal(SIGINT);
+  for (const auto* it : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**it, 75);
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,74 @@
+#include "wire/transport/guests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr NodeId ada{Role::worker, 1}, bob{Role::worker, 2};
+const std::string key_of_ada(key_letters, 'a'), key_of_bob(key_letters, 'b'), unknown(key_letters, 'u');
+const AllowList both{{key_of_ada, {KeyRole::worker, "ada"}}, {key_of_bob, {KeyRole::worker, "bob"}}};
+constexpr int no_socket = 1'000'000;  // nothing is cut
+
+Received from(NodeId node, std::uint64_t socket, int descriptor, const std::string& key = "") {
+  Received it;
+  it.from = node;
+  it.identity = routing_id(node, socket);
+  it.descriptor = descriptor;
+  it.key = key;
+  return it;
+}
+
+TEST(Guests, TheEndOfItsLastConnectionIsTheEndOfAGuest) {
+  Guests guests;
+  EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
+  EXPECT_FALSE(guests.remember(from(ada, 1, 11))) << "through another connection";
+  EXPECT_FALSE(guests.forget(10));
+  EXPECT_TRUE(guests.find(ada));
+  EXPECT_EQ(guests.forget(11), ada);
+  EXPECT_FALSE(guests.find(ada));
+}
+
+TEST(Guests, ADescriptorThatIsUsedAnewBelongsToWhoUsesIt) {
+  Guests guests;
+  EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
+  EXPECT_EQ(guests.remember(from(bob, 0, 10)), ada);
+  EXPECT_FALSE(guests.forget(10)) << "the news of ada's end";
+  EXPECT_TRUE(guests.find(bob));
+  EXPECT_EQ(guests.forget(10), bob);
+}
+
+TEST(Guests, WithoutKeysEverybodyMaySpeak) {
+  const Guests guests;
+  EXPECT_TRUE(guests.may_speak(from(ada, 0, 10), nullptr));
+  EXPECT_FALSE(guests.may_speak(from(ada, 0, 10), &both)) << "with keys, nobody without one";
+}
+
+TEST(Guests, AKeySpeaksForItsRoleAndForItsOwnNodes) {
+  Guests guests;
+  const NodeId shard{Role::shard, 7};
+  EXPECT_TRUE(guests.may_speak(from(ada, 0, 10, key_of_ada), &both));
+  EXPECT_FALSE(guests.may_speak(from(ada, 0, 10, unknown), &both));
+  EXPECT_FALSE(guests.may_speak(from(shard, 0, 10, key_of_ada), &both)) << "it is a worker's";
+  EXPECT_FALSE(guests.remember(from(ada, 0, 10, key_of_ada)));
+  EXPECT_FALSE(guests.may_speak(from(ada, 1, 11, key_of_bob), &both)) << "somebody else is ada";
+  EXPECT_TRUE(guests.may_speak(from(ada, 1, 11, key_of_ada), &both));
+}
+
+TEST(Guests, WhoIsRevokedIsLost) {
+  Guests guests;
+  EXPECT_FALSE(guests.remember(from(ada, 0, no_socket, key_of_ada)));
+  EXPECT_FALSE(guests.remember(from(bob, 0, no_socket + 1, key_of_bob)));
+  AllowList left = both;
+  left.erase(key_of_ada);
+  EXPECT_THAT(guests.keep_only(left), ElementsAre(ada));
+  EXPECT_FALSE(guests.find(ada));
+  EXPECT_TRUE(guests.find(bob));
+  EXPECT_FALSE(guests.forget(no_socket)) << "lost once";
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -1,0 +1,84 @@
+#include "wire/transport/trust.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "core/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace steelyard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class TrustTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_key(directory_, own_);
+    write_allowed(directory_, list_);
+  }
+  [[nodiscard]] std::unique_ptr<Trust> trust() {
+    return std::make_unique<Trust>(load_keys(directory_, own_.role, own_.name),
+                                   [this](const std::string& line) { said_.push_back(line); });
+  }
+
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path("keys");
+  const KeyPair own_ = make_key(KeyRole::server, "s0");
+  const std::string hub_ = make_key(KeyRole::scheduler, "hub").public_key;
+  const std::string ada_ = make_key(KeyRole::worker, "ada").public_key;
+  AllowList list_{{hub_, {KeyRole::scheduler, "hub"}}, {ada_, {KeyRole::worker, "ada"}}};
+  std::vector<std::string> said_;
+};
+
+TEST_F(TrustTest, WhoIsRevokedIsOnTheListNoMore) {
+  const auto it = trust();
+  EXPECT_TRUE(it->allowed()->contains(ada_));
+  it->look();
+  EXPECT_THAT(said_, SizeIs(0)) << "nothing has changed";
+  list_.erase(ada_);
+  write_allowed(directory_, list_);
+  it->look();
+  EXPECT_FALSE(it->allowed()->contains(ada_));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("the allow-list has changed: 1 keys")));
+}
+
+// A mistake must not end a training, and is said once.
+TEST_F(TrustTest, AListThatCannotBeReadLeavesTheFormer) {
+  const auto it = trust();
+  folder_.write("keys/allowed", std::string_view("worker ada\n"));
+  it->look();
+  it->look();
+  EXPECT_TRUE(it->allowed()->contains(ada_));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("the former allow-list still holds")));
+  std::filesystem::remove(directory_ + "/allowed");
+  it->look();
+  EXPECT_TRUE(it->allowed()->contains(ada_));
+  EXPECT_THAT(said_, SizeIs(2));
+}
+
+TEST_F(TrustTest, TheSchedulerIsOne) {
+  EXPECT_EQ(trust()->scheduler_key(), hub_);
+  list_.emplace(make_key(KeyRole::scheduler, "other").public_key, Allowed{KeyRole::scheduler, "other"});
+  write_allowed(directory_, list_);
+  EXPECT_THROW((void)trust()->scheduler_key(), Failure);
+  write_allowed(directory_, {});
+  EXPECT_THROW((void)trust()->scheduler_key(), Failure);
+}
+
+TEST_F(TrustTest, ARefusalIsSaidOnceWithWhatToDo) {
+  const auto it = trust();
+  const std::string stranger = make_key(KeyRole::worker, "x").public_key;
+  for (int i = 0; i < 100; ++i) it->refused(stranger, "10.0.0.9");
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("10.0.0.9"));
+  EXPECT_THAT(said_[0], HasSubstr("steelyard keys add " + directory_ + " ROLE NAME '" + stranger + "'"));
+  for (int i = 0; i < 100; ++i) it->refused(stranger + std::to_string(i), "10.0.0.9");
+  EXPECT_LT(said_.size(), 40U) << "many strangers fill no disk";
+}
+
+}  // namespace
+}  // namespace steelyard

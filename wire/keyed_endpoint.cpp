@@ -1,0 +1,22 @@
+#include "wire/keyed_endpoint.h"
+
+#include "wire/keys.h"
+
+namespace steelyard {
+namespace {
+
+constexpr char separator = ';';  // no letter of a key
+
+}  // namespace
+
+KeyedEndpoint split_key(const std::string& endpoint) {
+  const std::size_t at = endpoint.rfind(separator);
+  if (at == std::string::npos || !is_key(std::string_view(endpoint).substr(at + 1))) return {endpoint, {}};
+  return {endpoint.substr(0, at), endpoint.substr(at + 1)};
+}
+
+std::string with_key(const std::string& address, const std::string& key) {
+  return key.empty() ? address : address + separator + key;
+}
+
+}  // namespace steelyard

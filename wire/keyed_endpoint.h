@@ -1,0 +1,17 @@
+// An endpoint with the public key of who listens there: "tcp://10.0.0.1:4711;KEY". A server tells its own so,
+// and through the scheduler, whom workers know, it reaches them.
+#pragma once
+
+#include <string>
+
+namespace steelyard {
+
+struct KeyedEndpoint {
+  std::string address;
+  std::string key;  // empty: none was told
+};
+
+KeyedEndpoint split_key(const std::string& endpoint);
+std::string with_key(const std::string& address, const std::string& key);  // as it is, where there is no key
+
+}  // namespace steelyard

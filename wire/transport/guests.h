@@ -1,0 +1,50 @@
+// Guests: who has come to a listening socket, and through which connection, as far as its messages tell.
+//
+// A peer is known by the routing identity of its last connection, and gone when the descriptor of that is
+// closed. Where keys are used, a peer is who its key says (wire/keys.h): a message whose routing identity
+// claims another role than the key has, or another holder's node, is not taken; and who has been taken from
+// the allow-list is a guest no more.
+//
+// One thread, the link's. Nodes that are lost are returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wire/keys.h"
+#include "wire/transport/lending.h"
+#include "wire/transport/zmq_socket.h"
+
+namespace steelyard {
+
+struct Guest {
+  RoutingId id{};
+  std::string key;                   // empty: plain text
+  std::unique_ptr<Lending> lending;  // once it has introduced itself
+};
+
+class Guests {
+ public:
+  Guest* find(NodeId node);
+  std::map<NodeId, Guest>& all() { return guests_; }
+
+  // Whether a message may be heard. `allowed` is null where there are no keys.
+  [[nodiscard]] bool may_speak(const Received& received, const AllowList* allowed) const;
+
+  // Its speaker has the connection that it came through. Returns who had that before, if anybody had.
+  std::optional<NodeId> remember(const Received& received);
+  // A connection has ended: whose it was, if it has no other.
+  std::optional<NodeId> forget(int descriptor);
+
+  // Whoever is on the list no more goes, and its connections are cut.
+  std::vector<NodeId> keep_only(const AllowList& allowed);
+
+ private:
+  std::map<NodeId, Guest> guests_;
+  std::map<int, NodeId> by_descriptor_;   // through which connection a peer was last heard
+  std::map<int, int> stale_disconnects_;  // descriptors that were used anew before their end was told
+};
+
+}  // namespace steelyard

@@ -1,0 +1,69 @@
+#include "wire/transport/trust.h"
+
+#include <utility>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_told = 32;  // strangers with a key of their own each must not fill a disk
+
+}  // namespace
+
+Trust::Trust(Keys keys, Say say)
+    : own_(std::move(keys.own)), directory_(std::move(keys.directory)), say_(std::move(say)) {
+  if (!directory_.empty()) stamp_ = stamp_of_allowed(directory_);
+  take(std::move(keys.allowed));
+}
+
+// The scheduler's process speaks to itself, too.
+void Trust::take(AllowList list) {
+  if (own_.role == KeyRole::scheduler) list.insert_or_assign(own_.public_key, Allowed{own_.role, own_.name});
+  allowed_ = std::make_shared<const AllowList>(std::move(list));
+}
+
+std::string Trust::scheduler_key() const {
+  if (own_.role == KeyRole::scheduler) return own_.public_key;
+  const std::shared_ptr<const AllowList> list = allowed();
+  std::string found;
+  for (const auto& [key, allowed] : *list) {
+    if (allowed.role != KeyRole::scheduler) continue;
+    if (!found.empty()) {
+      throw Failure(ExitCode::configuration,
+                    "the allow-list has more than one scheduler: `steelyard keys revoke` the former one");
+    }
+    found = key;
+  }
+  if (!found.empty()) return found;
+  throw Failure(ExitCode::configuration,
+                "the allow-list does not say which key the scheduler has: `steelyard keys add " +
+                    (directory_.empty() ? std::string("DIR") : directory_) +
+                    " scheduler scheduler 'PUBLIC'`, with the key that `steelyard keys list` shows there");
+}
+
+void Trust::look() {
+  if (directory_.empty()) return;
+  const std::string stamp = stamp_of_allowed(directory_);
+  if (stamp == stamp_) return;
+  stamp_ = stamp;
+  try {
+    if (stamp.empty()) throw Failure(ExitCode::configuration, directory_ + "/allowed is gone");
+    take(read_allowed(directory_));
+    told_.clear();  // who is refused now may be another
+    say_("the allow-list has changed: " + std::to_string(allowed()->size()) + " keys");
+  } catch (const Failure& trouble) {
+    say_(std::string("the former allow-list still holds: ") + trouble.what());
+  }
+}
+
+void Trust::refused(const std::string& key, const std::string& address) {
+  if (told_.size() >= most_told || !told_.insert(key).second) return;
+  const std::string where = directory_.empty() ? "DIR" : directory_;
+  say_("refused a connection from " + address + ": its key '" + key +
+       "' is not in the allow-list; if it is to take part: steelyard keys add " + where + " ROLE NAME '" +
+       key + "'");
+  if (told_.size() == most_told) say_("more unknown keys will be refused without a word");
+}
+
+}  // namespace steelyard

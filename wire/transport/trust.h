@@ -1,0 +1,47 @@
+// Trust: the keys of this process, and whom it lets in. The list is watched: who is taken from it while the
+// job runs is let in no more, and what its connections still say is ignored (wire/transport/guests.h).
+//
+// A list that cannot be read any more changes nothing, and that is said: half a file must not end a training.
+//
+// allowed() may be called from any thread; look() and refused() from one, the handler's
+// (wire/transport/zap.h).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "wire/transport/key_files.h"
+
+namespace steelyard {
+
+class Trust {
+ public:
+  using Say = std::function<void(const std::string&)>;  // a line for people; any thread
+
+  Trust(Keys keys, Say say);
+
+  [[nodiscard]] const KeyPair& own() const { return own_; }
+  // The scheduler's public key. Throws Failure (configuration) if the list has none, or several.
+  [[nodiscard]] std::string scheduler_key() const;
+  [[nodiscard]] std::shared_ptr<const AllowList> allowed() const { return allowed_.load(); }
+
+  void look();  // whether the list has changed
+  // Says so, once for each key, and not more often than somebody reads.
+  void refused(const std::string& key, const std::string& address);
+  void say(const std::string& text) const { say_(text); }
+
+ private:
+  void take(AllowList list);
+
+  const KeyPair own_;
+  const std::string directory_;
+  const Say say_;
+  std::string stamp_;
+  std::atomic<std::shared_ptr<const AllowList>> allowed_;
+  std::set<std::string> told_;  // of whom it was said
+};
+
+}  // namespace steelyard

@@ -50,6 +50,11 @@ void survive_silent_streams() {
   }
 }
 
+int run_journal(const JournalCommand& it, const Extensions& extensions) {
+  print_journal(RunDirectory::open(it.run), it.until, extensions, std::cout);
+  return static_cast<int>(ExitCode::ok);
+}
+
 }  // namespace
 
 int run(int argc, char** argv, const Extensions& extensions) {
@@ -88,10 +93,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const ProfileCommand& it) { return run_profile(it, extensions); },
                           [](const DevicesCommand& it) { return run_devices(it); },
                           [](const TraceCommand& it) { return run_trace(it); },
-                          [&](const JournalCommand& it) {
-                            print_journal(RunDirectory::open(it.run), it.until, extensions, std::cout);
-                            return static_cast<int>(ExitCode::ok);
-                          },
+                          [&](const JournalCommand& it) { return run_journal(it, extensions); },
                           [](const InspectCommand& it) { return run_inspect(it); },
                           [&](const EvalCommand& it) { return run_eval(it, extensions); },
                           [&](const PredictCommand& it) { return run_predict(it, extensions); },

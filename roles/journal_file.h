@@ -1,9 +1,9 @@
 // The journal of a run on disk (wire/journal.h): RUN/journal.
 //
 // Each record is written with one write() before it is answered, and not synced: what a process has written
-// stays when it is killed. When the machine dies, servers and workers on it do too, and the last checkpoint is
-// the way back. A journal that cannot be written any more, or has reached its limit, is removed, for one with
-// a gap would tell another story.
+// stays when it is killed. When the machine dies, servers and workers on it do too, and the last checkpoint
+// is the way back. A journal that cannot be written any more, or has reached its limit, is removed, for one
+// with a gap would tell another story.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A run's journal as text: what its scheduler heard and what it answered, for people who look for a fault. The
-// scheduler is made anew and hears all of it once more, so a debugger sees what happened.
+// A run's journal as text: what its scheduler heard and what it answered, for people who look for a fault.
+// The scheduler is made anew and hears all of it once more, so a debugger sees what happened.
 //
 //   #41 12.204511872 worker-3f2a Report 1 12 ...
 //       -> shard-7 Open 1 4 ...

@@ -1,8 +1,8 @@
 // What a scheduler that was killed has left in its run directory, and what the next one makes of it.
 //
-// The head of the journal has all that a scheduler is made of: the job as the members know it, where it began,
-// and, in remarks of this file, what its process needs besides. A journal is read by the build that wrote it:
-// another one might answer otherwise.
+// The head of the journal has all that a scheduler is made of: the job as the members know it, where it
+// began, and, in remarks of this file, what its process needs besides. A journal is read by the build that
+// wrote it: another one might answer otherwise.
 #pragma once
 
 #include <cstdint>

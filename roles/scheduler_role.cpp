@@ -203,13 +203,17 @@ Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<Run
   return task;
 }
 
+void cut_to(const std::string& path, std::uint64_t bytes) {
+  if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
+}
+
 // One whose scheduler was killed.
 Task go_on(const Killed& killed, const RunDirectory& run, const Extensions& extensions) {
   Task task{read_job_file(run.job(), {}, extensions), run, without_values(killed), killed.place};
   task.file.job = killed.job;
   // What had been recorded since is told once more.
-  std::filesystem::resize_file(run.rounds(), killed.place.rounds_bytes);
-  std::filesystem::resize_file(run.events(), killed.place.events_bytes);
+  cut_to(run.rounds(), killed.place.rounds_bytes);
+  cut_to(run.events(), killed.place.events_bytes);
   return task;
 }
 

@@ -3,10 +3,11 @@
 // A machine is pure (wire/machine.h): whoever knows what it began with and what it has heard since can make
 // it anew, exactly where it was. So a journal records what comes in and not what is decided. Each record is
 //
-//   length u32 | XXH3 of the rest u64 | kind u8 | time i64 (ns) | sender: role u8, number u64 | words
+//   length u32 | XXH3 of the rest u64 | kind u8 | time i64, ns | sender: role u8, number u64 | words
 //
-// in the order of bytes of wire/archive.h. The first record is the head: what the machine began with. A record
-// that is cut short or damaged ends the journal: its writer was killed before it had answered what is in it.
+// in the order of bytes of wire/archive.h. The first record is the head: what the machine began with. A
+// record that is cut short or damaged ends the journal: its writer was killed before it had answered what is
+// in it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // RecentReports: what a worker has reported last, to be said again when the connection to the scheduler was
 // lost, and the report perhaps with it.
 //
-// A piece may be forgotten by then: its pushes were in, so the next version came. The scheduler would learn of
-// the round's end from the shards alone, wait for the report in vain, and have no record of this part.
+// A piece may be forgotten by then: its pushes were in, so the next version came. The scheduler would learn
+// of the round's end from the shards alone, wait for the report in vain, and have no record of this part.
 #pragma once
 
 #include <algorithm>

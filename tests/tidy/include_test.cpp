@@ -65,7 +65,7 @@ const std::vector<Library> libraries{
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},
     {"^toml\\+\\+/.*", {"config"}, true, {"config/job_source.h"}},
     {"^nlohmann/.*",
-     {"config", "report", "launch", "bridge", "cli", "server"},
+     {"config", "report", "roles", "launch", "bridge", "cli", "server"},
      true,
      {"bridge/json_object.h"}},
     {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn.h"}},

@@ -8,6 +8,7 @@
 
 #include "balancing/policies.h"
 #include "tests/hosts/whole_jobs.h"
+#include "tests/support/sync_modes.h"
 
 namespace steelyard::test {
 namespace {
@@ -166,19 +167,15 @@ TEST_P(Modes, InterruptedAndResumed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Modes,
-                         ::testing::Values("bsp", "flexrr", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
-                                           "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
-                                           "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4"),
-                         plain);
-INSTANTIATE_TEST_SUITE_P(All, Misfortune,
-                         ::testing::Values("bsp", "flexrr", "ssp:0", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
-                                           "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
-                                           "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4", "local:1:equal", "local:3:equal",
-                                           "oneshot:epoch:equal", "oneshot:end:equal"),
-                         plain);
+INSTANTIATE_TEST_SUITE_P(All, Modes, ::testing::ValuesIn(sync_modes()), plain);
+INSTANTIATE_TEST_SUITE_P(All, Misfortune, ::testing::ValuesIn(sync_modes_in_all_forms()), plain);
+
+TEST(SyncModes, EveryFormIsRun) {
+  EXPECT_THAT(forms_without(sync_modes()), IsEmpty());
+  EXPECT_THAT(forms_without({"bsp", "local:8", "oneshot:end"}),
+              ::testing::AllOf(::testing::Contains("oneshot:epoch"), ::testing::Contains("asp"),
+                               ::testing::Not(::testing::Contains("local:H"))));
+}
 
 // A worker that is many times slower than the others holds them back by the slack, and not at all under asp.
 std::uint64_t furthest_ahead(const std::string& sync) {

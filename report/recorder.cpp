@@ -48,6 +48,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"efficiency", of_training(work.efficiency())},
                {"loss", r.loss},
                {"accuracy", r.accuracy}};
+  if (r.holes > 0) line["holes"] = r.holes;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and need not be UTF-8.
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -9,6 +9,9 @@
 //    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
 //    "percent_of_ideal":97.2,"computing":0.82,"efficiency":0.8,"loss":1.84,"accuracy":0.31}
 //
+// With backup workers there may be "holes" too: of the positions from "begin" to "end", how many are of other
+// rounds.
+//
 // With a sync mode that applies pushes at once there is "staleness" too: how many updates the pushes of the
 // run so far came late, on average.
 //

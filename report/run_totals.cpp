@@ -65,7 +65,7 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
     return;
   }
   staleness_ = record.staleness;
-  const auto samples = static_cast<double>(record.positions.size() * record.passes);
+  const auto samples = static_cast<double>(record.samples());
   all_.add(samples, record.seconds);
   if (all_.rounds == warm_up + 1) steady_from_ = record.round;
   if (all_.rounds > warm_up) steady_.add(samples, record.seconds);

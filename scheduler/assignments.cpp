@@ -42,16 +42,20 @@ Duration Assignments::push_timeout() const {
   return std::max(timeout_, std::min<Duration>(2 * longest, longest_push_timeout));
 }
 
-void Assignments::pushed(Duration after_report) {
-  longest_push_ = std::max(longest_push_ * 3 / 4, after_report);
-}
-
 // ---- issuing
 
 Orders Assignments::begin(Time now, RoundState& round) {
   if (round.untaken().empty()) {
     Orders orders;
-    issue(now, round, {round.open().positions}, orders);
+    if (round.open().holes.empty()) {
+      issue(now, round, {round.open().positions}, orders);
+    } else {
+      const std::vector<Planner::Share> shares = shares_between_holes(planner_, round, grain_);
+      for (const auto& [slot, part] : shares) give(now, round, {part}, slot, orders);
+      if (!shares.empty()) return orders;
+      for (const Interval& part : between_holes(round.open()))
+        round.add(next_piece_++, {part, {}, false, now});
+    }
     if (mode_.hand_over && round.purpose() == Purpose::train) hand_overs_.begin(round);
     return orders;
   }
@@ -202,10 +206,6 @@ Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap,
 }
 
 // ---- on demand
-
-void Assignments::may_be_idle(std::uint32_t slot) {
-  if (mode_.slack > 0) maybe_idle_.insert(slot);
-}
 
 bool Assignments::is_idle(std::uint32_t slot) const {
   const auto worker = members_.workers.find(slot);

@@ -8,12 +8,14 @@
 // Returns orders; sends nothing. Reads the members. Of the rounds it changes pieces, quotas and samples.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "scheduler/hand_overs.h"
+#include "scheduler/left_over.h"
 #include "scheduler/members.h"
 #include "scheduler/order.h"
 #include "scheduler/planner.h"
@@ -29,6 +31,8 @@ class Assignments {
 
   // Assigns a round that has just begun.
   [[nodiscard]] Orders begin(Time now, RoundState& round);
+  // With backup workers: what nobody has reported is of a later round.
+  void leave_over(Time now, RoundState& round) { leave_unreported(now, round, planner_, members_); }
   // The newest round is done: its samples are the policy's to see.
   void finish(RoundState& round);
 
@@ -37,7 +41,9 @@ class Assignments {
   // Whether some worker that is there owes nothing. Always false without slack.
   [[nodiscard]] bool anybody_idle();
   // The worker in this slot may have become idle. That is looked at again before it is believed.
-  void may_be_idle(std::uint32_t slot);
+  void may_be_idle(std::uint32_t slot) {
+    if (mode_.slack > 0) maybe_idle_.insert(slot);
+  }
 
   // A report. Nothing: it is late, repeated or of nothing that is owed.
   [[nodiscard]] std::optional<Orders> report(Time now, const WorkerMember& worker, const Report& report);
@@ -63,7 +69,7 @@ class Assignments {
   [[nodiscard]] Orders repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard);
 
   // So long the shards waited for the last push of a round, after its report.
-  void pushed(Duration after_report);
+  void pushed(Duration after_report) { longest_push_ = std::max(longest_push_ * 3 / 4, after_report); }
 
   [[nodiscard]] std::string policy_state() const { return planner_.state(); }
 

@@ -18,7 +18,8 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
       seconds_(job.seconds),
       round_(from.version),
       epoch_(from.epoch),
-      offset_(from.offset) {
+      offset_(from.offset),
+      length_(std::max<std::uint64_t>(1, mode_.local) * batch_) {
   CHECK(samples_ > 0 && batch_ > 0, "a job has samples and a batch");
   CHECK(offset_ < samples_, "a cursor begins inside an epoch");
   CHECK(mode_.span != SyncMode::Span::job || epochs_ > 0, "one round for the whole job needs its epochs");
@@ -26,8 +27,7 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
 
 Interval EpochCursor::positions() const {
   if (mode_.span != SyncMode::Span::batch) return {offset_, samples_};
-  const std::uint64_t batches = std::max<std::uint64_t>(1, mode_.local);
-  return {offset_, std::min(offset_ + batches * batch_, samples_)};
+  return {offset_, std::min(offset_ + length_, samples_)};
 }
 
 // As many steps as it has global batches; a checkpoint of another mode may leave the rest of an epoch to be

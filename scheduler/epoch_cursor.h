@@ -23,6 +23,8 @@ class EpochCursor {
   [[nodiscard]] bool at_epoch_start() const { return offset_ == 0; }
   [[nodiscard]] bool ends_epoch() const { return positions().end == samples_; }  // the next round does
 
+  // The next round takes so many positions, at the most, instead of what its sync mode says.
+  void take(std::uint64_t positions) { length_ = positions; }
   void advance();  // the next round is done
 
   // Whether epochs, rounds or seconds are used up.
@@ -52,6 +54,7 @@ class EpochCursor {
   Round round_;
   std::uint64_t epoch_;
   Position offset_;
+  std::uint64_t length_;  // of the next round, but for an epoch's last
 };
 
 }  // namespace steelyard

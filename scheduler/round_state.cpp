@@ -65,6 +65,24 @@ void RoundState::remove(PieceId id) {
   pieces_.erase(gone);
 }
 
+std::size_t RoundState::owing() const {
+  std::size_t count = owed_by(std::nullopt).size();
+  for (std::uint32_t slot = 0; slot + 1 < newest_.size(); ++slot) count += owes(slot) ? 1 : 0;
+  return count;
+}
+
+void RoundState::leave_over(PieceId id) {
+  const Interval positions = find(id)->positions;
+  remove(id);
+  IntervalSet holes, all;
+  for (const Interval& hole : open_.holes) holes.add(hole);
+  holes.add(positions);
+  open_.holes = holes.intervals();
+  for (const Interval& part : left_over_) all.add(part);
+  all.add(positions);
+  left_over_ = all.intervals();
+}
+
 void RoundState::shorten(PieceId id, Position end) {
   OwedPiece* piece = find(id);
   CHECK(piece != nullptr && !piece->reported && piece->positions.begin < end && end < piece->positions.end,

@@ -53,8 +53,8 @@ class RoundState {
   // `least`: the version to compute from, as in Start. With `untaken`, pieces are added by take() as workers
   // come for them.
   RoundState(Open open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
-      : open_(open), purpose_(purpose), least_(least), started_(started) {
-    if (untaken) untaken_ = open.positions;
+      : open_(std::move(open)), purpose_(purpose), least_(least), started_(started) {
+    if (untaken) untaken_ = open_.positions;
   }
 
   [[nodiscard]] const Open& open() const { return open_; }
@@ -90,6 +90,15 @@ class RoundState {
     }
     return ids;
   }
+
+  // Whether shards know of it: without backup workers from its begin.
+  bool opened = true;
+  // How many workers owe some of it and have not reported that; a piece without an owner is owed by one more.
+  [[nodiscard]] std::size_t owing() const;
+  [[nodiscard]] bool any_reported() const { return unreported_ < pieces_.size(); }
+  // This piece is of a later round.
+  void leave_over(PieceId id);
+  [[nodiscard]] const std::vector<Interval>& left_over() const { return left_over_; }
 
   // A piece is done.
   void report(PieceId id, const Report& report, Time now);
@@ -135,6 +144,7 @@ class RoundState {
   Version least_;
   Time started_;
   Interval untaken_;
+  std::vector<Interval> left_over_;
   Pieces pieces_;
   // By owner (none first, then by slot) the piece that it got last: in a round of thousands of workers,
   // each has to find its own at once.

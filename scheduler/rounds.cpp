@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/check.h"
 #include "nn/optimizer/schedule.h"
 
 namespace steelyard {
@@ -45,7 +46,9 @@ double Rounds::trained_seconds(Time now) const {
 // Rounds are done in their order.
 Rounds::Next Rounds::next(Time now, bool ending) {
   if (const RoundState* oldest = oldest_open()) {
-    if (oldest->reported()) return FinishOldest{};
+    const bool reported = oldest->reported();
+    if (!oldest->opened && (reported || (!ending && may_leave_over(now, *oldest)))) return OpenOldest{};
+    if (reported) return FinishOldest{};
     return Wait{};
   }
   if (ending) return EndJob{Outcome::interrupted, "ended on request"};
@@ -54,6 +57,38 @@ Rounds::Next Rounds::next(Time now, bool ending) {
   if (evaluates && (evaluation_due_ || over)) return BeginEvaluation{};
   if (over) return EndJob{Outcome::finished, last_done_ ? "" : "nothing was left to do"};
   return BeginRound{};
+}
+
+bool Rounds::can_be_saved() const {
+  const bool open = std::ranges::any_of(states_, [](const RoundState& it) { return !it.done; });
+  return left_over_.empty() && !(mode_.on_arrival && open);
+}
+
+// All but the last workers are done. Nothing is left over at the end of an epoch or of the job, or where a
+// version is saved: what a checkpoint says of the position is then true.
+bool Rounds::may_leave_over(Time now, const RoundState& round) const {
+  if (round.purpose() != Purpose::train || round.owing() > mode_.backup || !round.any_reported())
+    return false;
+  EpochCursor after = done_;
+  after.advance();
+  return !round.open().save && !done_.ends_epoch() && !after.over(trained_seconds(now));
+}
+
+// With backup workers, what was left over and as much new as makes a global batch of whole grains, so that
+// all borders lie between grains.
+Interval Rounds::dealt(std::vector<Interval>& holes) {
+  if (mode_.backup == 0) return ahead_.positions();
+  IntervalSet its;
+  for (const Interval& part : left_over_) its.add(part);
+  const std::uint64_t batch = std::max<std::uint64_t>(1, job_.global_batch / job_.grain) * job_.grain;
+  CHECK(its.count() < batch, "what is left over of a round is less than the round");
+  ahead_.take(batch - its.count());
+  done_.take(batch - its.count());
+  const Interval fresh = ahead_.positions();
+  its.add(fresh);
+  const Interval all{its.intervals().front().begin, fresh.end};
+  holes = its.gaps(all);
+  return all;
 }
 
 bool Rounds::may_run_ahead(Time now) const {
@@ -68,14 +103,17 @@ bool Rounds::may_run_ahead(Time now) const {
 
 RoundState& Rounds::begin(Time now, bool save) {
   if (std::exchange(pause_, false)) barrier_ = ahead_.round();
-  const Interval positions = ahead_.positions();
+  std::vector<Interval> holes;
+  const Interval positions = dealt(holes);
   const bool gate = job_.clip_norm > 0 && !mode_.on_arrival && !mode_.is_local();
   const Open open{term_, ahead_.round(), ahead_.epoch(), positions, positions.size(),
-                  gate,  save,           ahead_.local()};
+                  gate,  save,           ahead_.local(), holes};
   pause_ = save || (ahead_.evaluates_after_next() && job_.test_samples > 0);
   const Version least = open.round > mode_.slack ? std::max(barrier_, open.round - mode_.slack) : barrier_;
   ahead_.advance();
-  return states_.emplace_back(open, Purpose::train, now, least, mode_.on_demand);
+  RoundState& round = states_.emplace_back(open, Purpose::train, now, least, mode_.on_demand);
+  round.opened = mode_.backup == 0;
+  return round;
 }
 
 RoundState& Rounds::begin_evaluation(Time now) {
@@ -91,6 +129,7 @@ void Rounds::finish(Time now, RoundState& round) {
     return;
   }
   round.done = true;
+  left_over_ = round.left_over();
   last_done_ = now;
   evaluation_due_ = evaluation_due_ || done_.evaluates_after_next();
   done_.advance();
@@ -103,6 +142,7 @@ RoundRecord Rounds::record(Time now, const RoundState& round, const Members& mem
   record.purpose = round.purpose();
   record.epoch = round.open().epoch;
   record.positions = round.open().positions;
+  for (const Interval& hole : round.open().holes) record.holes += hole.size();
   record.passes = round.open().local.passes;
   const double epochs = static_cast<double>(record.epoch) +
                         static_cast<double>(record.positions.begin) / static_cast<double>(job_.train_samples);

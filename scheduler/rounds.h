@@ -39,11 +39,12 @@ class Rounds {
   [[nodiscard]] double trained_seconds(Time now) const;  // those before a resume included
 
   // What is to be done next.
-  struct Wait {};  // for reports, unless a worker is idle and may_run_ahead()
+  struct Wait {};        // for reports, unless a worker is idle and may_run_ahead()
+  struct OpenOldest {};  // enough of it is reported, and shards are to know which
   struct FinishOldest {};
   struct BeginRound {};
   struct BeginEvaluation {};
-  using Next = std::variant<Wait, FinishOldest, BeginRound, BeginEvaluation, EndJob>;
+  using Next = std::variant<Wait, OpenOldest, FinishOldest, BeginRound, BeginEvaluation, EndJob>;
   // `ending`: the job is to end.
   [[nodiscard]] Next next(Time now, bool ending);
   // Whether the next round may begin although others are open.
@@ -53,6 +54,9 @@ class Rounds {
   RoundState& begin_evaluation(Time now);
   // All of the oldest open round is reported. An evaluation is gone afterwards.
   void finish(Time now, RoundState& round);
+  // Whether what done() says is all there is to say of what was trained: no position before it is left over,
+  // and nothing behind it is in the parameters.
+  [[nodiscard]] bool can_be_saved() const;
   // What is known of a round when it is reported, for the record.
   [[nodiscard]] RoundRecord record(Time now, const RoundState& round, const Members& members) const;
 
@@ -75,6 +79,9 @@ class Rounds {
   Gate cover(RoundState& round, std::uint32_t shard, const std::vector<double>& squares);
 
  private:
+  [[nodiscard]] Interval dealt(std::vector<Interval>& holes);
+  [[nodiscard]] bool may_leave_over(Time now, const RoundState& round) const;
+
   const Job& job_;
   const SyncMode mode_;
   const Term term_;
@@ -82,8 +89,9 @@ class Rounds {
   const double seconds_before_;       // of training, before a resume
   EpochCursor done_, ahead_;
   std::list<RoundState> states_;
-  bool pause_ = false;  // the newest round is the last before a barrier
-  Version barrier_;     // what is begun computes from no less
+  std::vector<Interval> left_over_;  // by the rounds that are done, for the next one
+  bool pause_ = false;               // the newest round is the last before a barrier
+  Version barrier_;                  // what is begun computes from no less
   bool evaluation_due_;
   bool evaluated_last_ = false;  // the present version has been evaluated
   std::optional<Time> started_, last_done_;

@@ -39,12 +39,12 @@ void Training::advance(Time now, Outbox& out) {
 bool Training::go_on(Time now, Outbox& out) {
   const auto next = rounds_.next(now, shutdown_.requested());
   if (std::holds_alternative<Rounds::Wait>(next)) return run_ahead(now, out);
-  std::visit(
-      Overloaded{[](const Rounds::Wait&) {}, [&](const Rounds::FinishOldest&) { finish_oldest(now, out); },
-                 [&](const Rounds::BeginRound&) { begin_round(now, out); },
-                 [&](const Rounds::BeginEvaluation&) { begin_evaluation(now, out); },
-                 [&](const EndJob& it) { end(now, it.outcome, it.text, out); }},
-      next);
+  std::visit(Overloaded{[](const Rounds::Wait&) {}, [&](const Rounds::OpenOldest&) { open_oldest(now, out); },
+                        [&](const Rounds::FinishOldest&) { finish_oldest(now, out); },
+                        [&](const Rounds::BeginRound&) { begin_round(now, out); },
+                        [&](const Rounds::BeginEvaluation&) { begin_evaluation(now, out); },
+                        [&](const EndJob& it) { end(now, it.outcome, it.text, out); }},
+             next);
   return true;
 }
 
@@ -56,6 +56,14 @@ bool Training::run_ahead(Time now, Outbox& out) {
   if (shutdown_.requested() || !rounds_.may_run_ahead(now) || !assignments_.anybody_idle()) return false;
   begin_round(now, out);
   return true;
+}
+
+// Shards hold what has been pushed of it until they know which of its positions are in it.
+void Training::open_oldest(Time now, Outbox& out) {
+  RoundState& round = *rounds_.oldest_open();
+  assignments_.leave_over(now, round);
+  round.opened = true;
+  dispatch_.open(now, round.open(), out);
 }
 
 void Training::finish_oldest(Time now, Outbox& out) {
@@ -76,7 +84,7 @@ void Training::begin_round(Time now, Outbox& out) {
   const auto [save, remark] = checkpoints_.due(now, ahead.round() + 1, ahead.saves_after_next());
   if (!remark.empty()) Dispatch::note(remark, out);
   RoundState& round = rounds_.begin(now, save);
-  dispatch_.open(now, round.open(), out);
+  if (round.opened) dispatch_.open(now, round.open(), out);
   confirm(now);  // whether it can be computed at once
   apply(now, assignments_.begin(now, round), out);
 }
@@ -196,7 +204,7 @@ bool Training::hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
   confirm(now);
   const bool doubtful = std::exchange(shard->doubtful, false);
   for (RoundState& round : rounds_.states()) {
-    if (round.purpose() != Purpose::train) continue;
+    if (round.purpose() != Purpose::train || !round.opened) continue;
     const bool lost = round.round() >= beat.opened && (doubtful || now - shard->opens_sent > timeout_);
     if (lost) Dispatch::open_again(from, round.open(), out);
     if (round.round() != beat.version || beat.opened <= round.round()) continue;
@@ -248,7 +256,7 @@ void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
   if (!shutdown_.end(outcome, std::move(text))) return;
   if (!Shutdown::leaves_model(outcome)) {
     checkpoints_.drop();
-  } else if (mode_.on_arrival && rounds_.oldest_open() != nullptr) {
+  } else if (!rounds_.can_be_saved()) {
     Dispatch::note("the rounds that are under way cannot be finished, and no checkpoint is written of them",
                    out);
   } else if (trained && !checkpoints_.has(rounds_.done().round())) {

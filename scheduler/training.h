@@ -77,6 +77,7 @@ class Training {
  private:
   bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
   bool run_ahead(Time now, Outbox& out);
+  void open_oldest(Time now, Outbox& out);
   void finish_oldest(Time now, Outbox& out);
   void name_last_version();
   void begin_round(Time now, Outbox& out);

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
+#include "server/holes.h"
 #include "wire/grains.h"
 #include "wire/pull_window.h"
 
@@ -89,7 +90,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   }
   std::uint64_t bytes = 0;
   for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);
-  held_ = HeldPushes(bytes);
+  held_ = HeldPushes(bytes, HeldPushes::models(job_));
   coded_ = CodedSlices(job_, slices_);
   saved_.emplace(slots());
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
@@ -149,7 +150,7 @@ void Shard::handle(Time, NodeId from, const Ping& ping, Outbox& out) {
 void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) ||
       open_.size() > most_open_rounds || open.local.passes == 0 ||
-      open.local.steps > most_steps_in_round / open.local.passes) {
+      open.local.steps > most_steps_in_round / open.local.passes || !cover_holes(open, slices_)) {
     return ignore();
   }
   open_.emplace(open.round, open);

@@ -19,9 +19,15 @@ CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode) {
   }
 }
 
-void CoverageProbe::open(Interval positions) {
-  positions_.push_back(positions);
-  all_ += gradient(positions) / static_cast<double>(positions.size());
+void CoverageProbe::open(const Open& open) {
+  if (open.round != rounds_.size()) return;
+  Expected round{gradient(open.positions), open.positions.size()};
+  for (const Interval& hole : open.holes) {
+    round.gradient -= gradient(hole);
+    round.positions -= hole.size();
+  }
+  rounds_.push_back(round);
+  all_ += round.gradient / static_cast<double>(round.positions);
 }
 
 double CoverageProbe::gradient(Interval positions) const {
@@ -46,9 +52,9 @@ Blob CoverageProbe::pushed(const Compute& order) {
 }
 
 std::string CoverageProbe::look_at_all(const SliceMemory& slice, const std::string& where) const {
-  if (slice.version() != positions_.size()) return {};
-  const double value = slice.current().floats()[0], shortest = static_cast<double>(positions_.back().size());
-  if (std::abs(value + all_) > 0.25 / shortest + 1e-4 * std::sqrt(static_cast<double>(positions_.size()))) {
+  if (slice.version() != rounds_.size()) return {};
+  const double value = slice.current().floats()[0], shortest = static_cast<double>(rounds_.back().positions);
+  if (std::abs(value + all_) > 0.25 / shortest + 1e-4 * std::sqrt(static_cast<double>(rounds_.size()))) {
     return where + ": not every position was counted exactly once";
   }
   return {};
@@ -69,13 +75,11 @@ std::string CoverageProbe::look(NodeId node, const Shard& shard) {
       if (std::string trouble = look_at_all(slice, where); !trouble.empty()) return trouble;
       continue;
     }
-    if (slice.version() != version + 1 || version >= positions_.size())
-      return where + ": a version is missing";
-    const Interval positions = positions_[version];
-    const auto count = static_cast<double>(positions.size());
+    if (slice.version() != version + 1 || version >= rounds_.size()) return where + ": a version is missing";
+    const auto count = static_cast<double>(rounds_[version].positions);
     const float current = slice.current().floats()[0];
     const double counted = (static_cast<double>(value) - static_cast<double>(current)) * count;
-    if (std::abs(counted - gradient(positions)) > 0.25 + 1e-6 * count) {
+    if (std::abs(counted - rounds_[version].gradient) > 0.25 + 1e-6 * count) {
       return where + ": not every position was counted exactly once";
     }
     ++version;

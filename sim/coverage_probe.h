@@ -28,8 +28,8 @@ class CoverageProbe {
   [[nodiscard]] double gradient(Interval positions) const;  // summed
   Blob pushed(const Compute& order);                        // the same, as a worker pushes it
 
-  // Round k has these positions; told in the order of rounds, from 0.
-  void open(Interval positions);
+  // A round as a shard is told of it. Rounds that were told before change nothing.
+  void open(const Open& open);
 
   // Looks at what a shard has closed since it was looked at last. What is wrong, in words;
   // empty if nothing is.
@@ -47,8 +47,12 @@ class CoverageProbe {
   std::shared_ptr<std::vector<float>> numbers_;  // what is pushed lies here, many side by side
   std::size_t used_ = 0;                         // of them
   std::vector<double> before_;                   // sum over the positions before each one of a period
-  std::vector<Interval> positions_;              // by round
-  std::map<NodeId, std::vector<Seen>> seen_;     // by slice
+  struct Expected {
+    double gradient = 0;  // summed over the positions
+    std::uint64_t positions = 0;
+  };
+  std::vector<Expected> rounds_;
+  std::map<NodeId, std::vector<Seen>> seen_;  // by slice
 };
 
 }  // namespace steelyard::sim

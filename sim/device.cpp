@@ -61,7 +61,9 @@ double strength(const Event& event, const std::vector<float>& levels, Round roun
 
 Devices::Devices(const Scenario& scenario, std::uint64_t seed)
     : scenario_(scenario), seed_(seed), strokes_(scenario.workers.size()) {
-  const std::uint64_t rounds = count_rounds(scenario);
+  // With backup workers a round may be as short as one worker's share.
+  const std::uint64_t backup = parse_sync(scenario.sync).backup;
+  const std::uint64_t rounds = count_rounds(scenario) * (backup > 0 ? scenario.workers.size() : 1);
   for (std::size_t number = 0; number < scenario.events.size(); ++number) {
     const Event& event = scenario.events[number];
     const std::size_t first = event.worker.value_or(0);

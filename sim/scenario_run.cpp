@@ -196,6 +196,8 @@ void ScenarioRun::finish(const Order& done, const Say& say) {
 void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
   if (node.id == scheduler_node) return begin_rounds(machine_of<Scheduler>(node));
   if (node.id.role != Role::shard || in == nullptr || trainer_) return;
+  const auto* told = std::get_if<ToShard>(&in->message);
+  if (const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr) probe_.open(*open);
   if (const std::string trouble = probe_.look(node.id, machine_of<Shard>(node)); !trouble.empty())
     break_off(trouble);
 }
@@ -212,10 +214,10 @@ void ScenarioRun::told(const ToRecorder& message) {
 void ScenarioRun::record(const RoundRecord& done) {
   trained_s_ += done.seconds;
   RoundResult round{done.round, done.epoch, {}, {}, done.seconds * 1000, 0, done.loss};
-  round.samples = done.passes * done.positions.size();
+  round.samples = done.samples();
   round.shares.resize(scenario_.workers.size());
   round.compute_ms.resize(scenario_.workers.size());
-  tally_.batches += done.passes * batches_.in(done.positions.size());
+  tally_.batches += done.passes * batches_.in(done.positions.size() - done.holes);
   tally_.updates += mode_.on_arrival ? done.parts.size() : 1;
   std::vector<double> times;
   times.reserve(done.parts.size());
@@ -243,7 +245,6 @@ void ScenarioRun::begin_rounds(const Scheduler& scheduler) {
 
 void ScenarioRun::begin_round(const Open& open) {
   if (open.round == 0) begun_ = world_.now();
-  probe_.open(open.positions);
   const Round first = batches_.at(open.epoch, open.positions);
   const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
   for (; next_batch_ < std::min<Round>(end, begins_.size()); ++next_batch_) {

@@ -146,6 +146,9 @@ struct Open {
   bool gate = false;       // a covered slice waits for Commit
   bool save = false;       // keep the version that this round makes until the checkpointer has it
   LocalSteps local{};      // what is pushed is how far local steps came, not gradients
+  // Parts of `positions` that are not of this round, in their order (SyncMode::backup): nothing is added
+  // there, and they count as covered.
+  std::vector<Interval> holes{};
 };
 
 // Scheduler -> worker: you owe this piece.

@@ -16,6 +16,8 @@ struct RoundRecord {
   Interval positions;
   std::uint64_t passes = 1;  // epochs in which these positions were walked
   double rate = 0;           // learning rate
+  std::uint64_t holes = 0;   // positions among them that are of other rounds (Open::holes)
+  [[nodiscard]] std::uint64_t samples() const { return (positions.size() - holes) * passes; }
   // From its begin, or from when the round before it was done if that was later, to its last report: so
   // rounds that overlap have lengths that add up to the time of the training.
   double seconds = 0;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t most_slack = 1000;                     // rounds that the quickest worker may be ahead
 constexpr std::uint64_t most_local_steps = 1 << 20;            // in a round
 constexpr std::uint64_t most_parts = 10'000;                   // of a global batch, each a step
+constexpr std::uint64_t most_backup = 65'535;                  // workers that are not waited for
 constexpr double constant_lambda = 0.04, adaptive_lambda = 2;  // where nothing else is said
 constexpr std::string_view balanced_name = "diloco:", hubs_name = "mll:";
 constexpr std::string_view graph_names[] = {"complete", "ring", "line"};  // in the order of Hubs::Graph
@@ -98,6 +99,10 @@ std::optional<SyncMode> hubs_mode(std::string_view text) {
 std::optional<SyncMode> parsed(std::string_view text) {
   if (text == "bsp") return SyncMode();
   if (text == "flexrr") return SyncMode{.hand_over = true};
+  if (const auto workers = after("backup:", text)) {
+    const auto backup = number(*workers, 1, most_backup);
+    return backup ? std::optional(SyncMode{.backup = *backup}) : std::nullopt;
+  }
   if (const auto rounds = after("ssp:", text)) {
     const auto slack = number(*rounds, 0, most_slack);
     if (!slack) return std::nullopt;
@@ -149,6 +154,7 @@ std::string sync_text(const SyncMode& mode) {
   if (mode.gathers()) return mode.need.of > 0 ? "eager" : "ksoft:" + std::to_string(mode.need.parts);
   if (mode.on_demand) return "asp";
   if (mode.hand_over) return "flexrr";
+  if (mode.backup > 0) return "backup:" + std::to_string(mode.backup);
   return mode.slack == 0 ? "bsp" : "ssp:" + std::to_string(mode.slack);
 }
 
@@ -158,6 +164,12 @@ std::string sync_trouble(const SyncMode& mode, std::uint64_t workers) {
   if (workers > 0 && mode.hubs.count > workers) {
     return "sync = \"" + sync_text(mode) + "\": " + std::to_string(workers) +
            " workers do not give every hub one: give " + std::to_string(workers) + " hubs at most";
+  }
+  if (workers > 0 && mode.backup >= workers) {
+    return "sync = \"" + sync_text(mode) + "\": of " + std::to_string(workers) +
+           (workers == 1 ? " worker nobody is left to wait for: give bsp"
+                         : " workers nobody is left to wait for: give backup:" + std::to_string(workers - 1) +
+                               " at most");
   }
   if (workers == 0 || mode.need.of > 0 || mode.need.parts <= workers) return {};
   return "sync = \"" + sync_text(mode) + "\": of " + std::to_string(workers) + " workers there are never " +
@@ -169,6 +181,8 @@ const std::vector<SyncForm>& sync_forms() {
       {"bsp", "", "every round waits for all of its shares: ordinary synchronous SGD"},
       {"flexrr", "",
        "bsp, and within a round who is ahead takes over the rest of what others are behind with"},
+      {"backup:B", "workers that are not waited for, fewer than there are",
+       "bsp, and a round ends when all but B workers are done; what the others had is of the next round"},
       {"ssp:S", "S rounds ahead, up to " + std::to_string(most_slack),
        "gradients are applied as they come; who is S rounds ahead of the slowest waits"},
       {"asp", "", "gradients are applied as they come, each as an update of its own, and nobody waits"},

@@ -6,6 +6,7 @@
 //                   slack   local   span    on_arrival   divide_by_push   on_demand
 //   bsp             0       0       batch   no        -                no
 //   flexrr          0       0       batch   no        -                no          bsp with hand_over
+//   backup:B        0       0       batch   no        -                no          bsp with backup B
 //   ssp:S           S       0       batch   yes       no               no          ssp:0 is bsp
 //   asp             most    0       batch   yes       yes              yes
 //   local:H         0       H       batch   no        -                no
@@ -69,6 +70,8 @@ struct SyncMode {
   bool equal_weights = false;
   // Within a round, who is ahead takes over the tails of pieces of those who are behind.
   bool hand_over = false;
+  // Rounds do not wait for so many workers, the last ones. What they had is of the next round.
+  std::uint64_t backup = 0;
   // On arrival: a slice steps when so large a share of a global batch has come since its last step.
   Need need = {};
   // A push that is tau steps late counts as 1 / tau of itself.

@@ -25,10 +25,11 @@ struct Mode {
   double lightness;  // what it adds, under another policy
   const char* dash;
 };
-constexpr Mode modes[] = {
-    {"flexrr", 100, -0.03, "4 2"},    {"ssp", 48, 0.1, "7 3"},         {"asp", 22, -0.1, "2 3"},
-    {"dc-asgd", 8, -0.15, "2 3 6 3"}, {"nsoft", 66, 0.15, "4 3"},      {"ksoft", 84, 0.15, "10 4"},
-    {"eager", 102, 0.15, "3 6"},      {"local", 178, 0.05, "9 3 2 3"}, {"oneshot", 328, -0.05, "14 4"}};
+constexpr Mode modes[] = {{"flexrr", 100, -0.03, "4 2"},    {"backup", 120, 0, "6 2"},
+                          {"ssp", 48, 0.1, "7 3"},          {"asp", 22, -0.1, "2 3"},
+                          {"dc-asgd", 8, -0.15, "2 3 6 3"}, {"nsoft", 66, 0.15, "4 3"},
+                          {"ksoft", 84, 0.15, "10 4"},      {"eager", 102, 0.15, "3 6"},
+                          {"local", 178, 0.05, "9 3 2 3"},  {"oneshot", 328, -0.05, "14 4"}};
 
 template <class Named, std::size_t n>
 const Named* named(const Named (&list)[n], const std::string& name) {

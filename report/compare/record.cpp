@@ -37,7 +37,7 @@ class Reader {
       trial_.evaluations.push_back({at - evaluating_, trial_.updates, accuracy});
     } else {
       trial_.seconds = at - evaluating_;
-      trial_.samples += number(line, "end", 0) - number(line, "begin", 0);
+      trial_.samples += number(line, "end", 0) - number(line, "begin", 0) - number(line, "holes", 0);
       add_workers(line);
     }
   }

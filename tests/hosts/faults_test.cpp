@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tests/hosts/whole_jobs.h"
+#include "tests/support/sync_modes.h"
 
 namespace steelyard::test {
 namespace {
@@ -138,11 +139,7 @@ TEST_P(Faults, WorkersKilledAtTheirMessages) {
       true);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Faults,
-                         ::testing::Values("bsp", "flexrr", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
-                                           "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
-                                           "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end"),
-                         plain);
+INSTANTIATE_TEST_SUITE_P(All, Faults, ::testing::ValuesIn(sync_modes()), plain);
 
 }  // namespace
 }  // namespace steelyard::test

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "balancing/policies.h"
 #include "tests/hosts/whole_jobs.h"
+#include "tests/support/sync_modes.h"
 
 namespace steelyard::test {
 namespace {
@@ -166,21 +168,15 @@ TEST_P(Modes, InterruptedAndResumed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Modes,
-                         ::testing::Values("bsp", "flexrr", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
-                                           "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
-                                           "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4", "mll:1:1:1", "mll:2:2:2",
-                                           "mll:2:3:3:line"),
-                         plain);
-INSTANTIATE_TEST_SUITE_P(All, Misfortune,
-                         ::testing::Values("bsp", "flexrr", "ssp:0", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
-                                           "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
-                                           "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4", "mll:1:1:1", "mll:2:2:2", "mll:2:3:3:line",
-                                           "local:1:equal", "local:3:equal", "oneshot:epoch:equal",
-                                           "oneshot:end:equal"),
-                         plain);
+INSTANTIATE_TEST_SUITE_P(All, Modes, ::testing::ValuesIn(sync_modes()), plain);
+INSTANTIATE_TEST_SUITE_P(All, Misfortune, ::testing::ValuesIn(sync_modes_in_all_forms()), plain);
+
+TEST(SyncModes, EveryFormIsRun) {
+  EXPECT_THAT(forms_without(sync_modes()), IsEmpty());
+  EXPECT_THAT(forms_without({"bsp", "local:8", "oneshot:end"}),
+              ::testing::AllOf(::testing::Contains("oneshot:epoch"), ::testing::Contains("asp"),
+                               ::testing::Not(::testing::Contains("local:H"))));
+}
 
 // A worker that is many times slower than the others holds them back by the slack, and not at all under asp.
 std::uint64_t furthest_ahead(const std::string& sync) {
@@ -204,6 +200,31 @@ std::uint64_t furthest_ahead(const std::string& sync) {
   world.run();
   expect_whole(world, job, sync);
   return furthest;
+}
+
+// How many rounds have gone without some of what is between their ends.
+std::uint64_t rounds_with_holes(const std::string& sync) {
+  const Job job = job_for(sync, 240, 12, 1);
+  World world(job, {});
+  world.populate(3, 2);
+  std::set<Round> with_holes;
+  const NodeId slow = world.workers()[0];
+  world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
+  world.on_delivery = [&](const Envelope& envelope) {
+    const auto* told = std::get_if<ToShard>(&envelope.message);
+    const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr;
+    if (open != nullptr && !open->holes.empty()) with_holes.insert(open->round);
+    return true;
+  };
+  world.run();
+  expect_whole(world, job, sync);
+  return with_holes.size();
+}
+
+TEST(Backup, RoundsEndWithoutTheSlowAndLoseNothing) {
+  EXPECT_EQ(rounds_with_holes("bsp"), 0U);
+  EXPECT_GT(rounds_with_holes("backup:1"), 10U);
+  EXPECT_GT(rounds_with_holes("backup:2"), 10U);
 }
 
 TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {

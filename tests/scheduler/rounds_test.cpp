@@ -83,6 +83,83 @@ TEST_F(RoundsTest, AnEvaluationFollowsItsEpochAndLeavesNothingBehind) {
   EXPECT_TRUE(is<Rounds::BeginRound>(rounds.next(at(3), false)));
 }
 
+void add_three_workers(Members& members) {
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    WorkerMember worker;
+    worker.slot = slot;
+    worker.node = {Role::worker, slot + 1};
+    members.add(worker);
+  }
+}
+
+// Three pieces of a round, of which one is not reported.
+RoundState& begin_with_one_late(Rounds& rounds, Interval late) {
+  RoundState& round = rounds.begin(at(1), false);
+  PieceId id = 0;
+  std::uint32_t slot = 0;
+  for (const Interval part : {Interval{round.open().positions.begin, late.begin}, late,
+                              Interval{late.end, round.open().positions.end}}) {
+    round.add(++id, {part, slot++});
+    if (part != late) round.report(id, {}, at(1));
+  }
+  return round;
+}
+
+TEST_F(RoundsTest, WhatTheLastWorkersHadIsOfTheNextRound) {
+  job = test::toy_job(120, 40, 1, 3, 1);
+  job.sync = parse_sync("backup:1");
+  Members members;
+  add_three_workers(members);
+  Rounds rounds(job, {});
+  rounds.begin_training(at(1));
+  RoundState& first = begin_with_one_late(rounds, {10, 20});
+  EXPECT_FALSE(first.opened) << "shards are told when it is known what it is";
+  ASSERT_TRUE(is<Rounds::OpenOldest>(rounds.next(at(2), false)));
+  EXPECT_TRUE(is<Rounds::Wait>(rounds.next(at(2), true))) << "before the end nothing is left over";
+  first.leave_over(2);
+  first.opened = true;
+  EXPECT_THAT(first.open().holes, ElementsAre(Interval{10, 20}));
+  ASSERT_TRUE(is<Rounds::FinishOldest>(rounds.next(at(2), false)));
+  EXPECT_EQ(rounds.record(at(2), first, members).samples(), 30U);
+  rounds.finish(at(2), first);
+  EXPECT_FALSE(rounds.can_be_saved()) << "a position before it is left over";
+  const RoundState& second = rounds.begin(at(3), false);
+  EXPECT_EQ(second.open().positions, (Interval{10, 70})) << "what was left over, and thirty new";
+  EXPECT_THAT(second.open().holes, ElementsAre(Interval{20, 40}));
+  EXPECT_EQ(rounds.done().positions(), (Interval{40, 70}));
+}
+
+TEST_F(RoundsTest, NothingIsLeftOverWhereAVersionMustBeWhole) {
+  job = test::toy_job(80, 40, 2, 3, 1);
+  job.sync = parse_sync("backup:1");
+  {
+    Rounds saved(job, {});
+    saved.begin_training(at(1));
+    RoundState& round = saved.begin(at(1), true);
+    round.add(1, {{0, 20}, 0});
+    round.add(2, {{20, 40}, 1});
+    round.report(1, {}, at(1));
+    EXPECT_TRUE(is<Rounds::Wait>(saved.next(at(2), false))) << "it is saved";
+  }
+  Rounds last(job, {1, 1, 0, 40});
+  last.begin_training(at(1));
+  begin_with_one_late(last, {50, 60});
+  EXPECT_TRUE(is<Rounds::Wait>(last.next(at(2), false))) << "the epoch ends";
+  job.rounds = 1;
+  Rounds only(job, {});
+  only.begin_training(at(1));
+  begin_with_one_late(only, {10, 20});
+  EXPECT_TRUE(is<Rounds::Wait>(only.next(at(2), false))) << "the job ends";
+}
+
+TEST_F(RoundsTest, RoundsWithBackupAreWholeGrains) {
+  job = test::toy_job(120, 40, 1, 3, 1);
+  job.sync = parse_sync("backup:1");
+  job.grain = 16;
+  Rounds rounds(job, {});
+  EXPECT_EQ(rounds.begin(at(1), false).open().positions, (Interval{0, 32}));
+}
+
 TEST_F(RoundsTest, WithSlackRoundsRunAheadButNotOfABarrier) {
   job.sync = parse_sync("ssp:2");
   Rounds rounds(job, {});

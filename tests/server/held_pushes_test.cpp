@@ -29,6 +29,14 @@ TEST(HeldPushes, AWorkerHasRoomForTwiceTheSlices) {
   EXPECT_TRUE(held.add({Role::worker, 1}, push(20))) << "there is room again";
 }
 
+TEST(HeldPushes, WithBackupThereIsRoomForAllWorkers) {
+  HeldPushes held(20 * mb, 10);
+  std::uint64_t taken = 0;
+  for (std::uint64_t worker = 0; worker < 300; ++worker)
+    taken += held.add({Role::worker, worker % 3}, push(0)) ? 1 : 0;
+  EXPECT_EQ(taken, 200U);
+}
+
 TEST(HeldPushes, AllTogetherHaveRoomForFourTimesTheSlicesAndNeverLittle) {
   for (const auto& [bytes, room] : {std::pair<std::uint64_t, std::uint64_t>{20 * mb, 80}, {2 * mb, 64}}) {
     HeldPushes held(bytes);

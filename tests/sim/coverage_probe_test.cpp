@@ -27,7 +27,7 @@ class WitnessOfAShard : public testing::Test {
     tell(checkpointer, Load{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
     EXPECT_TRUE(shard_.loaded());
     tell(scheduler_node, Open{1, 0, 0, positions_, positions_.size(), false, false});
-    probe_.open(positions_);
+    probe_.open({.positions = positions_});
   }
 
   template <class Said>

@@ -39,13 +39,30 @@ VersionChecks::VersionChecks(const Job& job, const Progress& from, std::vector<f
       cursor_(job, from),
       momentum_(job.layout.size() * nn::state_slots(server_rule(job))) {
   versions_.push_back(std::move(initial));
+  if (from.offset > 0) taken_[from.epoch].add({0, from.offset});
 }
 
 void VersionChecks::complain(const std::string& trouble) {
   if (!trouble.empty()) violations_.push_back(trouble);
 }
 
+void VersionChecks::opened(const Open& open) {
+  if (mode_.backup == 0 || !opens_.emplace(open.round, open).second) return;
+  IntervalSet holes;
+  for (const Interval& hole : open.holes) holes.add(hole);
+  IntervalSet& taken = taken_[open.epoch];
+  for (const Interval& part : holes.gaps(open.positions)) {
+    if (!taken.add_if_absent(part))
+      complain("round " + std::to_string(open.round) + " has positions of another");
+  }
+  if (open.positions.end == job_.train_samples && taken.count() != job_.train_samples)
+    complain("epoch " + std::to_string(open.epoch) + " ends without some of its positions");
+}
+
 bool VersionChecks::arrives(const Envelope& envelope) {
+  if (const auto* told = std::get_if<ToShard>(&envelope.message)) {
+    if (const auto* open = std::get_if<Open>(told)) opened(*open);
+  }
   if (const auto* heard = std::get_if<ToWorker>(&envelope.message)) {
     const auto* done = std::get_if<Computed>(heard);
     if (done != nullptr && done->report.piece.purpose == Purpose::train)
@@ -116,15 +133,20 @@ const std::vector<float>& VersionChecks::expected(Version version) {
 }
 
 void VersionChecks::advance() {
-  const Interval positions = cursor_.positions();
+  Open open{.epoch = cursor_.epoch(), .positions = cursor_.positions(), .local = cursor_.local()};
+  if (mode_.backup > 0) open = opens_.at(first_ + versions_.size() - 1);
   std::vector<float> sum(job_.layout.size()), next(job_.layout.size());
-  for (Position p = positions.begin; p < positions.end; ++p) {
-    for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, cursor_.epoch(), e);
+  IntervalSet holes;
+  for (const Interval& hole : open.holes) holes.add(hole);
+  const std::uint64_t count = open.positions.size() - holes.count();
+  for (const Interval& part : holes.gaps(open.positions)) {
+    for (Position p = part.begin; p < part.end; ++p) {
+      for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, open.epoch, e);
+    }
   }
-  const double rate =
-      round_rate(job_.schedule, job_.train_samples, cursor_.epoch(), positions, cursor_.local());
+  const double rate = round_rate(job_.schedule, job_.train_samples, open.epoch, open.positions, open.local);
   const nn::Optimizer rule = server_rule(job_);
-  nn::step(rule, {next, versions_.back(), sum, 1.0 / static_cast<double>(positions.size())},
+  nn::step(rule, {next, versions_.back(), sum, 1.0 / static_cast<double>(count)},
            nn::state_slots(rule) == 0 ? std::span<float>() : std::span(momentum_),
            rate * (mode_.is_local() ? job_.outer_rate : 1), 1);
   versions_.push_back(std::move(next));

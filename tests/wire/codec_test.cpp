@@ -142,10 +142,12 @@ TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
 }
 
 TEST(Codec, TheMessagesOfARoundFieldByField) {
-  const auto open = there_and_back<ToShard>(Role::shard, Open{1, 2, 3, {4, 5}, 6, true, true, {7, 8}});
+  const auto open =
+      there_and_back<ToShard>(Role::shard, Open{1, 2, 3, {4, 5}, 6, true, true, {7, 8}, {{9, 10}}});
   EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.need, open.gate, open.save,
-                     open.local),
-            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true, LocalSteps{7, 8}));
+                     open.local, open.holes),
+            std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true, LocalSteps{7, 8},
+                            std::vector<Interval>{{9, 10}}));
   const auto start = there_and_back<ToWorker>(
       Role::worker, Start{1, {4, 2, Purpose::evaluate, 3, {5, 6}, {8, 9}, {10, 11}}, 7});
   const Piece& owed = start.piece;

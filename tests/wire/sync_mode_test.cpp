@@ -14,6 +14,7 @@ TEST(SyncMode, EachNameIsItsNumbers) {
   EXPECT_EQ(parse_sync("bsp"), SyncMode());
   EXPECT_EQ(parse_sync("ssp:0"), SyncMode()) << "no slack is bsp";
   EXPECT_EQ(parse_sync("flexrr"), (SyncMode{.hand_over = true}));
+  EXPECT_EQ(parse_sync("backup:2"), (SyncMode{.backup = 2}));
   EXPECT_EQ(parse_sync("ssp:3"), (SyncMode{.slack = 3, .on_arrival = true}));
   const SyncMode asp = parse_sync("asp");
   EXPECT_TRUE(asp.on_arrival && asp.divide_by_push && asp.on_demand);
@@ -47,6 +48,8 @@ TEST(SyncMode, EachNameIsItsNumbers) {
 TEST(SyncMode, IsWrittenAsItIsRead) {
   for (const char* text : {"bsp",
                            "flexrr",
+                           "backup:1",
+                           "backup:65535",
                            "ssp:1",
                            "ssp:1000",
                            "asp",
@@ -81,9 +84,20 @@ TEST(SyncMode, MoreSharesThanWorkersNeverCome) {
   EXPECT_THAT(sync_trouble(parse_sync("mll:8:4:4"), 3), HasSubstr("give 3 hubs at most"));
 }
 
+TEST(SyncMode, SomebodyIsWaitedFor) {
+  EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 3), "");
+  EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 0), "") << "how many there are is not known";
+  EXPECT_THAT(sync_trouble(parse_sync("backup:3"), 3), HasSubstr("give backup:2 at most"));
+  EXPECT_THAT(sync_trouble(parse_sync("backup:1"), 1), HasSubstr("give bsp"));
+}
+
 TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
   for (const char* text : {"",
                            "BSP",
+                           "backup",
+                           "backup:0",
+                           "backup:65536",
+                           "backup:1:equal",
                            "ssp",
                            "ssp:",
                            "ssp:-1",

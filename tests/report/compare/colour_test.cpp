@@ -31,11 +31,29 @@ TEST(CompareColour, UsualMethodsDiffer) {
                                     "boa",   "steelyard", "omnilearn", "cannikin", "orchestra"};
   policies.emplace_back("oracle");
   for (const std::string& policy : policies) {
-    for (const std::string mode : {"bsp",         "flexrr",       "ssp:1",   "ssp:2",    "ssp:3",
-                                   "ssp:4",       "ssp:8",        "asp",     "dc-asgd",  "dc-asgd:adaptive",
-                                   "nsoft:2",     "nsoft:4",      "ksoft:2", "ksoft:3",  "eager",
-                                   "local:2",     "local:4",      "local:8", "local:16", "oneshot:epoch",
-                                   "oneshot:end", "local:4:equal"}) {
+    for (const std::string mode : {"bsp",
+                                   "flexrr",
+                                   "backup:1",
+                                   "ssp:1",
+                                   "ssp:2",
+                                   "ssp:3",
+                                   "ssp:4",
+                                   "ssp:8",
+                                   "asp",
+                                   "dc-asgd",
+                                   "dc-asgd:adaptive",
+                                   "nsoft:2",
+                                   "nsoft:4",
+                                   "ksoft:2",
+                                   "ksoft:3",
+                                   "eager",
+                                   "local:2",
+                                   "local:4",
+                                   "local:8",
+                                   "local:16",
+                                   "oneshot:epoch",
+                                   "oneshot:end",
+                                   "local:4:equal"}) {
       add({policy, mode, ""});
     }
   }

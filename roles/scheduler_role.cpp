@@ -99,8 +99,7 @@ ProgressStyle style(bool quiet) {
 
 // A policy's state is soft: another policy simply begins anew.
 std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
-  auto policy =
-      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+  auto policy = policy_of(job, extensions);
   try {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {

@@ -16,6 +16,7 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
       checkpoint_every_(job.checkpoint_every),
       checkpoint_rounds_(job.checkpoint_rounds),
       seconds_(job.seconds),
+      length_(std::max<std::uint64_t>(1, mode_.local) * batch_),
       round_(from.version),
       epoch_(from.epoch),
       offset_(from.offset) {
@@ -26,8 +27,7 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
 
 Interval EpochCursor::positions() const {
   if (mode_.span != SyncMode::Span::batch) return {offset_, samples_};
-  const std::uint64_t batches = std::max<std::uint64_t>(1, mode_.local);
-  return {offset_, std::min(offset_ + batches * batch_, samples_)};
+  return {offset_, std::min(offset_ + length_, samples_)};
 }
 
 // As many steps as it has global batches; a checkpoint of another mode may leave the rest of an epoch to be
@@ -40,6 +40,11 @@ LocalSteps EpochCursor::local() const {
 
 double EpochCursor::epochs_done() const {
   return static_cast<double>(epoch_) + static_cast<double>(offset_) / static_cast<double>(samples_);
+}
+
+void EpochCursor::pace(std::uint64_t positions) {
+  CHECK(mode_.paced && positions > 0, "only paced rounds have a length of their own");
+  length_ = std::min(positions, samples_);
 }
 
 void EpochCursor::advance() {

@@ -5,7 +5,8 @@
 // last, which ends where the positions do.
 //
 // Where local steps are balanced, a share is as many whole batches as the policy's share comes nearest to: by
-// the largest remainder.
+// the largest remainder. Where they are paced too, the policy also says how many batches a round has; a batch
+// is then the workers' part of a global one.
 //
 // Reads the members and the rounds; changes nothing but the policy.
 #pragma once
@@ -35,6 +36,9 @@ class Planner {
   // These positions of the round, in their order, among the workers that are there; nothing if there is none.
   // They begin between grains. What memory does not hold at once takes several turns.
   [[nodiscard]] std::vector<Share> divide(const RoundState& round, Interval positions);
+  // Positions of the next round, which is of this epoch, where the policy says how many; nothing where it
+  // does not, or no worker is there. Asked once for each round.
+  [[nodiscard]] std::optional<std::uint64_t> length(Round round, std::uint64_t epoch);
   // RoundState::batch for the workers that are there; 0 if there is none. Each of them can hold it.
   [[nodiscard]] std::uint64_t batch_for(const RoundState& round) const;
   // By slot, how many positions a worker takes of a round at a time: its share of it, in whole grains.
@@ -47,6 +51,8 @@ class Planner {
   [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
                                                         double waited) const;
   void observe(const balancing::Sample& sample) { policy_->observe(sample); }
+  // A training round is done, after so many seconds, and so many of its labels were right, relative.
+  void ended(const RoundState& round, double seconds, double accuracy);
 
   [[nodiscard]] std::string state() const { return policy_->save(); }
 
@@ -54,11 +60,14 @@ class Planner {
   // In grains, as is all that is said to the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
   [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
+  [[nodiscard]] std::uint64_t batch_of(std::uint64_t positions, std::uint64_t steps) const;
+  [[nodiscard]] std::vector<balancing::WorkerView> workers(const RoundState* round) const;
   [[nodiscard]] std::vector<std::uint64_t> plan(const balancing::Request& request);
   [[nodiscard]] std::vector<Share> divide_in_batches(std::uint64_t batch, Interval positions,
                                                      const balancing::Request& request);
 
-  const std::uint64_t grain_;
+  const std::uint64_t grain_, global_batch_;
+  const bool paced_;
   const std::unique_ptr<balancing::Policy> policy_;
   const Members& members_;
 };

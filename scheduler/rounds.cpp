@@ -92,6 +92,7 @@ void Rounds::finish(Time now, RoundState& round) {
   }
   round.done = true;
   last_done_ = now;
+  if (mode_.paced) done_.pace(round.open().positions.size());
   evaluation_due_ = evaluation_due_ || done_.evaluates_after_next();
   done_.advance();
   evaluated_last_ = false;

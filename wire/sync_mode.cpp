@@ -85,6 +85,8 @@ std::optional<SyncMode> parsed(std::string_view text) {
   if (text == "asp") return asp();
   if (text.starts_with("dc-asgd")) return compensated_mode(text.substr(7));
   if (const auto mode = gathering_mode(text)) return mode;
+  if (text == "orchestra")
+    return SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true};
   if (const auto steps = after(balanced_name, text)) {
     const auto local = number(*steps, 1, most_local_steps);
     return local ? std::optional(SyncMode{.local = *local, .balanced = true}) : std::nullopt;
@@ -112,6 +114,7 @@ std::string sync_text(const SyncMode& mode) {
   const std::string weights = mode.equal_weights ? ":equal" : "";
   if (mode.span == SyncMode::Span::epoch) return "oneshot:epoch" + weights;
   if (mode.span == SyncMode::Span::job) return "oneshot:end" + weights;
+  if (mode.paced) return "orchestra";
   if (mode.balanced) return std::string(balanced_name) + std::to_string(mode.local);
   if (mode.is_local()) return "local:" + std::to_string(mode.local) + weights;
   if (mode.compensation != SyncMode::Compensation::none) return compensation_text(mode);
@@ -152,7 +155,9 @@ const std::vector<SyncForm>& sync_forms() {
       {"oneshot:epoch", "", "the same with one exchange an epoch"},
       {"oneshot:end", "", "the same with one exchange, at the end of the job"},
       {"diloco:H", "H local steps on average",
-       "local steps in proportion to speed: who is twice as fast takes twice as many between two exchanges"}};
+       "local steps in proportion to speed: who is twice as fast takes twice as many between two exchanges"},
+      {"orchestra", "",
+       "as many local steps as each worker ends before a common barrier, which policy orchestra moves"}};
   return forms;
 }
 

@@ -151,7 +151,7 @@ TEST_P(Modes, InterruptedAndResumed) {
       return true;
     };
     ASSERT_TRUE(first.run()) << first.describe();
-    ASSERT_THAT(first.violations(), IsEmpty());
+    ASSERT_THAT(violations_of(first, job.sync), IsEmpty());
     ASSERT_FALSE(first.stored().empty());
     const Snapshot& saved = first.stored().back();
     if (saved.progress.epoch >= job.epochs) continue;
@@ -170,14 +170,14 @@ INSTANTIATE_TEST_SUITE_P(All, Modes,
                          ::testing::Values("bsp", "flexrr", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
                                            "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
                                            "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
-                                           "diloco:1", "diloco:4"),
+                                           "diloco:1", "diloco:4", "orchestra"),
                          plain);
 INSTANTIATE_TEST_SUITE_P(All, Misfortune,
                          ::testing::Values("bsp", "flexrr", "ssp:0", "ssp:1", "ssp:3", "asp", "dc-asgd:0",
                                            "dc-asgd:adaptive:0", "nsoft:1", "nsoft:2", "ksoft:2", "ksoft:3",
                                            "eager", "local:1", "local:3", "oneshot:epoch", "oneshot:end",
                                            "diloco:1", "diloco:4", "local:1:equal", "local:3:equal",
-                                           "oneshot:epoch:equal", "oneshot:end:equal"),
+                                           "oneshot:epoch:equal", "oneshot:end:equal", "orchestra"),
                          plain);
 
 // A worker that is many times slower than the others holds them back by the slack, and not at all under asp.

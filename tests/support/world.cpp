@@ -49,8 +49,8 @@ World::World(Job job, Options options)
   world_.watch(*this);
   world_.watch(checks_);
   world_.watch(invariants_);
-  scheduler_ =
-      &world_.start<Scheduler>(scheduler_node, job_, options_.from, balancing::make_policy(options_.policy));
+  const std::string policy = job_.sync.paced ? "orchestra" : options_.policy;  // the only one that paces
+  scheduler_ = &world_.start<Scheduler>(scheduler_node, job_, options_.from, balancing::make_policy(policy));
   world_.start<Checkpointer>(checkpointer_node, checkpointer_node, initial, state_slots(job_),
                              in_memory(store));
 }

@@ -40,6 +40,8 @@ TEST(SyncMode, EachNameIsItsNumbers) {
   EXPECT_EQ(parse_sync("oneshot:end:equal"),
             (SyncMode{.local = 1, .span = SyncMode::Span::job, .equal_weights = true}));
   EXPECT_EQ(parse_sync("diloco:64"), (SyncMode{.local = 64, .balanced = true}));
+  EXPECT_EQ(parse_sync("orchestra"),
+            (SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true}));
 }
 
 TEST(SyncMode, IsWrittenAsItIsRead) {
@@ -63,7 +65,8 @@ TEST(SyncMode, IsWrittenAsItIsRead) {
                            "oneshot:end",
                            "oneshot:end:equal",
                            "diloco:1",
-                           "diloco:500"})
+                           "diloco:500",
+                           "orchestra"})
     EXPECT_EQ(sync_text(parse_sync(text)), text);
 }
 
@@ -105,7 +108,9 @@ TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
                            ":equal",
                            "diloco",
                            "diloco:0",
-                           "diloco:8:equal"}) {
+                           "diloco:8:equal",
+                           "orchestra:2",
+                           "orchestra:equal"}) {
     EXPECT_FALSE(is_sync(text)) << text;
     try {
       parse_sync(text);

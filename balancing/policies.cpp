@@ -67,6 +67,8 @@ Made make_orchestra(const Options& options) {
   chosen.search.unit = options.number("unit");
   chosen.search.most_apart = options.whole("most_apart");
   chosen.rounds = options.whole("rounds");
+  if (options.text("controller") == "actor-critic") chosen.controller = orchestra::Controller::actor_critic;
+  chosen.seed = options.whole("seed");
   return std::make_unique<Orchestra>(chosen);
 }
 
@@ -136,9 +138,13 @@ std::vector<Option> cannikin_options() {
 std::vector<Option> orchestra_options() {
   const OrchestraOptions own;
   return {
-      number_option("unit", own.search.unit, 0.001, 1, "of the search, in longest mini-batches"),
+      number_option("unit", own.search.unit, 0.001, 1,
+                    "of T: of the search and of a move, in longest mini-batches"),
       whole_option("most_apart", own.search.most_apart, 0, 1'000'000, "local steps between two workers (M)"),
-      rounds_option("rounds", own.rounds, "of an epoch, where requests do not tell theirs")};
+      rounds_option("rounds", own.rounds, "of an epoch, where requests do not tell theirs"),
+      word_option("controller", "hill-climb", {"hill-climb", "actor-critic"},
+                  "who moves the barrier once an epoch, under sync = \"orchestra\""),
+      whole_option("seed", own.seed, 0, UINT32_MAX, "of the actor-critic")};
 }
 
 std::vector<Option> steelyard_options() {
@@ -195,6 +201,13 @@ PolicyTable built_in_policies(const PredictorTable& own_predictors) {
 std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options,
                                     const PolicyTable& own, const PredictorTable& own_predictors) {
   return make_choice("policy", name, options, own, built_in_policies(own_predictors));
+}
+
+void require_pacing(const std::string& name, Policy& policy) {
+  if (policy.pacing() != nullptr) return;
+  refuse("policy \"" + name +
+         "\" does not say how long rounds are, and sync = \"orchestra\" leaves that to the policy: choose " +
+         "policy = \"orchestra\", or another sync mode (diloco:H has rounds of one length)");
 }
 
 std::vector<std::string> policy_names(const PolicyTable& own) { return names_of(own, built_in_policies()); }

@@ -23,6 +23,10 @@ PolicyTable built_in_policies(const PredictorTable& own_predictors = {});
 std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options = {},
                                     const PolicyTable& own = {}, const PredictorTable& own_predictors = {});
 
+// Of a job that leaves to its policy how long rounds are: Failure (configuration) if this one does not say
+// (balancing/pacing.h).
+void require_pacing(const std::string& name, Policy& policy);
+
 // The user's own first.
 std::vector<std::string> policy_names(const PolicyTable& own = {});
 

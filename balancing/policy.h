@@ -63,6 +63,8 @@ struct Request {
   std::uint64_t grain = 1;
 };
 
+class Pacing;
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -78,6 +80,9 @@ class Policy {
   // One round may be asked about several times: what a lost worker owed is divided by a request of its own,
   // and so is an evaluation, of which no sample is ever observed.
   virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
+
+  // If it also says how long rounds are: a part of this policy (balancing/pacing.h). nullptr: it does not.
+  virtual Pacing* pacing() { return nullptr; }
 
   [[nodiscard]] virtual std::unique_ptr<Policy> clone() const = 0;
 

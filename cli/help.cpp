@@ -66,7 +66,8 @@ std::string describe_sync(const Extensions&) {
   }
   return text +
          "local and oneshot weigh what workers come to by the samples of each; with :equal behind, as in\n"
-         "local:8:equal, all weigh alike.\n";
+         "local:8:equal, all weigh alike.\n"
+         "orchestra needs policy = \"orchestra\"; who moves the barrier: [policy.orchestra] controller.\n";
 }
 
 template <class Draft>

@@ -134,6 +134,10 @@ void JobReader::finish() {
   cluster.demand(mode.span != SyncMode::Span::job || job.epochs > 0, "sync",
                  "sync = \"" + draft_.sync +
                      "\" in [cluster]: one round for the whole job needs its length: give [train] epochs");
+  cluster.demand(!mode.paced || job.rounds == 0, "sync",
+                 "sync = \"" + draft_.sync +
+                     "\" in [cluster]: how long rounds are is decided as it goes, and so many rounds may be "
+                     "any number of samples: give [train] epochs or seconds in place of rounds");
   cluster.demand(
       !mode.on_arrival || job.sums != SumOrder::positions, "sums",
       "sums = \"ordered\" in [cluster]: under sync = \"" + draft_.sync +

@@ -60,7 +60,14 @@ void complete(Job& job, const ModelDescription& model, const Extensions& extensi
   (void)slices(job.layout);
   nn::validate(job.optimizer);
   nn::validate(job.schedule);
-  (void)balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+  (void)policy_of(job, extensions);
+}
+
+std::unique_ptr<balancing::Policy> policy_of(const Job& job, const Extensions& extensions) {
+  auto policy =
+      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+  if (job.sync.paced) balancing::require_pacing(job.policy, *policy);
+  return policy;
 }
 
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions) {

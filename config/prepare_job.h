@@ -2,8 +2,10 @@
 // the scheduler, so that a mistake is found before anything is started.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "balancing/policy.h"
 #include "config/extensions.h"
 #include "wire/job.h"
 #include "wire/messages.h"
@@ -22,6 +24,10 @@ Workload workload_of(const Job& job, const Extensions& extensions, const Computi
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
 // Of layout and sizes only.
 ModelDescription described(const Workload& workload);
+
+// The policy of a job. Throws Failure (configuration) as balancing::make_policy() does, or if it does not say
+// how long rounds are and the job's sync mode leaves that to it.
+std::unique_ptr<balancing::Policy> policy_of(const Job& job, const Extensions& extensions);
 
 // The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
 std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);

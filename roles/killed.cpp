@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "balancing/policies.h"
+#include "config/prepare_job.h"
 #include "core/error.h"
 #include "report/version_text.h"
 #include "roles/journal_file.h"
@@ -85,8 +85,7 @@ std::optional<Killed> left_by_killed(const RunDirectory& run) {
 }
 
 std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
-  auto policy =
-      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+  auto policy = policy_of(job, extensions);
   try {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {

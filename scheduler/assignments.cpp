@@ -100,11 +100,12 @@ void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& order
   for (const auto part : parts_of(piece)) issue_again(now, round, {part, piece.refusals, piece.hub}, orders);
 }
 
-// Local steps of a piece that is cut are not those of the whole, and a push that is a whole update is not two
-// small ones: such a piece goes to one worker, if one can hold it. Balanced steps weigh the same wherever
-// they are cut, and the round ends sooner if all take part.
+// Local steps of a piece that is cut are not those of the whole, a push that is a whole update is not two small
+// ones, and with equal weights two weigh twice as much: such a piece goes to one worker, if one can hold it.
+// Other balanced steps weigh the same wherever they are cut, and the round ends sooner if all take part.
 void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders) {
-  const bool whole = (mode_.is_local() && !mode_.balanced) || mode_.divide_by_push;
+  const bool alike = mode_.balanced && !mode_.equal_weights;
+  const bool whole = (mode_.is_local() && !alike) || mode_.divide_by_push;
   const auto to = whole ? least_loaded(round, what.positions.size()) : std::nullopt;
   if (to) {
     give(now, round, what, *to, orders);
@@ -289,9 +290,10 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   return orders;
 }
 
-void Assignments::finish(RoundState& round) {
+void Assignments::finish(RoundState& round, const RoundRecord& record) {
   longest_wait_ = longest_wait_ * 3 / 4;
   for (const balancing::Sample& sample : std::exchange(round.unseen, {})) planner_.observe(sample);
+  planner_.ended(round, record.seconds, record.accuracy);
 }
 
 // Of a worker that had been given up and has done its piece all the same; its pushes are on their way. The

@@ -29,12 +29,16 @@ class Assignments {
   Assignments(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
               const Members& members, std::list<RoundState>& rounds);
 
+  // As Planner::length().
+  [[nodiscard]] std::optional<std::uint64_t> length(Round round, std::uint64_t epoch) {
+    return planner_.length(round, epoch);
+  }
   // Assigns a round that has just begun.
   [[nodiscard]] Orders begin(Time now, RoundState& round);
   // With backup workers: what nobody has reported is of a later round.
   void leave_over(Time now, RoundState& round) { leave_unreported(now, round, planner_, members_); }
-  // The newest round is done: its samples are the policy's to see.
-  void finish(RoundState& round);
+  // The oldest round is done, as the record says: that and its samples are the policy's to see.
+  void finish(RoundState& round, const RoundRecord& record);
 
   // On demand: idle workers take their next quota of the newest round. No orders: none of them took any.
   [[nodiscard]] Orders hand_out(Time now);

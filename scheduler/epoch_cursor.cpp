@@ -42,6 +42,11 @@ double EpochCursor::epochs_done() const {
   return static_cast<double>(epoch_) + static_cast<double>(offset_) / static_cast<double>(samples_);
 }
 
+void EpochCursor::take(std::uint64_t positions) {
+  CHECK(positions > 0, "a round has positions");
+  length_ = std::min(positions, samples_);
+}
+
 void EpochCursor::advance() {
   const std::uint64_t passes = local().passes;
   offset_ = positions().end;

@@ -1,7 +1,8 @@
 // EpochCursor: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
 //
 // A round is the next `global_batch` positions of the epoch's permutation, or as many of them as its sync
-// mode takes local steps; rounds never span epochs, so an epoch's last round is as long as what is left.
+// mode takes local steps, or as many as the policy says; rounds never span epochs, so an epoch's last round is
+// as long as what is left.
 // Where one round is the rest of the job, it walks the positions of an epoch once for each epoch that is
 // left.
 #pragma once
@@ -23,8 +24,9 @@ class EpochCursor {
   [[nodiscard]] bool at_epoch_start() const { return offset_ == 0; }
   [[nodiscard]] bool ends_epoch() const { return positions().end == samples_; }  // the next round does
 
-  // The next round takes so many positions, at the most, instead of what its sync mode says.
-  void take(std::uint64_t positions) { length_ = positions; }
+  // The next round takes so many positions, at least one, as far as the epoch has them, instead of what its
+  // sync mode says.
+  void take(std::uint64_t positions);
   void advance();  // the next round is done
 
   // Whether epochs, rounds or seconds are used up.

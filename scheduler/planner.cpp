@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "balancing/allocate/largest_remainder.h"
+#include "balancing/pacing.h"
 #include "core/check.h"
 #include "core/random.h"
 #include "scheduler/drawn_steps.h"
@@ -28,9 +29,13 @@ Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing
                  const Members& members)
     : grain_(job.grain),
       seed_(job.seed),
+      global_batch_(job.global_batch),
       hubs_(job.sync.hubs),
+      paced_(job.sync.paced),
       policy_(std::move(policy)),
       members_(members) {
+  CHECK(!paced_ || policy_->pacing() != nullptr,
+        "the policy of a job with paced rounds says how long they are");
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
 }
 
@@ -86,16 +91,37 @@ std::vector<std::uint64_t> Planner::batches(std::uint64_t count, const balancing
   return balancing::largest_remainder(hub != whole_model && anybody ? its : weights, count);
 }
 
+std::optional<std::uint64_t> Planner::length(Round round, std::uint64_t epoch) {
+  if (!paced_) return std::nullopt;
+  const std::uint64_t batch = batch_of(global_batch_, 1);
+  if (batch == 0) return std::nullopt;
+  balancing::Request request{round, 0, workers(nullptr), epoch + 1, {}, grain_};
+  request.positions = request.workers.size() * (batch / grain_);
+  request.walk.batch = batch / grain_;
+  std::uint64_t steps = 0;
+  for (const std::uint64_t each : policy_->pacing()->steps(request)) steps += each;
+  return steps * batch;
+}
+
+void Planner::ended(const RoundState& round, double seconds, double accuracy) {
+  if (!paced_) return;
+  const Open& open = round.open();
+  policy_->pacing()->ended({open.epoch + 1, grains_in(open.positions.size(), grain_), accuracy, seconds});
+}
+
 std::uint64_t Planner::batch_for(const RoundState& round) const {
+  const Open& open = round.open();
+  return paced_ ? batch_of(global_batch_, 1) : batch_of(open.positions.size(), open.local.steps);
+}
+
+std::uint64_t Planner::batch_of(std::uint64_t positions, std::uint64_t steps) const {
   std::uint64_t workers = 0, most = UINT64_MAX;
   for (const auto& [slot, worker] : members_.workers) {
     if (!worker.working()) continue;
     ++workers;
     if (worker.most > 0) most = std::min(most, std::max<std::uint64_t>(1, worker.most / grain_) * grain_);
   }
-  if (workers == 0) return 0;
-  const Open& open = round.open();
-  return std::min(most, balanced_batch(open.positions.size(), open.local.steps, workers, grain_));
+  return workers == 0 ? 0 : std::min(most, balanced_batch(positions, steps, workers, grain_));
 }
 
 std::map<std::uint32_t, std::uint64_t> Planner::quotas(const RoundState& round) {
@@ -132,16 +158,23 @@ std::uint64_t Planner::most_grains(const WorkerMember& worker, const RoundState&
 
 balancing::Request Planner::request(const RoundState& round, Interval positions) const {
   balancing::Request request{
-      round.round(), grains_in(positions.size(), grain_), {}, round.open().epoch + 1, {}, grain_};
+      round.round(), grains_in(positions.size(), grain_), workers(&round), round.open().epoch + 1, {},
+      grain_};
   if (const auto& local = round.open().local; local.steps > 0)
     request.walk = {local.passes, local.steps, round.batch / grain_};
-  request.workers.reserve(members_.workers.size());
+  return request;
+}
+
+// Of a round that is not begun yet (nullptr), nobody is asked to hold more than a batch.
+std::vector<balancing::WorkerView> Planner::workers(const RoundState* round) const {
+  std::vector<balancing::WorkerView> views;
+  views.reserve(members_.workers.size());
   for (const auto& [slot, worker] : members_.workers) {
     if (!worker.working()) continue;
-    const std::uint64_t most = most_grains(worker, round);
-    request.workers.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
+    const std::uint64_t most = round == nullptr ? UINT64_MAX : most_grains(worker, *round);
+    views.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
   }
-  return request;
+  return views;
 }
 
 std::vector<std::uint64_t> Planner::plan(const balancing::Request& request) {

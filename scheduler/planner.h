@@ -5,8 +5,10 @@
 // last, which ends where the positions do.
 //
 // Where local steps are balanced, a share is as many whole batches as the policy's share comes nearest to: by
-// the largest remainder. With hubs they are drawn instead (scheduler/drawn_steps.h), hub after hub, in
-// proportion to the policy's shares; of what is a hub's already, only its workers take some, if it has any.
+// the largest remainder. Where they are paced too, the policy also says how many batches a round has; a batch
+// is then the workers' part of a global one. With hubs they are drawn instead (scheduler/drawn_steps.h), hub
+// after hub, in proportion to the policy's shares; of what is a hub's already, only its workers take some, if
+// it has any.
 //
 // Reads the members and the rounds; changes nothing but the policy.
 #pragma once
@@ -39,6 +41,9 @@ class Planner {
   // already, and its workers come first.
   [[nodiscard]] std::vector<Share> divide(const RoundState& round, Interval positions,
                                           HubNumber hub = whole_model);
+  // Positions of the next round, which is of this epoch, where the policy says how many; nothing where it
+  // does not, or no worker is there. Asked once for each round.
+  [[nodiscard]] std::optional<std::uint64_t> length(Round round, std::uint64_t epoch);
   // RoundState::batch for the workers that are there; 0 if there is none. Each of them can hold it.
   [[nodiscard]] std::uint64_t batch_for(const RoundState& round) const;
   // By slot, how many positions a worker takes of a round at a time: its share of it, in whole grains.
@@ -51,6 +56,8 @@ class Planner {
   [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
                                                         double waited) const;
   void observe(const balancing::Sample& sample) { policy_->observe(sample); }
+  // A training round is done, after so many seconds, and so many of its labels were right, relative.
+  void ended(const RoundState& round, double seconds, double accuracy);
 
   [[nodiscard]] std::string state() const { return policy_->save(); }
 
@@ -58,6 +65,8 @@ class Planner {
   // In grains, as is all that is said to the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
   [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
+  [[nodiscard]] std::uint64_t batch_of(std::uint64_t positions, std::uint64_t steps) const;
+  [[nodiscard]] std::vector<balancing::WorkerView> workers(const RoundState* round) const;
   [[nodiscard]] std::vector<std::uint64_t> plan(const balancing::Request& request);
   [[nodiscard]] std::vector<Share> divide_in_batches(const RoundState& round, Interval positions,
                                                      const balancing::Request& request, HubNumber hub);
@@ -65,8 +74,9 @@ class Planner {
   [[nodiscard]] std::vector<std::uint64_t> batches(std::uint64_t count, const balancing::Request& request,
                                                    HubNumber hub);
 
-  const std::uint64_t grain_, seed_;
+  const std::uint64_t grain_, seed_, global_batch_;
   const Hubs hubs_;
+  const bool paced_;
   const std::unique_ptr<balancing::Policy> policy_;
   const Members& members_;
 };

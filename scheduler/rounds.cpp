@@ -131,6 +131,7 @@ void Rounds::finish(Time now, RoundState& round) {
   round.done = true;
   left_over_ = round.left_over();
   last_done_ = now;
+  if (mode_.paced) done_.take(round.open().positions.size());
   evaluation_due_ = evaluation_due_ || done_.evaluates_after_next();
   done_.advance();
   evaluated_last_ = false;

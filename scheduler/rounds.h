@@ -50,6 +50,8 @@ class Rounds {
   // Whether the next round may begin although others are open.
   [[nodiscard]] bool may_run_ahead(Time now) const;
 
+  // Where rounds are paced: so many positions has the next one, as far as its epoch has them.
+  void pace(std::uint64_t positions) { ahead_.take(positions); }
   RoundState& begin(Time now, bool save);
   RoundState& begin_evaluation(Time now);
   // All of the oldest open round is reported. An evaluation is gone afterwards.

@@ -70,8 +70,9 @@ void Training::finish_oldest(Time now, Outbox& out) {
   RoundState& round = *rounds_.oldest_open();
   const bool saves = round.open().save, evaluation = round.purpose() == Purpose::evaluate;
   const double accuracy = evaluation ? round.accuracy(job_.labels) : 0;
-  Dispatch::record(rounds_.record(now, round, members_), out);
-  if (!evaluation) assignments_.finish(round);
+  RoundRecord record = rounds_.record(now, round, members_);
+  if (!evaluation) assignments_.finish(round, record);
+  Dispatch::record(std::move(record), out);
   rounds_.finish(now, round);
   if (saves) save(now, out);
   if (evaluation && job_.target_accuracy > 0 && accuracy >= job_.target_accuracy) {
@@ -81,6 +82,7 @@ void Training::finish_oldest(Time now, Outbox& out) {
 
 void Training::begin_round(Time now, Outbox& out) {
   const EpochCursor& ahead = rounds_.ahead();
+  if (const auto length = assignments_.length(ahead.round(), ahead.epoch())) rounds_.pace(*length);
   const auto [save, remark] = checkpoints_.due(now, ahead.round() + 1, ahead.saves_after_next());
   if (!remark.empty()) Dispatch::note(remark, out);
   RoundState& round = rounds_.begin(now, save);

@@ -97,7 +97,8 @@ bool ends_round(const Scenario& scenario, const SyncMode& mode, Round batch, std
   if (batch + 1 == batches) return true;
   if (mode.span == SyncMode::Span::job) return false;
   if (at == in_an_epoch) return true;
-  return mode.span == SyncMode::Span::batch && at % std::max<std::uint64_t>(1, mode.local) == 0;
+  return mode.span == SyncMode::Span::batch && !mode.paced &&
+         at % std::max<std::uint64_t>(1, mode.local) == 0;
 }
 
 // Rounds are the clock of events: where nobody is left to end one, nobody ever comes back. In the order of
@@ -176,6 +177,17 @@ void check_scenario(const Scenario& scenario) {
     refuse(scenario, "job.global_batch and job.samples_per_epoch must be at least 1");
   }
   check_grain(scenario);
+  // What is counted are batches, and paced rounds are any number of them.
+  if (parse_sync(scenario.sync).paced && scenario.rounds > 0) {
+    const std::uint64_t batches = scenario.rounds;
+    Scenario epoch = scenario;
+    epoch.rounds = 0, epoch.epochs = std::max<std::uint64_t>(1, scenario.epochs);
+    if (batches != count_rounds(epoch)) {
+      refuse(scenario,
+             "sync = \"orchestra\" decides as it goes how long rounds are, and can end only with an "
+             "epoch: give job.epochs in place of job.rounds");
+    }
+  }
   if (count_rounds(scenario) > most_rounds) {
     refuse(scenario, "it would take more than " + std::to_string(most_rounds) +
                          " rounds; give job.rounds or job.epochs a smaller number");

@@ -12,14 +12,21 @@ namespace {
 constexpr char oracle[] = "oracle";
 
 std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const balancing::TrueCurves& truth) {
-  if (scenario.policy == oracle) return std::make_unique<balancing::Oracle>(truth);
+  if (scenario.policy == oracle) {
+    auto policy = std::make_unique<balancing::Oracle>(truth);
+    if (parse_sync(scenario.sync).paced) balancing::require_pacing(oracle, *policy);
+    return policy;
+  }
   const auto found = scenario.policy_options.find(scenario.policy);
   auto options = found == scenario.policy_options.end() ? balancing::PolicyOptions() : found->second;
   const bool short_curves = std::all_of(scenario.workers.begin(), scenario.workers.end(),
                                         [](const Device& device) { return device.time_ms.size() <= 4; });
   if (scenario.policy == "static" && options.empty() && short_curves)
     options["curves_ms"] = profile_of(scenario);
-  return balancing::make_policy(scenario.policy, options, scenario.own_policies, scenario.own_predictors);
+  auto policy =
+      balancing::make_policy(scenario.policy, options, scenario.own_policies, scenario.own_predictors);
+  if (parse_sync(scenario.sync).paced) balancing::require_pacing(scenario.policy, *policy);
+  return policy;
 }
 
 // `batches`, if it is asked for: global batches that were gone through.

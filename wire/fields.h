@@ -37,9 +37,10 @@ STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::table), it.base, it.war
 }  // namespace nn
 
 STEELYARD_FIELDS(Hubs, it.count, it.mix_every, upto(it.graph, Hubs::Graph::line))
-STEELYARD_FIELDS(SyncMode, it.slack, it.local, it.balanced, upto(it.span, SyncMode::Span::job), it.on_arrival,
-                 it.divide_by_push, it.on_demand, it.equal_weights, it.hand_over, it.need.parts, it.need.of,
-                 it.damped, upto(it.compensation, SyncMode::Compensation::adaptive), it.lambda, it.hubs, it.backup)
+STEELYARD_FIELDS(SyncMode, it.slack, it.local, it.balanced, it.paced, upto(it.span, SyncMode::Span::job),
+                 it.on_arrival, it.divide_by_push, it.on_demand, it.equal_weights, it.hand_over,
+                 it.need.parts, it.need.of, it.damped,
+                 upto(it.compensation, SyncMode::Compensation::adaptive), it.lambda, it.hubs, it.backup)
 STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.data_options,
                  it.train_samples, it.test_samples, positive(it.labels), positive(it.grain), it.layout,
                  it.global_batch, it.optimizer, it.outer_rate, it.outer_momentum, it.schedule, it.clip_norm,

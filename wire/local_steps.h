@@ -14,6 +14,9 @@
 //
 // Under plain SGD a(tau) = tau, and to first order every sample weighs the same however a round was divided.
 //
+// Paced (orchestra), batches are of one size too, and the policy says how many of them each worker takes. With
+// equal weights nothing is scaled: what is averaged is what the workers have come to.
+//
 // How far a worker came is pushed in units of the round's rate, the largest of its steps:
 //
 //   push = weight * (w(k) - w_local) / rate,   and the server:   w(k+1) = w(k) - rate * sum / weight

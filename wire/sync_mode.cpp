@@ -111,6 +111,8 @@ std::optional<SyncMode> parsed(std::string_view text) {
   if (text == "asp") return asp();
   if (text.starts_with("dc-asgd")) return compensated_mode(text.substr(7));
   if (const auto mode = gathering_mode(text)) return mode;
+  if (text == "orchestra")
+    return SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true};
   if (const auto steps = after(balanced_name, text)) {
     const auto local = number(*steps, 1, most_local_steps);
     return local ? std::optional(SyncMode{.local = *local, .balanced = true}) : std::nullopt;
@@ -147,6 +149,7 @@ std::string sync_text(const SyncMode& mode) {
   if (mode.span == SyncMode::Span::epoch) return "oneshot:epoch" + weights;
   if (mode.span == SyncMode::Span::job) return "oneshot:end" + weights;
   if (mode.has_hubs()) return hubs_text(mode);
+  if (mode.paced) return "orchestra";
   if (mode.balanced) return std::string(balanced_name) + std::to_string(mode.local);
   if (mode.is_local()) return "local:" + std::to_string(mode.local) + weights;
   if (mode.compensation != SyncMode::Compensation::none) return compensation_text(mode);
@@ -206,7 +209,9 @@ const std::vector<SyncForm>& sync_forms() {
            "; every Q rounds hubs mix, HUBS of them, up to " + std::to_string(most_hubs) +
            "; with :ring or :line behind, not with all others",
        "workers take as many steps as are drawn by their speeds, and average with those of their hub; hubs "
-       "average with their neighbours every Q rounds"}};
+       "average with their neighbours every Q rounds"},
+      {"orchestra", "",
+       "as many local steps as each worker ends before a common barrier, which policy orchestra moves"}};
   return forms;
 }
 

@@ -14,6 +14,7 @@
 //   oneshot:end     0       1       job     no        -                no
 //   diloco:H        0       H       batch   no        -                no          and balanced
 //   mll:TAU:Q:HUBS  0       TAU     batch   no        -                no          and balanced, with hubs
+//   orchestra       0       1       batch   no        -                no          and balanced, paced, equal
 //
 // local and oneshot with ":equal" behind weigh every piece alike, whatever its length; otherwise one counts
 // by its positions. The next are asp with something added:
@@ -56,6 +57,9 @@ struct SyncMode {
   // A worker's local steps are as many as its share is large, with batches of one size for all; otherwise
   // they are `local` for each, with batches as large as its share.
   bool balanced = false;
+  // How many local steps each worker takes in a round, and so how long it is, is the policy's to say, anew for
+  // each; `local` is what it is without a word of the policy.
+  bool paced = false;
   // What a round is made of: so many global batches (one, without local steps), what is left of the epoch, or
   // of the job.
   Span span = Span::batch;

@@ -28,10 +28,9 @@ void BarrierReward::restore(StateReader& reader) {
   reader.require(best_ >= 0, "the best gain is negative");
 }
 
-BarrierPeriod::BarrierPeriod(double longest_batches)
-    : now_(static_cast<int>(
-          std::lround(std::clamp(longest_batches * units, double{shortest}, double{longest})))) {}
+BarrierPeriod::BarrierPeriod(double longest_batches, double unit)
+    : unit_(unit), now_(std::clamp(longest_batches, shortest, longest)) {}
 
-void BarrierPeriod::move(int by) { now_ = std::clamp(now_ + by, shortest, longest); }
+void BarrierPeriod::move(int units) { now_ = std::clamp(now_ + units * unit_, shortest, longest); }
 
 }  // namespace steelyard::balancing::orchestra

@@ -7,9 +7,9 @@
 //            ratio = p / p*,  p* the best so far               offsets that accuracy flattens
 //            -1, 0, +1 for ratio <, =, > 1
 //
-// Not published, ours: a unit is 1 % of the longest mini-batch; T stays within [1, 16] longest mini-batches;
-// a ratio within 1e-3 of 1 is 1; accuracy that falls is no gain; the first epoch with a gain sets p* and is
-// rewarded 0.
+// Not published, ours: a unit is that of the search, 1 % of the longest mini-batch; T stays within [1, 16]
+// longest mini-batches; a ratio within 1e-3 of 1 is 1; accuracy that falls is no gain; the first epoch with a
+// gain sets p* and is rewarded 0.
 //
 // Who chooses the action is a BarrierController: HillClimb (hill_climb.h), or the paper's actor-critic
 // (actor_critic.h).
@@ -60,19 +60,19 @@ class BarrierReward {
   double best_ = 0;  // p*
 };
 
-// T, in units.
+// T, in longest mini-batches.
 class BarrierPeriod {
  public:
-  static constexpr int units = 100;  // in the longest mini-batch
-  static constexpr int shortest = units, longest = 16 * units;
+  static constexpr double shortest = 1, longest = 16;
 
-  explicit BarrierPeriod(double longest_batches = 1);  // what is out of the band is taken to its edge
+  // What is out of the band is taken to its edge.
+  explicit BarrierPeriod(double longest_batches = 1, double unit = 0.01);
 
-  void move(int by);
-  [[nodiscard]] double longest_batches() const { return static_cast<double>(now_) / units; }
+  void move(int units);
+  [[nodiscard]] double longest_batches() const { return now_; }
 
  private:
-  int now_;
+  double unit_, now_;
 };
 
 }  // namespace steelyard::balancing::orchestra

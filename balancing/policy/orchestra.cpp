@@ -1,19 +1,35 @@
 #include "balancing/policy/orchestra.h"
 
+#include <algorithm>
+
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/policy/share_bounds.h"
 
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "orchestra.1";
+constexpr char title[] = "orchestra.2";
 
 }  // namespace
 
 std::vector<std::uint64_t> Orchestra::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
+  review(request, bounds);
+  return split_.adapted(request, bounds);
+}
+
+std::vector<std::uint64_t> Orchestra::steps(const Request& request) {
+  paces_ = true;
+  review(request, share_bounds(request));
+  double sum = 0;
+  for (const std::uint64_t steps : split_.shares) sum += static_cast<double>(steps);
+  pace_.count_round(sum / static_cast<double>(split_.shares.size()));
+  return split_.shares;
+}
+
+void Orchestra::review(const Request& request, const std::vector<Bound>& bounds) {
   if (!split_.same_workers(request)) {
-    split_ = Split::of(request, split_.adapted(request, bounds));
+    split_ = Split::of(request, paces_ ? steps_before(request) : split_.adapted(request, bounds));
     divided_ = false;
     rounds_ = 0;
     work_.clear();
@@ -21,7 +37,22 @@ std::vector<std::uint64_t> Orchestra::plan(const Request& request) {
     learn();
   }
   if (due(request)) divide(request, bounds);
-  return split_.adapted(request, bounds);
+}
+
+// Of workers that are new, the mean of the others'; 1 for all at first.
+std::vector<std::uint64_t> Orchestra::steps_before(const Request& request) const {
+  std::vector<double> known;
+  for (const WorkerView& worker : request.workers) {
+    const auto found = std::ranges::lower_bound(split_.slots, worker.slot);
+    const bool there = found != split_.slots.end() && *found == worker.slot;
+    known.push_back(
+        there ? static_cast<double>(split_.shares[static_cast<std::size_t>(found - split_.slots.begin())])
+              : 0);
+  }
+  fill_with_mean(known);
+  std::vector<std::uint64_t> steps;
+  for (const double each : known) steps.push_back(static_cast<std::uint64_t>(std::max(1.0, each)));
+  return steps;
 }
 
 void Orchestra::learn() {
@@ -46,21 +77,43 @@ void Orchestra::divide(const Request& request, const std::vector<Bound>& bounds)
     seconds.push_back(found == work_.end() ? 0 : found->second.seconds / found->second.samples);
   }
   fill_with_mean(seconds);
-  const double period = orchestra::best_period(seconds, options_.search).seconds;
+  const double barrier = period(request, seconds);
   std::vector<double> steps;
-  for (const double one : seconds) steps.push_back(static_cast<double>(orchestra::local_steps(period, one)));
-  split_ = Split::of(request, largest_remainder(steps, request.positions, bounds));
+  for (const double one : seconds)
+    steps.push_back(static_cast<double>(std::min(most_steps, orchestra::local_steps(barrier, one))));
+  split_ = Split::of(request, paces_ ? std::vector<std::uint64_t>(steps.begin(), steps.end())
+                                     : largest_remainder(steps, request.positions, bounds));
   divided_ = true;
   epoch_ = request.epoch;
   rounds_ = 0;
   work_.clear();
 }
 
+// T, in the unit of `seconds`.
+double Orchestra::period(const Request& request, const std::vector<double>& seconds) {
+  if (!paces_) return orchestra::best_period(seconds, options_.search).seconds;
+  const double longest = std::ranges::max(seconds);
+  if (!divided_) {
+    pace_.begin(orchestra::best_period(seconds, options_.search).seconds / longest);
+  } else if (request.epoch != epoch_) {
+    std::vector<double> worked;
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      worked.push_back(static_cast<double>(split_.shares[i]) * seconds[i]);
+    const double barrier = std::ranges::max(worked);
+    std::vector<orchestra::BarrierView::Worker> workers;
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      workers.push_back({pace_.longest_batches() * longest / seconds[i], 1 - worked[i] / barrier});
+    pace_.next_epoch(workers);
+  }
+  return pace_.longest_batches() * longest;
+}
+
 std::string Orchestra::save() const {
   StateWriter writer(title);
   writer.count(work_.size());
   for (const auto& [slot, work] : work_) writer.count(slot).real(work.samples).real(work.seconds);
-  writer.count(rounds_).count(epoch_).count(divided_ ? 1 : 0);
+  writer.count(rounds_).count(epoch_).count(divided_ ? 1 : 0).count(paces_ ? 1 : 0);
+  pace_.save(writer);
   last_.save(writer);
   split_.save(writer);
   return writer.str();
@@ -78,6 +131,8 @@ void Orchestra::restore(const std::string& text) {
   restored.rounds_ = reader.count();
   restored.epoch_ = reader.count();
   restored.divided_ = reader.count(1) == 1;
+  restored.paces_ = reader.count(1) == 1;
+  restored.pace_.restore(reader);
   restored.last_.restore(reader);
   restored.split_.restore(reader);
   reader.end();

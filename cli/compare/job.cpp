@@ -151,6 +151,7 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
     Job whole = job.file.job;
     whole.policy = "equal";  // its own need not take part
     whole.policy_options.clear();
+    whole.sync.paced = false;
     complete(whole, described(workload_of(whole, extensions)), extensions);
   }
   std::vector<std::string> reasons;
@@ -161,8 +162,7 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
     for (const std::string& setting : settings(entrant, 1)) overrides.push_back(setting);
     try {
       const Job chosen = with(job, overrides, extensions);
-      (void)balancing::make_policy(chosen.policy, chosen.policy_options, extensions.policies,
-                                   extensions.predictors);
+      (void)policy_of(chosen, extensions);
     } catch (const Failure& failure) {
       reasons.push_back(label(entrant) + ": " + failure.what());
     }

@@ -41,7 +41,9 @@ TEST(Policies, OptionsAreTaken) {
   EXPECT_EQ(refusal("boa", {{"period", "20"}, {"forgetting", "1"}}), "");
   EXPECT_EQ(refusal("omnilearn", {{"gain", "0.5"}, {"dead_band", "0"}, {"smoothing", "1"}}), "");
   EXPECT_EQ(refusal("cannikin", {{"overlap", "0"}, {"last", "1"}, {"forgetting", "0.9"}}), "");
-  EXPECT_EQ(refusal("orchestra", {{"unit", "0.05"}, {"most_apart", "4"}, {"rounds", "9"}}), "");
+  EXPECT_EQ(refusal("orchestra",
+                    {{"unit", "0.05"}, {"most_apart", "4"}, {"rounds", "9"}, {"controller", "actor-critic"}}),
+            "");
   EXPECT_EQ(refusal("steelyard", {{"caution", "0"}}), "");
 }
 
@@ -73,6 +75,7 @@ TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
   EXPECT_THAT(refusal("omnilearn", {{"gain", "0"}}), HasSubstr("gain"));
   EXPECT_THAT(refusal("cannikin", {{"overlap", "1"}}), HasSubstr("overlap"));
   EXPECT_THAT(refusal("orchestra", {{"unit", "0"}}), HasSubstr("unit"));
+  EXPECT_THAT(refusal("orchestra", {{"controller", "a3c"}}), HasSubstr("actor-critic"));
 }
 
 // What the profile says reaches the policy: LBB solves its first split on it.
@@ -222,6 +225,23 @@ INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, testing::ValuesIn(policy_names()
   std::erase(name, '-');
   return name;
 });
+
+TEST(Policies, OfThoseThatPaceThereIsOne) {
+  for (const std::string& name : policy_names()) {
+    const std::unique_ptr<Policy> policy = make_policy(name);
+    if (name == "orchestra") {
+      EXPECT_NO_THROW(require_pacing(name, *policy));
+    } else {
+      try {
+        require_pacing(name, *policy);
+        ADD_FAILURE() << name << " was taken";
+      } catch (const Failure& failure) {
+        EXPECT_THAT(failure.what(), HasSubstr("policy \"" + name + "\""));
+        EXPECT_THAT(failure.what(), HasSubstr("choose policy = \"orchestra\""));
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace steelyard::balancing

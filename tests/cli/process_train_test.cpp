@@ -21,6 +21,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class ProcessTrain : public ProcessTest {
@@ -246,6 +247,35 @@ TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
   kill(run.living_with("--name server-1"), SIGKILL);
   ends_clean(run, 69);
   EXPECT_THAT(run.output(), AllOf(HasSubstr("server-1"), HasSubstr("resume")));
+}
+
+// Orchestra: rounds as long as the policy says, before a checkpoint and after it.
+TEST_F(ProcessTrain, PacedByItsPolicy) {
+  EXPECT_EQ(run(train("refused", {"cluster.sync=orchestra"})), 78);
+  EXPECT_THAT(said_, AllOf(HasSubstr("policy \"lb-bsp\""), HasSubstr("choose policy = \"orchestra\"")));
+  const std::vector<std::string> paced{"cluster.sync=orchestra", "cluster.policy=orchestra",
+                                       "policy.orchestra.unit=0.5"};
+  const auto epochs = [&](const char* count) {
+    std::vector<std::string> settings = paced;
+    settings.push_back(std::string("train.epochs=") + count);
+    return train("run", settings);
+  };
+  ASSERT_EQ(run(epochs("2")), 0) << said_;
+  std::vector<std::string> again = epochs("4");
+  again.emplace_back("--resume");
+  ASSERT_EQ(run(again), 0) << said_;
+  EXPECT_THAT(said_, Not(HasSubstr("begins anew"))) << "the state of the policy goes on";
+  EXPECT_GT(accuracy("run"), 0.9);
+  EXPECT_EQ(newest_checkpoint("run").progress.epoch, 4U);
+  std::map<std::uint64_t, std::uint64_t> samples;  // by epoch
+  std::ifstream rounds(path("run/rounds.jsonl"));
+  for (std::string line; std::getline(rounds, line);) {
+    const auto round = nlohmann::json::parse(line);
+    if (round["purpose"] != "train") continue;
+    samples[round["epoch"]] += round["end"].get<std::uint64_t>() - round["begin"].get<std::uint64_t>();
+  }
+  EXPECT_THAT(samples, SizeIs(4));
+  for (const auto& [epoch, count] : samples) EXPECT_EQ(count, 8192U) << epoch;
 }
 
 }  // namespace

@@ -80,5 +80,12 @@ TEST(ScenarioCodes, AreOfTheLinks) {
   EXPECT_THAT(complaint_of([&] { scenario("ssp:2"); }), HasSubstr("do not go with sync mode 'ssp:2'"));
 }
 
+// How long rounds are follows from what was measured: so many of them are no length of a training.
+TEST(JobCodes, PacedRoundsAreNotCounted) {
+  EXPECT_EQ(refusal("[cluster]\nsync = \"orchestra\"\npolicy = \"orchestra\"\n"), "");
+  EXPECT_THAT(refusal("[train]\nrounds = 100\n[cluster]\nsync = \"orchestra\"\npolicy = \"orchestra\"\n"),
+              HasSubstr("give [train] epochs or seconds in place of rounds"));
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -23,7 +23,7 @@ Job job_for(const std::string& sync, const char* model = "mlp") {
   job.seed = 5;
   job.model = model;
   job.sync = parse_sync(sync);
-  job.policy = "equal";
+  job.policy = job.sync.paced ? "orchestra" : "equal";
   job.global_batch = 90;
   job.epochs = 8;
   job.workers = 3;
@@ -85,7 +85,8 @@ TEST_P(ModeTraining, ClipsLongGradients) {
 INSTANTIATE_TEST_SUITE_P(All, ModeTraining,
                          ::testing::Values("bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive",
                                            "nsoft:2", "ksoft:2", "eager", "local:3", "local:3:equal",
-                                           "oneshot:epoch", "oneshot:end", "diloco:3", "mll:3:2:2"),
+                                           "oneshot:epoch", "oneshot:end", "diloco:3", "mll:3:2:2",
+                                           "orchestra"),
                          [](const auto& at) {
                            std::string name = at.param;
                            std::ranges::replace_if(

@@ -153,7 +153,7 @@ TEST_P(Modes, InterruptedAndResumed) {
       return true;
     };
     ASSERT_TRUE(first.run()) << first.describe();
-    ASSERT_THAT(first.violations(), IsEmpty());
+    ASSERT_THAT(violations_of(first, job.sync), IsEmpty());
     ASSERT_FALSE(first.stored().empty());
     const Snapshot& saved = first.stored().back();
     if (saved.progress.epoch >= job.epochs) continue;

@@ -16,17 +16,21 @@ inline Job job_for(const std::string& sync, std::uint64_t samples = 120, std::ui
   return job;
 }
 
-inline void expect_whole(World& world, const Job& job, const std::string& what) {
-  const SyncMode mode = job.sync;
+// Where every piece weighs the same, what comes out follows from how the work was divided.
+inline std::vector<std::string> violations_of(const World& world, const SyncMode& mode) {
   std::vector<std::string> violations = world.violations();
-  // Where every piece weighs the same, what comes out follows from how the work was divided.
   if (mode.equal_weights) {
     std::erase_if(violations, [](const std::string& it) {
       return it.ends_with("is not what the plain loop gives") ||
              it.find("computed from parameters that are not version") != std::string::npos;
     });
   }
-  ASSERT_THAT(violations, testing::IsEmpty()) << what;
+  return violations;
+}
+
+inline void expect_whole(World& world, const Job& job, const std::string& what) {
+  const SyncMode mode = job.sync;
+  ASSERT_THAT(violations_of(world, mode), testing::IsEmpty()) << what;
   ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
       << what << ": " << world.scheduler().outcome().text;

@@ -389,8 +389,8 @@ TEST_F(Overlapping, APolicySeesRoundsOneAfterTheOther) {
   }
   for (const PieceId id : {1, 2, 3}) report(3, id);
   EXPECT_THAT(seen, IsEmpty()) << "no round is done";
-  assignments->finish(round());
-  assignments->finish(next);
+  assignments->finish(round(), {});
+  assignments->finish(next, {});
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 1, 1, 1));
 }
 

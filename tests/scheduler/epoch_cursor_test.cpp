@@ -149,5 +149,27 @@ TEST(CourseDeathTest, ACourseNeedsADataSetAndAPlaceInIt) {
   EXPECT_DEATH(EpochCursor(job(10, 1), (Progress{1, 0, 0, 10, 0, {}})), "inside an epoch");
 }
 
+TEST(EpochCursor, PacedRoundsAreAsLongAsIsSaidUpToTheEpochsEnd) {
+  Job it = job(100, 16);
+  it.sync = parse_sync("orchestra");
+  EpochCursor cursor(it, {});
+  EXPECT_EQ(cursor.positions(), (Interval{0, 16}));
+  EXPECT_EQ(cursor.local(), (LocalSteps{1, 1}));
+  cursor.take(40);
+  EXPECT_EQ(cursor.positions(), (Interval{0, 40}));
+  EXPECT_EQ(cursor.local(), (LocalSteps{3, 1})) << "batches, of which the last is not whole";
+  cursor.advance();
+  cursor.take(59);
+  EXPECT_FALSE(cursor.ends_epoch());
+  cursor.take(UINT64_MAX);
+  EXPECT_EQ(cursor.positions(), (Interval{40, 100}));
+  EXPECT_TRUE(cursor.ends_epoch());
+  cursor.advance();
+  EXPECT_EQ(cursor.epoch(), 1U);
+  cursor.take(24);
+  EXPECT_EQ(cursor.positions(), (Interval{0, 24}));
+  EXPECT_DEATH(EpochCursor(job(100, 16), {}).take(0), "a round has positions");
+}
+
 }  // namespace
 }  // namespace steelyard

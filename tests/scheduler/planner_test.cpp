@@ -213,5 +213,36 @@ TEST(Planner, APolicyIsToldOfWholeGrains) {
   EXPECT_FALSE(sample(40)) << "most of the second grain is missing";
 }
 
+// Orchestra: t = (2, 3) s a mini-batch of 32 / 2: T = 6, tau = (3, 2).
+TEST(Planner, AsksThePolicyHowLongPacedRoundsAre) {
+  Job job = test::toy_job(1000, 32, 1, 2, 1);
+  EXPECT_FALSE(Planner(job, {}, balancing::make_policy("orchestra"), Members()).length(0, 0))
+      << "a mode with rounds of one length";
+  job.sync = parse_sync("orchestra");
+  Members members;
+  Planner planner(job, {}, balancing::make_policy("orchestra", {{"unit", "0.25"}}), members);
+  EXPECT_FALSE(planner.length(0, 0)) << "nobody is there";
+  for (int i = 0; i < 2; ++i) join(members, 0);
+  EXPECT_EQ(planner.length(1, 0), 32U);
+  RoundState round{{1, 1, 0, {0, 32}, 32, false, false, {1, 1}}, Purpose::train, Time{}};
+  EXPECT_EQ(planner.batch_for(round), 16U);
+  round.batch = 16;
+  for (const Planner::Share& share : planner.divide(round, {0, 32})) {
+    EXPECT_EQ(share.positions.size(), 16U);
+    planner.observe({share.slot, 1, 16, 2.0 + share.slot});
+  }
+  planner.ended(round, 3, 0);
+  EXPECT_EQ(planner.length(2, 0), 5 * 16U);
+  RoundState next{{1, 2, 0, {32, 112}, 80, false, false, {3, 1}}, Purpose::train, Time{}};
+  EXPECT_EQ(planner.batch_for(next), 16U) << "the batch of all rounds, whatever their length";
+  next.batch = 16;
+  const std::vector<Planner::Share> shares = planner.divide(next, {32, 112});
+  ASSERT_EQ(shares.size(), 2U);
+  EXPECT_EQ(shares[0].positions, (Interval{32, 80}));
+  members.workers.at(1).most = 12;
+  EXPECT_EQ(planner.length(3, 0), 5 * 12U) << "what the smaller one holds";
+  EXPECT_DEATH(Planner(job, {}, balancing::make_policy("equal"), members), "says how long they are");
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -186,5 +186,39 @@ TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
   }
 }
 
+// Orchestra, t = (2, 3) ms a mini-batch of 60: T = 6 ms, tau = (3, 2). What is simulated without training has no
+// accuracy, so T stays. 1200 samples are 20 mini-batches: two equal rounds of 2, three of 5 and the one that is
+// left, then epochs of four.
+TEST(SimulatedModes, OrchestraChoosesTheLengthOfRounds) {
+  Scenario scenario = made(120, {{0, 2.0 / 60}, {0, 3.0 / 60}}, "orchestra");
+  scenario.rounds = 0;
+  scenario.epochs = 3;
+  const Result result = under("orchestra", scenario);
+  ASSERT_EQ(result.rounds.size(), 6 + 4 + 4U);
+  EXPECT_THAT(result.rounds[0].shares, testing::ElementsAre(60, 60));
+  for (const std::size_t round : {2U, 3U, 4U, 6U, 9U, 13U}) {
+    EXPECT_THAT(result.rounds[round].shares, testing::ElementsAre(180, 120)) << round;
+    EXPECT_NEAR(result.rounds[round].round_ms, 6, 0.01) << round;
+  }
+  EXPECT_EQ(samples(result), 3 * 1200U);
+}
+
+TEST(SimulatedModes, OrchestraNeedsAPolicyThatPacesAndWholeEpochs) {
+  const auto refusal = [](const Scenario& scenario) -> std::string {
+    try {
+      (void)under("orchestra", scenario);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  for (const char* policy : {"equal", "oracle"})
+    EXPECT_THAT(refusal(made(120, {{0, 1}, {0, 2}}, policy)), testing::HasSubstr("policy = \"orchestra\""));
+  Scenario half = made(120, {{0, 1}, {0, 2}}, "orchestra");
+  EXPECT_EQ(refusal(half), "") << "all rounds are an epoch";
+  half.rounds = 5;
+  EXPECT_THAT(refusal(half), testing::HasSubstr("job.epochs in place of job.rounds"));
+}
+
 }  // namespace
 }  // namespace steelyard::sim

@@ -41,8 +41,7 @@ World::World(Job job, Options options)
   world_.watch(*this);
   world_.watch(checks_);
   world_.watch(invariants_);
-  scheduler_ =
-      &world_.start<Scheduler>(scheduler_node, job_, options_.from, balancing::make_policy(options_.policy));
+  scheduler_ = &world_.start<Scheduler>(scheduler_node, job_, options_.from, policy());
   start_checkpointer(checkpointer_);
 }
 
@@ -92,8 +91,7 @@ void World::bring_back() {
   JournalReader journal(journal_);
   const JournalRecord first = journal.next().value();
   const auto& head = std::get<JournalHead>(first.what);
-  scheduler_ =
-      &world_.start<Scheduler>(scheduler_node, *head.job, head.from, balancing::make_policy(options_.policy));
+  scheduler_ = &world_.start<Scheduler>(scheduler_node, *head.job, head.from, policy());
   std::vector<ToRecorder> told;
   const auto listen = [&](std::vector<Envelope> said) {
     for (Envelope& it : said) {

@@ -85,6 +85,10 @@ class World final : sim::Observer, sim::ComputeModel {
   void stepped(const sim::Hosted& node, const Envelope* in) override;
   void told(const ToRecorder& message) override { recorded_.push_back(message); }
   void start_checkpointer(NodeId node);
+  [[nodiscard]] std::unique_ptr<balancing::Policy> policy() const {
+    return balancing::make_policy(job_.sync.paced ? "orchestra"
+                                                  : options_.policy);  // the only one that paces
+  }
   void write_down(JournalRecord::What what) { append(journal_, {world_.now(), std::move(what)}); }
   void die_hearing(const Envelope& envelope);
   void bring_back();

@@ -117,6 +117,7 @@ TEST(LocalSteps, TheLongestRoundOfAJob) {
   EXPECT_EQ(longest("local:7", 1000, 10, 5), 7U);
   EXPECT_EQ(longest("oneshot:epoch", 1001, 10, 5), 101U);
   EXPECT_EQ(longest("oneshot:end", 1001, 10, 5), 505U);
+  EXPECT_EQ(longest("orchestra", 1001, 10, 5), 101U) << "no longer than an epoch";
   EXPECT_EQ(longest("oneshot:end", UINT64_MAX, 1, 5), UINT64_MAX);
 }
 

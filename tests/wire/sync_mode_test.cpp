@@ -43,6 +43,8 @@ TEST(SyncMode, EachNameIsItsNumbers) {
   EXPECT_EQ(parse_sync("diloco:64"), (SyncMode{.local = 64, .balanced = true}));
   EXPECT_EQ(parse_sync("mll:8:4:10:ring"),
             (SyncMode{.local = 8, .balanced = true, .hubs = {10, 4, Hubs::Graph::ring}}));
+  EXPECT_EQ(parse_sync("orchestra"),
+            (SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true}));
 }
 
 TEST(SyncMode, IsWrittenAsItIsRead) {
@@ -69,6 +71,7 @@ TEST(SyncMode, IsWrittenAsItIsRead) {
                            "oneshot:end:equal",
                            "diloco:1",
                            "diloco:500",
+                           "orchestra",
                            "mll:1:1:1",
                            "mll:8:4:10",
                            "mll:1024:1048576:64:ring",
@@ -128,6 +131,8 @@ TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
                            "diloco",
                            "diloco:0",
                            "diloco:8:equal",
+                           "orchestra:2",
+                           "orchestra:equal",
                            "mll",
                            "mll:8",
                            "mll:8:4",

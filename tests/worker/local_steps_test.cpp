@@ -241,5 +241,27 @@ TEST(LocalStepper, BalancedStepsThatAreHForAllAreLocalSteps) {
   EXPECT_EQ(first, second) << "bit for bit";
 }
 
+// Orchestra (Du, Huang, Xiang 2022), equation 2: the plain mean of what the workers have come to.
+TEST(LocalStepper, PacedStepsPushHowFarTheyCame) {
+  using Kind = nn::Optimizer::Kind;
+  for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::nesterov}) {
+    Random random(5);
+    Job job = job_with({kind, 0.9, 0}, "orchestra");
+    job.schedule = {};
+    job.schedule.base = 0.1;
+    LocalStepper stepper(job);
+    const std::vector<float> start = numbers(random);
+    for (const std::uint64_t steps : {8U, 2U}) {
+      std::vector<float> moved(size);
+      stepper.begin({1, 0, Purpose::train, 0, {0, 10 * steps}, {0, 100}, {5, 1, 10}}, start, moved);
+      for (std::uint64_t step = 0; step < steps; ++step) stepper.step(numbers(random), 10, 0, step);
+      for (const Range& range : job.layout.ranges) {
+        for (std::size_t e = range.begin; e < range.end; ++e)
+          EXPECT_NEAR(start[e] - 0.1 * range.rate * moved[e], stepper.parameters()[e], 1e-6);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -50,8 +50,9 @@ void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, 
   weight_ = equal_weights_ ? 1.0 : static_cast<double>(piece.positions.size());
   unit_ = round_rate(schedule_, samples_, piece.epoch, piece.whole, piece.local);
   steps_ = {steps_of(piece.local, piece.positions.size()), piece.local.passes};
-  walked_ = walk(optimizer_, piece.local.steps) / walk(optimizer_, steps_.steps);
-  repeated_ = static_cast<double>(piece.local.steps) / static_cast<double>(steps_.steps);
+  const std::uint64_t scaled_to = equal_weights_ ? steps_.steps : piece.local.steps;
+  walked_ = walk(optimizer_, scaled_to) / walk(optimizer_, steps_.steps);
+  repeated_ = static_cast<double>(scaled_to) / static_cast<double>(steps_.steps);
   first_ = true;
   std::ranges::copy(parameters, local_.data());
 }

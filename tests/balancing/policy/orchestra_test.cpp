@@ -64,5 +64,80 @@ TEST(Orchestra, OtherWorkersAreMeasuredFirst) {
   EXPECT_THAT(policy.plan(request), ElementsAre(51, 26, 13)) << "4 : 2 : 1";
 }
 
+// t = (2, 3): T = 6, tau = (3, 2); what is divided is cut in that proportion, whatever its length.
+TEST(OrchestraPace, StepsEndBeforeACommonBarrier) {
+  Orchestra policy({.search = {.unit = 1.0 / 3}});
+  Request request{1, 16, {{.slot = 0}, {.slot = 1}}, 1};
+  EXPECT_THAT(policy.steps(request), ElementsAre(1, 1));
+  EXPECT_THAT(policy.plan(request), ElementsAre(8, 8));
+  policy.observe({0, 1, 8, 2}), policy.observe({1, 1, 8, 3});
+  request.round = 2;
+  EXPECT_THAT(policy.steps(request), ElementsAre(3, 2));
+  request.positions = 40;
+  EXPECT_THAT(policy.plan(request), ElementsAre(24, 16));
+  request.positions = 15;
+  EXPECT_THAT(policy.plan(request), ElementsAre(9, 6));
+}
+
+// By half a mini-batch: after the first epoch to see, after the third and fourth because they were quicker.
+TEST(OrchestraPace, EachEpochMovesTheBarrier) {
+  for (const bool told : {true, false}) {
+    Orchestra policy({.search = {.unit = 0.5}});
+    std::vector<std::uint64_t> steps;
+    Request request{0, 16, {{.slot = 0}, {.slot = 1}}, 0};
+    for (std::uint64_t epoch = 1; epoch <= 5; ++epoch) {
+      request.epoch = epoch;
+      for (int i = 0; i < 2; ++i, ++request.round) {
+        steps = policy.steps(request);
+        request.positions = 8 * (steps[0] + steps[1]);
+        policy.plan(request);
+        for (std::uint32_t slot : {0u, 1u})
+          policy.observe({slot, request.round, 8 * steps[slot], static_cast<double>(steps[slot])});
+        policy.ended({epoch, request.positions, told ? 0.1 * static_cast<double>(epoch) : 0,
+                      1 / static_cast<double>(epoch)});
+      }
+    }
+    EXPECT_THAT(steps, Each(told ? 2u : 1u));
+  }
+}
+
+TEST(OrchestraPace, NewWorkersCountAsTheMeanUntilTheyAreMeasured) {
+  Orchestra policy({.search = {.unit = 1.0 / 3}});
+  Request request{1, 16, {{.slot = 0}, {.slot = 2}}, 1};
+  policy.steps(request), policy.plan(request);
+  policy.observe({0, 1, 8, 1}), policy.observe({2, 1, 8, 3});
+  request.round = 2;
+  EXPECT_THAT(policy.steps(request), ElementsAre(3, 1));
+  request.workers.insert(request.workers.begin() + 1, {.slot = 1});
+  request.round = 3;
+  EXPECT_THAT(policy.steps(request), ElementsAre(3, 2, 1));
+  policy.observe({0, 3, 24, 3}), policy.observe({1, 3, 16, 2}), policy.observe({2, 3, 8, 3});
+  request.round = 4;
+  EXPECT_THAT(policy.steps(request), ElementsAre(3, 3, 1)) << "it is as quick as the first";
+}
+
+TEST(OrchestraPace, IsRestoredInTheMiddleOfAnEpoch) {
+  Orchestra policy;
+  std::vector<Orchestra> others;
+  Request request{0, 16, {{.slot = 0}, {.slot = 1}}, 1};
+  const auto play = [&](Orchestra& it) {
+    const std::vector<std::uint64_t> steps = it.steps(request);
+    it.plan(request);
+    for (std::uint32_t slot : {0u, 1u})
+      it.observe(
+          {slot, request.round, 8 * steps[slot], (1 + 1.37 * slot) * static_cast<double>(steps[slot])});
+    it.ended(
+        {request.epoch, 8 * (steps[0] + steps[1]), 1 - 1 / (2.0 + static_cast<double>(request.round)), 1});
+    return steps;
+  };
+  for (; request.round < 100; ++request.round) {
+    request.epoch = 1 + request.round / 4;
+    const std::vector<std::uint64_t> steps = play(policy);
+    for (Orchestra& other : others) ASSERT_EQ(play(other), steps);
+    if (request.round % 13 == 0) others.emplace_back().restore(policy.save());
+  }
+  for (Orchestra& other : others) EXPECT_EQ(other.save(), policy.save());
+}
+
 }  // namespace
 }  // namespace steelyard::balancing

@@ -1,0 +1,93 @@
+#include "balancing/orchestra/pace.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard::balancing::orchestra {
+namespace {
+
+const std::vector<BarrierView::Worker> workers{{3, 0}, {2, 0.1}};
+
+// An epoch of two rounds, three quarters of it in the first, and its end.
+void play(Pace& pace, std::uint64_t epoch, double accuracy, double seconds) {
+  pace.ended({epoch, 300, accuracy + (accuracy > 0 ? 0.01 : 0), seconds / 2});
+  pace.ended({epoch, 100, accuracy - (accuracy > 0 ? 0.03 : 0), seconds / 2});
+  pace.count_round(1);
+  pace.next_epoch(workers);
+}
+
+// Orchestra, section 3.1.3, with the hill-climb: sqrt(steps) are sqrt(1), sqrt(2), ...
+TEST(Pace, MovesByWhatAnEpochBrought) {
+  Pace pace;
+  pace.begin(2);
+  play(pace, 1, 0.1, 10);
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.01) << "nothing is known: it begins somewhere";
+  play(pace, 2, 0.2, 10);
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.01) << "the first gain sets the mark, and 0 lets it stay";
+  play(pace, 3, 0.3, 10);
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "as much, after more steps";
+  play(pace, 4, 0.4, 5);
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.03) << "in half the time";
+  play(pace, 5, 0.41, 5);
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "hardly a gain";
+}
+
+// By positions, not by rounds: three quarters of 0.25 and one of 0.4 gain less on 0.2 than 0.1, their mean more.
+TEST(Pace, AccuracyIsThatOfAllPositions) {
+  const auto moved = [](double first, double second) {
+    Pace pace;
+    pace.begin(2);
+    pace.count_round(1);
+    for (const double accuracy : {0.1, 0.2}) pace.ended({1, 100, accuracy, 1}), pace.next_epoch(workers);
+    const double before = pace.longest_batches();
+    pace.ended({3, 300, first, 0.5}), pace.ended({3, 100, second, 0.5});
+    pace.next_epoch(workers);
+    return pace.longest_batches() - before;
+  };
+  EXPECT_GT(moved(0.35, 0.35), 0);
+  EXPECT_LT(moved(0.25, 0.40), 0);
+}
+
+TEST(Pace, WhatTellsNothingMovesNothing) {
+  Pace pace;
+  pace.begin(2);
+  for (std::uint64_t epoch = 1; epoch < 9; ++epoch) play(pace, epoch, 0, 10);
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2);
+}
+
+// Rounds of an epoch that nobody asked about are not those of the next.
+TEST(Pace, AnEpochIsForgottenWhenTheNextBegins) {
+  Pace one, other;
+  for (Pace* pace : {&one, &other}) pace->begin(2), play(*pace, 1, 0.1, 10);
+  other.ended({2, 400, 0.2, 1e6});
+  one.ended({2, 400, 0.2, 1});
+  for (Pace* pace : {&one, &other}) play(*pace, 3, 0.3, 10), play(*pace, 4, 0.4, 1000);
+  EXPECT_EQ(one.longest_batches(), other.longest_batches());
+}
+
+TEST(Pace, GoesOnWhereItWasSaved) {
+  for (const Controller controller : {Controller::hill_climb, Controller::actor_critic}) {
+    Pace pace({controller, 7, 0.05});
+    pace.begin(3);
+    for (std::uint64_t epoch = 1; epoch < 8; ++epoch) play(pace, epoch, 0.1 * static_cast<double>(epoch), 10);
+    pace.ended({8, 400, 0.75, 3});
+    StateWriter writer("t");
+    pace.save(writer);
+    Pace restored({controller, 7, 0.05}), copied;
+    StateReader reader(writer.str(), "t");
+    restored.restore(reader);
+    reader.end();
+    copied = pace;
+    for (std::uint64_t epoch = 8; epoch < 40; ++epoch) {
+      const double accuracy = 1 - 1.0 / static_cast<double>(epoch);
+      for (Pace* each : {&pace, &restored, &copied}) play(*each, epoch, accuracy, 10);
+      ASSERT_EQ(restored.longest_batches(), pace.longest_batches());
+      ASSERT_EQ(copied.longest_batches(), pace.longest_batches());
+    }
+    StateReader again(writer.str(), "t");
+    const auto other = static_cast<Controller>(1 - static_cast<int>(controller));
+    EXPECT_ANY_THROW(Pace({other, 7, 0.05}).restore(again)) << "another controller's state";
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::balancing::orchestra

@@ -24,7 +24,9 @@ class ProcessScript : public ProcessTest {
   std::string script(const std::string& text, const std::string& name = "train.sh") const {
     const std::string engine = (fs::read_symlink("/proc/self/exe").parent_path() / "own_engine").string();
     std::string path = write(name, "#!/bin/sh\njoin=\"" + engine +
-                                       " worker --scheduler $STEELYARD --name $STEELYARD_NAME\"\n" + text);
+                                       " worker --scheduler $STEELYARD --name $STEELYARD_NAME\"\n"
+                                       "join=\"$join${STEELYARD_KEYS:+ --keys $STEELYARD_KEYS}\"\n" +
+                                       text);
     fs::permissions(path, fs::perms::owner_all);
     return path;
   }

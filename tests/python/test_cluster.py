@@ -102,6 +102,8 @@ class Given(unittest.TestCase):
             self.assertEqual(_cluster.device_name(), 'cuda:1')
             with mock.patch.dict(os.environ, {'STEELYARD_TRACE': '/x/trace'}):
                 self.assertEqual(_cluster.description(cluster, 'cpu')['trace'], '/x/trace')
+            with mock.patch.dict(os.environ, {'STEELYARD_KEYS': '/x/keys'}):
+                self.assertEqual(_cluster.description(cluster, 'cpu')['keys'], '/x/keys')
 
     def test_an_exchange_that_there_is_not(self):
         with mock.patch.dict(os.environ, {'STEELYARD': 'ipc:///x', 'STEELYARD_EXCHANGE': 'pigeons'}):

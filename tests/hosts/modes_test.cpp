@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "balancing/policies.h"
 #include "tests/hosts/whole_jobs.h"
@@ -199,6 +200,31 @@ std::uint64_t furthest_ahead(const std::string& sync) {
   world.run();
   expect_whole(world, job, sync);
   return furthest;
+}
+
+// How many rounds have gone without some of what is between their ends.
+std::uint64_t rounds_with_holes(const std::string& sync) {
+  const Job job = job_for(sync, 240, 12, 1);
+  World world(job, {});
+  world.populate(3, 2);
+  std::set<Round> with_holes;
+  const NodeId slow = world.workers()[0];
+  world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
+  world.on_delivery = [&](const Envelope& envelope) {
+    const auto* told = std::get_if<ToShard>(&envelope.message);
+    const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr;
+    if (open != nullptr && !open->holes.empty()) with_holes.insert(open->round);
+    return true;
+  };
+  world.run();
+  expect_whole(world, job, sync);
+  return with_holes.size();
+}
+
+TEST(Backup, RoundsEndWithoutTheSlowAndLoseNothing) {
+  EXPECT_EQ(rounds_with_holes("bsp"), 0U);
+  EXPECT_GT(rounds_with_holes("backup:1"), 10U);
+  EXPECT_GT(rounds_with_holes("backup:2"), 10U);
 }
 
 TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {

@@ -13,10 +13,13 @@ namespace steelyard::test {
 // For three workers. Where gradients are footprints (tests/support/footprints.h) nothing may be compensated:
 // hence dc-asgd with a lambda of 0.
 inline const std::vector<const char*>& sync_modes() {
-  static const std::vector<const char*> modes{
-      "bsp",           "flexrr",      "ssp:1",    "ssp:3",   "asp",   "dc-asgd:0", "dc-asgd:adaptive:0",
-      "nsoft:1",       "nsoft:2",     "ksoft:2",  "ksoft:3", "eager", "local:1",   "local:3",
-      "oneshot:epoch", "oneshot:end", "diloco:1", "diloco:4"};
+  static const std::vector<const char*> modes{"bsp",      "flexrr",        "backup:1",
+                                              "backup:2", "ssp:1",         "ssp:3",
+                                              "asp",      "dc-asgd:0",     "dc-asgd:adaptive:0",
+                                              "nsoft:1",  "nsoft:2",       "ksoft:2",
+                                              "ksoft:3",  "eager",         "local:1",
+                                              "local:3",  "oneshot:epoch", "oneshot:end",
+                                              "diloco:1", "diloco:4"};
   return modes;
 }
 

@@ -107,11 +107,8 @@ void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Ord
   const bool alike = mode_.balanced && !mode_.equal_weights;
   const bool whole = (mode_.is_local() && !alike) || mode_.divide_by_push;
   const auto to = whole ? least_loaded(round, what.positions.size()) : std::nullopt;
-  if (to) {
-    give(now, round, what, *to, orders);
-  } else {
-    issue(now, round, what, orders);
-  }
+  if (to) return give(now, round, what, *to, orders);
+  issue(now, round, what, orders);
 }
 
 // Of the workers that can hold so many positions, the one that owes the fewest pieces.
@@ -282,11 +279,9 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   if (!sample) return orders;
   // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
   // after the other, as they are done.
-  if (mode_.slack > 0 && !mode_.on_demand) {
-    found.round->unseen.push_back(*sample);
-  } else {
-    planner_.observe(*sample);
-  }
+  const bool overlap = mode_.slack > 0 && !mode_.on_demand;
+  if (overlap) found.round->unseen.push_back(*sample);
+  if (!overlap) planner_.observe(*sample);
   return orders;
 }
 

@@ -390,11 +390,9 @@ void Shard::handle(Time, NodeId from, const VersionMismatch& version_mismatch, O
 }
 
 void Shard::handle(Time, NodeId, const Interrupt&, Outbox& out) {
-  if (session_.joined()) {
-    out.send<ToScheduler>(scheduler_node, Leave{});  // the scheduler saves what there is and ends the job
-  } else {
-    exit_reason_.stopped({Outcome::interrupted, {}});
-  }
+  // The scheduler saves what there is and ends the job.
+  if (session_.joined()) return out.send<ToScheduler>(scheduler_node, Leave{});
+  exit_reason_.stopped({Outcome::interrupted, {}});
 }
 
 static_assert(Machine<Shard>);

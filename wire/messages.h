@@ -172,8 +172,7 @@ struct Contribution {
 struct Pull {
   Term term = 0;
   Version version = 0;
-  std::uint64_t ticket =
-      0;  // comes back with the answer, so that it is not taken for one to an older question
+  std::uint64_t ticket = 0;  // comes back with the answer: it is not one to an older question
   std::vector<Contribution> own{};
   bool difference = false;  // the asker has all of the version before, and takes what is to be added to it
   HubNumber hub = whole_model;  // whose

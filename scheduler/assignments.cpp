@@ -100,8 +100,8 @@ void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& order
   for (const auto part : parts_of(piece)) issue_again(now, round, {part, piece.refusals, piece.hub}, orders);
 }
 
-// Local steps of a piece that is cut are not those of the whole, a push that is a whole update is not two small
-// ones, and with equal weights two weigh twice as much: such a piece goes to one worker, if one can hold it.
+// Local steps of a piece that is cut are not those of the whole, a push that is a whole update is not two
+// small ones, and with equal weights two weigh twice: such a piece goes to one worker, if one can hold it.
 // Other balanced steps weigh the same wherever they are cut, and the round ends sooner if all take part.
 void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders) {
   const bool alike = mode_.balanced && !mode_.equal_weights;

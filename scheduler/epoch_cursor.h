@@ -1,8 +1,8 @@
 // EpochCursor: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
 //
 // A round is the next `global_batch` positions of the epoch's permutation, or as many of them as its sync
-// mode takes local steps, or as many as the policy says; rounds never span epochs, so an epoch's last round is
-// as long as what is left.
+// mode takes local steps, or as many as the policy says; rounds never span epochs, so an epoch's last round
+// is as long as what is left.
 // Where one round is the rest of the job, it walks the positions of an epoch once for each epoch that is
 // left.
 #pragma once

@@ -14,8 +14,8 @@
 //
 // Under plain SGD a(tau) = tau, and to first order every sample weighs the same however a round was divided.
 //
-// Paced (orchestra), batches are of one size too, and the policy says how many of them each worker takes. With
-// equal weights nothing is scaled: what is averaged is what the workers have come to.
+// Paced (orchestra), batches are of one size too, and the policy says how many of them each worker takes.
+// With equal weights nothing is scaled: what is averaged is what the workers have come to.
 //
 // How far a worker came is pushed in units of the round's rate, the largest of its steps:
 //

@@ -57,8 +57,8 @@ struct SyncMode {
   // A worker's local steps are as many as its share is large, with batches of one size for all; otherwise
   // they are `local` for each, with batches as large as its share.
   bool balanced = false;
-  // How many local steps each worker takes in a round, and so how long it is, is the policy's to say, anew for
-  // each; `local` is what it is without a word of the policy.
+  // How many local steps each worker takes in a round, and so how long it is, is the policy's to say, anew
+  // for each; `local` is what it is without a word of the policy.
   bool paced = false;
   // What a round is made of: so many global batches (one, without local steps), what is left of the epoch, or
   // of the job.

@@ -6,8 +6,8 @@
 //   x_n    = X tau_n / sum_j tau_j,  tau_n = floor(T / t_n)
 //
 // which is what tau_n mini-batches each are of the round: its load balance and data partition controllers
-// (sections 3.1.1 and 3.1.2). What Orchestra leaves idle because mini-batches are whole, max_n (T mod t_n), is
-// an error of the shares.
+// (sections 3.1.1 and 3.1.2). What Orchestra leaves idle because mini-batches are whole, max_n (T mod t_n),
+// is an error of the shares.
 //
 // Where it is asked how long rounds are (sync = "orchestra"), worker n takes tau_n steps, T begins at T*, and
 // from then on the barrier controller moves it by what each epoch brought (section 3.1.3, orchestra/pace.h).

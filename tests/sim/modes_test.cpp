@@ -186,9 +186,9 @@ TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
   }
 }
 
-// Orchestra, t = (2, 3) ms a mini-batch of 60: T = 6 ms, tau = (3, 2). What is simulated without training has no
-// accuracy, so T stays. 1200 samples are 20 mini-batches: two equal rounds of 2, three of 5 and the one that is
-// left, then epochs of four.
+// Orchestra, t = (2, 3) ms a mini-batch of 60: T = 6 ms, tau = (3, 2). What is simulated without training has
+// no accuracy, so T stays. 1200 samples are 20 mini-batches: two equal rounds of 2, three of 5 and the one
+// that is left, then epochs of four.
 TEST(SimulatedModes, OrchestraChoosesTheLengthOfRounds) {
   Scenario scenario = made(120, {{0, 2.0 / 60}, {0, 3.0 / 60}}, "orchestra");
   scenario.rounds = 0;

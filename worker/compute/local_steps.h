@@ -10,8 +10,8 @@
 //   moved = moved + a * r / u * s,   w_local = w_local - r / W * s
 //
 // `moved` is what is pushed. a is 1, or where steps are balanced a(H) / a(tau), the walks of the round's
-// steps and of the piece's (wire/local_steps.h); with equal weights 1 too. All factors of a single step of plain SGD are exactly 1: it
-// pushes the gradient itself, and no bit of it is lost.
+// steps and of the piece's (wire/local_steps.h); with equal weights 1 too. All factors of a single step of
+// plain SGD are exactly 1: it pushes the gradient itself, and no bit of it is lost.
 //
 // Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left
 // there):
@@ -20,7 +20,8 @@
 //   ema    moved = W / n_s * G + keep * (moved - W * w)  w_local = keep * w + (1 - keep) / W * moved
 //          (the first step: moved = W / n_s * G)
 //
-// with H / tau = 1 but for balanced steps that are weighed by their positions: differences add up as plain SGD's steps do.
+// with H / tau = 1 but for balanced steps that are weighed by their positions: differences add up as plain
+// SGD's steps do.
 // So w_local is the running average that the steps alone would have made, and the server's ordinary rule
 // makes of the pushes the average of all w_local by weight; after one step, what bsp would have made of them.
 //

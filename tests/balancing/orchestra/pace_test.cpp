@@ -31,7 +31,8 @@ TEST(Pace, MovesByWhatAnEpochBrought) {
   EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "hardly a gain";
 }
 
-// By positions, not by rounds: three quarters of 0.25 and one of 0.4 gain less on 0.2 than 0.1, their mean more.
+// By positions, not by rounds: three quarters of 0.25 and one of 0.4 gain less on 0.2 than 0.1, their mean
+// more.
 TEST(Pace, AccuracyIsThatOfAllPositions) {
   const auto moved = [](double first, double second) {
     Pace pace;

@@ -51,7 +51,7 @@ Orders Assignments::begin(Time now, RoundState& round) {
       issue(now, round, {round.open().positions}, orders);
     } else {
       const std::vector<Planner::Share> shares = shares_between_holes(planner_, round, grain_);
-      for (const auto& [slot, part] : shares) give(now, round, {part}, slot, orders);
+      for (const auto& share : shares) give(now, round, {share.positions}, share.slot, orders);
       if (!shares.empty()) return orders;
       for (const Interval& part : between_holes(round.open()))
         round.add(next_piece_++, {part, {}, false, now});

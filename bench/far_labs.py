@@ -1,0 +1,159 @@
+"""Three workers behind lines of 10 Mbit/s, as real processes: what `bsp` and `diloco:64` make of them.
+
+    script/bench far-labs [--epochs 10] [--mbit 10] [--kill 3]
+
+As root: each worker lives in a network namespace of its own, whose line `tc tbf` holds to so many Mbit/s each way. They
+train LeNet-5 on Fashion-MNIST, slowed down by 2, 4 and 8, in global batches of 512. Efficiency is the rate over that of
+the same workers without waiting or exchange. Bytes are those that the lines carried, both ways, by the kernel's count.
+
+With --kill SECONDS a third run has one of its workers killed so often. In each run every position is counted: a sample
+that is lost or doubled is a wrong result.
+"""
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NAMES = {'half': 2, 'quarter': 4, 'eighth': 8}
+CODED = ['cluster.push=int4', 'cluster.pull=int4', 'train.lr=0.04', 'train.outer_momentum=0.4']
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--epochs', default=10, type=int, help='of diloco:64; bsp does one')
+    parser.add_argument('--mbit', default=10, type=int)
+    parser.add_argument('--kill', default=0, type=float, metavar='SECONDS')
+    parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', help='the program')
+    return parser.parse_args()
+
+
+def run(*words):
+    subprocess.run(words, check=True)
+
+
+class Lines:
+    """A namespace for each worker, and one in the middle."""
+
+    def __init__(self, mbit):
+        self.middle = f'sy{os.getpid()}'
+        self.spaces = {name: f'{self.middle}-{number}' for number, name in enumerate(NAMES, 1)}
+        for space in (self.middle, *self.spaces.values()):
+            run('ip', 'netns', 'add', space)
+            run('ip', '-n', space, 'link', 'set', 'lo', 'up')
+        for number, space in enumerate(self.spaces.values(), 1):
+            near = f'line{number}'
+            run('ip', '-n', self.middle, 'link', 'add', near, 'type', 'veth', 'peer', 'name', 'line', 'netns', space)
+            for where, device, address in ((self.middle, near, 1), (space, 'line', 2)):
+                run('ip', '-n', where, 'address', 'add', f'10.78.{number}.{address}/24', 'dev', device)
+                run('ip', '-n', where, 'link', 'set', device, 'up')
+                run('ip', 'netns', 'exec', where, 'tc', 'qdisc', 'add', 'dev', device, 'root', 'tbf', 'rate',
+                    f'{mbit}mbit', 'burst', '32kbit', 'latency', '1s')
+            run('ip', '-n', space, 'route', 'add', 'default', 'via', f'10.78.{number}.1')
+
+    def bytes(self):
+        total = 0
+        for space in self.spaces.values():
+            shown = subprocess.run(['ip', '-n', space, '-s', '-j', 'link', 'show', 'line'], check=True,
+                                   capture_output=True).stdout
+            sums = json.loads(shown)[0]['stats64']
+            total += sums['rx']['bytes'] + sums['tx']['bytes']
+        return total
+
+    def remove(self):
+        for space in (self.middle, *self.spaces.values()):
+            subprocess.run(['ip', 'netns', 'delete', space], check=False)
+
+    def hosts(self):
+        text = f'[[host]]\nname = "middle"\nnetns = "{self.middle}"\naddress = "10.78.1.1"\n'
+        text += 'scheduler = true\nservers = 2\n'
+        for number, (name, space) in enumerate(self.spaces.items(), 1):
+            text += f'[[host]]\nname = "{name}"\nnetns = "{space}"\naddress = "10.78.{number}.2"\n'
+            text += f'[[host.worker]]\nname = "{name}"\nslow = {NAMES[name]}\n'
+        return text
+
+
+def kill_one(folder, seconds, over):
+    """The worker `quarter` dies again and again; whoever launched it starts it anew."""
+    kills = 0
+    while not over.wait(seconds):
+        for process in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                words = pathlib.Path('/proc', process, 'cmdline').read_bytes().split(b'\0')
+                inside = os.path.samefile(f'/proc/{process}/cwd', folder)
+            except OSError:
+                continue
+            if b'worker' in words[1:2] and b'quarter' in words and inside:
+                os.kill(int(process), signal.SIGKILL)
+                kills += 1
+    return kills
+
+
+def counted_once(records, epochs, samples):
+    ends = {}
+    for record in records:
+        if record.get('purpose') != 'train':
+            continue
+        if record['begin'] != ends.get(record['epoch'], 0):
+            raise SystemExit(f'far_labs.py: WRONG RESULT: round {record["round"]} begins at {record["begin"]}')
+        ends[record['epoch']] = record['end']
+    if ends != {epoch: samples for epoch in range(epochs)}:
+        raise SystemExit(f'far_labs.py: WRONG RESULT: not every position is there: {ends}')
+
+
+def measure(options, lines, place, name, epochs, settings, kill=0):
+    folder = pathlib.Path(place, name)
+    folder.mkdir()
+    hosts = folder / 'hosts.toml'
+    hosts.write_text(lines.hosts())
+    before = lines.bytes()
+    command = [options.steelyard, 'launch', hosts, ROOT / 'examples/jobs/demo.toml', '--run-dir', folder / 'run',
+               '--quiet']
+    for setting in ('cluster.policy=steelyard', f'train.epochs={epochs}', *settings):
+        command += ['--set', setting]
+    over, kills = threading.Event(), []
+    killer = threading.Thread(target=lambda: kills.append(kill_one(folder, kill, over)))
+    if kill:
+        killer.start()
+    with open(folder / 'log', 'w') as log:
+        code = subprocess.run(command, cwd=folder, stdout=log, stderr=log).returncode
+    over.set()
+    if kill:
+        killer.join()
+    if code != 0:
+        raise SystemExit(f'far_labs.py: {name} ended with {code}:\n' + (folder / 'log').read_text()[-2000:])
+    result = json.loads((folder / 'run/result.json').read_text())
+    records = [json.loads(line) for line in (folder / 'run/rounds.jsonl').read_text().splitlines()]
+    samples = max(record['end'] for record in records if record.get('purpose') == 'train')
+    counted_once(records, epochs, samples)
+    carried = (lines.bytes() - before) / (epochs * samples)
+    told = f', {kills[0]} kills' if kills else ''
+    print(f'{name:<18}{result["steady_samples_per_second"]:>12,.0f}{100 * result["efficiency"]:>11.1f} %{carried:>16.2f}'
+          f'{100 * result["accuracy"]:>11.2f} %{told}', flush=True)
+    return carried
+
+
+def main():
+    options = arguments()
+    if os.geteuid() != 0:
+        raise SystemExit('far_labs.py: only root can make network namespaces')
+    lines = Lines(options.mbit)
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            print(f'{"":<18}{"samples/s":>12}{"efficiency":>13}{"bytes a sample":>16}{"accuracy":>13}')
+            bsp = measure(options, lines, place, 'bsp', 1, [])
+            far = measure(options, lines, place, 'diloco-64', options.epochs, ['cluster.sync=diloco:64', *CODED])
+            print(f'bytes: {bsp / far:.0f} times fewer')
+            if options.kill > 0:
+                measure(options, lines, place, 'diloco-64-killed', options.epochs,
+                        ['cluster.sync=diloco:64', *CODED], options.kill)
+    finally:
+        lines.remove()
+
+
+if __name__ == '__main__':
+    main()

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "balancing/policies.h"
 #include "core/random.h"
 #include "scheduler/journaled.h"
 #include "server/checkpointer.h"

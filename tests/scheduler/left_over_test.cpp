@@ -75,10 +75,10 @@ TEST_F(LeftOver, WhatIsLeftOverIsOwedNoMoreAndItsReportIsLate) {
   begin(0, {0, 30}, {});
   RoundState& round = rounds.front();
   const auto report = [&](PieceId id) {
-    Report report;
-    report.piece.id = id;
-    report.piece.positions = {(id - 1) * 10, id * 10};
-    return assignments->report(Time{}, members.workers.at(static_cast<std::uint32_t>(id - 1)), report);
+    Report its;
+    its.piece.id = id;
+    its.piece.positions = {(id - 1) * 10, id * 10};
+    return assignments->report(Time{}, members.workers.at(static_cast<std::uint32_t>(id - 1)), its);
   };
   EXPECT_EQ(round.owing(), 3U);
   EXPECT_FALSE(round.any_reported());

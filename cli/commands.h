@@ -37,6 +37,8 @@ struct Commands {
 
 // Lets the application read all of them. They outlive it.
 void add_commands(CLI::App& app, Commands& it, const Extensions& extensions);
+// Of these, those that look at what runs have left.
+void add_commands_of_runs(CLI::App& app, Commands& it);
 // None where nothing but help is asked for.
 std::optional<Command> chosen(const CLI::App& app, const Commands& it);
 

@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/scenario_file.h"
@@ -150,7 +152,24 @@ TEST(ScenarioExamples, AllHaveATarget) {
   for (const Example& it : examples) --there[it.name];
   --there["far_labs"];  // of another mode, with a test of its own
   for (const char* name : {"mll_equal", "mll_tenth_slow", "mll_uniform"}) --there[name];  // these, too
+  for (const char* name : {"lbb_accuracy", "ec2_accuracy"}) --there[name];                // and these
   for (const auto& [name, count] : there) EXPECT_EQ(count, 0) << name;
+}
+
+TEST(ScenarioExamples, AccuracyIsThatOfTheClustersWithTargets) {
+  const auto curves = [](const sim::Scenario& it) {
+    std::set<std::vector<double>> all;
+    for (const sim::Device& device : it.workers) all.insert(device.time_ms);
+    return all;
+  };
+  for (const auto& [trained, timed] :
+       {std::pair{"lbb_accuracy", "lbb_table2"}, {"ec2_accuracy", "ec2_like"}}) {
+    const sim::Scenario it = read_scenario((folder() / (std::string(trained) + ".toml")).string());
+    const sim::Scenario other = read_scenario((folder() / (std::string(timed) + ".toml")).string());
+    EXPECT_NE(it.training, nullptr) << trained;
+    EXPECT_EQ(curves(it), curves(other)) << trained;
+    EXPECT_EQ(it.network.exchange_ms(), other.network.exchange_ms()) << trained;
+  }
 }
 
 // The share of its time that the cluster computes, of what it would without lines: bsp waits for them, local

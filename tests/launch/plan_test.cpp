@@ -177,7 +177,7 @@ TEST_F(LaunchPlanTest, WaysLeadThere) {
 }
 
 TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
-  options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", false, true};
+  options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", false, "", true};
   options_.quiet = true;
   EXPECT_THAT(joined(plan().processes[0]),
               HasSubstr("--run-dir /runs/x --resume --resume-from /runs/x/checkpoints/7 "

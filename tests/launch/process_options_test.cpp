@@ -55,6 +55,7 @@ TEST(ProcessOptions, AServersComeBackAsTheyWere) {
   const ServerOptions given{.scheduler = "ipc:///tmp/s",
                             .name = "server-0",
                             .listen = "0.0.0.0:*",
+                            .keys = "/k",
                             .advertise = "box",
                             .shards = 64,
                             .exchange = "sockets",
@@ -70,13 +71,15 @@ TEST(ProcessOptions, AServersComeBackAsTheyWere) {
   EXPECT_EQ(got.shards, 64U);
   EXPECT_EQ(got.exchange, "sockets");
   EXPECT_EQ(got.wait, 1e6);
+  EXPECT_EQ(got.keys, "/k");
   EXPECT_TRUE(got.quiet && got.insecure);
   survives(given);
 }
 
 TEST(ProcessOptions, ASchedulersComeBackAsTheyWere) {
   const SchedulerOptions given{.listen = "[::1]:7070",
-                               .results = {"-runs/it's", true, "/c/7", true, true, 5},
+                               .keys = "/k",
+                               .results = {"-runs/it's", true, "/c/7", true, ":7080", true, 5},
                                .trace = "/tmp/trace",
                                .quiet = true,
                                .insecure = true};
@@ -85,6 +88,8 @@ TEST(ProcessOptions, ASchedulersComeBackAsTheyWere) {
   EXPECT_EQ(got.results.directory, "-runs/it's") << "a value that begins like an option";
   EXPECT_EQ(got.results.resume_from, "/c/7");
   EXPECT_EQ(got.results.lock, 5);
+  EXPECT_EQ(got.results.web, ":7080");
+  EXPECT_EQ(got.keys, "/k");
   EXPECT_EQ(got.trace, given.trace);
   EXPECT_TRUE(got.results.resume && got.results.tensorboard && got.results.ready && got.quiet &&
               got.insecure);

@@ -141,7 +141,7 @@ TEST_F(RoundsTest, NothingIsLeftOverWhereAVersionMustBeWhole) {
     round.report(1, {}, at(1));
     EXPECT_TRUE(is<Rounds::Wait>(saved.next(at(2), false))) << "it is saved";
   }
-  Rounds last(job, {.term = 1, .version = 1, .offset = 40});
+  Rounds last(job, {1, 1, 0, 40, 0, {}});
   last.begin_training(at(1));
   begin_with_one_late(last, {50, 60});
   EXPECT_TRUE(is<Rounds::Wait>(last.next(at(2), false))) << "the epoch ends";

@@ -32,6 +32,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"cli/checkpoint/saved_model.cpp", "tests/cli/process_checkpoint_test.cpp: through the binary"},
     {"cli/command_line.cpp", "tests/cli/process_input_test.cpp: what people type"},
     {"cli/commands.cpp", "tests/cli/process_input_test.cpp: what people type"},
+    {"cli/commands_of_runs.cpp", "tests/cli/process_input_test.cpp: what people type"},
     {"cli/devices/devices.cpp", "tests/cli/process_devices_test.cpp: through the binary"},
     {"report/compare/result.cpp", "tests/report/compare/entrants_test.cpp: labels"},
     {"cli/compare/scenario.cpp", "tests/cli/compare/compare_test.cpp: scenarios through the binary"},

@@ -169,9 +169,9 @@ TEST(CodecDamage, AGrainAndTheLabelsAreNever0) {
 }
 
 TEST(CodecDamage, ATruthIsZeroOrOne) {
-  Bytes header = header_of<ToShard>(Open{});  // gate and save, then the 24 bytes of its local steps
+  Bytes header = header_of<ToShard>(Open{});  // gate and save, then 24 bytes of local steps and 4 of no holes
   for (unsigned value = 0; value < 256; ++value) {
-    header.at(header.size() - 25) = static_cast<std::byte>(value);
+    header.at(header.size() - 29) = static_cast<std::byte>(value);
     EXPECT_EQ(std::holds_alternative<Message>(decode(Role::shard, header, {})), value <= 1) << value;
   }
 }

@@ -84,6 +84,18 @@ struct ReplayCommand {
   std::string output;                // a file for the scenario, or - for standard output; empty: none
 };
 
+struct PlanCommand {
+  std::string hosts_file, job_file;
+  std::vector<std::string> overrides;  // key=value
+  std::vector<std::string> without;    // workers
+  std::vector<std::string> added;      // NAME=LIKE, NAME=LIKE*SPEED
+  std::string measured;                // a file of an earlier plan; empty: trials
+  std::string output;                  // a file for what was measured, or - for standard output; empty: none
+  std::string run_directory;           // empty: runs/plan-<name>-N
+  double seconds = 0;                  // of one trial; 0: all of them take about a minute
+  bool check = true;
+};
+
 struct TraceCommand {
   std::vector<std::string> paths;
   std::string output = "timeline.json";  // a file, or - for standard output
@@ -127,10 +139,11 @@ struct TextCommand {  // help and versions: to standard output
   std::string text;
 };
 
-using Command = std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
-                             CompareCommand, ReplayCommand, ReportCommand, StatusCommand, RunsCommand,
-                             AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, JournalCommand,
-                             InspectCommand, EvalCommand, PredictCommand, KeysCommand, TextCommand>;
+using Command =
+    std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
+                 CompareCommand, ReplayCommand, PlanCommand, ReportCommand, StatusCommand, RunsCommand,
+                 AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, JournalCommand, InspectCommand,
+                 EvalCommand, PredictCommand, KeysCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

@@ -130,6 +130,32 @@ void add_launch(CLI::App& parent, LaunchOptions& it) {
       "  steelyard launch examples/hosts.toml train.py --width 64");
 }
 
+void add_plan(CLI::App& parent, PlanCommand& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "plan", "which machines and which sync mode are fastest: is it worth adding this one?");
+  app.add_option("hosts", it.hosts_file, "the machines (TOML), as for launch; the scheduler's is this one")
+      ->required();
+  add_job(app, it.job_file, it.overrides);
+  app.add_option("--without", it.without, "leave this worker out; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--add", it.added,
+         "a worker that is not there yet: like which one, and how many times as fast; may be repeated")
+      ->type_name("NAME=LIKE[*SPEED]")
+      ->allow_extra_args(false);
+  app.add_option("--seconds", it.seconds, "that one trial takes (default: all trials take about a minute)")
+      ->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--measured", it.measured, "what an earlier plan measured, in the place of trials");
+  app.add_option("--output,-o", it.output,
+                 "write what was measured to this file, too; - for standard output");
+  app.add_option("--run-dir", it.run_directory, "where trials and hosts.toml go (default: runs/plan-NAME-N)");
+  app.add_flag("!--no-check", it.check, "no trial of the best way at the end");
+  app.footer(
+      "Examples:\n  steelyard plan hosts.toml job.toml\n"
+      "  steelyard plan hosts.toml job.toml --measured runs/plan-job-1/measured.json --add big=desk-a*4");
+}
+
 void add_attend(CLI::App& parent, AttendOptions& it) {
   CLI::App& app = *parent.add_subcommand("attend", "what launch runs on each host; not for people");
   app.group("");  // does its work without being advertised
@@ -315,6 +341,7 @@ void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
   add_compare(app, it.compare, extensions);
   add_replay(app, it.replay, extensions);
   add_launch(app, it.launch);
+  add_plan(app, it.plan);
   add_attend(app, it.attend);
   add_profile(app, it.profile);
   add_devices(app, it.devices);
@@ -335,6 +362,7 @@ std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
   if (app.got_subcommand("compare")) return it.compare;
   if (app.got_subcommand("replay")) return it.replay;
   if (app.got_subcommand("launch")) return it.launch;
+  if (app.got_subcommand("plan")) return it.plan;
   if (app.got_subcommand("attend")) return it.attend;
   if (app.got_subcommand("profile")) return it.profile;
   if (app.got_subcommand("devices")) return it.devices;

@@ -21,6 +21,7 @@ struct Commands {
   SimulateCommand simulate;
   CompareCommand compare;
   ReplayCommand replay;
+  PlanCommand plan;
   ReportCommand report;
   StatusCommand status;
   RunsCommand runs;

@@ -18,6 +18,7 @@
 #include "cli/compare/compare.h"
 #include "cli/devices/devices.h"
 #include "cli/keys/keys.h"
+#include "cli/plan/plan.h"
 #include "cli/profile/profile.h"
 #include "cli/replay.h"
 #include "cli/report/report.h"
@@ -86,6 +87,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                           [&](const SimulateCommand& it) { return run_simulate(it, extensions); },
                           [&](const CompareCommand& it) { return run_compare(it, extensions); },
                           [&](const ReplayCommand& it) { return run_replay(it, extensions); },
+                          [&](const PlanCommand& it) { return run_plan(it, extensions); },
                           [&](const ReportCommand& it) { return run_report(it, extensions); },
                           [&](const StatusCommand& it) { return run_status(it, extensions); },
                           [](const RunsCommand& it) { return run_runs(it); },

@@ -47,4 +47,9 @@ struct HostsFile {
 HostsFile read_hosts_file(const std::string& path);
 HostsFile parse_hosts(std::string_view text, const std::string& name);
 
+// As TOML, without what is a default; read again it gives the same.
+std::string hosts_text(const HostsFile& hosts);
+// With these workers only, in the file's order, and without hosts that have nothing left to do.
+HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names);
+
 }  // namespace steelyard

@@ -1,0 +1,34 @@
+// Short runs of a job on some of its hosts, each as a person would start it: `steelyard launch`.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "config/hosts_file.h"
+#include "report/run/run_record.h"
+
+namespace steelyard {
+
+class Trials {
+ public:
+  // Runs go to `directory`/<name>, with the hosts they had in a .toml and what they said in a .log beside it.
+  // `job` is a file; `settings` of the command line. When `interrupted` becomes true the run at hand is told
+  // to end, and run() throws Failure (temporary).
+  Trials(std::string directory, HostsFile hosts, std::string job, std::vector<std::string> settings,
+         const std::atomic<bool>& interrupted);
+
+  // Trains for so many seconds without evaluation and checkpoints. Throws Failure for a run that failed, with
+  // its reason.
+  RunRecord run(const std::string& name, const std::vector<std::string>& workers, double seconds,
+                const std::vector<std::string>& settings);
+
+ private:
+  const std::string directory_;
+  const HostsFile hosts_;
+  const std::string job_;
+  const std::vector<std::string> settings_;
+  const std::atomic<bool>& interrupted_;
+};
+
+}  // namespace steelyard

@@ -18,6 +18,8 @@ import subprocess
 import tempfile
 import threading
 
+from lines import Lines
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAMES = {'half': 2, 'quarter': 4, 'eighth': 8}
 CODED = ['cluster.push=int4', 'cluster.pull=int4', 'train.lr=0.04', 'train.outer_momentum=0.4']
@@ -30,51 +32,6 @@ def arguments():
     parser.add_argument('--kill', default=0, type=float, metavar='SECONDS')
     parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', help='the program')
     return parser.parse_args()
-
-
-def run(*words):
-    subprocess.run(words, check=True)
-
-
-class Lines:
-    """A namespace for each worker, and one in the middle."""
-
-    def __init__(self, mbit):
-        self.middle = f'sy{os.getpid()}'
-        self.spaces = {name: f'{self.middle}-{number}' for number, name in enumerate(NAMES, 1)}
-        for space in (self.middle, *self.spaces.values()):
-            run('ip', 'netns', 'add', space)
-            run('ip', '-n', space, 'link', 'set', 'lo', 'up')
-        for number, space in enumerate(self.spaces.values(), 1):
-            near = f'line{number}'
-            run('ip', '-n', self.middle, 'link', 'add', near, 'type', 'veth', 'peer', 'name', 'line', 'netns', space)
-            for where, device, address in ((self.middle, near, 1), (space, 'line', 2)):
-                run('ip', '-n', where, 'address', 'add', f'10.78.{number}.{address}/24', 'dev', device)
-                run('ip', '-n', where, 'link', 'set', device, 'up')
-                run('ip', 'netns', 'exec', where, 'tc', 'qdisc', 'add', 'dev', device, 'root', 'tbf', 'rate',
-                    f'{mbit}mbit', 'burst', '32kbit', 'latency', '1s')
-            run('ip', '-n', space, 'route', 'add', 'default', 'via', f'10.78.{number}.1')
-
-    def bytes(self):
-        total = 0
-        for space in self.spaces.values():
-            shown = subprocess.run(['ip', '-n', space, '-s', '-j', 'link', 'show', 'line'], check=True,
-                                   capture_output=True).stdout
-            sums = json.loads(shown)[0]['stats64']
-            total += sums['rx']['bytes'] + sums['tx']['bytes']
-        return total
-
-    def remove(self):
-        for space in (self.middle, *self.spaces.values()):
-            subprocess.run(['ip', 'netns', 'delete', space], check=False)
-
-    def hosts(self):
-        text = f'[[host]]\nname = "middle"\nnetns = "{self.middle}"\naddress = "10.78.1.1"\n'
-        text += 'scheduler = true\nservers = 2\n'
-        for number, (name, space) in enumerate(self.spaces.items(), 1):
-            text += f'[[host]]\nname = "{name}"\nnetns = "{space}"\naddress = "10.78.{number}.2"\n'
-            text += f'[[host.worker]]\nname = "{name}"\nslow = {NAMES[name]}\n'
-        return text
 
 
 def kill_one(folder, seconds, over):
@@ -109,10 +66,10 @@ def measure(options, lines, place, name, epochs, settings, kill=0):
     folder = pathlib.Path(place, name)
     folder.mkdir()
     hosts = folder / 'hosts.toml'
-    hosts.write_text(lines.hosts())
+    hosts.write_text(lines.hosts(NAMES))
     before = lines.bytes()
     command = [options.steelyard, 'launch', hosts, ROOT / 'examples/jobs/demo.toml', '--run-dir', folder / 'run',
-               '--quiet']
+               '--quiet', '--exchange', 'sockets']  # one machine's memory would go around the lines
     for setting in ('cluster.policy=steelyard', f'train.epochs={epochs}', *settings):
         command += ['--set', setting]
     over, kills = threading.Event(), []
@@ -141,7 +98,7 @@ def main():
     options = arguments()
     if os.geteuid() != 0:
         raise SystemExit('far_labs.py: only root can make network namespaces')
-    lines = Lines(options.mbit)
+    lines = Lines(dict.fromkeys(NAMES, options.mbit))
     try:
         with tempfile.TemporaryDirectory() as place:
             print(f'{"":<18}{"samples/s":>12}{"efficiency":>13}{"bytes a sample":>16}{"accuracy":>13}')

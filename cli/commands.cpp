@@ -146,6 +146,9 @@ void add_plan(CLI::App& parent, PlanCommand& it) {
       ->allow_extra_args(false);
   app.add_option("--seconds", it.seconds, "that one trial takes (default: all trials take about a minute)")
       ->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--exchange", it.exchange, exchange_help)
+      ->check(CLI::IsMember(exchanges))
+      ->envname("STEELYARD_EXCHANGE");
   app.add_option("--measured", it.measured, "what an earlier plan measured, in the place of trials");
   app.add_option("--output,-o", it.output,
                  "write what was measured to this file, too; - for standard output");

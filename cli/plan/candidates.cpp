@@ -35,6 +35,7 @@ sim::Device device_of(const MeasuredWorker& it, double model_mb) {
   device.name = it.name;
   device.measured = it.curve;
   device.noise = it.noise;
+  device.max_batch = it.max_batch;
   device.latency_ms = it.latency_ms;
   // 0: a line that takes no time to speak of. Mbit in ms are Gbit in s.
   device.bandwidth_gbps = it.transfer_ms > 0 ? 8 * model_mb / it.transfer_ms : 0;

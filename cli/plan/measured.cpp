@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/error.h"
 #include "core/stats.h"
@@ -57,7 +58,7 @@ double number(const Json& json, const char* key) {
 MeasuredWorker measured_worker(const std::string& name, const RunRecord& whole, const RunRecord& coded,
                                double coded_share) {
   const Alone a = medians_of(name, whole), b = medians_of(name, coded);
-  MeasuredWorker it{name, sim::as_curve({a.point, b.point}), std::max(a.noise, b.noise), 0, 0};
+  MeasuredWorker it{name, sim::as_curve({a.point, b.point}), std::max(a.noise, b.noise)};
   const double transfer = (a.beyond_ms - b.beyond_ms) / (2 * (1 - coded_share));
   it.transfer_ms = std::clamp(transfer, 0.0, a.beyond_ms / 2);
   it.latency_ms = a.beyond_ms / 2 - it.transfer_ms;

@@ -11,6 +11,7 @@
 // a curve of compute time. Latency has in it whatever else a round costs, that of the servers included.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct MeasuredWorker {
   double noise = 0;                      // of one compute time, relative standard deviation
   double latency_ms = 0;                 // one way
   double transfer_ms = 0;                // of the model as float32, one way
+  std::uint64_t max_batch = 0;           // of the hosts file, not of measurements; 0: no limit
 
   friend bool operator==(const MeasuredWorker&, const MeasuredWorker&) = default;
 };

@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double all_trials_s = 45;  // of the default
+constexpr double checked_rounds = 12, longest_check_s = 60;
 
 void say(const std::string& text) {
   std::fputs(shown_lines(text).c_str(), stdout);
@@ -89,22 +90,47 @@ std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile
   return modes;
 }
 
+// What all launches of this plan are told, trials and the one at the end.
+std::vector<std::string> launch_options(const PlanCommand& command) {
+  std::vector<std::string> words;
+  if (command.exchange != exchanges.front()) words = {"--exchange", command.exchange};
+  for (const std::string& setting : command.overrides) words.insert(words.end(), {"--set", setting});
+  return words;
+}
+
 class Planner {
  public:
   Planner(const PlanCommand& command, const HostsFile& hosts, const Job& job, const std::string& directory,
           const std::atomic<bool>& interrupted)
       : command_(command),
         job_(job),
+        hosts_(hosts),
         names_(names_of(hosts)),
         seconds_(command.seconds > 0
                      ? command.seconds
                      : std::max(2.0, all_trials_s / static_cast<double>(2 * names_.size() + 1))),
-        trials_(directory, hosts, command.job_file, command.overrides, interrupted) {}
+        trials_(directory, hosts, command.job_file, launch_options(command), interrupted) {}
 
-  [[nodiscard]] double seconds() const { return seconds_; }
+  std::vector<MeasuredWorker> measured() const {
+    std::vector<MeasuredWorker> all = command_.measured.empty() ? measured_now() : measured_before();
+    for (const HostSpec& host : hosts_.hosts)
+      for (const HostWorker& worker : host.workers)
+        std::ranges::find(all, worker.spec.name, &MeasuredWorker::name)->max_batch = worker.spec.max_batch;
+    return all;
+  }
 
-  std::vector<MeasuredWorker> measured() {
-    if (!command_.measured.empty()) return measured_before();
+  // How it really goes: for some rounds, however long one is, but for a minute at most.
+  [[nodiscard]] RunRecord checked(const Candidate& it) const {
+    const std::uint64_t batches = std::max<std::uint64_t>(1, parse_sync(it.mode.sync).local);
+    const double round_s = static_cast<double>(batches * job_.global_batch) / std::max(it.rate, 1e-9);
+    const double seconds = std::max(seconds_, std::min(checked_rounds * round_s, longest_check_s));
+    std::fprintf(stderr, "[check] %s with %s, %.1f s\n", it.mode.text().c_str(),
+                 shown_line(joined(it.workers)).c_str(), seconds);
+    return trials_.run("check", it.workers, seconds, settings_of(it.mode));
+  }
+
+ private:
+  [[nodiscard]] std::vector<MeasuredWorker> measured_now() const {
     std::vector<MeasuredWorker> all;
     for (const std::string& name : names_) {
       std::fprintf(stderr, "[%zu/%zu] %s alone, twice %.1f s\n", all.size() + 1, names_.size(),
@@ -114,16 +140,7 @@ class Planner {
     }
     return all;
   }
-
-  // How fast it really is.
-  double checked(const Candidate& it) {
-    std::fprintf(stderr, "[check] %s with %s, %.1f s\n", it.mode.text().c_str(),
-                 shown_line(joined(it.workers)).c_str(), seconds_);
-    return steady_rate(trials_.run("check", it.workers, seconds_, settings_of(it.mode)));
-  }
-
- private:
-  RunRecord alone(const std::string& name, const std::string& code, std::uint64_t batch) {
+  [[nodiscard]] RunRecord alone(const std::string& name, const std::string& code, std::uint64_t batch) const {
     return trials_.run(name + "-" + code, {name}, seconds_,
                        {"cluster.sync=bsp", "cluster.policy=equal", "cluster.push=" + code,
                         "cluster.pull=" + code, "train.batch=" + std::to_string(batch)});
@@ -134,7 +151,7 @@ class Planner {
     return std::clamp<std::uint64_t>(quarter, std::min<std::uint64_t>(job_.grain, job_.global_batch),
                                      job_.global_batch);
   }
-  std::vector<MeasuredWorker> measured_before() const {
+  [[nodiscard]] std::vector<MeasuredWorker> measured_before() const {
     const InputKind kind{"measurements", 16, "give the measured.json of an earlier `steelyard plan`"};
     std::vector<MeasuredWorker> known =
         parse_measurements(read_input(command_.measured, kind), command_.measured);
@@ -154,9 +171,10 @@ class Planner {
 
   const PlanCommand& command_;
   const Job& job_;
+  const HostsFile& hosts_;
   const std::vector<std::string> names_;
   const double seconds_;
-  Trials trials_;
+  const Trials trials_;
 };
 
 std::string directory_for(const PlanCommand& command, const std::string& job) {
@@ -173,8 +191,8 @@ std::string directory_for(const PlanCommand& command, const std::string& job) {
 
 std::string launch_line(const PlanCommand& command, const std::string& hosts, const PlanMode& mode) {
   std::vector<std::string> words{"steelyard", "launch", hosts, command.job_file};
-  for (const auto& list : {command.overrides, settings_of(mode)})
-    for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
+  for (const std::string& word : launch_options(command)) words.push_back(word);
+  for (const std::string& setting : settings_of(mode)) words.insert(words.end(), {"--set", setting});
   return shell_line(words);
 }
 
@@ -204,7 +222,7 @@ int run_plan(const PlanCommand& command, const Extensions& extensions) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; }, {"ending the trial; Ctrl-C again ends at once",
                                                                [] { return "nothing is kept"; }});
-  Planner planner(command, hosts, job, directory, interrupted);
+  const Planner planner(command, hosts, job, directory, interrupted);
   std::vector<MeasuredWorker> measured = planner.measured();
   write_text(directory + "/measured.json", measurements_text(measured));
   if (!command.output.empty()) write_output("--output", command.output, measurements_text(measured));
@@ -215,10 +233,11 @@ int run_plan(const PlanCommand& command, const Extensions& extensions) {
       ranked_candidates(job, measured, modes, [&] { return interrupted.load(); });
   const Candidate* best = best_there(ranked, there);
   if (interrupted || best == nullptr) throw Failure(ExitCode::temporary, "interrupted: no plan was made");
+  write_text(directory + "/candidates.json", candidates_json(ranked));
   say(candidate_table(ranked) + worth_table(ranked, measured));
   if (best != &ranked.front())
     say("the best way needs a worker that is not there yet; the best with those that are:\n");
-  if (command.check) say(checked_text(best->rate, planner.checked(*best), planner.seconds()));
+  if (command.check) say(checked_text(best->rate, planner.checked(*best)));
   const std::string chosen = directory + "/hosts.toml";
   write_text(chosen, hosts_text(with_workers(hosts, best->workers)));
   say(caution(best->mode) + "to start it:\n  " + launch_line(command, chosen, best->mode) + "\n");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/near_match.h"
@@ -11,10 +12,10 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_rows = 10;
+constexpr std::size_t most_rows = 10, few_rounds = 6;
 
-// The first column to the left, the others to the right; two blanks between.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+// Two blanks between columns; the first is to the left, and so are names at the end, the others to the right.
+std::string table(const std::vector<std::vector<std::string>>& rows, bool names_last = false) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
@@ -23,7 +24,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - columns_of(row[i]), ' ');
-      line += (i == 0 ? row[i] + blanks : "  " + blanks + row[i]);
+      const bool left = i == 0 || (names_last && i + 1 == row.size());
+      line += (i == 0 ? "" : "  ") + (left ? row[i] + blanks : blanks + row[i]);
     }
     text += "  " + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
@@ -60,7 +62,7 @@ std::string candidate_table(const std::vector<Candidate>& ranked) {
                     joined(it.workers) + (it.resting.empty() ? "" : "; rests: " + joined(it.resting))});
   }
   return "predicted, under the policy steelyard, " + std::to_string(ranked.size()) +
-         " ways simulated; who is not named rests:\n" + table(rows);
+         " ways simulated; who is not named rests:\n" + table(rows, true);
 }
 
 std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<MeasuredWorker>& measured) {
@@ -83,10 +85,30 @@ std::string caution(const PlanMode& mode) {
          "accuracy first (docs/benchmarks.md has figures), or take the best way under bsp.\n";
 }
 
-std::string checked_text(double predicted, double measured, double seconds) {
-  const double off = 100 * std::abs(predicted / measured - 1);
-  return "predicted " + fixed(predicted, 0) + " samples/s, a trial of " + fixed(seconds, 1) + " s gave " +
-         fixed(measured, 0) + ": " + fixed(off, 1) + " % off\n";
+std::string checked_text(double predicted, const RunRecord& trial) {
+  const double measured = steady_rate(trial);
+  std::size_t rounds = 0;
+  double seconds = 0;
+  for (const RunRound& round : trial.rounds)
+    if (round.train) ++rounds, seconds += round.seconds();
+  const std::string told = "predicted " + fixed(predicted, 0) + " samples/s, a trial of " +
+                           std::to_string(rounds) + " rounds, " + fixed(seconds, 1) + " s, gave ";
+  if (measured <= 0) return told + "none\n";
+  return told + fixed(measured, 0) + ": " + fixed(100 * std::abs(predicted / measured - 1), 1) + " % off" +
+         (rounds < few_rounds ? "; so few rounds say little, give more --seconds\n" : "\n");
+}
+
+std::string candidates_json(const std::vector<Candidate>& ranked) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Candidate& it : ranked) {
+    list.push_back({{"sync", it.mode.sync},
+                    {"coded", it.mode.coded},
+                    {"workers", it.workers},
+                    {"resting", it.resting},
+                    {"samples_per_second", it.rate},
+                    {"efficiency", it.efficiency}});
+  }
+  return nlohmann::json{{"candidates", list}}.dump(1) + "\n";
 }
 
 }  // namespace steelyard

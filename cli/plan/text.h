@@ -22,6 +22,10 @@ std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<
 std::string caution(const PlanMode& mode);
 
 // How near a prediction was.
-std::string checked_text(double predicted, double measured, double seconds);
+std::string checked_text(double predicted, const RunRecord& trial);
+
+// {"candidates":[{"sync","coded","workers":[...],"resting":[...],"samples_per_second","efficiency"}]}, the
+// fastest first.
+std::string candidates_json(const std::vector<Candidate>& ranked);
 
 }  // namespace steelyard

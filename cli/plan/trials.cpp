@@ -26,22 +26,23 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-Trials::Trials(std::string directory, HostsFile hosts, std::string job, std::vector<std::string> settings,
+Trials::Trials(std::string directory, HostsFile hosts, std::string job, std::vector<std::string> options,
                const std::atomic<bool>& interrupted)
     : directory_(std::move(directory)),
       hosts_(std::move(hosts)),
       job_(std::move(job)),
-      settings_(std::move(settings)),
+      options_(std::move(options)),
       interrupted_(interrupted) {}
 
 RunRecord Trials::run(const std::string& name, const std::vector<std::string>& workers, double seconds,
-                      const std::vector<std::string>& settings) {
+                      const std::vector<std::string>& settings) const {
   const std::string run = directory_ + "/" + name, hosts = run + ".toml", log = run + ".log";
   write_text(hosts, hosts_text(with_workers(hosts_, workers)));
   std::vector<std::string> words{"launch", hosts, job_, "--run-dir", run, "--quiet"};
+  words.insert(words.end(), options_.begin(), options_.end());
   const std::vector<std::string> ours{"train.seconds=" + number_text(seconds), "train.evaluate_every=0",
                                       "train.checkpoint_every=0", "train.target_accuracy=0"};
-  for (const auto& list : {settings_, settings, ours})
+  for (const auto& list : {settings, ours})
     for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
   const Descriptor out = log_to_write(log);
   Children children;

@@ -1,0 +1,55 @@
+"""Network namespaces that stand for hosts, with lines between them that `tc tbf` holds to so many Mbit/s."""
+import json
+import os
+import subprocess
+
+
+def run(*words):
+    subprocess.run(words, check=True)
+
+
+class Lines:
+    """A namespace for each worker, and one in the middle for the scheduler and two servers.
+
+    `mbit` has the workers' names, and how many Mbit/s each line carries each way.
+    """
+
+    def __init__(self, mbit):
+        self.middle = f'sy{os.getpid()}'
+        self.spaces = {name: f'{self.middle}-{number}' for number, name in enumerate(mbit, 1)}
+        for space in (self.middle, *self.spaces.values()):
+            run('ip', 'netns', 'add', space)
+            run('ip', '-n', space, 'link', 'set', 'lo', 'up')
+        for number, (name, space) in enumerate(self.spaces.items(), 1):
+            near = f'line{number}'
+            run('ip', '-n', self.middle, 'link', 'add', near, 'type', 'veth', 'peer', 'name', 'line', 'netns', space)
+            for where, device, address in ((self.middle, near, 1), (space, 'line', 2)):
+                run('ip', '-n', where, 'address', 'add', f'10.78.{number}.{address}/24', 'dev', device)
+                run('ip', '-n', where, 'link', 'set', device, 'up')
+                run('ip', 'netns', 'exec', where, 'tc', 'qdisc', 'add', 'dev', device, 'root', 'tbf', 'rate',
+                    f'{mbit[name]}mbit', 'burst', '32kbit', 'latency', '1s')
+            run('ip', '-n', space, 'route', 'add', 'default', 'via', f'10.78.{number}.1')
+
+    def bytes(self):
+        total = 0
+        for space in self.spaces.values():
+            shown = subprocess.run(['ip', '-n', space, '-s', '-j', 'link', 'show', 'line'], check=True,
+                                   capture_output=True).stdout
+            sums = json.loads(shown)[0]['stats64']
+            total += sums['rx']['bytes'] + sums['tx']['bytes']
+        return total
+
+    def remove(self):
+        for space in (self.middle, *self.spaces.values()):
+            subprocess.run(['ip', 'netns', 'delete', space], check=False)
+
+    def hosts(self, slow):
+        """A hosts file with these workers, and how many times as long each computes."""
+        text = f'[[host]]\nname = "middle"\nnetns = "{self.middle}"\naddress = "10.78.1.1"\n'
+        text += 'scheduler = true\nservers = 2\n'
+        for number, (name, space) in enumerate(self.spaces.items(), 1):
+            if name not in slow:
+                continue
+            text += f'[[host]]\nname = "{name}"\nnetns = "{space}"\naddress = "10.78.{number}.2"\n'
+            text += f'[[host.worker]]\nname = "{name}"\nslow = {slow[name]}\n'
+        return text

@@ -93,7 +93,7 @@ struct PlanCommand {
   std::string output;                  // a file for what was measured, or - for standard output; empty: none
   std::string run_directory;           // empty: runs/plan-<name>-N
   std::string exchange = exchanges.front();  // of trials, as launch takes it
-  double seconds = 0;                  // of one trial; 0: all of them take about a minute
+  double seconds = 0;                        // of one trial; 0: all of them take about a minute
   bool check = true;
 };
 

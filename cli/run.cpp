@@ -51,6 +51,11 @@ void survive_silent_streams() {
   }
 }
 
+int run_cluster(const LaunchOptions& it, const Extensions& extensions) {
+  if (!it.hosts_file) call_process(it.script ? "steelyard:run" : "steelyard:train");
+  return run_launch(it, extensions);
+}
+
 int run_journal(const JournalCommand& it, const Extensions& extensions) {
   print_journal(RunDirectory::open(it.run), it.until, extensions, std::cout);
   return static_cast<int>(ExitCode::ok);
@@ -65,10 +70,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
     Command command = read_command_line(argc, argv, extensions);
     call_process("steelyard");
     return std::visit(Overloaded{
-                          [&](const LaunchOptions& it) {
-                            if (!it.hosts_file) call_process(it.script ? "steelyard:run" : "steelyard:train");
-                            return run_launch(it, extensions);
-                          },
+                          [&](const LaunchOptions& it) { return run_cluster(it, extensions); },
                           [&](const SchedulerCommand& it) {
                             call_process("steelyard:sched");
                             return run_scheduler(

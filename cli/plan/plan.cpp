@@ -135,8 +135,9 @@ class Planner {
     for (const std::string& name : names_) {
       std::fprintf(stderr, "[%zu/%zu] %s alone, twice %.1f s\n", all.size() + 1, names_.size(),
                    shown_line(name).c_str(), seconds_);
-      all.push_back(measured_worker(name, alone(name, "float32", job_.global_batch),
-                                    alone(name, "int4", small_batch()), coded_share(FloatCode::int4)));
+      const RunRecord whole = alone(name, "float32", job_.global_batch);
+      const RunRecord coded = alone(name, "int4", small_batch());
+      all.push_back(measured_worker(name, whole, coded, coded_share(FloatCode::int4)));
     }
     return all;
   }

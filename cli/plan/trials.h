@@ -13,8 +13,8 @@ namespace steelyard {
 class Trials {
  public:
   // Runs go to `directory`/<name>, with the hosts they had in a .toml and what they said in a .log beside it.
-  // `job` is a file; `options` those of `launch` that all runs have. When `interrupted` becomes true the run at hand is told
-  // to end, and run() throws Failure (temporary).
+  // `job` is a file; `options` those of `launch` that all runs have. When `interrupted` becomes true the run
+  // at hand is told to end, and run() throws Failure (temporary).
   Trials(std::string directory, HostsFile hosts, std::string job, std::vector<std::string> options,
          const std::atomic<bool>& interrupted);
 

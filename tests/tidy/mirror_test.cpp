@@ -50,6 +50,8 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"worker/compute/same_model.cpp", "tests/worker/workload_test.cpp: what differs is told"},
     {"roles/external_model.cpp", "tests/cli/process_external_test.cpp: whole processes"},
     {"config/prepare_job.cpp", "tests/cli/process_train_test.cpp: whole processes"},
+    {"cli/plan/plan.cpp", "tests/cli/plan/process_plan_test.cpp: through the binary"},
+    {"cli/plan/trials.cpp", "tests/cli/plan/process_plan_test.cpp: whole processes"},
     {"cli/replay.cpp", "tests/cli/simulate_test.cpp: through the binary"},
     {"roles/journal_text.cpp", "tests/cli/process_restart_test.cpp: through the binary"},
     {"cli/trace.cpp", "tests/cli/process_train_test.cpp: whole processes"},

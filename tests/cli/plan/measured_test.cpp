@@ -30,8 +30,8 @@ RunRecord alone(std::uint64_t samples, double compute_ms, double beyond_ms, std:
 }
 
 TEST(PlanMeasured, TheTwoExchangesGiveLatencyAndTransfer) {
-  const MeasuredWorker it = measured_worker("ada", alone(512, 40, 2 * 3 + 2 * 20), alone(128, 12, 2 * 3 + 2 * 5),
-                                            0.25);
+  const MeasuredWorker it =
+      measured_worker("ada", alone(512, 40, 2 * 3 + 2 * 20), alone(128, 12, 2 * 3 + 2 * 5), 0.25);
   EXPECT_THAT(it.latency_ms, DoubleNear(3, 1e-6));
   EXPECT_THAT(it.transfer_ms, DoubleNear(20, 1e-6));
   ASSERT_EQ(it.curve.size(), 2U);
@@ -83,8 +83,9 @@ TEST(PlanMeasured, WhatIsNoMeasurementIsRefusedWithPlaceAndRemedy) {
   };
   ASSERT_NO_THROW(parse_measurements(good, "f"));
   for (const std::string& text :
-       {std::string("{"), std::string("[]"), with("steelyard_measurements\": 1", "steelyard_measurements\": 2"),
-        with("12.5", "0"), with("12.5", "-1"), with("\"noise\": 0.0", "\"noise\": -1"), with("128.0", "\"x\""),
+       {std::string("{"), std::string("[]"),
+        with("steelyard_measurements\": 1", "steelyard_measurements\": 2"), with("12.5", "0"),
+        with("12.5", "-1"), with("\"noise\": 0.0", "\"noise\": -1"), with("128.0", "\"x\""),
         std::string("{\"steelyard_measurements\":1,\"workers\":[]}")}) {
     try {
       parse_measurements(text, "m.json");

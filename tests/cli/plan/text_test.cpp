@@ -25,7 +25,8 @@ TEST(PlanText, OfEachWorkerItsSpeedAndItsLine) {
 }
 
 TEST(PlanText, WhoRestsIsNamed) {
-  EXPECT_THAT(candidate_table(ranked), AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; rests: bob")));
+  EXPECT_THAT(candidate_table(ranked),
+              AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; rests: bob")));
 }
 
 TEST(PlanText, TheBestOfEachModeIsShownHoweverManyAreFaster) {
@@ -55,7 +56,8 @@ TEST(PlanText, TheErrorOfThePredictionIsTold) {
     round.parts = {{0, 800, 0.5}};
     trial.rounds.push_back(round);
   }
-  EXPECT_THAT(checked_text(820, trial), AllOf(HasSubstr("gave 800"), HasSubstr("2.5 % off"), Not(HasSubstr("few"))));
+  EXPECT_THAT(checked_text(820, trial),
+              AllOf(HasSubstr("gave 800"), HasSubstr("2.5 % off"), Not(HasSubstr("few"))));
   trial.rounds.resize(3);
   EXPECT_THAT(checked_text(820, trial), HasSubstr("few rounds"));
   EXPECT_THAT(checked_text(820, {}), HasSubstr("none"));

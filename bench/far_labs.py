@@ -1,6 +1,6 @@
 """Three workers behind lines of 10 Mbit/s, as real processes: what `bsp` and `diloco:64` make of them.
 
-    script/bench far-labs [--epochs 10] [--mbit 10] [--kill 3]
+    script/bench far-labs [--epochs 30] [--mbit 10] [--kill 3]
 
 As root: each worker lives in a network namespace of its own, whose line `tc tbf` holds to so many Mbit/s each way. They
 train LeNet-5 on Fashion-MNIST, slowed down by 2, 4 and 8, in global batches of 512. Efficiency is the rate over that of
@@ -27,10 +27,11 @@ CODED = ['cluster.push=int4', 'cluster.pull=int4', 'train.lr=0.04', 'train.outer
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--epochs', default=10, type=int, help='of diloco:64; bsp does one')
+    parser.add_argument('--epochs', default=30, type=int, help='of diloco:64; bsp does one')
     parser.add_argument('--mbit', default=10, type=int)
     parser.add_argument('--kill', default=0, type=float, metavar='SECONDS')
-    parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', help='the program')
+    parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', type=lambda text: pathlib.Path(text).resolve(),
+                        help='the program')
     return parser.parse_args()
 
 
@@ -69,8 +70,8 @@ def measure(options, lines, place, name, epochs, settings, kill=0):
     hosts.write_text(lines.hosts(NAMES))
     before = lines.bytes()
     command = [options.steelyard, 'launch', hosts, ROOT / 'examples/jobs/demo.toml', '--run-dir', folder / 'run',
-               '--quiet', '--exchange', 'sockets']  # one machine's memory would go around the lines
-    for setting in ('cluster.policy=steelyard', f'train.epochs={epochs}', *settings):
+               '--exchange', 'sockets', '--quiet']
+    for setting in (f'train.epochs={epochs}', *settings):
         command += ['--set', setting]
     over, kills = threading.Event(), []
     killer = threading.Thread(target=lambda: kills.append(kill_one(folder, kill, over)))

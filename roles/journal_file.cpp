@@ -38,8 +38,9 @@ JournalFile::JournalFile(std::string path, const std::vector<std::byte>& head, s
   const std::string fresh = path_ + ".new";
   file_ = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0 || !write_all(file_, head) || std::rename(fresh.c_str(), path_.c_str()) != 0) {
-    give_up(reason());
+    const std::string why = reason();
     ::unlink(fresh.c_str());
+    give_up(why);
   }
 }
 
@@ -67,9 +68,10 @@ bool JournalFile::write(const std::vector<std::byte>& record) {
 
 bool JournalFile::give_up(const std::string& why) {
   trouble_ = why;
-  ::unlink(path_.c_str());
   if (file_ >= 0) ::close(file_);
   file_ = -1;
+  const int emptied = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (emptied >= 0) ::close(emptied);
   return false;
 }
 

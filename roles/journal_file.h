@@ -2,8 +2,8 @@
 //
 // Each record is written with one write() before it is answered, and not synced: what a process has written
 // stays when it is killed. When the machine dies, servers and workers on it do too, and the last checkpoint
-// is the way back. A journal that cannot be written any more, or has reached its limit, is removed, for one
-// with a gap would tell another story.
+// is the way back. A journal that cannot be written any more, or has reached its limit, is emptied, for one
+// with a gap would tell another story. The empty file stays: without any, no job would have begun here.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class JournalFile {
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  // False: it ends here, and is gone; trouble() says why. Once only, then nothing is written any more.
+  // False: it ends here, and is emptied; trouble() says why. Once only, then nothing is written any more.
   bool write(const std::vector<std::byte>& record);
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
@@ -40,7 +40,7 @@ class JournalFile {
   std::string trouble_;
 };
 
-// All of it; empty if there is none. Throws Failure (io).
+// All of it; empty also if there is none. Throws Failure (io).
 std::vector<std::byte> read_journal(const std::string& path);
 
 }  // namespace steelyard

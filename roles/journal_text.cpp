@@ -34,9 +34,7 @@ void print_journal(const RunDirectory& run, std::uint64_t until, const Extension
                    std::ostream& out) {
   std::optional<Killed> left = journal_of(run);
   if (!left) {
-    throw Failure(ExitCode::configuration, run.journal() +
-                                               ": there is none: the run is of another release, or "
-                                               "its journal had to be removed (see events.jsonl)");
+    throw Failure(ExitCode::configuration, run.journal() + ": there is none: the run is of another release");
   }
   Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions));
   JournalReader journal(left->journal);

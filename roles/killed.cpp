@@ -1,6 +1,7 @@
 #include "roles/killed.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -60,7 +61,11 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
   const std::string path = run.journal();
   Killed killed;
   killed.journal = read_journal(path);
-  if (killed.journal.empty()) return std::nullopt;
+  if (killed.journal.empty()) {
+    if (!std::filesystem::exists(path)) return std::nullopt;
+    refuse(ExitCode::unreachable, path,
+           "it is empty, for it could not be written to its end (events.jsonl may say why)");
+  }
   JournalReader reader(killed.journal);
   const auto first = reader.next();
   const auto* head = first ? std::get_if<JournalHead>(&first->what) : nullptr;

@@ -26,7 +26,9 @@ Rounds::Rounds(const Job& job, const Progress& from)
       done_(job, from),
       ahead_(done_),
       barrier_(from.version),
-      evaluation_due_(done_.evaluates_first()) {}
+      evaluation_due_(done_.evaluates_first()) {
+  take_fresh();
+}
 
 RoundState* Rounds::training(Round round) {
   const auto found = std::ranges::find_if(
@@ -74,16 +76,23 @@ bool Rounds::may_leave_over(Time now, const RoundState& round) const {
   return !round.open().save && !done_.ends_epoch() && !after.over(trained_seconds(now));
 }
 
-// With backup workers, what was left over and as much new as makes a global batch of whole grains, so that
-// all borders lie between grains.
-Interval Rounds::dealt(std::vector<Interval>& holes) {
-  if (mode_.backup == 0) return ahead_.positions();
+// With backup workers the next round has what was left over, and as much new as makes a global batch of whole
+// grains, so that all borders lie between grains. The cursors know it before the round begins: whether it
+// ends the epoch, and so is to be saved, is asked then.
+void Rounds::take_fresh() {
+  if (mode_.backup == 0) return;
+  std::uint64_t left = 0;
+  for (const Interval& part : left_over_) left += part.size();
+  const std::uint64_t batch = std::max<std::uint64_t>(1, job_.global_batch / job_.grain) * job_.grain;
+  CHECK(left < batch, "what is left over of a round is less than the round");
+  ahead_.take(batch - left);
+  done_.take(batch - left);
+}
+
+Interval Rounds::dealt(std::vector<Interval>& holes) const {
+  if (left_over_.empty()) return ahead_.positions();
   IntervalSet its;
   for (const Interval& part : left_over_) its.add(part);
-  const std::uint64_t batch = std::max<std::uint64_t>(1, job_.global_batch / job_.grain) * job_.grain;
-  CHECK(its.count() < batch, "what is left over of a round is less than the round");
-  ahead_.take(batch - its.count());
-  done_.take(batch - its.count());
   const Interval fresh = ahead_.positions();
   its.add(fresh);
   const Interval all{its.intervals().front().begin, fresh.end};
@@ -135,6 +144,7 @@ void Rounds::finish(Time now, RoundState& round) {
   evaluation_due_ = evaluation_due_ || done_.evaluates_after_next();
   done_.advance();
   evaluated_last_ = false;
+  take_fresh();
 }
 
 RoundRecord Rounds::record(Time now, const RoundState& round, const Members& members) const {

@@ -81,7 +81,9 @@ class Rounds {
   Gate cover(RoundState& round, std::uint32_t shard, const std::vector<double>& squares);
 
  private:
-  [[nodiscard]] Interval dealt(std::vector<Interval>& holes);
+  void take_fresh();
+  // What the next round has; of it, `holes` are other rounds'.
+  [[nodiscard]] Interval dealt(std::vector<Interval>& holes) const;
   [[nodiscard]] bool may_leave_over(Time now, const RoundState& round) const;
 
   const Job& job_;

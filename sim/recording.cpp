@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t most_pairs_of = 400;  // rounds; of longer recordings, as many evenly over all of it
 constexpr double least_spread = 1.25;       // of shares, largest over smallest, that tells a fixed cost
+constexpr double spread_of_neighbours = 1.1;
+constexpr std::size_t least_neighbours = 8;
 constexpr double least_apart = 0.2;         // of a pair, as a share of the widest apart
 constexpr std::size_t around = 4;           // rounds before and behind that make a trend
 
@@ -27,6 +29,19 @@ std::vector<Point> points_of(std::span<const MeasuredTime> rounds) {
       points.push_back({1 / round.samples, round.ms / round.samples});
   }
   return points;
+}
+
+// A policy gives a worker less while it is slow, so that over the whole run all shares seem to take as long. From
+// one round to the next a worker is mostly as fast as before, and only its share differs.
+std::vector<double> fixed_by_neighbours(std::span<const MeasuredTime> rounds) {
+  std::vector<double> fixed;
+  for (std::size_t i = 1; i < rounds.size(); ++i) {
+    const MeasuredTime &a = rounds[i - 1], &b = rounds[i];
+    const auto [less, more] = std::minmax(a.samples, b.samples);
+    if (less == 0 || more < spread_of_neighbours * less) continue;
+    fixed.push_back((a.ms * b.samples - b.ms * a.samples) / (b.samples - a.samples));
+  }
+  return fixed;
 }
 
 // The median of the slopes of all pairs that are far enough apart (Theil 1950, Sen 1968).
@@ -52,7 +67,9 @@ std::vector<double> fitted_line(std::span<const MeasuredTime> rounds) {
     for (const Point& point : points) left.push_back(point.rate - fixed * point.inverse);
     return median(left);
   };
-  const double fixed = fixed_cost(points);
+  const std::vector<double> neighbours = fixed_by_neighbours(rounds);
+  const double fixed =
+      neighbours.size() < least_neighbours ? fixed_cost(points) : std::max(0.0, median(neighbours));
   // A fixed cost that leaves nothing for the samples explains too much.
   const double each = rates(fixed);
   return each > 0 ? std::vector{fixed, each} : std::vector{0.0, rates(0)};

@@ -114,6 +114,21 @@ TEST_F(ProcessRestart, ByHandWithRecover) {
   expect_each_round_once("run", 3200);
 }
 
+// The disk was full: the journal was given up, and then its scheduler is killed.
+TEST_F(ProcessRestart, WithoutAJournalNothingBeginsAnewInItsRun) {
+  const std::string endpoint = "ipc://" + path("socket");
+  std::vector<std::string> words{"scheduler", job_, "--listen", endpoint, "--run-dir", path("run")};
+  Process first(path("first.log"), words);
+  ASSERT_TRUE(eventually([&] { return !text_of(path("run/journal")).empty(); }));
+  first.signal(SIGKILL);
+  EXPECT_EQ(first.code(), -SIGKILL);
+  { std::ofstream(path("run/journal"), std::ios::trunc); }
+  words.emplace_back("--recover");
+  EXPECT_EQ(run(words), 69);
+  EXPECT_THAT(said_, AllOf(HasSubstr(path("run/journal")), HasSubstr("--resume")));
+  EXPECT_EQ(run({"journal", path("run")}), 69);
+}
+
 // A scheduler that was only stopped has the run's lock, and is not trained beside.
 TEST_F(ProcessRestart, NobodyTakesThePlaceOfOneThatLives) {
   const std::string endpoint = "ipc://" + path("socket");

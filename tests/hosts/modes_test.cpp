@@ -227,6 +227,26 @@ TEST(Backup, RoundsEndWithoutTheSlowAndLoseNothing) {
   EXPECT_GT(rounds_with_holes("backup:2"), 10U);
 }
 
+// The last round of an epoch may be longer or shorter than the one before, as its predecessor left over.
+TEST(Backup, EveryEpochHasItsCheckpoint) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = job_for("backup:1", 160 + seed, 60, 6);
+    job.checkpoint_every = 1;
+    World::Options options;
+    options.seed = seed;
+    options.policy = "lb-bsp";
+    World world(job, options);
+    world.populate(3, 2);
+    world.run();
+    expect_whole(world, job, "seed " + std::to_string(seed));
+    std::set<std::uint64_t> epochs;
+    for (const Snapshot& stored : world.stored()) {
+      if (stored.progress.offset == 0) epochs.insert(stored.progress.epoch);
+    }
+    EXPECT_THAT(epochs, ::testing::ElementsAre(1, 2, 3, 4, 5, 6)) << "seed " << seed;
+  }
+}
+
 TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {
   EXPECT_EQ(furthest_ahead("bsp"), 0U);
   EXPECT_EQ(furthest_ahead("ssp:1"), 1U);

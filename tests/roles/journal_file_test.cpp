@@ -19,6 +19,10 @@ std::vector<std::byte> bytes(std::size_t count, int value) {
 
 class JournalFileTest : public testing::Test {
  protected:
+  [[nodiscard]] bool is_there_and_empty() const {
+    return std::filesystem::exists(path_) && std::filesystem::file_size(path_) == 0;
+  }
+
   const TemporaryFolder folder_;
   const std::string path_ = (folder_.path() / "journal").string();
 };
@@ -41,14 +45,14 @@ TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
   EXPECT_EQ(read_journal(path_), bytes(1, 4));
 }
 
-TEST_F(JournalFileTest, AtItsLimitItIsRemovedAndSaysSoOnce) {
+TEST_F(JournalFileTest, AtItsLimitItIsEmptiedAndSaysSoOnce) {
   JournalFile journal(path_, bytes(10, 1), 1 << 20);
   EXPECT_TRUE(journal.write(bytes(1000, 2)));
   EXPECT_FALSE(journal.write(bytes(1 << 20, 2)));
   EXPECT_EQ(journal.trouble(), "it has its 1 MB");
-  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_TRUE(is_there_and_empty());
   EXPECT_TRUE(journal.write(bytes(1, 2)));
-  EXPECT_FALSE(std::filesystem::exists(path_)) << "one with a gap would tell another story";
+  EXPECT_TRUE(is_there_and_empty()) << "one with a gap would tell another story";
 }
 
 // As a full disk does: a file may not be longer than this.
@@ -65,7 +69,21 @@ TEST_F(JournalFileTest, AFullDiskEndsIt) {
   EXPECT_TRUE(fits);
   EXPECT_FALSE(beyond);
   EXPECT_FALSE(journal.trouble().empty());
-  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_TRUE(is_there_and_empty());
+}
+
+// Whoever comes next has to see that a job began here.
+TEST_F(JournalFileTest, OneWhoseHeadCannotBeWrittenIsThereAndEmpty) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit little = before;
+  little.rlim_cur = 5;
+  setrlimit(RLIMIT_FSIZE, &little);
+  const JournalFile journal(path_, bytes(10, 1));
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_FALSE(journal.trouble().empty());
+  EXPECT_TRUE(is_there_and_empty());
 }
 
 TEST_F(JournalFileTest, WhereNoneCanBeTheJobGoesOnWithout) {

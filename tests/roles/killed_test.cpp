@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "roles/journal_file.h"
 #include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
@@ -48,6 +49,22 @@ TEST_F(KilledTest, HadAPlaceAndAJob) {
   EXPECT_EQ(killed.place.rounds_bytes, 11U);
   EXPECT_EQ(killed.place.events_bytes, 12U);
   EXPECT_EQ(without_values(killed).fingerprint, fingerprint(killed.job));
+}
+
+// To begin anew in its place would throw away what was trained.
+TEST_F(KilledTest, AJournalThatWasGivenUpIsNoJobThatHadNotBegun) {
+  leave(head());
+  {
+    JournalFile full(run_.journal(), 0, 0);
+    (void)full.write(std::vector<std::byte>(1));
+  }
+  try {
+    (void)left_by_killed(run_);
+    FAIL() << "an empty journal was taken for none";
+  } catch (const Failure& refused) {
+    EXPECT_EQ(refused.code(), ExitCode::unreachable);
+    EXPECT_THAT(refused.what(), AllOf(HasSubstr(run_.journal()), HasSubstr("--resume")));
+  }
 }
 
 TEST_F(KilledTest, OfAnotherBuildIsNotRead) {

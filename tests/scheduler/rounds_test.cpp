@@ -157,7 +157,31 @@ TEST_F(RoundsTest, RoundsWithBackupAreWholeGrains) {
   job.sync = parse_sync("backup:1");
   job.grain = 16;
   Rounds rounds(job, {});
+  EXPECT_EQ(rounds.ahead().positions(), (Interval{0, 32}));
   EXPECT_EQ(rounds.begin(at(1), false).open().positions, (Interval{0, 32}));
+}
+
+// Whoever asks what is due after the next round asks before it begins.
+TEST_F(RoundsTest, WithBackupTheNextRoundIsKnownBeforeItBegins) {
+  job = test::toy_job(165, 60, 1, 3, 1);
+  job.sync = parse_sync("backup:1");
+  job.checkpoint_every = 1;
+  Rounds rounds(job, {});
+  rounds.begin_training(at(1));
+  const auto one_with_ten_late = [&](Interval late) {
+    RoundState& round = begin_with_one_late(rounds, late);
+    round.leave_over(2);
+    round.opened = true;
+    rounds.finish(at(2), round);
+  };
+  one_with_ten_late({20, 30});
+  RoundState& second = rounds.begin(at(2), rounds.ahead().saves_after_next());
+  EXPECT_EQ(second.open().positions, (Interval{20, 110}));
+  second.close_unreported();
+  rounds.finish(at(3), second);
+  EXPECT_TRUE(rounds.ahead().saves_after_next()) << "sixty positions from 110 on end the epoch";
+  EXPECT_TRUE(rounds.done().saves_after_next());
+  EXPECT_TRUE(rounds.begin(at(3), true).open().save);
 }
 
 TEST_F(RoundsTest, WithSlackRoundsRunAheadButNotOfABarrier) {

@@ -46,6 +46,20 @@ TEST(Recordings, OutliersDoNotMoveTheLine) {
   EXPECT_THAT(fitted_line(rounds), ElementsAre(DoubleNear(10, 3), DoubleNear(0.2, 0.015)));
 }
 
+// Half of the time others take half of the machine, and the policy gives it half as much from the next round on. Over
+// the run, small shares take as long as large ones; from one round to the next they do not.
+TEST(Recordings, AShareThatFollowsTheSpeedIsNoFixedCost) {
+  std::vector<MeasuredTime> rounds;
+  const auto slow = [](int round) { return round / 10 % 2 == 1; };
+  for (int i = 1; i < 200; ++i) {
+    const double share = slow(i - 1) ? 96 + i % 2 * 8 : 200;
+    rounds.push_back({share, (slow(i) ? 2 : 1) * (2 + 0.5 * share)});
+  }
+  const auto line = fitted_line(rounds);
+  EXPECT_LT(line[0], 10);
+  EXPECT_GT(line[1], 0.45);
+}
+
 TEST(Recordings, ATimeThatFallsWithTheShareIsASpeed) {
   const auto line = fitted_line(std::vector<MeasuredTime>{{100, 50}, {200, 40}, {300, 30}});
   EXPECT_EQ(line[0], 0);

@@ -222,7 +222,7 @@ int run_plan(const PlanCommand& command, const Extensions& extensions) {
 
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; }, {"ending the trial; Ctrl-C again ends at once",
-                                                               [] { return "nothing is kept"; }});
+                                                               [] { return "no plan is made"; }});
   const Planner planner(command, hosts, job, directory, interrupted);
   std::vector<MeasuredWorker> measured = planner.measured();
   write_text(directory + "/measured.json", measurements_text(measured));

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "cli/plan/measured.h"
@@ -107,6 +108,23 @@ TEST_F(ProcessPlan, MistakesAreToldBeforeAnythingIsTried) {
   EXPECT_EQ(plan("plan", {}), 78);
   EXPECT_THAT(said_, HasSubstr("run `steelyard plan` there"));
   EXPECT_FALSE(fs::exists(path("plan"))) << "there is nothing yet";
+}
+
+TEST_F(ProcessPlan, WhoRestsIsNotInTheHostsOfTheBestWay) {
+  const std::string far = write("far.json", measurements_text({{"ada", {{64, 1}, {256, 4}}, 0, 0.1, 0},
+                                                               {"bob", {{64, 1}, {256, 4}}, 0, 0.1, 5000}}));
+  ASSERT_EQ(plan("plan", {"--measured", far, "--no-check", "--set", "train.optimizer=adam"}), 0) << said_;
+  EXPECT_EQ(candidates("plan")[0]["workers"], nlohmann::json({"ada"}));
+  EXPECT_THAT(text_of(path("plan/hosts.toml")), AllOf(HasSubstr("ada"), Not(HasSubstr("bob"))));
+}
+
+TEST_F(ProcessPlan, CtrlCEndsTheTrialAtHand) {
+  Process plan(path("plan.log"), {"plan", hosts_, job_, "--run-dir", path("plan"), "--seconds", "60", "--set",
+                                  "train.epochs=1000000"});
+  ASSERT_TRUE(eventually([&] { return !text_of(path("plan/ada-float32/rounds.jsonl")).empty(); }));
+  plan.signal(SIGINT);
+  ends_clean(plan, 75);
+  EXPECT_TRUE(plan.says("no plan was made"));
 }
 
 TEST_F(ProcessPlan, AFailedTrialSaysWhy) {

@@ -11,8 +11,8 @@ constexpr std::size_t most_pairs_of = 400;  // rounds; of longer recordings, as 
 constexpr double least_spread = 1.25;       // of shares, largest over smallest, that tells a fixed cost
 constexpr double spread_of_neighbours = 1.1;
 constexpr std::size_t least_neighbours = 8;
-constexpr double least_apart = 0.2;         // of a pair, as a share of the widest apart
-constexpr std::size_t around = 4;           // rounds before and behind that make a trend
+constexpr double least_apart = 0.2;  // of a pair, as a share of the widest apart
+constexpr std::size_t around = 4;    // rounds before and behind that make a trend
 
 // A round as a point of t / b = fixed (1 / b) + each: relative errors of small and large batches count the
 // same.

@@ -88,7 +88,8 @@ void ScenarioRun::start_worker(std::size_t worker) {
     world_.network().link(id, own.latency_ms, own.bandwidth_gbps);
   }
   if (network_changes_)
-    world_.network().slow(id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1));
+    world_.network().slow(
+        id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1, since_begin(world_.now())));
   world_.start<Worker>(
       id, Worker::Options{id, {0, device.name, {}, device.kind, device.max_batch}, {}, welcomed});
 }
@@ -132,8 +133,8 @@ void ScenarioRun::break_off(const std::string& why) const {
 balancing::TrueCurves ScenarioRun::truth() {
   return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
     const std::size_t worker = worker_in_.at(slot);
-    const double exchange_ms =
-        network_of(scenario_, worker).exchange_ms() * devices_.network(worker, batches_.of(round).first);
+    const double exchange_ms = network_of(scenario_, worker).exchange_ms() *
+                               devices_.network(worker, batches_.of(round).first, since_begin(world_.now()));
     return [this, worker, round, exchange_ms, at_s = since_begin(world_.now())](std::uint64_t share) {
       if (share == 0) return 0.0;
       const auto there = static_cast<std::uint64_t>(
@@ -186,7 +187,7 @@ void ScenarioRun::finish(const Order& done, const Say& say) {
   if (scenario_.workers[worker].kind == DeviceKind::cpu) {
     const Round batch = batches_.last_of(order);
     report.cpu = devices_.cpu(worker, batch, since_begin(done.begun), report.seconds);
-    report.memory = devices_.memory_mb(worker, batch);
+    report.memory = devices_.memory_mb(worker, batch, since_begin(done.begun));
   }
   say(Computed{report});
 }
@@ -258,7 +259,8 @@ void ScenarioRun::begin_round(const Open& open) {
   }
   for (std::size_t worker = 0; network_changes_ && worker < node_of_.size(); ++worker) {
     if (node_of_[worker] != 0)
-      world_.network().slow({Role::worker, node_of_[worker]}, devices_.network(worker, next_batch_ - 1));
+      world_.network().slow({Role::worker, node_of_[worker]},
+                            devices_.network(worker, next_batch_ - 1, since_begin(world_.now())));
   }
 }
 

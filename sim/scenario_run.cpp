@@ -81,6 +81,7 @@ void ScenarioRun::start_worker(std::size_t worker) {
     worker_in_[welcome.slot] = worker;
   };
   node_of_[worker] = id.number;
+  ++living_;
   worker_at_.resize(next_number_, SIZE_MAX);
   worker_at_[id.number] = worker;
   if (device.latency_ms >= 0 || device.bandwidth_gbps >= 0) {
@@ -95,8 +96,10 @@ void ScenarioRun::start_worker(std::size_t worker) {
 }
 
 void ScenarioRun::lose(std::size_t worker) {
-  if (const std::uint64_t number = std::exchange(node_of_[worker], 0); number != 0)
-    world_.kill({Role::worker, number});
+  const std::uint64_t number = std::exchange(node_of_[worker], 0);
+  if (number == 0) return;
+  --living_;
+  world_.kill({Role::worker, number});
 }
 
 void ScenarioRun::cut(std::size_t worker) {
@@ -104,10 +107,6 @@ void ScenarioRun::cut(std::size_t worker) {
   const NodeId id{Role::worker, node_of_[worker]};
   world_.cut(scheduler_node, id);
   for (std::uint32_t i = 0; i < job_.shards; ++i) world_.cut(shard_node(i), id);
-}
-
-bool ScenarioRun::anybody_left() const {
-  return std::any_of(node_of_.begin(), node_of_.end(), [](std::uint64_t node) { return node != 0; });
 }
 
 // ---- from first to last
@@ -124,7 +123,7 @@ void ScenarioRun::run() {
 void ScenarioRun::break_off(const std::string& why) const {
   throw Failure(ExitCode::failed,
                 scenario_.name + ", round " + std::to_string(rounds_.size()) + ": " + why +
-                    (anybody_left() ? "" : "; no worker is left: look at the events with kill"));
+                    (living_ > 0 ? "" : "; no worker is left: look at the events with kill"));
 }
 
 // ---- computing
@@ -137,9 +136,7 @@ balancing::TrueCurves ScenarioRun::truth() {
                                devices_.network(worker, batches_.of(round).first, since_begin(world_.now()));
     return [this, worker, round, exchange_ms, at_s = since_begin(world_.now())](std::uint64_t share) {
       if (share == 0) return 0.0;
-      const auto there = static_cast<std::uint64_t>(
-          std::ranges::count_if(node_of_, [](std::uint64_t node) { return node != 0; }));
-      const std::uint64_t workers = std::max<std::uint64_t>(1, there);
+      const std::uint64_t workers = std::max<std::uint64_t>(1, living_);
       return (batches_.true_ms(worker, round, share, at_s, workers) + exchange_ms) / 1000;
     };
   };

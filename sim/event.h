@@ -5,9 +5,9 @@
 //
 //   t(b) = (p(b) scale / cpu + add) noise      p: the worker's own polynomial
 //
-// Rounds count from 0, as in the records of a run; `to` is the first round that is free of it again. An event that
-// goes by the clock counts seconds from the beginning of the first round in their place; what holds for a batch, or
-// for the exchange of a round, is how strong it is when that begins.
+// Rounds count from 0, as in the records of a run; `to` is the first round that is free of it again. An
+// event that goes by the clock counts seconds from the beginning of the first round in their place; what
+// holds for a batch, or for the exchange of a round, is how strong it is when that begins.
 #pragma once
 
 #include <cstdint>

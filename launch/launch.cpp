@@ -47,6 +47,10 @@ std::string own_directory_there(const std::string& job_name) {
   return "runs/" + job_name + "-" + mark.data();
 }
 
+std::string way_back_there(const std::string& directory) {
+  return "--run-dir " + directory + " --resume goes on from the last checkpoint, if one was written";
+}
+
 struct Setup {
   JobFile job;
   HostsFile hosts;
@@ -165,11 +169,7 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
     lock.reset();  // the scheduler takes it for good
   }
 
-  const auto way_back = [&]() -> std::string {
-    if (results.ready) return run.way_back();
-    return "--run-dir " + results.directory +
-           " --resume goes on from the last checkpoint, if one was written";
-  };
+  const auto way_back = [&] { return results.ready ? run.way_back() : way_back_there(results.directory); };
   const std::string others = here ? "" : "the processes on all hosts end by themselves; ";
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },

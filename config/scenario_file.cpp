@@ -43,6 +43,7 @@ class ScenarioReader {
   void read_worker(const TomlSection& section);
   void read_times(const TomlSection& section);
   void read_event(const TomlSection& section);
+  void check_clock(const TomlSection& section) const;
   void check_effects(const TomlSection& section) const;
   void check_once(const TomlSection& section, bool effect) const;
   void check_shape(const TomlSection& section) const;
@@ -182,6 +183,9 @@ void ScenarioReader::read_event(const TomlSection& section) {
     }
     event.worker = found->second;
   }
+  const auto given = [&](const char* key) { return section.given(key); };
+  event.by_clock = std::ranges::any_of(std::vector{"from_s", "to_s", "period_s", "length_s"}, given);
+  if (event.by_clock) check_clock(section);
   section.demand(event.from < event.to, "to_round",
                  "to_round must be behind from_round: it is the first without the event");
   const std::uint64_t rounds = sim::count_rounds(scenario_);
@@ -192,6 +196,25 @@ void ScenarioReader::read_event(const TomlSection& section) {
   check_shape(section);
   check_effects(section);
   scenario_.events.push_back(event);
+}
+
+// Of an event whose from_s, to_s and period_s are in the place of the keys in rounds.
+void ScenarioReader::check_clock(const TomlSection& section) const {
+  const sim::Event& event = draft_.event.event;
+  for (const char* key : {"from_round", "to_round", "period", "length"}) {
+    section.demand(!section.given(key), key,
+                   std::string(key) +
+                       " counts rounds, and this event goes by the clock: give all of its keys in "
+                       "rounds, or all in seconds");
+  }
+  for (const char* key : {"kill", "join", "cut"}) {
+    section.demand(!section.given(key), key,
+                   std::string(key) + " happens in a round: give from_round in place of from_s");
+  }
+  section.demand(event.from_s < event.to_s, "to_s", "to_s must be behind from_s");
+  section.demand(event.shape != sim::Shape::bursty && event.shape != sim::Shape::random_walk, "shape",
+                 "shape " + steelyard::quoted(draft_.event.shape) +
+                     " is drawn by rounds: give from_round in place of from_s");
 }
 
 void ScenarioReader::check_effects(const TomlSection& section) const {
@@ -249,15 +272,16 @@ void ScenarioReader::check_shape(const TomlSection& section) const {
     section.demand(event.shape != to || section.given(key), "shape",
                    "shape " + steelyard::quoted(shape) + " needs " + std::string(key));
   };
-  belongs("period", sim::Shape::periodic);
-  belongs("length", sim::Shape::periodic);
+  belongs(event.by_clock ? "period_s" : "period", sim::Shape::periodic);
+  belongs(event.by_clock ? "length_s" : "length", sim::Shape::periodic);
   belongs("mean_gap", sim::Shape::bursty);
   belongs("mean_length", sim::Shape::bursty);
   belongs("deviation", sim::Shape::random_walk);
   may_belong("lowest", sim::Shape::random_walk);
   may_belong("highest", sim::Shape::random_walk);
-  section.demand(event.shape != sim::Shape::ramp || section.given("to_round"), "shape",
-                 "shape \"ramp\" needs to_round: where it has grown to all of its effect");
+  const char* end = event.by_clock ? "to_s" : "to_round";
+  section.demand(event.shape != sim::Shape::ramp || section.given(end), "shape",
+                 "shape \"ramp\" needs " + std::string(end) + ": where it has grown to all of its effect");
   section.demand(event.lowest <= 1 && event.highest >= 1, "lowest",
                  "a walk begins at 1: lowest <= 1 <= highest");
 }

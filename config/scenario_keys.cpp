@@ -96,6 +96,11 @@ std::vector<Key> keys_of_an_event(ScenarioDraft::Event& draft) {
       {"worker", &draft.worker, Limits::any(), "left out: all, each with draws of its own", "\"worker-0\""},
       {"from_round", &it.from, Limits::wide(0, no_limit), "the first with it"},
       {"to_round", &it.to, Limits::wide(0, no_limit), "the first without it; left out: it stays", "65"},
+      {"from_s", &it.from_s, Limits::wide(0, billion),
+       "the same by the clock, from the beginning of the first round; not beside kill, join, cut or what is "
+       "random",
+       "12.5"},
+      {"to_s", &it.to_s, Limits::wide(0, billion), "left out: it stays", "30"},
       {"unforeseen", &it.unforeseen, Limits::any(),
        "true: the oracle does not know of it, it counts as noise"},
 
@@ -124,6 +129,8 @@ std::vector<Key> keys_of_a_shape(ScenarioDraft::Event& draft) {
       {"period", &it.period, Limits::wide(1, billion), "rounds", "80",
        "shape = \"periodic\": it is there in the first `length` rounds of every `period`"},
       {"length", &it.length, Limits::wide(1, billion), "rounds", "40"},
+      {"period_s", &it.period_s, Limits::wide(1e-6, billion), "the same by the clock", "8"},
+      {"length_s", &it.length_s, Limits::wide(1e-6, billion), "", "4"},
       {"mean_gap", &it.mean_gap, Limits::wide(1, billion), "rounds without it", "40",
        "shape = \"bursty\": it comes and goes at random"},
       {"mean_length", &it.mean_length, Limits::wide(1, billion), "rounds with it", "30"},

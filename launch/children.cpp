@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/time.h"
 #include "report/terminal_text.h"
+#include "roles/signals.h"
 
 namespace steelyard {
 namespace {
@@ -27,12 +28,13 @@ constexpr Duration last_wait = std::chrono::seconds(5);  // of somebody killed, 
   setpgid(0, 0);  // Ctrl-C is the parent's to handle
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it died before we could ask for the signal
-  // Ours listens to requests to end as soon as it can; one that comes earlier has to wait, not to kill.
+  // Ours listens to requests as soon as it can; one that comes earlier has to wait, not to kill.
   sigset_t blocked;
   sigemptyset(&blocked);
   if (program.path.empty()) {
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, somebody_is_gone);
   }
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
   if (program.out >= 0) dup2(program.out, STDOUT_FILENO);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -35,6 +36,19 @@ RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& sc
   std::error_code ignored;
   fs::remove(run.checkpoints(), ignored);  // they are over there
   return run;
+}
+
+// On the scheduler's host, where nobody here knows which names are taken. A scheduler that is started again
+// finds its run by it.
+std::string own_directory_there(const std::string& job_name) {
+  std::array<char, 16> mark{};
+  (void)std::snprintf(mark.data(), mark.size(), "%08x",
+                      static_cast<unsigned>(new_node(Role::scheduler).number >> 32));
+  return "runs/" + job_name + "-" + mark.data();
+}
+
+std::string way_back_there(const std::string& directory) {
+  return "--run-dir " + directory + " --resume goes on from the last checkpoint, if one was written";
 }
 
 struct Setup {
@@ -141,6 +155,8 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
     // Other processes may have another working directory.
     const bool elsewhere = !scheduler.directory.empty() || options.trace;
     results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
+  } else if (results.directory.empty()) {
+    results.directory = own_directory_there(job.job.name);
   }
   const std::vector<std::string> there = list_checkpoints(run.checkpoints());
   if (require_resumable && results.resume && results.resume_from.empty() && !there.empty())
@@ -153,10 +169,7 @@ int run_launch(const LaunchOptions& given, const Extensions& extensions) {
     lock.reset();  // the scheduler takes it for good
   }
 
-  const auto way_back = [&]() -> std::string {
-    if (results.ready) return run.way_back();
-    return "--run-dir and --resume go on from the last checkpoint, if one was written";
-  };
+  const auto way_back = [&] { return results.ready ? run.way_back() : way_back_there(results.directory); };
   const std::string others = here ? "" : "the processes on all hosts end by themselves; ";
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },

@@ -66,6 +66,7 @@ Steps Supervision::host_lost(const std::string& host, const Failure& why) {
     if (process.it->role == Role::scheduler) steps.code = static_cast<int>(ExitCode::unreachable);
     steps.tell |= std::exchange(process.stage, Stage::gone) != Stage::gone && !ending_;
   }
+  gone_ |= steps.tell;
   return steps;
 }
 
@@ -160,7 +161,7 @@ Steps Supervision::failed(Time now, Watched& process) {
   steps.says.push_back(called(*process.it) + " " + describe_status(status) + process.words);
   const bool unseen = exited_with(status, ExitCode::unreachable);
   if (WIFEXITED(status) && !unseen) {
-    steps.tell = true;
+    steps.tell = gone_ = true;
     return steps;
   }
   if (process.began && now - *process.began > settled) process.killed = process.out_of_sight = 0;
@@ -174,6 +175,7 @@ Steps Supervision::again(Time now, Watched& process) {
   const bool counted_on = process.killed < most_killed && process.out_of_sight < most_unseen;
   Steps steps;
   steps.tell = std::exchange(process.counted_on, counted_on) && !counted_on;
+  gone_ |= steps.tell;
   process.stage = Stage::waiting;
   process.next = counted_on ? std::max(now, process.starts.next()) : now + rare;
   if (process.next <= now) {
@@ -198,6 +200,8 @@ Steps Supervision::start(Time now, Watched& process) {
   Steps steps;
   steps.says.push_back("starting '" + process.it->name + "' again");
   steps.starts.push_back(process.it->name);
+  // What it was told while there was no process of it is lost.
+  steps.tell = gone_ && process.it->role == Role::scheduler;
   return steps;
 }
 

@@ -95,6 +95,7 @@ class Supervision {
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
   bool ending_ = false;       // we have asked for it
+  bool gone_ = false;         // a process is gone: a scheduler that is started again has to hear it
   bool finished_ = false;     // a process was told that the job is done
   std::optional<Time> told_;  // that no worker is left
 };

@@ -203,6 +203,16 @@ Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<Run
   return task;
 }
 
+// A scheduler that was killed before its job was written had told nobody of it. What it had made goes, so
+// that one that begins anew finds the directory empty.
+void clear_unbegun(const std::string& directory) {
+  if (!std::filesystem::exists(directory)) return;
+  { const RunLock nobody_else(directory); }
+  std::error_code ignored;  // where there is more in it, it is refused as any other
+  for (const char* made : {"/checkpoints", "/log", "/lock"})
+    std::filesystem::remove(directory + made, ignored);
+}
+
 void cut_to(const std::string& path, std::uint64_t bytes) {
   if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
 }
@@ -260,9 +270,11 @@ std::string end_of_journal(const std::string& why) {
          "): training goes on, but if the scheduler is killed from here on, the job ends";
 }
 
-// Whether all servers have what they begin with.
+// Whether nobody will ask for the first state any more. Until the training begins a server that is lost is
+// replaced by another, which needs it; a model that a worker told is not there for it.
 bool has_first_state(const Scheduler& scheduler, const Job& job) {
-  return scheduler.phase() != Phase::gathering || scheduler.members().all_shards_loaded(job.shards);
+  const bool loaded = scheduler.members().all_shards_loaded(job.shards);
+  return scheduler.phase() != Phase::gathering || (job.model == external_model && loaded);
 }
 
 // What an earlier process of this run has saved, and may have told nobody.
@@ -346,7 +358,9 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   std::optional<RunDirectory> run;
   std::unique_ptr<RunLock> lock;
   std::optional<Killed> killed;
-  if (options.recover) {
+  const bool had_begun = options.recover && std::filesystem::exists(results.directory + "/job.toml");
+  if (options.recover && !had_begun) clear_unbegun(results.directory);
+  if (had_begun) {
     run = RunDirectory::open(results.directory);
     lock = std::make_unique<RunLock>(run->path(), results.lock);
     killed = left_by_killed(*run);

@@ -1,6 +1,7 @@
 #include "scheduler/left_over.h"
 
 #include <algorithm>
+#include <map>
 
 namespace steelyard {
 
@@ -33,14 +34,22 @@ std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundSt
   return laid;
 }
 
+// A worker computes one piece after the other, so what it had from the begin it has computed all the time but
+// for what it has reported. Of what came later nobody knows when it was begun.
 void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members) {
+  std::map<std::uint32_t, std::uint64_t> late;  // by owner, positions
   for (const PieceId id : round.select([](const OwedPiece& piece) { return !piece.reported; })) {
     const OwedPiece piece = *round.find(id);
     round.leave_over(id);
-    const auto owner = piece.owner ? members.workers.find(*piece.owner) : members.workers.end();
+    if (piece.owner && piece.since == round.started()) late[*piece.owner] += piece.positions.size();
+  }
+  std::map<std::uint32_t, double> reported;
+  for (const RoundState::Part& part : round.parts()) reported[part.slot] = part.seconds;
+  for (const auto& [slot, positions] : late) {
+    const auto owner = members.workers.find(slot);
     if (owner == members.workers.end()) continue;
-    Report so_far{.piece = {.id = id, .round = round.round(), .positions = piece.positions}};
-    so_far.seconds = seconds(now - piece.since);
+    Report so_far{.piece = {.round = round.round(), .positions = {0, positions}}};
+    so_far.seconds = seconds(now - round.started()) - reported[slot];
     so_far.cpu = owner->second.cpu, so_far.memory = owner->second.memory;
     if (const auto sample = planner.sample(owner->second, so_far, -1)) planner.observe(*sample);
   }

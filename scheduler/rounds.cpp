@@ -191,6 +191,12 @@ std::vector<Duration> Rounds::confirm(Time now, Version version, bool nobody_wor
   return pushes;
 }
 
+void Rounds::restarted(Time now) {
+  for (RoundState& round : states_) {
+    if (round.closed && !round.done) round.closed = now;
+  }
+}
+
 bool Rounds::any_unclosed_below(Version version) const {
   return std::ranges::any_of(states_, [&](const RoundState& round) {
     return round.purpose() == Purpose::train && !round.closed && round.round() < version;

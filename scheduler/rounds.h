@@ -66,6 +66,8 @@ class Rounds {
   // closed round that do not come within `timeout` are done without; at once, if no worker is left to report.
   // Returns, of each round that closed now, how long the shards waited for the last pushes after the reports.
   std::vector<Duration> confirm(Time now, Version version, bool nobody_works, Duration timeout);
+  // The scheduler was restarted: while it was away no report could come, and waiting for one begins now.
+  void restarted(Time now);
   // Whether a training round below this version is not closed by all shards.
   [[nodiscard]] bool any_unclosed_below(Version version) const;
 

@@ -36,6 +36,7 @@ void Scheduler::wake(Time now, Outbox& out) {
 void Scheduler::restarted(Time now, Outbox& out) {
   if (finished()) return;
   members_.hear_all(now);
+  training_.restarted(now);
   Dispatch::note("the scheduler was restarted; the job goes on", out);
 }
 

@@ -130,6 +130,11 @@ void Training::confirm(Time now) {
   }
 }
 
+void Training::restarted(Time now) {
+  rounds_.restarted(now);
+  if (phase() == Phase::stopping) shutdown_.heard(now);
+}
+
 // ---- messages
 
 bool Training::hear(Time now, NodeId from, const Report& report, Outbox& out) {

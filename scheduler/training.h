@@ -37,6 +37,9 @@ class Training {
   // What is due with every beat.
   void beat(Time now, Outbox& out);
 
+  // This process goes on where another one ended: whoever is waited for has all of its time once more.
+  void restarted(Time now);
+
   // False: the message is late, repeated or unknown.
   bool hear(Time now, NodeId from, const Report& report, Outbox& out);
   bool hear(Time now, NodeId from, const PieceProgress& progress, Outbox& out);

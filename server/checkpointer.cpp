@@ -97,6 +97,7 @@ void Checkpointer::handle(NodeId from, const Want& want, Outbox& out) {
   const ShardPlace* shard = place(from);
   if (shard == nullptr || !initial_ || want.term != about_.progress.term) return ignore();
   contacts_.at(from).loaded = want.loaded;
+  if (initial_->parameters.empty() && !slices_.empty()) return ignore();  // it is not known here any more
   std::size_t sent = 0;
   for (const StatePart& part : want.parts) {
     const bool its = shard->first <= part.slice && part.slice < shard->last && part.slot < slots_;

@@ -37,6 +37,15 @@ std::vector<float> walk(const Event& event, std::uint64_t rounds, Random random)
   return levels;
 }
 
+// 0 to 1, of a shape that is not random.
+double strength_by_clock(const Event& event, double at_s) {
+  if (at_s < event.from_s) return 0;
+  const double since = at_s - event.from_s;
+  if (event.shape == Shape::ramp) return std::min(1.0, since / (event.to_s - event.from_s));
+  if (at_s >= event.to_s) return 0;
+  return event.shape == Shape::step || std::fmod(since, event.period_s) < event.length_s ? 1 : 0;
+}
+
 // How strong it is in a round, 0 to 1; of a random walk, its level.
 double strength(const Event& event, const std::vector<float>& levels, Round round) {
   const bool inside = event.from <= round && round < event.to;
@@ -78,13 +87,14 @@ Devices::Devices(const Scenario& scenario, std::uint64_t seed)
   }
 }
 
-Devices::State Devices::state(std::size_t worker, Round round, bool foreseen_only) const {
+Devices::State Devices::state(std::size_t worker, Round round, double at_s, bool foreseen_only) const {
   State state;
   if (scenario_.events.empty()) return state;  // of ten thousand workers, each look counts
   for (const Stroke& stroke : strokes_[worker]) {
     const Event& event = *stroke.event;
     if (foreseen_only && event.unforeseen) continue;
-    const double level = strength(event, stroke.levels, round);
+    const double level =
+        event.by_clock ? strength_by_clock(event, at_s) : strength(event, stroke.levels, round);
     if (event.shape == Shape::random_walk) {
       state.scale *= level;
       continue;
@@ -120,7 +130,7 @@ double Devices::noisy_ms(std::size_t worker, Round round, double ms) const {
 double Devices::batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
                          bool foreseen_only) const {
   if (samples == 0) return 0;
-  const State now = state(worker, round, foreseen_only);
+  const State now = state(worker, round, at_s, foreseen_only);
   const Device& device = scenario_.workers[worker];
   const double luck = foreseen_only ? 1 : noise(worker, round);
   const double recorded = foreseen_only ? device.recording.trend(round) : device.recording.factor(round);
@@ -141,15 +151,17 @@ double Devices::drawn_ms(std::size_t worker, Round round, std::uint64_t samples,
 double Devices::cpu(std::size_t worker, Round round, double at_s, double took_s) const {
   const SpeedTrace& trace = scenario_.workers[worker].trace;
   const double left = trace.kind == SpeedTrace::Kind::cpu ? trace.mean(at_s, at_s + took_s) : 1;
-  return state(worker, round, false).cpu * left;
+  return state(worker, round, at_s, false).cpu * left;
 }
 
-double Devices::memory_mb(std::size_t worker, Round round) const {
+double Devices::memory_mb(std::size_t worker, Round round, double at_s) const {
   const double whole = scenario_.workers[worker].memory_mb;
-  return whole > 0 ? whole * state(worker, round, false).memory : -1;
+  return whole > 0 ? whole * state(worker, round, at_s, false).memory : -1;
 }
 
-double Devices::network(std::size_t worker, Round round) const { return state(worker, round, false).network; }
+double Devices::network(std::size_t worker, Round round, double at_s) const {
+  return state(worker, round, at_s, false).network;
+}
 
 bool Devices::present_at_start(std::size_t worker) const {
   return std::none_of(strokes_[worker].begin(), strokes_[worker].end(),

@@ -32,9 +32,9 @@ class Devices {
   // Share of it that is free, (0, 1]; of a trace, the mean over a computation that was begun then.
   [[nodiscard]] double cpu(std::size_t worker, Round round, double at_s = 0, double took_s = 0) const;
   // What of its memory is free, MB; -1 if nobody said how much it has.
-  [[nodiscard]] double memory_mb(std::size_t worker, Round round) const;
-  [[nodiscard]] double network(std::size_t worker,
-                               Round round) const;  // its exchange takes so many times as long
+  [[nodiscard]] double memory_mb(std::size_t worker, Round round, double at_s = 0) const;
+  // Its exchange takes so many times as long.
+  [[nodiscard]] double network(std::size_t worker, Round round, double at_s = 0) const;
   [[nodiscard]] bool present_at_start(std::size_t worker) const;
 
  private:
@@ -46,7 +46,7 @@ class Devices {
     const Event* event = nullptr;
     std::vector<float> levels;
   };
-  [[nodiscard]] State state(std::size_t worker, Round round, bool foreseen_only) const;
+  [[nodiscard]] State state(std::size_t worker, Round round, double at_s, bool foreseen_only) const;
   [[nodiscard]] double noise(std::size_t worker, Round round) const;
   [[nodiscard]] double batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
                                 bool foreseen_only) const;

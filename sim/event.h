@@ -5,10 +5,13 @@
 //
 //   t(b) = (p(b) scale / cpu + add) noise      p: the worker's own polynomial
 //
-// Rounds count from 0, as in the records of a run; `to` is the first round that is free of it again.
+// Rounds count from 0, as in the records of a run; `to` is the first round that is free of it again. An
+// event that goes by the clock counts seconds from the beginning of the first round in their place; what
+// holds for a batch, or for the exchange of a round, is how strong it is when that begins.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +36,8 @@ inline const std::vector<std::string>& shape_names() {
 struct Event {
   std::optional<std::size_t> worker;  // nobody named: everybody, each with random draws of its own
   Round from = 0, to = UINT64_MAX;
+  bool by_clock = false;  // the next two count, and not the two before
+  double from_s = 0, to_s = std::numeric_limits<double>::infinity();
   Shape shape = Shape::step;
 
   // Effects; several together are allowed.
@@ -49,6 +54,7 @@ struct Event {
 
   // Of the shapes.
   std::uint64_t period = 0, length = 0;  // periodic, in rounds
+  double period_s = 0, length_s = 0;     // periodic, by the clock
   double mean_gap = 0, mean_length = 0;  // bursty, in rounds
   double deviation = 0;                  // random walk
   double lowest = 0.25, highest = 4;     // random walk: its bounds

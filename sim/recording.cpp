@@ -31,8 +31,8 @@ std::vector<Point> points_of(std::span<const MeasuredTime> rounds) {
   return points;
 }
 
-// A policy gives a worker less while it is slow, so that over the whole run all shares seem to take as long. From
-// one round to the next a worker is mostly as fast as before, and only its share differs.
+// A policy gives a worker less while it is slow, so that over the whole run all shares seem to take as long.
+// From one round to the next a worker is mostly as fast as before, and only its share differs.
 std::vector<double> fixed_by_neighbours(std::span<const MeasuredTime> rounds) {
   std::vector<double> fixed;
   for (std::size_t i = 1; i < rounds.size(); ++i) {

@@ -30,8 +30,8 @@ struct Recording {
 };
 
 // The line through the rounds, as a polynomial: through the origin if all shares were about the same, for
-// then nothing tells the fixed cost. It is told by rounds one after the other with other shares, where there are
-// some, and otherwise by any two. Few rounds that took much longer do not move it. Rounds without samples
+// then nothing tells the fixed cost. It is told by rounds one after the other with other shares, where there
+// are some, and otherwise by any two. Few rounds that took much longer do not move it. Rounds without samples
 // tell nothing; at least one has some. All other times and samples are positive.
 std::vector<double> fitted_line(std::span<const MeasuredTime> rounds);
 

@@ -76,9 +76,14 @@ void check_event(const Scenario& scenario, const Event& event) {
   if ((event.kill || event.join || event.cut) && !event.worker) {
     refuse(scenario, "kill, join and cut need a worker");
   }
-  if (event.from >= event.to) refuse(scenario, "an event ends before it begins");
-  if (event.shape == Shape::ramp && event.to == UINT64_MAX) refuse(scenario, "a ramp needs an end");
-  if (event.shape == Shape::periodic && event.period == 0)
+  if (event.from >= event.to || event.from_s >= event.to_s)
+    refuse(scenario, "an event ends before it begins");
+  const bool random = event.shape == Shape::bursty || event.shape == Shape::random_walk;
+  if (event.by_clock && (random || event.kill || event.join || event.cut))
+    refuse(scenario, "bursty, random_walk, kill, join and cut go by rounds and not by the clock");
+  if (event.shape == Shape::ramp && (event.by_clock ? std::isinf(event.to_s) : event.to == UINT64_MAX))
+    refuse(scenario, "a ramp needs an end");
+  if (event.shape == Shape::periodic && (event.by_clock ? event.period_s <= 0 : event.period == 0))
     refuse(scenario, "a periodic event needs a period");
   if (event.shape == Shape::bursty && (event.mean_gap < 1 || event.mean_length < 1)) {
     refuse(scenario, "a bursty event needs a mean gap and a mean length of at least one round");

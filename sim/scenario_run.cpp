@@ -81,6 +81,7 @@ void ScenarioRun::start_worker(std::size_t worker) {
     worker_in_[welcome.slot] = worker;
   };
   node_of_[worker] = id.number;
+  ++living_;
   worker_at_.resize(next_number_, SIZE_MAX);
   worker_at_[id.number] = worker;
   if (device.latency_ms >= 0 || device.bandwidth_gbps >= 0) {
@@ -88,14 +89,17 @@ void ScenarioRun::start_worker(std::size_t worker) {
     world_.network().link(id, own.latency_ms, own.bandwidth_gbps);
   }
   if (network_changes_)
-    world_.network().slow(id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1));
+    world_.network().slow(
+        id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1, since_begin(world_.now())));
   world_.start<Worker>(
       id, Worker::Options{id, {0, device.name, {}, device.kind, device.max_batch}, {}, welcomed});
 }
 
 void ScenarioRun::lose(std::size_t worker) {
-  if (const std::uint64_t number = std::exchange(node_of_[worker], 0); number != 0)
-    world_.kill({Role::worker, number});
+  const std::uint64_t number = std::exchange(node_of_[worker], 0);
+  if (number == 0) return;
+  --living_;
+  world_.kill({Role::worker, number});
 }
 
 void ScenarioRun::cut(std::size_t worker) {
@@ -103,10 +107,6 @@ void ScenarioRun::cut(std::size_t worker) {
   const NodeId id{Role::worker, node_of_[worker]};
   world_.cut(scheduler_node, id);
   for (std::uint32_t i = 0; i < job_.shards; ++i) world_.cut(shard_node(i), id);
-}
-
-bool ScenarioRun::anybody_left() const {
-  return std::any_of(node_of_.begin(), node_of_.end(), [](std::uint64_t node) { return node != 0; });
 }
 
 // ---- from first to last
@@ -123,7 +123,7 @@ void ScenarioRun::run() {
 void ScenarioRun::break_off(const std::string& why) const {
   throw Failure(ExitCode::failed,
                 scenario_.name + ", round " + std::to_string(rounds_.size()) + ": " + why +
-                    (anybody_left() ? "" : "; no worker is left: look at the events with kill"));
+                    (living_ > 0 ? "" : "; no worker is left: look at the events with kill"));
 }
 
 // ---- computing
@@ -132,13 +132,11 @@ void ScenarioRun::break_off(const std::string& why) const {
 balancing::TrueCurves ScenarioRun::truth() {
   return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
     const std::size_t worker = worker_in_.at(slot);
-    const double exchange_ms =
-        network_of(scenario_, worker).exchange_ms() * devices_.network(worker, batches_.of(round).first);
+    const double exchange_ms = network_of(scenario_, worker).exchange_ms() *
+                               devices_.network(worker, batches_.of(round).first, since_begin(world_.now()));
     return [this, worker, round, exchange_ms, at_s = since_begin(world_.now())](std::uint64_t share) {
       if (share == 0) return 0.0;
-      const auto there = static_cast<std::uint64_t>(
-          std::ranges::count_if(node_of_, [](std::uint64_t node) { return node != 0; }));
-      const std::uint64_t workers = std::max<std::uint64_t>(1, there);
+      const std::uint64_t workers = std::max<std::uint64_t>(1, living_);
       return (batches_.true_ms(worker, round, share, at_s, workers) + exchange_ms) / 1000;
     };
   };
@@ -186,7 +184,7 @@ void ScenarioRun::finish(const Order& done, const Say& say) {
   if (scenario_.workers[worker].kind == DeviceKind::cpu) {
     const Round batch = batches_.last_of(order);
     report.cpu = devices_.cpu(worker, batch, since_begin(done.begun), report.seconds);
-    report.memory = devices_.memory_mb(worker, batch);
+    report.memory = devices_.memory_mb(worker, batch, since_begin(done.begun));
   }
   say(Computed{report});
 }
@@ -258,7 +256,8 @@ void ScenarioRun::begin_round(const Open& open) {
   }
   for (std::size_t worker = 0; network_changes_ && worker < node_of_.size(); ++worker) {
     if (node_of_[worker] != 0)
-      world_.network().slow({Role::worker, node_of_[worker]}, devices_.network(worker, next_batch_ - 1));
+      world_.network().slow({Role::worker, node_of_[worker]},
+                            devices_.network(worker, next_batch_ - 1, since_begin(world_.now())));
   }
 }
 

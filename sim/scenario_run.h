@@ -77,7 +77,6 @@ class ScenarioRun final : ComputeModel, Observer {
   void begin_round(const Open& open);
   [[nodiscard]] double since_begin(Time at) const;  // seconds, of the first round
   [[nodiscard]] balancing::TrueCurves truth();
-  [[nodiscard]] bool anybody_left() const;
   void break_off(const std::string& why) const;
 
   const Scenario& scenario_;
@@ -91,6 +90,7 @@ class ScenarioRun final : ComputeModel, Observer {
 
   std::uint64_t next_number_;           // of a node
   std::vector<std::uint64_t> node_of_;  // by worker: number of its living node, or 0
+  std::uint64_t living_ = 0;            // workers that have one
   std::vector<std::size_t> worker_at_;  // by node number
   std::vector<std::size_t> worker_in_;  // by slot
   bool network_changes_ = false;        // some event says so

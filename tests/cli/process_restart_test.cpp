@@ -4,6 +4,8 @@
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "tests/support/process_run.h"
 
@@ -35,6 +37,18 @@ class ProcessRestart : public ProcessTest {
     std::size_t count = 0;
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
     return count;
+  }
+  // In a journal as text, servers that have said that they have all of the first state.
+  [[nodiscard]] static std::size_t loaded_shards(const std::string& journal) {
+    std::set<std::string> loaded;
+    std::istringstream in(journal);
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      std::string number, time, from, what, term, version, opened, is_loaded;
+      words >> number >> time >> from >> what >> term >> version >> opened >> is_loaded;
+      if (what == "ShardBeat" && is_loaded == "yes") loaded.insert(from);
+    }
+    return loaded.size();
   }
   [[nodiscard]] bool has_checkpoint_since(const std::string& run_dir, const std::string& last) const {
     const auto there = list_checkpoints(path(run_dir + "/checkpoints"));
@@ -112,6 +126,47 @@ TEST_F(ProcessRestart, ByHandWithRecover) {
   Process second(path("second.log"), words);
   for (Process* it : {&second, &s0, &s1, &ada, &bob}) ends_clean(*it, 0);
   expect_each_round_once("run", 3200);
+}
+
+TEST_F(ProcessRestart, KilledBeforeItsJobWasWrittenItBeginsAnew) {
+  const std::vector<std::string> words{"scheduler", job_,        "--listen", "ipc://" + path("socket"),
+                                       "--run-dir", path("run"), "--recover"};
+  std::filesystem::create_directories(path("run/checkpoints"));
+  std::filesystem::create_directories(path("run/log"));
+  { std::ofstream(path("run/lock")); }
+  Process again(path("again.log"), words);
+  ASSERT_TRUE(eventually([&] { return again.says("waiting for"); }));
+  again.signal(SIGINT);
+  ends_clean(again, 75);
+  EXPECT_TRUE(std::filesystem::exists(path("run/job.toml")));
+  std::filesystem::remove(path("run/job.toml"));
+  EXPECT_EQ(run(words), 74) << "there is more in it, of somebody";
+}
+
+// Another server may be needed until the training begins, and has to get what it begins with.
+TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
+  const std::string endpoint = "ipc://" + path("socket");
+  std::vector<std::string> words{"scheduler", job_,        "--listen", endpoint,
+                                 "--run-dir", path("run"), "--set",    "cluster.dead_after=2"};
+  Process first(path("first.log"), words);
+  Process s0(path("s0.log"), {"server", "--scheduler", endpoint, "--name", "s0"});
+  Process s1(path("s1.log"), {"server", "--scheduler", endpoint, "--name", "s1"});
+  // Workers are not there; both servers have all parts.
+  ASSERT_TRUE(eventually([&] {
+    if (text_of(path("run/journal")).empty() || run({"journal", path("run")}) != 0) return false;
+    return loaded_shards(said_) == 2;
+  }));
+  first.signal(SIGKILL);
+  EXPECT_EQ(first.code(), -SIGKILL);
+  words.emplace_back("--recover");
+  Process second(path("second.log"), words);
+  ASSERT_TRUE(eventually([&] { return second.says("going on"); }));
+  s1.signal(SIGKILL);
+  ASSERT_TRUE(eventually([&] { return second.says("is lost; waiting for another"); }));
+  Process s2(path("s2.log"), {"server", "--scheduler", endpoint, "--name", "s2"});
+  Process ada(path("ada.log"), {"worker", "--scheduler", endpoint, "--name", "ada"});
+  Process bob(path("bob.log"), {"worker", "--scheduler", endpoint, "--name", "bob"});
+  for (Process* it : {&second, &s0, &s2, &ada, &bob}) ends_clean(*it, 0);
 }
 
 // The disk was full: the journal was given up, and then its scheduler is killed.

@@ -198,6 +198,30 @@ TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
   EXPECT_THAT(trouble("[job\n"), HasSubstr("not TOML"));
 }
 
+TEST(ScenarioFile, EventsByTheClock) {
+  const sim::Scenario it = parse_scenario(R"([job]
+global_batch = 30
+rounds = 4
+[network]
+step_ms = 0
+[[worker]]
+time_ms = [0, 10]
+[[event]]
+scale = 2
+from_s = 0.5
+to_s = 0.8
+)",
+                                          "clock.toml");
+  const sim::Event& event = it.events.at(0);
+  EXPECT_TRUE(event.by_clock);
+  EXPECT_EQ(event.from_s, 0.5);
+  EXPECT_EQ(event.to_s, 0.8);
+  std::vector<double> ms;
+  for (const sim::RoundResult& round : sim::simulate(it).rounds) ms.push_back(round.round_ms);
+  EXPECT_THAT(ms, testing::Pointwise(testing::DoubleNear(1e-3), {300.0, 300.0, 600.0, 300.0}))
+      << "the third begins in it";
+}
+
 TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   const auto event = [](const std::string& text) {
     return trouble(std::string(smallest) + "[[event]]\n" + text);
@@ -214,6 +238,16 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   EXPECT_THAT(event("scale = 2\nshape = \"periodic\"\nlength = 3\n"), HasSubstr("needs period"));
   EXPECT_THAT(event("scale = 2\nperiod = 3\n"), HasSubstr("means nothing"));
   EXPECT_THAT(event("scale = 2\nshape = \"ramp\"\n"), HasSubstr("needs to_round"));
+  EXPECT_THAT(event("scale = 2\nfrom_s = 1\nshape = \"ramp\"\n"), HasSubstr("needs to_s"));
+  EXPECT_THAT(event("scale = 2\nfrom_s = 3\nto_s = 2\n"), HasSubstr("to_s must be behind from_s"));
+  EXPECT_THAT(event("scale = 2\nfrom_s = 1\nto_round = 2\n"), HasSubstr("to_round counts rounds"));
+  EXPECT_THAT(event("scale = 2\nlength_s = 1\nshape = \"periodic\"\nperiod = 2\nlength = 1\n"),
+              HasSubstr("period counts rounds"));
+  EXPECT_THAT(event("scale = 2\nshape = \"periodic\"\nperiod_s = 2\n"), HasSubstr("needs length_s"));
+  EXPECT_THAT(event("kill = true\nworker = \"worker-0\"\nfrom_s = 1\n"),
+              HasSubstr("kill happens in a round"));
+  EXPECT_THAT(event("cpu = 0.5\nfrom_s = 1\nshape = \"bursty\"\nmean_gap = 3\nmean_length = 3\n"),
+              HasSubstr("is drawn by rounds"));
   EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
   EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
   EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"), AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest means")));

@@ -160,6 +160,17 @@ TEST_F(LaunchTest, AKilledSchedulerIsStartedAgainOnItsHost) {
   ends_clean(*run, 75);
 }
 
+TEST_F(LaunchTest, AKilledSchedulerFindsItsRunAlsoWhereNobodyNamedIt) {
+  const auto run = launch(hosts(), {"--set", "train.epochs=1000000"});
+  ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+  kill(run->living_with(" scheduler "), SIGKILL);
+  ASSERT_TRUE(eventually([&] { return run->says("the scheduler was restarted; the job goes on"); }));
+  run->signal(SIGINT);
+  ends_clean(*run, 75);
+  const fs::path runs = directory_ / "home" / "it's a $job" / "runs";
+  EXPECT_EQ(std::distance(fs::directory_iterator(runs), fs::directory_iterator{}), 1);
+}
+
 TEST_F(LaunchTest, AHostThatIsLostTakesItsProcessesAlong) {
   const std::string spare =
       "[[host]]\nname = \"bear\"\nssh = \"ann@bear\"\naddress = \"127.0.0.1\"\nsteelyard = \"" + program_ +

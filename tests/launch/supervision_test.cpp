@@ -160,6 +160,16 @@ TEST_F(SupervisionTest, AKilledSchedulerIsStartedAgain) {
   EXPECT_EQ(ended(101, "scheduler", exited(0)).code, 0) << "and its end is the job's as ever";
 }
 
+TEST_F(SupervisionTest, AStartedSchedulerHearsWhoIsGone) {
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(ended(100, "scheduler", SIGKILL).tell);
+  EXPECT_THAT(ended(100, "scheduler", SIGKILL).starts, IsEmpty()) << "in some seconds";
+  ended(100, "bob", exited(78));
+  EXPECT_TRUE(until(103).tell) << "to nobody";
+  const Steps steps = until(106);
+  EXPECT_THAT(steps.starts, ElementsAre("scheduler"));
+  EXPECT_TRUE(steps.tell);
+}
+
 TEST_F(SupervisionTest, ASchedulerThatIsKilledAgainAndAgainIsAPeerThatIsGone) {
   Steps steps;
   for (int i = 0; i < 12 && !steps.code; ++i) {

@@ -15,6 +15,20 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+// Keeps what it is shown.
+class Shown : public balancing::Policy {
+ public:
+  explicit Shown(std::vector<balancing::Sample>& samples) : samples_(samples) {}
+  void observe(const balancing::Sample& sample) override { samples_.push_back(sample); }
+  std::vector<std::uint64_t> plan(const balancing::Request&) override { return {}; }
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return nullptr; }
+  [[nodiscard]] std::string save() const override { return ""; }
+  void restore(const std::string&) override {}
+
+ private:
+  std::vector<balancing::Sample>& samples_;
+};
+
 // Equal shares for three workers.
 class LeftOver : public ::testing::Test {
  protected:
@@ -101,6 +115,32 @@ TEST_F(LeftOver, ThePolicyIsShownThatItTookSoLongAtLeast) {
   leave_unreported(Time{} + from_seconds(2), round, planner, members);
   EXPECT_NE(planner.state(), before);
   EXPECT_THAT(round.pieces(), SizeIs(0));
+}
+
+// Both pieces took the time that one reported did not; what came later nobody knows the begin of.
+TEST_F(LeftOver, WhatAWorkerIsLateWithIsShownOnceAndWithoutWhatItHasReported) {
+  std::vector<balancing::Sample> samples;
+  Planner planner(job, {}, std::make_unique<Shown>(samples), members);
+  const Time begin = Time{} + from_seconds(1);
+  RoundState round({.positions = {0, 60}}, Purpose::train, begin);
+  PieceId id = 0;
+  for (const std::uint32_t owner : {0U, 1U, 1U, 1U}) {
+    round.add(id + 1, {{id * 10, id * 10 + 10}, owner, false, begin});
+    ++id;
+  }
+  round.add(5, {{40, 50}, 2, false, begin + from_seconds(1)});  // a lost worker's
+  Report half;
+  half.seconds = 0.5;
+  round.report(2, half, begin + from_seconds(1));
+  leave_unreported(begin + from_seconds(2), round, planner, members);
+  ASSERT_THAT(samples, SizeIs(2));
+  EXPECT_EQ(samples[0].slot, 0U);
+  EXPECT_EQ(samples[0].samples, 10U);
+  EXPECT_DOUBLE_EQ(samples[0].seconds, 2);
+  EXPECT_EQ(samples[1].slot, 1U);
+  EXPECT_EQ(samples[1].samples, 20U);
+  EXPECT_DOUBLE_EQ(samples[1].seconds, 1.5);
+  EXPECT_THAT(round.left_over(), ElementsAre(Interval{0, 10}, Interval{20, 50}));
 }
 
 }  // namespace

@@ -232,6 +232,18 @@ TEST_F(RoundsTest, ReportsOfAClosedRoundAreDoneWithoutAfterTheTimeout) {
   EXPECT_TRUE(rounds.states().front().reported());
 }
 
+// While the scheduler was away its members could not report.
+TEST_F(RoundsTest, AfterARestartReportsHaveTheWholeTimeoutOnceMore) {
+  Rounds rounds(job, {});
+  rounds.begin(at(1), false).add(1, {{0, 40}, 0});
+  rounds.confirm(at(2), 1, false, from_seconds(1));
+  rounds.restarted(at(100));
+  rounds.confirm(at(100.5), 1, false, from_seconds(1));
+  EXPECT_FALSE(rounds.states().front().reported());
+  rounds.confirm(at(101.1), 1, false, from_seconds(1));
+  EXPECT_TRUE(rounds.states().front().reported());
+}
+
 TEST_F(RoundsTest, ClosingTellsHowLongTheLastPushTook) {
   Rounds rounds(job, {});
   RoundState& round = rounds.begin(at(1), false);

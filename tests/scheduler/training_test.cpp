@@ -98,6 +98,19 @@ TEST_F(TrainingTest, WhatIsNotAnsweredByTheCheckpointerIsAskedAgain) {
   EXPECT_EQ(training.phase(), Phase::stopping);
 }
 
+// The two seconds in which all have to leave began before it was killed.
+TEST_F(TrainingTest, ARestartAtTheEndGivesEverybodyTheTimeToLeave) {
+  begin();
+  sent([&](Outbox& out) { training.end(at(2), Outcome::finished, "", out); });
+  sent([&](Outbox& out) { training.hear(Saved{0, true, "path"}, out); });
+  advance(3);
+  ASSERT_EQ(training.phase(), Phase::stopping);
+  training.restarted(at(100));
+  EXPECT_THAT(sent([&](Outbox& out) { training.beat(at(100.5), out); }),
+              ElementsAre(StartsWith("w1 <- Stop")));
+  EXPECT_EQ(training.phase(), Phase::stopping);
+}
+
 TEST_F(TrainingTest, AFailureSaysTheWayBackAndSavesNothing) {
   begin();
   const auto words = sent([&](Outbox& out) {

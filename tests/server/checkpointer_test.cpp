@@ -305,6 +305,24 @@ TEST_F(CheckpointerTest, AShardThatCannotBeLoadedIsNamed) {
   EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty()) << "it has all";
 }
 
+// After a restart, of a model that a worker had told.
+TEST_F(CheckpointerTest, AFirstStateThatIsNotKnownIsGivenToNobody) {
+  Snapshot without = initial();
+  without.parameters.clear();
+  Checkpointer restarted(checkpointer_self, std::move(without), 1,
+                         [](const Snapshot&, std::size_t) { return std::unique_ptr<CheckpointSink>(); });
+  Outbox out(checkpointer_self);
+  const auto hear = [&](NodeId from, auto message) {
+    restarted.step(
+        now, {from, checkpointer_self, Message(std::in_place_type<ToCheckpointer>, std::move(message))}, out);
+  };
+  hear(scheduler_node, roster());
+  (void)out.take();
+  hear(left, Want{2, {{0, 0}}, false});
+  EXPECT_THAT(out.take(), IsEmpty());
+  EXPECT_EQ(restarted.ignored(), 1U);
+}
+
 TEST_F(CheckpointerTest, AnEndpointThatMakesNoSenseIsTold) {
   tell(scheduler_node, roster());
   tell(link_node, Unreachable{right, "tcp://b:2", "cannot connect to tcp://b:2"});

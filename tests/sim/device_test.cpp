@@ -41,6 +41,42 @@ TEST(Devices, EffectsJoinAsTheHeaderSays) {
   EXPECT_DOUBLE_EQ(Devices(scenario, 1).cpu(0, 5), 1);
 }
 
+Event by_clock(Shape shape, double from_s, double to_s) {
+  Event event;
+  event.by_clock = true;
+  event.shape = shape;
+  event.from_s = from_s, event.to_s = to_s;
+  event.scale = 2, event.memory = 0.5, event.network = 3;
+  return event;
+}
+
+TEST(Devices, EventsByTheClockStrikeWhateverTheRound) {
+  Scenario scenario = with(by_clock(Shape::step, 10, 20));
+  scenario.workers[0].memory_mb = 1000;
+  const Devices devices(scenario, 1);
+  for (const Round round : {0, 7}) {
+    EXPECT_DOUBLE_EQ(devices.true_ms(0, round, 50, 9.9), 60);
+    EXPECT_DOUBLE_EQ(devices.true_ms(0, round, 50, 10), 120);
+    EXPECT_DOUBLE_EQ(devices.memory_mb(0, round, 15), 500);
+    EXPECT_DOUBLE_EQ(devices.network(0, round, 19.9), 3);
+    EXPECT_DOUBLE_EQ(devices.drawn_ms(0, round, 50, 20), 60);
+    EXPECT_DOUBLE_EQ(devices.network(0, round, 20), 1);
+  }
+}
+
+TEST(Devices, ShapesByTheClock) {
+  const Scenario ramp = with(by_clock(Shape::ramp, 10, 20));
+  EXPECT_DOUBLE_EQ(Devices(ramp, 1).true_ms(0, 0, 50, 15), 90);
+  EXPECT_DOUBLE_EQ(Devices(ramp, 1).true_ms(0, 0, 50, 50), 120) << "it stays";
+  Event event = by_clock(Shape::periodic, 1, 9);
+  event.period_s = 4, event.length_s = 1.5;
+  const Scenario periodic = with(event);
+  const Devices devices(periodic, 1);
+  for (const auto& [at_s, ms] :
+       {std::pair{0.5, 60.0}, {1.0, 120.0}, {2.4, 120.0}, {2.5, 60.0}, {5.1, 120.0}, {9.1, 60.0}})
+    EXPECT_DOUBLE_EQ(devices.true_ms(0, 0, 50, at_s), ms) << at_s;
+}
+
 TEST(Devices, MemoryIsToldAndChangesNoTime) {
   Event event = on(0, 3, 5);
   event.memory = 0.25;

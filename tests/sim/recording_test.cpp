@@ -46,8 +46,8 @@ TEST(Recordings, OutliersDoNotMoveTheLine) {
   EXPECT_THAT(fitted_line(rounds), ElementsAre(DoubleNear(10, 3), DoubleNear(0.2, 0.015)));
 }
 
-// Half of the time others take half of the machine, and the policy gives it half as much from the next round on. Over
-// the run, small shares take as long as large ones; from one round to the next they do not.
+// Half of the time others take half of the machine, and the policy gives it half as much from the next round
+// on. Over the run, small shares take as long as large ones; from one round to the next they do not.
 TEST(Recordings, AShareThatFollowsTheSpeedIsNoFixedCost) {
   std::vector<MeasuredTime> rounds;
   const auto slow = [](int round) { return round / 10 % 2 == 1; };

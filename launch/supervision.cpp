@@ -138,8 +138,13 @@ Steps Supervision::interrupted() {
 Steps Supervision::wake(Time now) {
   Steps steps;
   if (!started()) return steps;
+  const auto beyond_doubt = [&](const Watched& it) {
+    return it.stage == Stage::doubtful && now - it.since > doubt;
+  };
+  // Where no worker runs there is nothing to wait for: all are told of together, and not that one is gone.
+  const bool all = !worker_left(Stage::running) && std::ranges::any_of(processes_, beyond_doubt);
   for (Watched& process : processes_) {
-    if (process.stage == Stage::doubtful && now - process.since > doubt) steps.add(failed(now, process));
+    if (all ? process.stage == Stage::doubtful : beyond_doubt(process)) steps.add(failed(now, process));
     if (process.stage == Stage::waiting && now >= process.next) steps.add(start(now, process));
   }
   if (ending_ || finished_ || !nobody_left()) {
@@ -205,11 +210,15 @@ Steps Supervision::start(Time now, Watched& process) {
   return steps;
 }
 
+bool Supervision::worker_left(Stage stage) const {
+  return std::ranges::any_of(processes_, [&](const Watched& it) {
+    return it.it->role == Role::worker && it.stage == stage && (stage != Stage::waiting || it.counted_on);
+  });
+}
+
 bool Supervision::nobody_left() const {
-  return plan_.workers() > 0 && std::ranges::none_of(processes_, [](const Watched& it) {
-           const bool alive = it.stage == Stage::running || it.stage == Stage::doubtful;
-           return it.it->role == Role::worker && (alive || (it.stage == Stage::waiting && it.counted_on));
-         });
+  return plan_.workers() > 0 && !worker_left(Stage::running) && !worker_left(Stage::doubtful) &&
+         !worker_left(Stage::waiting);
 }
 
 }  // namespace steelyard

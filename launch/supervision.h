@@ -88,6 +88,7 @@ class Supervision {
   Steps failed(Time now, Watched& process);
   Steps again(Time now, Watched& process);
   Steps start(Time now, Watched& process);
+  [[nodiscard]] bool worker_left(Stage stage) const;
   [[nodiscard]] bool nobody_left() const;
 
   const LaunchPlan& plan_;

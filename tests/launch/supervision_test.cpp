@@ -242,6 +242,15 @@ TEST_F(SupervisionTest, WithoutAnyWorkerTheSchedulerIsToldUntilItEnds) {
   EXPECT_EQ(ended(113, "scheduler", exited(1)).code, 1);
 }
 
+// The scheduler would end the job for the first of them, and say so.
+TEST_F(SupervisionTest, WorkersThatEndOneAfterTheOtherAreToldOfTogether) {
+  ended(100, "ada", exited(75));
+  ended(101, "bob", exited(75));
+  const Steps steps = until(102.5);
+  EXPECT_TRUE(steps.tell);
+  EXPECT_THAT(steps.says, ElementsAre(HasSubstr("'ada'"), HasSubstr("'bob'"), HasSubstr("no worker runs")));
+}
+
 TEST_F(SupervisionTest, WorkersThatAreKilledAgainAndAgainEndTheJobAfterAWhile) {
   Steps all;
   int lives = 0;

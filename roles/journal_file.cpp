@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
 
@@ -76,19 +77,25 @@ bool JournalFile::give_up(const std::string& why) {
 }
 
 std::vector<std::byte> read_journal(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return {};
   if (file < 0) fail(path, "cannot be opened");
   struct stat about {};
-  std::vector<std::byte> bytes(::fstat(file, &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0);
+  const bool fits = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+                    static_cast<std::uint64_t>(about.st_size) <= JournalFile::usual_limit;
+  std::vector<std::byte> bytes(fits ? static_cast<std::size_t>(about.st_size) : 0);
   std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t read = ::read(file, &bytes[have], bytes.size() - have);
-    if (read < 0 && errno == EINTR) continue;
-    if (read <= 0) break;
-    have += static_cast<std::size_t>(read);
+  ssize_t read = 1;
+  while (have < bytes.size() && (read > 0 || errno == EINTR)) {
+    read = ::read(file, &bytes[have], bytes.size() - have);
+    if (read == 0) break;
+    if (read > 0) have += static_cast<std::size_t>(read);
   }
+  const int why = std::exchange(errno, 0);
   ::close(file);
+  errno = fits ? why : EFBIG;
+  if (!fits) fail(path, "is no file of a journal's size");
+  if (read < 0) fail(path, "cannot be read");
   bytes.resize(have);
   return bytes;
 }

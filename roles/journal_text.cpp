@@ -46,7 +46,12 @@ void print_journal(const RunDirectory& run, std::uint64_t until, const Extension
     for (const Envelope& it : answers)
       out << "    -> " << to_string(it.to) << ' ' << text_of(it.message) << '\n';
   });
-  if (journal.read() < left->journal.size()) out << "# the last record was not written to its end\n";
+  if (journal.read() == left->journal.size()) return;
+  if (journal.damaged()) {
+    out << "# what begins at byte " << journal.read() << " is not as it was written\n";
+  } else {
+    out << "# the last record was not written to its end\n";
+  }
 }
 
 }  // namespace steelyard

@@ -86,6 +86,14 @@ std::optional<Killed> left_by_killed(const RunDirectory& run) {
   std::optional<Killed> killed = journal_of(run);
   if (killed && killed->place.boot != boot())
     refuse(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
+  if (!killed) return killed;
+  JournalReader reader(killed->journal);
+  while (reader.next()) {
+  }
+  if (reader.damaged()) {
+    refuse(ExitCode::io, run.journal(),
+           "what begins at byte " + std::to_string(reader.read()) + " is not as it was written");
+  }
   return killed;
 }
 

@@ -155,4 +155,12 @@ std::optional<JournalRecord> JournalReader::next() {
   }
 }
 
+bool JournalReader::damaged() const {
+  const auto rest = all_.subspan(read_);
+  std::uint32_t length = 0;
+  if (rest.size() < start) return false;
+  std::memcpy(&length, rest.data(), sizeof length);
+  return length <= rest.size() - start && !JournalReader(rest).next();
+}
+
 }  // namespace steelyard

@@ -51,6 +51,9 @@ class JournalReader {
   // Nothing: there is no more, or not as it was written.
   std::optional<JournalRecord> next();
   [[nodiscard]] std::size_t read() const { return read_; }  // bytes of the records so far
+  // The next record is there to its end, and not as it was written. One whose end is missing is what a
+  // process leaves that is killed while it writes.
+  [[nodiscard]] bool damaged() const;
 
  private:
   std::span<const std::byte> all_;

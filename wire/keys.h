@@ -1,6 +1,7 @@
 // Keys: by what a process of a job is known to the others. Each has a CURVE key pair (zmq_curve(7)) of 32
 // bytes each, written as 40 letters (Z85, ZeroMQ RFC 32); an allow-list says which public keys may take
-// part, and as what. Who holds a key is what the list calls it, whatever the process itself says.
+// part, and as what. Who holds a key has the role that the list gives it, whatever the process itself says.
+// The name in the list is for people: a process may call itself otherwise.
 //
 // Both are lines of text; a file may have either or both, and lines that begin with # are for people:
 //

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -92,6 +93,15 @@ TEST_F(JournalFileTest, WhereNoneCanBeTheJobGoesOnWithout) {
   EXPECT_TRUE(journal.write(bytes(1, 1)));
   EXPECT_TRUE(read_journal(path_).empty());
   EXPECT_THROW(JournalFile(path_, 0), Failure);
+}
+
+TEST_F(JournalFileTest, WhatIsNoJournalIsNotWaitedForNorRead) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THROW((void)read_journal(path_), Failure);
+  std::filesystem::remove(path_);
+  folder_.write("journal", std::string_view("x"));
+  std::filesystem::resize_file(path_, JournalFile::usual_limit + 1);
+  EXPECT_THROW((void)read_journal(path_), Failure) << "it takes no room on the disk";
 }
 
 }  // namespace

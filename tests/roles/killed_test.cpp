@@ -67,6 +67,26 @@ TEST_F(KilledTest, AJournalThatWasGivenUpIsNoJobThatHadNotBegun) {
   }
 }
 
+// A process that is killed leaves a record without its end. One that is there was answered already.
+TEST_F(KilledTest, OneThatIsDamagedIsNotGoneOnFrom) {
+  std::vector<std::byte> bytes;
+  append(bytes, {Time{}, head()});
+  const std::size_t whole = bytes.size();
+  append(bytes, {Time{}, Woken{}});
+  bytes.back() ^= std::byte{1};
+  { const JournalFile journal(run_.journal(), bytes); }
+  try {
+    (void)left_by_killed(run_);
+    FAIL() << "a damaged journal was taken for one whose end is missing";
+  } catch (const Failure& refused) {
+    EXPECT_EQ(refused.code(), ExitCode::io);
+    EXPECT_THAT(refused.what(), AllOf(HasSubstr("byte " + std::to_string(whole)), HasSubstr("--resume")));
+  }
+  bytes.pop_back();
+  { const JournalFile journal(run_.journal(), bytes); }
+  EXPECT_TRUE(left_by_killed(run_)) << "its end is missing";
+}
+
 TEST_F(KilledTest, OfAnotherBuildIsNotRead) {
   JournalHead other = head();
   other.build += "x";

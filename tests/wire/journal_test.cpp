@@ -78,6 +78,7 @@ TEST(Journal, EndsWhereItsWriterWasKilled) {
     while (reader.next()) ++records;
     EXPECT_LT(records, 7U);
     EXPECT_LE(reader.read(), size);
+    EXPECT_FALSE(reader.damaged()) << "its end is missing: size " << size;
     JournalReader again({whole.data(), reader.read()});
     for (std::size_t i = 0; i < records; ++i) EXPECT_TRUE(again.next()) << "what was read stays readable";
   }

@@ -117,7 +117,10 @@ void replace(const Open& directory, const std::string& file, const std::string& 
   if (!made.there()) fail("cannot write " + path);
   const bool whole = write(made.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
                      fsync(made.get()) == 0;
-  if (whole && renameat(directory.get(), draft.c_str(), directory.get(), file.c_str()) == 0) return;
+  if (whole && renameat(directory.get(), draft.c_str(), directory.get(), file.c_str()) == 0) {
+    (void)fsync(directory.get());  // else a power cut would bring back who was revoked
+    return;
+  }
   const int why = errno;
   unlinkat(directory.get(), draft.c_str(), 0);
   errno = why;

@@ -13,7 +13,10 @@ constexpr std::size_t most_told = 32;  // strangers with a key of their own each
 
 Trust::Trust(Keys keys, Say say)
     : own_(std::move(keys.own)), directory_(std::move(keys.directory)), say_(std::move(say)) {
-  if (!directory_.empty()) stamp_ = stamp_of_allowed(directory_);
+  if (!directory_.empty()) {
+    stamp_ = seen_ = stamp_of_allowed(directory_);  // before it is read, so that no change is missed
+    keys.allowed = read_allowed(directory_);
+  }
   take(std::move(keys.allowed));
 }
 
@@ -45,15 +48,18 @@ std::string Trust::scheduler_key() const {
 void Trust::look() {
   if (directory_.empty()) return;
   const std::string stamp = stamp_of_allowed(directory_);
-  if (stamp == stamp_) return;
-  stamp_ = stamp;
+  const bool settled = std::exchange(seen_, stamp) == stamp;
+  if (stamp == stamp_ || !settled) return;
   try {
     if (stamp.empty()) throw Failure(ExitCode::configuration, directory_ + "/allowed is gone");
     take(read_allowed(directory_));
+    stamp_ = stamp;
+    trouble_.clear();
     told_.clear();  // who is refused now may be another
     say_("the allow-list has changed: " + std::to_string(allowed()->size()) + " keys");
   } catch (const Failure& trouble) {
-    say_(std::string("the former allow-list still holds: ") + trouble.what());
+    if (std::exchange(trouble_, trouble.what()) != trouble.what())
+      say_(std::string("the former allow-list still holds: ") + trouble.what());
   }
 }
 

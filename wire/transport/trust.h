@@ -2,6 +2,8 @@
 // job runs is let in no more, and what its connections still say is ignored (wire/transport/guests.h).
 //
 // A list that cannot be read any more changes nothing, and that is said: half a file must not end a training.
+// So a list is taken once it has been the same at two looks, for somebody may still be writing it; one that
+// could not be read is tried at each look.
 //
 // allowed() may be called from any thread; look() and refused() from one, the handler's
 // (wire/transport/zap.h).
@@ -28,7 +30,7 @@ class Trust {
   [[nodiscard]] std::string scheduler_key() const;
   [[nodiscard]] std::shared_ptr<const AllowList> allowed() const { return allowed_.load(); }
 
-  void look();  // whether the list has changed
+  void look();  // whether the list has changed; one that has holds from the next look on
   // Says so, once for each key, and not more often than somebody reads.
   void refused(const std::string& key, const std::string& address);
   void say(const std::string& text) const { say_(text); }
@@ -39,7 +41,8 @@ class Trust {
   const KeyPair own_;
   const std::string directory_;
   const Say say_;
-  std::string stamp_;
+  std::string stamp_, seen_;  // of the list that holds, and at the last look
+  std::string trouble_;       // with the list, as last said
   std::atomic<std::shared_ptr<const AllowList>> allowed_;
   std::set<std::string> told_;  // of whom it was said
 };

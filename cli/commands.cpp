@@ -153,7 +153,8 @@ void add_plan(CLI::App& parent, PlanCommand& it) {
   app.add_option("--output,-o", it.output,
                  "write what was measured to this file, too; - for standard output");
   app.add_option("--run-dir", it.run_directory, "where trials and hosts.toml go (default: runs/plan-NAME-N)");
-  app.add_flag("!--no-check", it.check, "no trial of the best way at the end");
+  app.add_flag_callback(
+      "--no-check", [&it] { it.check = false; }, "no trial of the best way at the end");
   app.footer(
       "Examples:\n  steelyard plan hosts.toml job.toml\n"
       "  steelyard plan hosts.toml job.toml --measured runs/plan-job-1/measured.json --add big=desk-a*4");

@@ -21,7 +21,8 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t most_served = 4, most_waiting = 8;  // connections
-constexpr std::size_t longest_request = 16 << 10;         // bytes
+// Bytes. Enough for a browser with cookies, and too few for a list of ranges to fill the stack of its parser.
+constexpr std::size_t longest_request = 4 << 10;
 constexpr Duration longest_visit = std::chrono::seconds(10);
 constexpr int tick = 50;                       // milliseconds until an end is noticed
 constexpr std::size_t longest_page = 1 << 20;  // bytes, that we ask for ourselves
@@ -46,7 +47,8 @@ class Visit : public httplib::Stream {
   ssize_t read(char* data, std::size_t size) override {
     if (from_ == to_) {
       if (read_ >= longest_request || !ready(POLLIN)) return -1;
-      const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
+      const ssize_t got =
+          ::recv(socket_, buffer_.data(), std::min(buffer_.size(), longest_request - read_), 0);
       if (got <= 0) return got;
       from_ = 0;
       to_ = static_cast<std::size_t>(got);

@@ -92,6 +92,15 @@ TEST_F(Http, NonsenseGetsNoPage) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
+// Their parser is recursive, and each would be answered.
+TEST_F(Http, ManyRangesAreNotParsed) {
+  std::string ranges = "Range: bytes=0-";
+  for (int i = 0; i < 3000; ++i) ranges += ",-";
+  EXPECT_THAT(get("/large", "Host: localhost\r\n" + ranges + "\r\n"), Not(HasSubstr("xx")));
+  EXPECT_EQ(calls, 0);
+  EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
+}
+
 // However much is sent, it is not kept.
 TEST_F(Http, RequestsHaveAnEnd) {
   const RawClient line(server.port()), lines(server.port());

@@ -19,14 +19,14 @@ KeyRole role_of(const std::string& text) {
 // A name stands for one key; a key, for one name.
 void let_in(const std::string& directory, const std::string& key, const Allowed& who) {
   check_key_name(who.name);
-  AllowList list = read_allowed(directory);
-  for (const auto& [other, allowed] : list) {
-    if (allowed.name == who.name && other != key)
-      refuse("there is another key of '" + who.name + "' in " + directory +
-             ": `steelyard keys revoke` it first, or take another name");
-  }
-  list.insert_or_assign(key, who);
-  write_allowed(directory, list);
+  change_allowed(directory, [&](AllowList& list) {
+    for (const auto& [other, allowed] : list) {
+      if (allowed.name == who.name && other != key)
+        refuse("there is another key of '" + who.name + "' in " + directory +
+               ": `steelyard keys revoke` it first, or take another name");
+    }
+    list.insert_or_assign(key, who);
+  });
 }
 
 void make_new(const KeysCommand& command) {
@@ -51,12 +51,12 @@ void add(const KeysCommand& command) {
 void revoke(const KeysCommand& command) {
   if (!command.name.empty()) refuse("keys revoke takes the directory and the name of a key");
   const std::string& name = command.role;  // which stands in its place
-  AllowList list = read_allowed(command.directory);
-  const auto gone = std::erase_if(list, [&](const auto& it) { return it.second.name == name; });
-  if (gone == 0)
-    refuse("no key of '" + name + "' is in " + command.directory +
-           "; `steelyard keys list` shows what there is");
-  write_allowed(command.directory, list);
+  change_allowed(command.directory, [&](AllowList& list) {
+    const auto gone = std::erase_if(list, [&](const auto& it) { return it.second.name == name; });
+    if (gone == 0)
+      refuse("no key of '" + name + "' is in " + command.directory +
+             "; `steelyard keys list` shows what there is");
+  });
 }
 
 void show(const KeysCommand& command) {

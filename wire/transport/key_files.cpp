@@ -1,6 +1,7 @@
 #include "wire/transport/key_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -209,6 +210,16 @@ void write_key(const std::string& path, const KeyPair& pair) {
 void write_allowed(const std::string& path, const AllowList& list) {
   const Open directory = open_directory(path);
   replace(directory, list_file, path + "/" + list_file, allow_lines(list));
+}
+
+void change_allowed(const std::string& directory, const std::function<void(AllowList&)>& change) {
+  const Open locked = open_directory(directory);
+  while (flock(locked.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) fail("cannot lock " + directory);
+  }
+  AllowList list = read_allowed(directory);
+  change(list);
+  write_allowed(directory, list);
 }
 
 }  // namespace steelyard

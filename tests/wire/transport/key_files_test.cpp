@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
@@ -116,6 +118,21 @@ TEST_F(KeyFiles, AFileOfItsOwnHasBoth) {
   EXPECT_EQ(keys.directory, "");
   chmod(folder_.path("both").c_str(), 0644);
   EXPECT_THROW((void)load_keys(folder_.path("both"), KeyRole::worker, "whoever"), Failure);
+}
+
+// Else who adds would bring back whom another has just revoked.
+TEST_F(KeyFiles, ChangesOfTheListWaitForEachOther) {
+  constexpr int each = 25;
+  const auto add = [&](int from) {
+    for (int i = from; i < from + each; ++i) {
+      const std::string name = "w" + std::to_string(i);
+      change_allowed(directory_, [&](AllowList& list) {
+        list.emplace(make_key(KeyRole::worker, name).public_key, Allowed{KeyRole::worker, name});
+      });
+    }
+  };
+  { const std::jthread one(add, 0), other(add, each); }
+  EXPECT_EQ(read_allowed(directory_).size(), 1U + 2 * each);
 }
 
 TEST_F(KeyFiles, NoKeyIsOverwrittenAndNoListIsHalf) {

@@ -39,8 +39,8 @@ AllowList read_allowed(const std::string& directory);  // empty if there is no s
 // The directory is made if it is not there. A key of that name is never overwritten.
 void write_key(const std::string& directory, const KeyPair& pair);
 void write_allowed(const std::string& directory, const AllowList& list);  // whole, or not at all
-// Reads the list, changes it and writes it; who else changes it meanwhile, by this function, waits. If `change`
-// throws, it stays as it is.
+// Reads the list, changes it and writes it; who else changes it meanwhile, by this function, waits. If
+// `change` throws, it stays as it is.
 void change_allowed(const std::string& directory, const std::function<void(AllowList&)>& change);
 // Throws Failure (usage) for a name that is none of a file.
 void check_key_name(const std::string& name);

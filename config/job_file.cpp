@@ -149,6 +149,10 @@ void JobReader::finish() {
                  "servers x shards_per_server = " + std::to_string(job.shards) +
                      " in [cluster]: every worker is connected with each of them, and " +
                      std::to_string(most_connections) + " is the most: give fewer");
+  cluster.demand(
+      job.replicas == 0 || draft_.file.servers > 1, "replicas",
+      "replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and there is "
+      "one server: give servers = 2 or more, or leave replicas out");
   job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
   draft_.file.resolved = resolved_text(draft_);
 }

@@ -41,6 +41,8 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
       {"servers", &draft.file.servers, Limits::at_least(1, 1024), "server processes"},
       {"shards_per_server", &draft.shards_per_server, Limits::at_least(1, 64),
        "parts of the model in each of them"},
+      {"replicas", &draft.file.job.replicas, Limits::at_least(0, 1),
+       "copies of each part in another server, so that one may be lost"},
       {"sync", &draft.sync, Limits::text(is_sync, "one of " + sync_choices()),
        "when a round is over: steelyard help sync"},
       {"sums", &draft.sums, Limits::one_of({"arrival", "ordered"}),

@@ -71,13 +71,15 @@ class Roles {
     }
     return {"scheduler", host.name, Role::scheduler, words(std::move(command), it), job.resolved};
   }
-  [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name) const {
+  [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name,
+                                     std::uint32_t replicas) const {
     ServerOptions it;
     it.scheduler = scheduler_;
     it.name = name;
-    it.listen = host.shards == 1 ? endpoint(name, host.listen, "*") : with_port(host.listen, "*");
-    if (!here()) it.advertise = host.address;
     it.shards = host.shards;
+    it.mirrors = host.shards * replicas;
+    it.listen = endpoint(name, host.listen, "*");
+    if (!here()) it.advertise = host.address;
     it.exchange = options_.exchange;
     it.trace = trace_;
     it.quiet = !here();  // what it says is shown
@@ -184,7 +186,7 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
     plan.hosts.push_back({host, program, command_for(host, program)});
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
-      plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++)));
+      plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
     for (const HostWorker& worker : host.workers) plan.processes.push_back(roles.worker(host, worker));
   }
   std::ranges::stable_sort(plan.processes, {}, &LaunchProcess::role);

@@ -91,6 +91,9 @@ void each_option(ServerOptions& it, auto&& visit) {
   visit(Row{"--advertise", "the host name or address under which workers reach this server"}, it.advertise);
   visit(keys_row, it.keys);
   visit(Row{"--shards", "threads that each hold a part of the model", nullptr, CLI::Range(1, 64)}, it.shards);
+  visit(Row{"--mirrors", "further threads that mirror shards of other servers (cluster.replicas)", nullptr,
+            CLI::Range(0, 64)},
+        it.mirrors);
   visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
   visit(trace_row, it.trace);

@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* prefix = "steelyard-sockets-";
-constexpr std::size_t longest_socket = std::string_view("server-1023").size();  // the last of 1,024 servers
+constexpr std::size_t longest_socket =
+    std::string_view("server-1023.127").size();  // the last thread of 1,024 servers
 // "/", what mkdtemp puts behind the prefix, "/", and the name of a socket.
 constexpr std::size_t behind_the_prefix = 1 + 6 + 1 + longest_socket;
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;

@@ -44,6 +44,7 @@ struct ServerOptions {
   std::string keys;
   std::string advertise;  // host under which workers reach it; empty: found out
   unsigned shards = 1;
+  unsigned mirrors = 0;  // further threads, each with a copy of what another server's shard holds
   std::string exchange = exchanges.front();
   double wait = 60;  // seconds for the scheduler to answer
   std::string trace;

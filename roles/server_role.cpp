@@ -7,7 +7,7 @@
 #include "roles/signals.h"
 #include "roles/traced_link.h"
 #include "roles/trusted.h"
-#include "server/shard.h"
+#include "server/replica.h"
 #include "wire/keyed_endpoint.h"
 #include "wire/name.h"
 #include "wire/transport/host.h"
@@ -16,8 +16,17 @@
 namespace steelyard {
 namespace {
 
+unsigned threads(const ServerOptions& options) { return options.shards + options.mirrors; }
+
 std::string shard_name(const ServerOptions& options, unsigned index) {
-  return options.shards == 1 ? options.name : options.name + "/" + std::to_string(index);
+  return threads(options) == 1 ? options.name : options.name + "/" + std::to_string(index);
+}
+
+// Each thread listens on a port of its own, or on a socket beside the others'.
+std::string listening(const ServerOptions& options, unsigned index) {
+  const std::string endpoint = listening_endpoint(options.listen);
+  const bool of_all = threads(options) > 1 && endpoint.starts_with("ipc://");
+  return of_all ? endpoint + "." + std::to_string(index) : endpoint;
 }
 
 // A shard with its link: what one thread of a server owns.
@@ -25,20 +34,21 @@ struct Seat {
   Seat(ZmqContext& context, const ServerOptions& options, unsigned index, std::shared_ptr<FlatPool> versions)
       : node(new_node(Role::shard)), link(context, node, memory_for(options.exchange)) {
     const std::string scheduler = complete_endpoint(options.scheduler);
-    const std::string bound = link.listen(listening_endpoint(options.listen));
+    const std::string bound = link.listen(listening(options, index));
     Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}, std::move(versions)};
     name = of_shard.hello.name = shard_name(options, index);
     of_shard.hello.fingerprint = options.fingerprint;
+    of_shard.hello.mirror = index >= options.shards;
     of_shard.hello.endpoint = with_key(reachable_endpoint(bound, options.advertise, scheduler),
                                        context.trust() == nullptr ? "" : context.trust()->own().public_key);
-    shard = std::make_unique<Shard>(std::move(of_shard));
+    shard = std::make_unique<Replica>(of_shard);
     link.connect(scheduler_node, scheduler);
   }
 
   NodeId node;
   std::string name;
   ZmqLink link;
-  std::unique_ptr<Shard> shard;
+  std::unique_ptr<Replica> shard;
   std::optional<Failure> failure;  // read when its thread has ended
 };
 
@@ -47,11 +57,11 @@ struct Seat {
 int run_server(const ServerOptions& given) {
   ServerOptions options = given;
   if (options.name.empty()) options.name = default_name("server");
-  check_name("--name", shard_name(options, options.shards - 1));  // the longest
+  check_name("--name", shard_name(options, threads(options) - 1));  // the longest
   require_loopback(listening_endpoint(options.listen), options.insecure || !options.keys.empty());
-  if (options.shards > 1 && !options.listen.ends_with(":*")) {
+  if (threads(options) > 1 && !options.listen.ends_with(":*") && !options.listen.starts_with("ipc://")) {
     throw Failure(ExitCode::usage,
-                  "with --shards each shard listens on a port of its own: use --listen HOST:*");
+                  "with --shards or --mirrors each shard listens on a port of its own: use --listen HOST:*");
   }
   raise_descriptor_limit();
   block_signals();
@@ -59,7 +69,7 @@ int run_server(const ServerOptions& given) {
   ZmqContext context(1, trust_for(options.keys, KeyRole::server, options.name, memory == Memory::shared));
   const auto versions = memory == Memory::shared ? std::make_shared<FlatPool>(memory) : nullptr;
   std::vector<std::unique_ptr<Seat>> seats;
-  for (unsigned i = 0; i < options.shards; ++i)
+  for (unsigned i = 0; i < threads(options); ++i)
     seats.push_back(std::make_unique<Seat>(context, options, i, versions));
   const auto leave = [&](int) {
     for (const auto& seat : seats) {

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t members_at_most = 131'072;
 
+// The threads of a process have its name, and each a number behind it.
+std::string_view process_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
 }  // namespace
 
 Admission::Admission(const Job& job, Members& members, const std::list<RoundState>& rounds)
@@ -31,7 +34,7 @@ Admission::Answer Admission::answer(Time now, NodeId from, const Hello& hello, P
                        "' which runs here: start it with this job's file, or without one"};
   }
   if (phase == Phase::stopping) return Refused{Refusal::finished, "the job '" + job_.name + "' is over"};
-  if (members_.workers.size() + members_.shards.size() >= members_at_most) {
+  if (members_.workers.size() + members_.shards.size() + members_.mirrors.size() >= members_at_most) {
     return Refused{Refusal::full, "the job has all the members that it can have"};
   }
   if (from.role == Role::shard) return answer_shard(now, from, hello, phase);
@@ -89,6 +92,10 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
                        "; start it with --advertise and the name or address that others see"};
   }
   const auto slot = members_.shard_slot(hello.name, job_.shards);
+  const bool free = slot && !members_.shards.contains(*slot);
+  if (job_.replicas > 0 && members_.shard(from) == nullptr && (hello.mirror || !free)) {
+    return answer_mirror(now, from, hello);
+  }
   if (!slot) {
     return Refused{Refusal::full,
                    "the job '" + job_.name + "' has all of its " + std::to_string(job_.shards) + " shards"};
@@ -111,6 +118,19 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
   // Workers have reached another one in its place.
   for (auto& [number, worker] : members_.workers) worker.ready = false;
   return Admitted{*slot, "server '" + hello.name + "' joined at " + split_key(hello.endpoint).address};
+}
+
+// Never in the process that it is to survive. Where nothing is left to mirror it waits: its turn comes when
+// the former bearer of its name is found to be gone.
+Admission::Answer Admission::answer_mirror(Time now, NodeId from, const Hello& hello) {
+  if (const MirrorMember* known = members_.mirror(from)) return Admitted{known->slot, {}, true};
+  if (!has_all_shards()) return AskAgainLater{};
+  for (const auto& [slot, shard] : members_.shards) {
+    if (members_.mirrors.contains(slot) || process_of(shard.name) == process_of(hello.name)) continue;
+    members_.mirrors.try_emplace(slot, MirrorMember{from, slot, hello.name, hello.endpoint, now});
+    return Admitted{slot, "server '" + hello.name + "' joined, to mirror '" + shard.name + "'", true};
+  }
+  return AskAgainLater{};
 }
 
 Roster Admission::roster() const {

@@ -4,6 +4,8 @@
 // A name comes back when its former bearer is gone. That may not be known yet: a machine that lost its power
 // closes no connection. So the newcomer asks again, and the former bearer has the time to say a word.
 //
+// Of a job with replicas, servers that are started again become mirrors of shards in other processes.
+//
 // Changes the members; sends nothing.
 #pragma once
 
@@ -26,6 +28,7 @@ class Admission {
   struct Admitted {
     std::uint32_t slot = 0;
     std::string remark{};  // empty: it had been admitted before, and asks once more
+    bool mirror = false;   // of the shard in that slot
   };
   struct Refused {
     Refusal reason = Refusal::full;
@@ -40,10 +43,12 @@ class Admission {
   // Where the shards are; without any while some are missing.
   [[nodiscard]] Roster roster() const;
   [[nodiscard]] std::uint64_t roster_number() const { return roster_number_; }
+  void change_roster() { ++roster_number_; }  // another one is in a shard's place
 
  private:
   [[nodiscard]] Answer answer_worker(Time now, NodeId from, const Hello& hello);
   [[nodiscard]] Answer answer_shard(Time now, NodeId from, const Hello& hello, Phase phase);
+  [[nodiscard]] Answer answer_mirror(Time now, NodeId from, const Hello& hello);
   [[nodiscard]] std::optional<Answer> contest(Time now, const std::string& name);
   void forget_the_long_gone();
 

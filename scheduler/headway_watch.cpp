@@ -18,6 +18,12 @@ std::vector<std::string> HeadwayWatch::waiting_for(Time now) {
                                      std::to_string(job_.shards) + " shards are there; " +
                                      std::to_string(members_.working().size()) + " of " +
                                      std::to_string(job_.workers) + " workers are ready"};
+  if (job_.replicas > 0) {
+    const auto filled =
+        std::ranges::count_if(members_.mirrors, [](const auto& it) { return it.second.filled; });
+    sentences.push_back("still waiting: " + std::to_string(filled) + " of " + std::to_string(job_.shards) +
+                        " shards have a mirror, in another process than their own");
+  }
   for (const auto& [slot, worker] : members_.workers) {
     if (worker.present && is_cut_off(now, worker)) sentences.push_back(what_is_missing(now, worker));
   }

@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace steelyard {
+namespace {
+
+template <class Member>
+Member* of_node(std::map<std::uint32_t, Member>& members, NodeId node) {
+  const auto it = std::ranges::find_if(members, [&](const auto& entry) { return entry.second.node == node; });
+  return it == members.end() ? nullptr : &it->second;
+}
+
+}  // namespace
 
 Members::ByNode::const_iterator Members::place(NodeId node) const {
   return std::ranges::lower_bound(by_node_, node, {}, &ByNode::value_type::first);
@@ -64,6 +73,7 @@ void Members::hear_all(Time now) {
     shard.last_heard = now;
     shard.doubtful = true;
   }
+  for (auto& [slot, mirror] : mirrors) mirror.last_heard = now;
 }
 
 const WorkerMember* Members::worker(NodeId node) const {
@@ -71,10 +81,9 @@ const WorkerMember* Members::worker(NodeId node) const {
   return at != by_node_.end() && at->first == node ? at->second : nullptr;
 }
 
-ShardMember* Members::shard(NodeId node) {
-  const auto it = std::ranges::find_if(shards, [&](const auto& entry) { return entry.second.node == node; });
-  return it == shards.end() ? nullptr : &it->second;
-}
+ShardMember* Members::shard(NodeId node) { return of_node(shards, node); }
+
+MirrorMember* Members::mirror(NodeId node) { return of_node(mirrors, node); }
 
 std::string Members::worker_name(NodeId node) const {
   const WorkerMember* its = worker(node);

@@ -54,6 +54,16 @@ struct ShardMember {
   Staleness staleness{};                      // of the pushes it has applied, as last told
 };
 
+// Holds a copy of what the shard in its slot holds (scheduler/mirrors.h).
+struct MirrorMember {
+  NodeId node;
+  std::uint32_t slot = 0;
+  std::string name;
+  std::string endpoint;
+  Time last_heard;
+  bool filled = false;  // it may take that shard's place
+};
+
 class Members {
  public:
   Members() = default;
@@ -64,6 +74,7 @@ class Members {
   // indices below.
   std::map<std::uint32_t, WorkerMember> workers;
   std::map<std::uint32_t, ShardMember> shards;
+  std::map<std::uint32_t, MirrorMember> mirrors;
   std::optional<NodeId> checkpointer;
 
   // Replaces the worker that had its slot. No other slot has a worker of its name or node.
@@ -85,6 +96,7 @@ class Members {
     return const_cast<WorkerMember*>(std::as_const(*this).worker(node));
   }
   [[nodiscard]] ShardMember* shard(NodeId node);
+  [[nodiscard]] MirrorMember* mirror(NodeId node);
   [[nodiscard]] std::string worker_name(NodeId node) const;
   // The slot for a newcomer of this name: its former one, or the lowest that is free.
   [[nodiscard]] std::uint32_t worker_slot(const std::string& name) const;

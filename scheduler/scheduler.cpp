@@ -12,6 +12,7 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
       term_(from.term),
       training_(job_, from, std::move(policy), members_, dispatch_),
       admission_(job_, members_, training_.rounds().states()),
+      mirrors_(job_, term_, members_),
       headway_watch_(job_, members_, training_.rounds().states()),
       dispatch_(job_, term_, members_, admission_) {
   members_.reserve(from.workers);
@@ -41,7 +42,7 @@ void Scheduler::restarted(Time now, Outbox& out) {
 }
 
 void Scheduler::advance(Time now, Outbox& out) {
-  if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) &&
+  if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) && mirrors_.all_filled() &&
       headway_watch_.enough_workers(now)) {
     training_.begin(now);
   }
@@ -55,6 +56,8 @@ void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
       Overloaded{[&](const Admission::Admitted& it) {
                    if (!it.remark.empty()) Dispatch::note(it.remark, out);
                    dispatch_.welcome(from, it.slot, out);
+                   if (from.role == Role::shard && !it.remark.empty()) mirrors_.joined(it.slot, out);
+                   if (it.mirror) return;
                    if (from.role == Role::shard) return dispatch_.roster_to_all(out);
                    if (admission_.has_all_shards()) dispatch_.roster(from, out);
                  },
@@ -93,6 +96,7 @@ bool Scheduler::hear(Time now, NodeId from) {
     shard->last_heard = now;
     shard->broken = false;
   }
+  mirrors_.heard(now, from);
   return false;
 }
 
@@ -155,6 +159,7 @@ void Scheduler::beat_members(Time now, Outbox& out) {
     if (now - shard.last_heard > dead) silent.push_back(slot);
   }
   for (const std::uint32_t slot : silent) lose_shard(now, slot, out);
+  mirrors_.beat(now, out);
 }
 
 void Scheduler::watch_headway(Time now, Outbox& out) {
@@ -208,7 +213,11 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
     lose_worker(now, *worker, why, out);
     if (failed) return training_.end_if_alone(now, "worker '" + worker->name + "' " + why, out);
   }
-  if (const ShardMember* shard = members_.shard(from)) {
+  const ShardMember* shard = members_.shard(from);
+  if (mirrors_.lose(from, "left", out) || (shard != nullptr && promote_mirror(shard->slot, out))) {
+    return Dispatch::stop({from}, {Outcome::interrupted, "the job goes on without this server"}, out);
+  }
+  if (shard != nullptr) {
     Dispatch::note("server '" + shard->name + "' was told to end: saving what there is", out);
     training_.interrupt(now, out);
   }
@@ -219,7 +228,9 @@ void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) 
   if (phase() >= Phase::stopping) return;
   if (WorkerMember* worker = members_.worker(lost.node))
     lose_worker(now, *worker, "is lost: its connection closed", out);
+  if (mirrors_.lose(lost.node, "is lost: its connection closed", out)) return;
   if (ShardMember* shard = members_.shard(lost.node)) {
+    if (promote_mirror(shard->slot, out)) return;
     shard->broken = shard->doubtful = true;
     Dispatch::note("the connection to server '" + shard->name + "' broke; waiting for it to come back", out);
   }
@@ -232,9 +243,17 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   training_.release(now, worker.slot, out);
 }
 
+bool Scheduler::promote_mirror(std::uint32_t slot, Outbox& out) {
+  if (!mirrors_.promote(slot, out)) return false;
+  admission_.change_roster();
+  dispatch_.roster_to_all(out);
+  return true;
+}
+
 // Before the training begins a server holds nothing that the checkpointer could not give to another.
 void Scheduler::lose_shard(Time now, std::uint32_t slot, Outbox& out) {
   const std::string name = members_.shards.at(slot).name;
+  if (promote_mirror(slot, out)) return;
   if (phase() == Phase::gathering) {
     Dispatch::note("server '" + name + "' is lost; waiting for another", out);
     members_.shards.erase(slot);
@@ -265,6 +284,13 @@ void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
   count(training_.hear(now, from, closed));
 }
 void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
+  if (beat.term != term_ || members_.mirror(from) != nullptr) return;
+  if (members_.shard(from) == nullptr && phase() < Phase::stopping) {
+    ignore();
+    const char* why = "while this server was out of reach another one took its place";
+    return Dispatch::stop({from}, {Outcome::server_lost, why}, out);
+  }
+  mirrors_.heard(now, from, beat.mirror, out);
   count(training_.hear(now, from, beat, out));
 }
 void Scheduler::handle(Time now, NodeId, const Saved& saved, Outbox& out) {

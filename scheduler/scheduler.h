@@ -4,6 +4,7 @@
 // there:
 //
 //  Members, Admission           which nodes are there, and which may join
+//  Mirrors                      which shards may be lost, and what follows
 //  StateWatch, HeadwayWatch     what makes no progress: loading and saving, workers
 //  Training                     takes the job from its first round to its end:
 //    Rounds                       what is begun next, what is done
@@ -23,6 +24,7 @@
 #include "scheduler/dispatch.h"
 #include "scheduler/headway_watch.h"
 #include "scheduler/members.h"
+#include "scheduler/mirrors.h"
 #include "scheduler/state_watch.h"
 #include "scheduler/training.h"
 #include "wire/machine.h"
@@ -70,6 +72,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   bool hear(Time now, NodeId from);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
+  bool promote_mirror(std::uint32_t slot, Outbox& out);
   void lose_shard(Time now, std::uint32_t slot, Outbox& out);
   void beat(Time now, Outbox& out);
   void beat_members(Time now, Outbox& out);
@@ -95,6 +98,7 @@ class Scheduler {
   Members members_;
   Training training_;
   Admission admission_;
+  Mirrors mirrors_;
   StateWatch state_watch_;
   HeadwayWatch headway_watch_;
   Dispatch dispatch_;

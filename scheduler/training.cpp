@@ -284,6 +284,7 @@ void Training::stop(Time now, Outbox& out) {
     if (worker.present) members.insert(worker.node);
   }
   for (const auto& [slot, shard] : members_.shards) members.insert(shard.node);
+  for (const auto& [slot, mirror] : members_.mirrors) members.insert(mirror.node);
   const std::string way_back = rounds_.training_began() ? checkpoints_.way_back() : "";
   name_last_version();
   const Stop& stop = shutdown_.stop(now, checkpoints_.trouble(), way_back, members);

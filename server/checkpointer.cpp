@@ -60,6 +60,10 @@ void Checkpointer::wake(Time now, Outbox& out) {
   give_up_waiting(out);
 }
 
+std::size_t Checkpointer::index_of(const ShardPlace& shard) const {
+  return static_cast<std::size_t>(&shard - shards_.data());
+}
+
 const ShardPlace* Checkpointer::place(NodeId shard) const {
   const auto found = std::ranges::find(shards_, shard, &ShardPlace::node);
   return found == shards_.end() ? nullptr : &*found;
@@ -70,7 +74,7 @@ bool Checkpointer::awaited(const ShardPlace& shard) const {
   const Contact& contact = contacts_.at(shard.node);
   if (initial_ && !contact.loaded && now_ - contact.offered <= silence) return true;
   if (!gathering_) return false;
-  const auto transfer = gathering_->transfers.find(shard.node);
+  const auto transfer = gathering_->transfers.find(index_of(shard));
   return transfer != gathering_->transfers.end() && !transfer->second.complete();
 }
 
@@ -85,12 +89,14 @@ void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
     for (const auto& [version, saved] : answered_) {
       if (fresh) out.send<ToShard>(shard.node, saved);
     }
+    if (fresh) restart(shard);  // a mirror in the place of one that was lost has the same version
     if (!initial_) continue;
     if (now_ - contact.offered > silence) contact.asked.reset();
     contact.offered = now_;
     if (!contact.asked) contact.asked = now_;
     out.send<ToShard>(shard.node, Offer{about_.progress.term});
   }
+  ask(out);
 }
 
 void Checkpointer::handle(NodeId from, const Want& want, Outbox& out) {
@@ -158,12 +164,8 @@ void Checkpointer::ask(Outbox& out) {
       std::max<std::size_t>(1, parts_at_once / std::max<std::size_t>(1, shards_.size()));
   for (const ShardPlace& shard : shards_) {
     const std::size_t parts = std::size_t{shard.last - shard.first} * slots_;
-    Transfer& transfer = gathering_->transfers.try_emplace(shard.node, parts, window).first->second;
-    Fetch fetch{version(), {}};
-    for (const std::size_t part : transfer.ask(now_)) {
-      fetch.parts.push_back({shard.first + static_cast<std::uint32_t>(part / slots_),
-                             static_cast<std::uint32_t>(part % slots_)});
-    }
+    Transfer& transfer = gathering_->transfers.try_emplace(index_of(shard), parts, window).first->second;
+    Fetch fetch{version(), parts_of(transfer.ask(now_), shard.first, slots_)};
     if (fetch.parts.empty()) continue;
     if (Contact& contact = contacts_.at(shard.node); !contact.asked) contact.asked = now_;
     out.send<ToShard>(shard.node, std::move(fetch));
@@ -177,7 +179,7 @@ void Checkpointer::handle(NodeId from, const State& state, Outbox& out) {
       !state.values.holds_floats(slices_[state.slice].size())) {
     return ignore();
   }
-  const auto transfer = gathering_->transfers.find(from);
+  const auto transfer = gathering_->transfers.find(index_of(*shard));
   const std::size_t part = std::size_t{state.slice - shard->first} * slots_ + state.slot;
   if (transfer == gathering_->transfers.end() || !transfer->second.came(now_, part)) return ignore();
   gathering_->progress = now_;
@@ -243,8 +245,12 @@ void Checkpointer::answer(const Saved& saved, Outbox& out) {
 
 // Whoever is gone comes back or is replaced: the scheduler's affair. What was asked for is asked for again.
 void Checkpointer::handle(NodeId, const Disconnected& lost, Outbox&) {
+  if (const ShardPlace* shard = place(lost.node)) restart(*shard);
+}
+
+void Checkpointer::restart(const ShardPlace& shard) {
   if (!gathering_) return;
-  if (const auto it = gathering_->transfers.find(lost.node); it != gathering_->transfers.end())
+  if (const auto it = gathering_->transfers.find(index_of(shard)); it != gathering_->transfers.end())
     it->second.restart();
 }
 

@@ -51,8 +51,8 @@ class Checkpointer {
   struct Gathering {
     Version version = 0;
     std::unique_ptr<CheckpointSink> sink;
-    std::map<NodeId, Transfer> transfers;
-    std::size_t missing = 0;  // parts
+    std::map<std::size_t, Transfer> transfers;  // by the shard's place in the roster
+    std::size_t missing = 0;                    // parts
     std::uint64_t steps = 0;
     Time progress;  // when a part last came
   };
@@ -76,6 +76,8 @@ class Checkpointer {
   void give_up_waiting(Outbox& out);
   void answer(const Saved& saved, Outbox& out);
   [[nodiscard]] const ShardPlace* place(NodeId shard) const;
+  [[nodiscard]] std::size_t index_of(const ShardPlace& shard) const;  // of one in the roster
+  void restart(const ShardPlace& shard);                              // its part of what is gathered
   // That is gathered, or would be next: an older one may be asked for meanwhile.
   [[nodiscard]] Version version() const { return gathering_ ? gathering_->version : asked_.begin()->first; }
   // Whether something of it is waited for.

@@ -46,6 +46,9 @@ class OnArrival final : public CloseRule {
         compensation_(job.sync),
         staleness_(staleness_places) {}
 
+  [[nodiscard]] bool is_in_slices(std::span<const SliceMemory>) const override {
+    return compensation_.knows_nobody();
+  }
   [[nodiscard]] bool takes(const Push& push, const SliceMemory&) const override {
     return push.piece.hub == whole_model;
   }

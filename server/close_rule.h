@@ -34,6 +34,8 @@ class CloseRule {
 
   // All slices have their first state.
   virtual void begin(std::span<const SliceMemory>) {}
+  // Whether a rule that begins with these slices, between two rounds, is the same as this one.
+  [[nodiscard]] virtual bool is_in_slices(std::span<const SliceMemory>) const { return true; }
   // Whether a push of an open round fits this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
   // Adds it. False if any of its positions is covered already: nothing changes.

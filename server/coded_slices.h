@@ -29,6 +29,10 @@ class CodedSlices {
   [[nodiscard]] bool fits(std::size_t index, const Blob& values, std::uint64_t floats) const;
   // With its values as floats. Nothing: they are no code.
   [[nodiscard]] std::optional<Push> decoded(std::size_t index, const Push& push, std::uint64_t floats) const;
+  // What is told of the version before this one, which the slice has.
+  [[nodiscard]] Blob told_before(std::size_t index, const SliceMemory& slice) const {
+    return told_[index] ? told_[index]->previous().whole : *slice.previous();
+  }
   // The values that answer a pull are those that workers are told. `current`: of the slice's version, not of
   // the one before.
   void put_into(Parameters& answer, std::size_t index, const Pull& pull, bool current) const;

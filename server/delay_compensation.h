@@ -28,6 +28,7 @@ class DelayCompensation {
   // The slice is sent to this worker as it is now.
   void answered(NodeId worker, const SliceMemory& slice);
   void forget(NodeId worker) { pulled_.erase(worker); }
+  [[nodiscard]] bool knows_nobody() const { return pulled_.empty(); }
   // What the push is with the compensation: weight * g'. Of a mode without one: as it came.
   [[nodiscard]] Blob compensated(NodeId worker, const Push& push, SliceMemory& slice);
   [[nodiscard]] std::uint64_t missed() const { return missed_; }  // pushes of which the version was not known

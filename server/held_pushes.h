@@ -34,6 +34,7 @@ class HeldPushes {
 
   // False if there is no room for it.
   bool add(NodeId from, const Push& push);
+  [[nodiscard]] bool empty() const { return held_.empty(); }
   // All of them, in the order in which they came.
   std::vector<Held> take();
 

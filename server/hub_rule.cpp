@@ -1,5 +1,6 @@
 #include "server/hub_rule.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -47,6 +48,17 @@ class HubRule final : public CloseRule {
       Copies& copies = copies_[slice.place().begin];
       for (HubNumber hub = 0; hub < hubs_.count; ++hub) copies.push_back({slice.copy()});
     }
+  }
+  // At the beginning. Later somebody may need the version before, of which every hub has its own.
+  [[nodiscard]] bool is_in_slices(std::span<const SliceMemory> slices) const override {
+    return std::ranges::all_of(slices, [&](const SliceMemory& slice) {
+      const Blob own = slice.current();
+      const Copies& copies = copies_.at(slice.place().begin);
+      return std::ranges::all_of(copies, [&](const HubCopy& it) {
+        return it.weight == 0 && !slice.previous() &&
+               std::ranges::equal(it.slice.current().floats(), own.floats());
+      });
+    });
   }
   [[nodiscard]] bool takes(const Push& push, const SliceMemory& slice) const override {
     const HubNumber hub = push.piece.hub;

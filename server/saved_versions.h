@@ -24,6 +24,8 @@ class SavedVersions {
   // All versions up to this one are safe.
   void forget(Version version);
 
+  [[nodiscard]] bool keeps_any() const { return !kept_.empty() || gathered_; }
+
   // The checkpointer gathers this version.
   void gather(Version version);
   [[nodiscard]] std::optional<Version> gathered() const { return gathered_; }

@@ -5,17 +5,12 @@
 
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
+#include "server/gaps.h"
 #include "server/holes.h"
 #include "wire/grains.h"
 #include "wire/pull_window.h"
 
 namespace steelyard {
-namespace {
-
-constexpr std::size_t first_gaps = 16;  // told in a heartbeat
-
-}  // namespace
-
 void Shard::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
   if (message == nullptr || finished()) return ignore();
@@ -26,15 +21,9 @@ void Shard::step(Time now, const Envelope& in, Outbox& out) {
 void Shard::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (session_.due(now)) {
-    if (session_.joined()) {
-      const bool quiet = std::exchange(told_added_, counts_.added) == counts_.added;
-      for (SliceMemory& slice : slices_) {
-        if (slice.gathered() > 0) close_covered(slice, out, quiet);
-      }
-      beat(out);
-    } else {
-      out.send<ToScheduler>(scheduler_node, options_.hello);
-    }
+    told_added_ = counts_.added;
+    if (session_.joined()) beat(out);
+    if (!session_.joined()) out.send<ToScheduler>(scheduler_node, options_.hello);
   }
   if (loading_ && checkpointer_) want(now, false, out);
   if (session_.given_up(now)) exit_reason_.out_of_reach();
@@ -50,24 +39,35 @@ bool Shard::loaded() const {
   return session_.joined() && std::ranges::all_of(slices_, [](const SliceMemory& s) { return s.loaded(); });
 }
 
+bool Shard::at_rest() const {
+  const auto untouched = [](const SliceMemory& slice) { return slice.untouched(); };
+  return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() &&
+         std::ranges::all_of(slices_, untouched) && rule_->is_in_slices(slices_) &&
+         std::ranges::all_of(slices_, [&](const SliceMemory& s) { return s.version() == version(); });
+}
+
+bool Shard::gathers(Time now) const {
+  return session_.joined() && now >= session_.deadline() &&
+         std::ranges::any_of(slices_, [](const SliceMemory& slice) { return slice.gathered() > 0; });
+}
+
+void Shard::beat(const MirrorState& mirror, Outbox& out) {
+  mirror_ = mirror;
+  if (session_.joined()) beat(out);
+}
+
 SliceMemory* Shard::find(std::uint32_t slice) {
   return slice >= first_ && slice - first_ < slices_.size() ? &slices_[slice - first_] : nullptr;
 }
 
 void Shard::beat(Outbox& out) {
-  ShardBeat beat{term_, version(), opened_, loaded(), {}, false, counts_.added, 0};
+  ShardBeat beat{term_, version(), opened_, loaded(), {}, false, counts_.added, 0, 0, mirror_};
   for (const SliceMemory& slice : slices_) beat.parts += slice.loaded_slots();
   beat.parts_in_all = slices_.size() * slots();
   if (!open_.empty()) {
     const Open& oldest = open_.begin()->second;
     beat.covered = reported_covered_.contains(oldest.round);
-    std::set<Interval> gaps;  // of the slices that have not closed this round
-    for (const SliceMemory& slice : slices_) {
-      if (slice.version() > oldest.round) continue;
-      for (const Interval& gap : slice.coverage().gaps(oldest.positions, first_gaps)) gaps.insert(gap);
-      while (gaps.size() > first_gaps) gaps.erase(std::prev(gaps.end()));
-    }
-    beat.gaps.assign(gaps.begin(), gaps.end());
+    beat.gaps = first_gaps(oldest, slices_);
   }
   out.send<ToScheduler>(scheduler_node, std::move(beat));
 }
@@ -103,8 +103,6 @@ void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
   exit_reason_.refused(refuse);
 }
 
-std::uint32_t Shard::slots() const { return 1 + state_slots(job_); }
-
 void Shard::handle(Time now, NodeId from, const Offer& offer, Outbox& out) {
   if (!session_.joined() || offer.term != term_) return ignore();
   checkpointer_ = from;
@@ -114,19 +112,15 @@ void Shard::handle(Time now, NodeId from, const Offer& offer, Outbox& out) {
 // Asks for what comes next of the first state. `answer`: says so even if nothing does.
 void Shard::want(Time now, bool answer, Outbox& out) {
   Want want{term_, {}, loaded()};
-  if (loading_) {
-    for (const std::size_t part : loading_->ask(now)) {
-      want.parts.push_back(
-          {first_ + static_cast<std::uint32_t>(part / slots()), static_cast<std::uint32_t>(part % slots())});
-    }
-  }
+  if (loading_) want.parts = parts_of(loading_->ask(now), first_, slots());
   if (answer || !want.parts.empty()) out.send<ToCheckpointer>(*checkpointer_, std::move(want));
 }
 
 void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
   SliceMemory* slice = find(load.slice);
   if (load.term != term_ || slice == nullptr || !loading_) return ignore();
-  checkpointer_ = from;
+  if (from.role == Role::checkpointer) checkpointer_ = from;  // not from a primary
+  if (load.before) return slice->load_previous(load.values) ? void() : malformed();
   if (!slice->load(load.slot, load.version, load.steps, load.values)) return malformed();
   loading_->came(now, std::size_t{load.slice - first_} * slots() + load.slot);
   if (loading_->complete()) {
@@ -137,7 +131,7 @@ void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
     beat(out);
     for (auto& [worker, pull] : pulls_) answer(worker, pull, out);
   }
-  want(now, loaded(), out);
+  if (checkpointer_) want(now, loaded(), out);
 }
 
 void Shard::handle(Time, NodeId from, const Ping& ping, Outbox& out) {
@@ -264,6 +258,12 @@ void Shard::close_covered(SliceMemory& slice, Outbox& out, bool quiet) {
     const std::span<SliceMemory> together = closing_with(slice, slices_);
     if (!std::ranges::all_of(together, is_covered)) return;
     close(together, open, 1.0, out);
+  }
+}
+
+void Shard::handle(Time, NodeId, const Quiet& quiet, Outbox& out) {
+  for (SliceMemory& slice : slices_) {
+    if (slice.gathered() > 0) close_covered(slice, out, quiet.nothing_added);
   }
 }
 

@@ -58,8 +58,24 @@ class Shard {
   [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] const std::vector<SliceMemory>& slices() const { return slices_; }
+  [[nodiscard]] Term term() const { return term_; }
   [[nodiscard]] Version version() const;  // the lowest of its slices
   [[nodiscard]] bool loaded() const;
+
+  // For its replica. Whether a shard that is loaded with its slices and told of its open rounds is the same
+  // as this one.
+  [[nodiscard]] bool at_rest() const;
+  [[nodiscard]] Blob told_before(const SliceMemory& slice) const {
+    return coded_.told_before(number(slice) - first_, slice);
+  }
+  [[nodiscard]] std::uint32_t first_slice() const { return first_; }
+  [[nodiscard]] const std::map<Round, Open>& open_rounds() const { return open_; }
+  // Whether pushes are gathered and the next heartbeat is due: then it is to be told Quiet.
+  [[nodiscard]] bool gathers(Time now) const;
+  [[nodiscard]] bool is_quiet() const { return told_added_ == counts_.added; }
+  // A heartbeat now; this one and all that follow say this of its mirror.
+  void beat(const MirrorState& mirror, Outbox& out);
+  void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
 
  private:
   struct WaitingPull {
@@ -80,6 +96,12 @@ class Shard {
   void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
   void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
+  // These are its replica's.
+  void handle(Time, NodeId, const Mirror&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Promote&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Forward&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const ForwardAck&, Outbox&) { ignore(); }
+  void handle(Time now, NodeId from, const Quiet& quiet, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
@@ -106,7 +128,8 @@ class Shard {
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   bool send_part(StatePart part, Outbox& out);
-  [[nodiscard]] std::uint32_t slots() const;  // of state in a slice, parameters included
+  // Of state in a slice, parameters included.
+  [[nodiscard]] std::uint32_t slots() const { return 1 + state_slots(job_); }
   void want(Time now, bool answer, Outbox& out);
   void beat(Outbox& out);
 
@@ -132,6 +155,7 @@ class Shard {
   std::optional<SavedVersions> saved_;  // once it has joined
   std::optional<NodeId> checkpointer_;
   std::optional<Transfer> loading_;  // until all of the first state is here
+  MirrorState mirror_;
 };
 
 }  // namespace steelyard

@@ -53,6 +53,12 @@ bool SliceMemory::load(std::uint32_t slot, std::uint64_t version, std::uint64_t 
   return true;
 }
 
+bool SliceMemory::load_previous(const Blob& values) {
+  if (!values.holds_floats(place_.size())) return false;
+  previous_ = values;
+  return true;
+}
+
 bool SliceMemory::loaded() const { return slots_loaded_ == (2U << slots_) - 1; }
 
 bool SliceMemory::add(Interval positions, double weight, const Blob& values) {
@@ -216,6 +222,11 @@ void SliceMemory::advance(Blob next) {
   ++version_;
   coverage_.clear();
   forget_sum();
+}
+
+bool SliceMemory::untouched() const {
+  return coverage_.count() == 0 && gathered_ == 0 && waiting_.empty() &&
+         std::ranges::all_of(ahead_, [](const auto& round) { return round.second.count() == 0; });
 }
 
 void SliceMemory::forget_sum() {

@@ -43,6 +43,8 @@ class SliceMemory {
 
   // The state to begin with, slot by slot (0: parameters). False if slot or size do not fit.
   bool load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values);
+  // What the version before was, of a slice that others have computed from. False if the size does not fit.
+  bool load_previous(const Blob& values);
   [[nodiscard]] bool loaded() const;
   [[nodiscard]] unsigned loaded_slots() const { return static_cast<unsigned>(std::popcount(slots_loaded_)); }
 
@@ -58,6 +60,8 @@ class SliceMemory {
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
   void gather(Interval positions, double weight, const Blob& values);
   [[nodiscard]] std::uint64_t gathered() const { return gathered_; }  // positions, since the last step
+  // Nothing of an open round is in any ledger or sum.
+  [[nodiscard]] bool untouched() const;
   void step(const nn::Optimizer& optimizer, double rate, std::optional<double> whole = {});
   void next_version();
   // A push as it is to be gathered in place of what came, made by `change(out)`.
@@ -89,6 +93,7 @@ class SliceMemory {
   [[nodiscard]] std::span<const float> last_slot() const {
     return std::span(state_).last(state_.empty() ? 0 : place_.size());
   }
+  [[nodiscard]] std::uint32_t slots() const { return 1 + slots_; }  // of state, parameters included
   // A copy of a slot as it is now: parameters by reference, optimizer state by value.
   [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
 

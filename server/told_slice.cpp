@@ -14,6 +14,7 @@ ToldSlice::ToldSlice(FloatCode code, const SliceMemory& slice) : code_(code) {
   for (std::size_t i = 0; i < told->size(); ++i) (*told)[i] = w[i] + missing[i];
   const std::span<const float> view(*told);
   current_.whole = Blob::of_floats(std::move(told), view);
+  if (slice.previous()) previous_.whole = *slice.previous();
 }
 
 void ToldSlice::advance(SliceMemory& slice) {

@@ -23,7 +23,7 @@ class ToldSlice {
     Blob difference;  // to the version before; empty of the first
   };
 
-  // The slice has its first state.
+  // The slice has its first state. If it has a version before, that is what was told of it.
   ToldSlice(FloatCode code, const SliceMemory& slice);
   // The slice has its next version, whose last slot of state is written.
   void advance(SliceMemory& slice);

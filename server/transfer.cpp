@@ -44,4 +44,14 @@ bool Transfer::came(Time now, std::size_t part) {
   return true;
 }
 
+std::vector<StatePart> parts_of(const std::vector<std::size_t>& numbers, std::uint32_t first,
+                                std::uint32_t slots) {
+  std::vector<StatePart> parts;
+  for (const std::size_t number : numbers) {
+    parts.push_back(
+        {first + static_cast<std::uint32_t>(number / slots), static_cast<std::uint32_t>(number % slots)});
+  }
+  return parts;
+}
+
 }  // namespace steelyard

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "wire/messages.h"
 
 namespace steelyard {
 
@@ -53,5 +54,9 @@ class Transfer {
   Time heard_;  // when a part last came, or was asked for with none in flight
   Duration timeout_ = shortest;
 };
+
+// The parts of a model's state with these numbers: slots slice by slice, from the slice `first` on.
+std::vector<StatePart> parts_of(const std::vector<std::size_t>& numbers, std::uint32_t first,
+                                std::uint32_t slots);
 
 }  // namespace steelyard

@@ -7,7 +7,7 @@
 #include "scheduler/scheduler.h"
 #include "server/checkpointer.h"
 #include "server/memory_sink.h"
-#include "server/shard.h"
+#include "server/replica.h"
 #include "worker/worker.h"
 
 namespace steelyard::sim {
@@ -63,8 +63,8 @@ void ScenarioRun::populate(const MakePolicy& make_policy) {
     if (options_.alone ? *options_.alone == worker : devices_.present_at_start(worker)) start_worker(worker);
   }
   for (std::uint32_t i = 0; i < job_.shards; ++i) {
-    Shard::Options shard{shard_node(i), {0, "server-" + std::to_string(i), "simulated", {}, 0}, {}};
-    world_.start<Shard>(shard_node(i), std::move(shard));
+    const Shard::Options shard{shard_node(i), {0, "server-" + std::to_string(i), "simulated", {}, 0}, {}};
+    world_.start<Replica>(shard_node(i), shard);
   }
   world_.start<Checkpointer>(checkpointer_node, checkpointer_node, std::move(initial), state_slots(job_),
                              in_memory([this](const Snapshot& snapshot) {
@@ -196,7 +196,7 @@ void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
   if (node.id.role != Role::shard || in == nullptr || trainer_) return;
   const auto* told = std::get_if<ToShard>(&in->message);
   if (const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr) probe_.open(*open);
-  if (const std::string trouble = probe_.look(node.id, machine_of<Shard>(node)); !trouble.empty())
+  if (const std::string trouble = probe_.look(node.id, machine_of<Replica>(node).shard()); !trouble.empty())
     break_off(trouble);
 }
 

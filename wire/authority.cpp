@@ -33,6 +33,8 @@ struct Speakers {
   bool operator()(const State&) const { return it == Role::shard; }
   bool operator()(const Later&) const { return it == Role::shard; }
   bool operator()(const Want&) const { return it == Role::shard; }
+  bool operator()(const Forward&) const { return it == Role::shard; }
+  bool operator()(const ForwardAck&) const { return it == Role::shard; }
 
   bool operator()(const CheckpointerBeat&) const { return it == Role::checkpointer; }
   bool operator()(const Saved&) const { return it == Role::checkpointer; }
@@ -49,11 +51,14 @@ struct Speakers {
   bool operator()(const Start&) const { return it == Role::scheduler; }
   bool operator()(const Cut&) const { return it == Role::scheduler; }
   bool operator()(const Commit&) const { return it == Role::scheduler; }
+  bool operator()(const Mirror&) const { return it == Role::scheduler; }
+  bool operator()(const Promote&) const { return it == Role::scheduler; }
   bool operator()(const Resend&) const { return it == Role::scheduler; }
   bool operator()(const SchedulerBeat&) const { return it == Role::scheduler; }
   bool operator()(const Save&) const { return it == Role::scheduler; }
   bool operator()(const Stop&) const { return it == Role::scheduler; }
 
+  bool operator()(const Quiet&) const { return false; }
   bool operator()(const Disconnected&) const { return false; }
   bool operator()(const VersionMismatch&) const { return false; }
   bool operator()(const Unreachable&) const { return false; }

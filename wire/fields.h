@@ -45,11 +45,12 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.train_samples, it.test_samples, positive(it.labels), positive(it.grain), it.layout,
                  it.global_batch, it.optimizer, it.outer_rate, it.outer_momentum, it.schedule, it.clip_norm,
                  it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every, it.checkpoint_every,
-                 it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards, it.sync,
+                 it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards, it.replicas, it.sync,
                  upto(it.sums, SumOrder::positions), upto(it.push, FloatCode::int4),
                  upto(it.pull, FloatCode::int4), it.policy, it.policy_options, it.heartbeat, it.dead_after)
 
-STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch)
+STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch,
+                 it.mirror)
 STEELYARD_NO_FIELDS(AskModel)
 STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, positive(it.labels),
                  positive(it.grain), it.data, it.data_hash, it.mean, it.deviation, it.job)
@@ -64,7 +65,7 @@ STEELYARD_FIELDS(Pong, it.term)
 STEELYARD_FIELDS(StatePart, it.slice, it.slot)
 STEELYARD_FIELDS(Offer, it.term)
 STEELYARD_FIELDS(Want, it.term, it.parts, it.loaded)
-STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.values)
+STEELYARD_FIELDS(Load, it.term, it.version, it.slice, it.slot, it.steps, it.values, it.before)
 STEELYARD_NO_FIELDS(Ready)
 
 STEELYARD_FIELDS(Open, it.term, it.round, it.epoch, it.positions, it.need, it.gate, it.save, it.local,
@@ -89,8 +90,9 @@ STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)
 STEELYARD_FIELDS(Resend, it.term, it.round, it.positions)
 
 STEELYARD_FIELDS(WorkerBeat, it.term, it.held, it.roster, it.unreached, it.progress)
+STEELYARD_FIELDS(MirrorState, it.attempt, it.filled, it.late, it.fed)
 STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
-                 it.parts, it.parts_in_all)
+                 it.parts, it.parts_in_all, it.mirror)
 STEELYARD_FIELDS(SilentShard, it.node, it.why)
 STEELYARD_FIELDS(CheckpointerBeat, it.silent)
 STEELYARD_FIELDS(SchedulerBeat, it.term)
@@ -101,6 +103,12 @@ STEELYARD_FIELDS(Fetch, it.version, it.parts)
 STEELYARD_FIELDS(Later, it.version)
 STEELYARD_FIELDS(State, it.version, it.slice, it.slot, it.steps, it.values)
 STEELYARD_FIELDS(Saved, it.version, it.ok, it.text)
+
+STEELYARD_FIELDS(Mirror, it.term, it.attempt, it.alone, it.node, it.endpoint)
+STEELYARD_FIELDS(Promote, it.term)
+STEELYARD_FIELDS(Forward, it.term, it.attempt, it.sequence, it.from, it.words, it.values)
+STEELYARD_FIELDS(ForwardAck, it.term, it.attempt, it.below)
+STEELYARD_FIELDS(Quiet, it.nothing_added)
 
 STEELYARD_FIELDS(Stop, upto(it.outcome, Outcome::worker_failed), it.text, it.has_last, it.last, it.keeper)
 STEELYARD_FIELDS(Leave, it.failure)

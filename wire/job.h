@@ -63,6 +63,7 @@ struct Job {
   // By whom.
   std::uint32_t workers = 1;  // training begins when so many have come; later ones join as they come
   std::uint32_t shards = 1;
+  std::uint32_t replicas = 0;  // mirrors of each shard: 0 or 1
   SyncMode sync;
   SumOrder sums = SumOrder::arrival;
   // How floats are coded on their way: what is pushed; and what a worker pulls that has the version before.

@@ -18,10 +18,12 @@
 #include "core/shared.h"
 #include "core/time.h"
 #include "wire/blob.h"
+#include "wire/brought_model.h"
 #include "wire/hand_over.h"
 #include "wire/hubs.h"
 #include "wire/job.h"
 #include "wire/local_steps.h"
+#include "wire/mirroring.h"
 #include "wire/node.h"
 #include "wire/records.h"
 
@@ -36,29 +38,7 @@ struct Hello {
   std::string endpoint;           // shards: where workers find its bulk port
   DeviceKind kind{};              // of workers
   std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
-};
-
-// A job may leave its model and data to the workers. Then the scheduler asks the first one that says Hello,
-// before any node is welcomed: what do you train? And, part by part: from which weights?
-struct AskModel {};
-struct ModelDescription {  // worker -> scheduler
-  Layout layout;           // slice_size is the scheduler's and stays 0
-  std::uint64_t train_samples = 0, test_samples = 0;
-  std::uint32_t labels = 1;                   // of each sample
-  std::uint32_t grain = 1;                    // Job::grain
-  std::string data{};                         // what people call it
-  std::string data_hash{};                    // of some training samples; checkpoints keep it
-  std::vector<double> mean{0}, deviation{1};  // how inputs were made of raw values: of all, or by channel
-  // A job file's text: how it is to be trained, as the worker's program says. Empty: as the scheduler's does.
-  std::string job{};
-};
-struct AskWeights {  // scheduler -> worker: the first weights of these floats, drawn with this seed
-  std::uint64_t seed = 0;
-  Interval floats;
-};
-struct Weights {  // worker -> scheduler
-  Interval floats;
-  Blob values;
+  bool mirror = false;            // shards: it would rather be another one's mirror
 };
 
 enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint, memory };
@@ -108,13 +88,14 @@ struct Want {
   std::vector<StatePart> parts;
   bool loaded = false;  // I have them all
 };
-struct Load {  // checkpointer -> shard: a part of the state to begin with
+struct Load {  // checkpointer, or primary -> shard: a part of the state to begin with
   Term term = 0;
   Version version = 0;
   std::uint32_t slice = 0;
   std::uint32_t slot = 0;
   std::uint64_t steps = 0;  // optimizer steps taken so far
   Blob values;
+  bool before = false;  // only what is told of the version before that, in case somebody still needs it
 };
 
 // Worker -> scheduler: data and model are there, every shard has answered, work may come.
@@ -278,6 +259,7 @@ struct ShardBeat {
   std::uint64_t added = 0;  // pushes added to a slice since it started: grows while pushes get through
   std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
   std::uint64_t parts_in_all = 0;
+  MirrorState mirror{};
 };
 struct SilentShard {  // has not answered the checkpointer for some seconds
   NodeId node;
@@ -385,7 +367,8 @@ using ToScheduler = std::variant<Hello, ModelDescription, Weights, Ready, PieceP
                                  NonFinite, Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved,
                                  Leave, Disconnected, VersionMismatch, Interrupt>;
 using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
-                             Saved, SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
+                             Saved, Mirror, Promote, Forward, ForwardAck, Quiet, SchedulerBeat, Stop,
+                             Disconnected, VersionMismatch, Interrupt>;
 using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
                               Gone, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried,
                               Computed, Disconnected, VersionMismatch, Unreachable, Interrupt>;

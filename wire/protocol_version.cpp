@@ -2,6 +2,6 @@
 
 namespace steelyard {
 
-const std::uint16_t protocol_version = 13;
+const std::uint16_t protocol_version = 14;
 
 }  // namespace steelyard

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/check.h"
 #include "wire/pull_window.h"
 #include "wire/roster.h"
 #include "worker/coded.h"
@@ -61,13 +60,6 @@ HeldPiece* Worker::find(PieceId id) {
   return place != pieces_.end() && place->id() == id ? &*place : nullptr;
 }
 
-NodeId Worker::shard_of(std::uint32_t slice) const {
-  for (const ShardPlace& shard : shards_) {
-    if (shard.first <= slice && slice < shard.last) return shard.node;
-  }
-  CHECK(false, "the roster covers every slice");
-}
-
 // ---- joining
 
 // One without a model answers too, with a description of nothing: somebody else is asked then.
@@ -105,17 +97,23 @@ void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
   if (!session_.joined() || roster.number < reach_.roster()) return ignore();
   if (roster.shards.empty()) return;  // not all of them are there yet
-  std::uint32_t next = 0;             // the shards' slices follow one another
-  for (const ShardPlace& shard : roster.shards) {
-    if (shard.first != next || shard.last < shard.first) return ignore();
-    next = shard.last;
-  }
-  if (next != slices_.size()) return ignore();
+  if (!covers(roster, slices_.size())) return ignore();
   if (reach_.adopt(roster)) {
+    const std::vector<ShardPlace> former = shards_;
     adopt(roster, shards_, out);
     ping(out);
+    repeat_to_newcomers(former, out);
   } else if (reach_.ready()) {
     out.send<ToScheduler>(scheduler_node, Ready{});  // it was lost
+  }
+}
+
+// A mirror in the place of a lost shard has what that had shown, and perhaps more.
+void Worker::repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out) {
+  for (const ShardPlace& shard : shards_) {
+    if (former.empty() || std::ranges::find(former, shard.node, &ShardPlace::node) != former.end()) continue;
+    for (const HeldPiece& piece : pieces_) push_again(piece, shard.node, out);
+    if (next_.begun) pull(shard.node, out);
   }
 }
 
@@ -280,7 +278,7 @@ void Worker::handle(Time, NodeId, const GradientReady& final, Outbox& out) {
   piece->pushes.push_back({term_, piece->start.piece, weight, final.slice,
                            as_pushed(job_, slices_[final.slice], piece->start.piece, final.values),
                            rule_->steps(current_, final.slice)});
-  out.send<ToShard>(shard_of(final.slice), piece->pushes.back());
+  out.send<ToShard>(holder_of(final.slice, shards_), piece->pushes.back());
 }
 
 void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
@@ -315,7 +313,7 @@ void Worker::handle(Time, NodeId, const Resend& again, Outbox& out) {
 
 void Worker::push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out) {
   for (const Push& push : piece.pushes) {
-    const NodeId place = shard_of(push.slice);
+    const NodeId place = holder_of(push.slice, shards_);
     if (!shard || place == *shard) out.send<ToShard>(place, push);
   }
 }
@@ -327,7 +325,7 @@ void Worker::push_awaited(Outbox& out) {
     for (const HeldPiece& piece : pieces_) {
       if (piece.round() != own.round || !piece.positions().contains(own.positions)) continue;
       for (const Push& push : piece.pushes) {
-        if (!next_.arrived[push.slice]) out.send<ToShard>(shard_of(push.slice), push);
+        if (!next_.arrived[push.slice]) out.send<ToShard>(holder_of(push.slice, shards_), push);
       }
     }
   }

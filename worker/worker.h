@@ -94,6 +94,7 @@ class Worker {
 
   void beat(Outbox& out);
   void ping(Outbox& out);  // whoever is to answer
+  void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);
   void answered(NodeId shard, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
   [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
@@ -109,7 +110,6 @@ class Worker {
   template <class Past>
   void forget(Past past);  // the pieces of which it is true
   [[nodiscard]] HeldPiece* find(PieceId id);
-  [[nodiscard]] NodeId shard_of(std::uint32_t slice) const;
   void ignore() { ++ignored_; }
 
   const Options options_;

@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 #include "nn/optimizer/rule.h"
-#include "server/shard.h"
+#include "server/replica.h"
 #include "tests/support/heard.h"
 
 namespace steelyard::test {
@@ -40,9 +40,9 @@ class ShardCase {
   explicit ShardCase(Job with, std::uint32_t slot = 0)
       : job(std::move(with)),
         slices(steelyard::slices(job.layout)),
-        shard({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}}) {
+        replica({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}}) {
     Outbox out(shard_node);
-    shard.wake(now, out);
+    replica.wake(now, out);
     said = out.take();
     tell(scheduler_node, Welcome{term, slot, job});
   }
@@ -50,14 +50,14 @@ class ShardCase {
   template <class Said>
   std::vector<Envelope>& tell(NodeId from, Said message) {
     Outbox out(shard_node);
-    shard.step(now, {from, shard_node, Message(std::in_place_type<ToShard>, std::move(message))}, out);
+    replica.step(now, {from, shard_node, Message(std::in_place_type<ToShard>, std::move(message))}, out);
     said = out.take();
     return said;
   }
   std::vector<Envelope>& wake(double later) {
     now = now + from_seconds(later);
     Outbox out(shard_node);
-    shard.wake(now, out);
+    replica.wake(now, out);
     said = out.take();
     return said;
   }
@@ -117,7 +117,8 @@ class ShardCase {
   static constexpr Term term = 3;
   Job job;
   std::vector<Slice> slices;
-  Shard shard;
+  Replica replica;
+  const Shard& shard = replica.shard();
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> said;
 };

@@ -210,8 +210,8 @@ TEST(Shard, WhatIsIgnoredIsCounted) {
   it.tell(test::worker_node(1), VersionMismatch{7});
   EXPECT_EQ(it.shard.counts().ignored, 9U) << "repeated, early, another term, no gate, a stranger";
   Outbox out(test::shard_node);
-  it.shard.step(it.now, {scheduler_node, test::shard_node, Message(std::in_place_type<ToWorker>, Resend{})},
-                out);
+  it.replica.step(it.now, {scheduler_node, test::shard_node, Message(std::in_place_type<ToWorker>, Resend{})},
+                  out);
   EXPECT_EQ(it.shard.counts().ignored, 10U) << "not for it";
   EXPECT_EQ(it.shard.counts().malformed, 0U) << "pushes are counted apart";
 }

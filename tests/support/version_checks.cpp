@@ -12,6 +12,7 @@ std::span<const float> GatheredSums::in(NodeId shard, const SliceMemory& slice, 
   Seen& seen = at->second;
   const std::span current = slice.current().floats();
   if (is_new) {
+    seen.known = slice.version() == first_;  // not of a mirror that is filled later
     seen.in.resize(current.size());
     for (Round round = 0; round < std::min<Round>(first_, current.size()); ++round)
       seen.in[round] = -static_cast<float>(job_.schedule.base);
@@ -96,7 +97,7 @@ void VersionChecks::ordered(NodeId worker, const Compute& order) {
 
 void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
   if (node.id.role != Role::shard) return;
-  for (const SliceMemory& slice : sim::machine_of<Shard>(node).slices()) {
+  for (const SliceMemory& slice : sim::machine_of<Replica>(node).shard().slices()) {
     if (!slice.loaded()) continue;
     const std::span current = slice.current().floats();
     if (mode_.on_arrival) {

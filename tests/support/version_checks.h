@@ -13,7 +13,7 @@
 
 #include "scheduler/epoch_cursor.h"
 #include "server/checkpoint.h"
-#include "server/shard.h"
+#include "server/replica.h"
 #include "sim/observer.h"
 #include "tests/support/footprints.h"
 #include "tests/support/hub_loop.h"

@@ -4,7 +4,7 @@
 
 #include "balancing/policies.h"
 #include "server/memory_sink.h"
-#include "server/shard.h"
+#include "server/replica.h"
 #include "worker/worker.h"
 
 namespace steelyard::test {
@@ -125,15 +125,17 @@ NodeId World::add_worker(const std::string& name) {
   return workers_.emplace_back(node);
 }
 
-NodeId World::add_shard(const std::string& name) {
+NodeId World::add_shard(const std::string& name, bool mirror) {
   const NodeId node{Role::shard, world_.size()};
-  world_.start<Shard>(node, Shard::Options{node, {0, name, "local", DeviceKind::cpu, 0}, {}});
+  world_.start<Replica>(node, Shard::Options{node, {0, name, "local", DeviceKind::cpu, 0, mirror}, {}});
   return shards_.emplace_back(node);
 }
 
 void World::populate(int workers, int shards) {
   for (int i = 0; i < workers; ++i) add_worker("worker-" + std::to_string(i));
   for (int i = 0; i < shards; ++i) add_shard("server-" + std::to_string(i));
+  for (int i = 0; i < shards * static_cast<int>(job_.replicas); ++i)
+    add_shard("mirror-" + std::to_string(i), true);
 }
 
 void World::interrupt() { world_.tell(scheduler_node, ToScheduler(Interrupt{})); }
@@ -185,9 +187,14 @@ void World::finish(const Order& done, const Say& say) {
 
 std::vector<float> World::parameters() const {
   std::vector<float> all(job_.layout.size());
-  for (const NodeId node : shards_) {
+  for (const auto& [slot, shard] : scheduler_->members().shards) {
+    // One that died at the very end was not replaced any more.
+    const auto mirror = scheduler_->members().mirrors.find(slot);
+    const bool dead = !alive(shard.node);
+    if (dead && mirror == scheduler_->members().mirrors.end()) continue;
+    const NodeId node = dead ? mirror->second.node : shard.node;
     if (!alive(node)) continue;
-    for (const SliceMemory& slice : sim::machine_of<Shard>(*world_.find(node)).slices()) {
+    for (const SliceMemory& slice : sim::machine_of<Replica>(*world_.find(node)).shard().slices()) {
       std::ranges::copy(slice.current().floats(),
                         all.begin() + static_cast<std::ptrdiff_t>(slice.place().begin));
     }

@@ -48,8 +48,10 @@ class World final : sim::Observer, sim::ComputeModel {
   World& operator=(const World&) = delete;
 
   NodeId add_worker(const std::string& name);
-  NodeId add_shard(const std::string& name);
-  void populate(int workers, int shards);  // named worker-0, worker-1 ... and server-0, server-1 ...
+  NodeId add_shard(const std::string& name, bool mirror = false);
+  // Named worker-0, worker-1 ... and server-0, server-1 ...; of a job with replicas, as many mirrors as
+  // shards, each in a process of its own.
+  void populate(int workers, int shards);
   void kill(NodeId node) { world_.kill(node); }
   void break_connection(NodeId a, NodeId b) { world_.cut(a, b); }
   void interrupt();  // the scheduler

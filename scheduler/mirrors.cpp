@@ -1,0 +1,103 @@
+#include "scheduler/mirrors.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace steelyard {
+
+void Mirrors::tell(const ShardMember& primary, Outbox& out) const {
+  const auto attempt = attempts_.find(primary.slot);
+  if (attempt == attempts_.end()) return;
+  const auto mirror = members_.mirrors.find(primary.slot);
+  Mirror message{term_, attempt->second};
+  if (mirror != members_.mirrors.end()) {
+    message = {term_, attempt->second, false, mirror->second.node, mirror->second.endpoint};
+  }
+  out.send<ToShard>(primary.node, std::move(message));
+}
+
+void Mirrors::joined(std::uint32_t slot, Outbox& out) {
+  const auto mirror = members_.mirrors.find(slot);
+  const auto primary = members_.shards.find(slot);
+  if (mirror == members_.mirrors.end() || primary == members_.shards.end()) return;
+  mirror->second.filled = false;
+  ++attempts_[slot];
+  tell(primary->second, out);
+}
+
+bool Mirrors::heard(Time now, NodeId from) {
+  MirrorMember* mirror = members_.mirror(from);
+  if (mirror != nullptr) mirror->last_heard = now;
+  return mirror != nullptr;
+}
+
+void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out) {
+  const ShardMember* primary = members_.shard(from);
+  if (primary == nullptr) return;
+  if (said.fed) return out.send<ToShard>(from, Promote{term_});  // it has not heard yet
+  const auto its = members_.mirrors.find(primary->slot);
+  const auto attempt = attempts_.find(primary->slot);
+  if (attempt == attempts_.end()) return;
+  if (said.attempt < attempt->second) return tell(*primary, out);
+  if (its == members_.mirrors.end()) return;
+  MirrorMember& mirror = its->second;
+  if (said.late) {
+    const bool silent = now - mirror.last_heard > 3 * from_seconds(job_.heartbeat);
+    if (silent) {
+      lose(mirror.node, "does not answer", out);
+    } else {
+      joined(primary->slot, out);
+    }
+  } else if (said.filled && !std::exchange(mirror.filled, true)) {
+    Dispatch::note("server '" + mirror.name + "' mirrors '" + primary->name + "'", out);
+  }
+}
+
+bool Mirrors::lose(NodeId node, const std::string& why, Outbox& out) {
+  const MirrorMember* mirror = members_.mirror(node);
+  if (mirror == nullptr) return false;
+  const std::uint32_t slot = mirror->slot;
+  const auto primary = members_.shards.find(slot);
+  const std::string whose =
+      primary == members_.shards.end() ? "" : "; '" + primary->second.name + "' goes on without a mirror";
+  Dispatch::note("mirror '" + mirror->name + "' " + why + whose, out);
+  members_.mirrors.erase(slot);
+  ++attempts_[slot];
+  if (primary != members_.shards.end()) tell(primary->second, out);
+  return true;
+}
+
+bool Mirrors::promote(std::uint32_t slot, Outbox& out) {
+  const auto its = members_.mirrors.find(slot);
+  if (its == members_.mirrors.end() || !its->second.filled) return false;
+  const MirrorMember mirror = its->second;
+  members_.mirrors.erase(its);
+  ShardMember& shard = members_.shards.at(slot);
+  Dispatch::note("server '" + shard.name + "' is lost; its mirror '" + mirror.name + "' is in its place",
+                 out);
+  shard.node = mirror.node;
+  shard.name = mirror.name;
+  shard.endpoint = mirror.endpoint;
+  shard.last_heard = mirror.last_heard;
+  shard.broken = false;
+  shard.doubtful = true;  // it has what the lost one had heard, and no more
+  out.send<ToShard>(mirror.node, Promote{term_});
+  return true;
+}
+
+void Mirrors::beat(Time now, Outbox& out) {
+  std::vector<NodeId> silent;
+  for (const auto& [slot, mirror] : members_.mirrors) {
+    out.send<ToShard>(mirror.node, SchedulerBeat{term_});
+    if (now - mirror.last_heard > from_seconds(job_.dead_after)) silent.push_back(mirror.node);
+  }
+  for (const NodeId node : silent) lose(node, "has been silent for too long", out);
+}
+
+bool Mirrors::all_filled() const {
+  return job_.replicas == 0 ||
+         (members_.mirrors.size() == job_.shards &&
+          std::ranges::all_of(members_.mirrors, [](const auto& it) { return it.second.filled; }));
+}
+
+}  // namespace steelyard

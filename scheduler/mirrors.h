@@ -1,0 +1,53 @@
+// Mirrors: which shards have one, which may be trusted, and what is said to both sides.
+//
+// Of a primary and its mirror (server/replica.h) one may be lost. A mirror counts from when its primary says
+// that it is filled, under the latest attempt; from then on the primary waits for its word, and the scheduler
+// alone decides which of the two goes on:
+//
+//  the primary is lost    the mirror is promoted into its slot, and the roster is told anew
+//  the mirror is lost     the primary is told to go on without, under a higher attempt
+//  the mirror is late     as lost; one that still gives signs of life is filled anew
+//
+// Changes the members, and sends what primaries and mirrors are to know. Says nothing to workers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "scheduler/dispatch.h"
+#include "scheduler/members.h"
+#include "wire/machine.h"
+
+namespace steelyard {
+
+class Mirrors {
+ public:
+  // Both belong to the caller and outlive this.
+  Mirrors(const Job& job, Term term, Members& members) : job_(job), term_(term), members_(members) {}
+
+  // A shard or a mirror has joined this slot: its primary, if it is there, is told of its mirror, if that is.
+  void joined(std::uint32_t slot, Outbox& out);
+  // Whether this is a mirror's word. It is noted that it lives.
+  bool heard(Time now, NodeId from);
+  // What a primary says of its mirror.
+  void heard(Time now, NodeId from, const MirrorState& said, Outbox& out);
+  // This mirror is gone, as `why` says. False: it is none.
+  bool lose(NodeId mirror, const std::string& why, Outbox& out);
+  // The primary in this slot is lost. Whether its mirror has taken its place.
+  bool promote(std::uint32_t slot, Outbox& out);
+  void beat(Time now, Outbox& out);
+
+  // Every shard has one that is filled, or the job wants none.
+  [[nodiscard]] bool all_filled() const;
+
+ private:
+  void tell(const ShardMember& primary, Outbox& out) const;
+
+  const Job& job_;
+  const Term term_;
+  Members& members_;
+  std::map<std::uint32_t, std::uint64_t> attempts_;  // by slot: the last that was said
+};
+
+}  // namespace steelyard

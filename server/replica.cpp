@@ -1,0 +1,212 @@
+#include "server/replica.h"
+
+#include <algorithm>
+
+#include "wire/codec.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration patience = std::chrono::seconds(1);  // for a mirror's answer, at least
+constexpr int many_times = 4;                           // the longest so far
+constexpr std::size_t room = 64;  // messages on their way to a mirror that is filled; or not acted on there
+
+// What changes a shard's part of the model, or what it answers of it. The rest is between it and the
+// scheduler.
+bool is_forwarded(const ToShard& message) {
+  if (std::holds_alternative<Disconnected>(message)) {
+    const Role lost = std::get<Disconnected>(message).node.role;
+    return lost == Role::worker || lost == Role::checkpointer;
+  }
+  return std::visit(Overloaded{[](const Open&) { return true; }, [](const Pull&) { return true; },
+                               [](const PullAck&) { return true; }, [](const Push&) { return true; },
+                               [](const Commit&) { return true; }, [](const Fetch&) { return true; },
+                               [](const Saved&) { return true; }, [](const Quiet&) { return true; },
+                               [](const auto&) { return false; }},
+                    message);
+}
+
+Envelope envelope(NodeId from, NodeId to, ToShard message) { return {from, to, Message(std::move(message))}; }
+
+}  // namespace
+
+void Replica::step(Time now, const Envelope& in, Outbox& out) {
+  const auto* message = std::get_if<ToShard>(&in.message);
+  if (message == nullptr) return shard_->step(now, in, out);
+  if (finished()) return ignore();
+  std::visit(Overloaded{[&](const Mirror& it) { handle(now, it, out); },
+                        [&](const Promote& it) { handle(now, it, out); },
+                        [&](const Forward& it) { handle(now, in.from, it, out); },
+                        [&](const ForwardAck& it) { handle(now, in.from, it, out); },
+                        [&](const auto&) { hear(now, in, out); }},
+             *message);
+}
+
+void Replica::hear(Time now, const Envelope& in, Outbox& out) {
+  const auto& message = std::get<ToShard>(in.message);
+  if (std::holds_alternative<Welcome>(message)) welcome_ = in;
+  const auto* lost = std::get_if<Disconnected>(&message);
+  if (lost != nullptr && lost->node.role == Role::shard) {
+    if (!mirror_ || lost->node != mirror_->node) return;
+    mirror_->late = true;
+    return say(out);
+  }
+  const bool forwarded = is_forwarded(message);
+  if (source_ && forwarded) return ignore();  // it hears that from its primary
+  if (!forwarded || !mirror_ || !mirror_->begun) return act(now, in, out);
+  const bool wait = mirror_->filled || !waiting_.empty() || mirror_->sent - mirror_->below > mirror_->room;
+  forward(now, in.from, message, out);
+  if (!wait) return act(now, in, out);
+  waiting_.push_back({mirror_->sent, in});
+}
+
+void Replica::act(Time now, const Envelope& in, Outbox& out) {
+  shard_->step(now, in, out);
+  fill(now, out);
+}
+
+void Replica::wake(Time now, Outbox& out) {
+  if (finished()) return;
+  if (source_) act_on_forwarded(now);
+  if (!source_ && shard_->gathers(now)) {
+    hear(now, envelope(options_.self, options_.self, Quiet{shard_->is_quiet()}), out);
+  }
+  if (mirror_ && mirror_->sent > mirror_->below &&
+      now - mirror_->asked > std::max(patience, many_times * mirror_->slowest)) {
+    mirror_->late = true;
+  }
+  shard_->set_mirror(state());
+  shard_->wake(now, out);
+  fill(now, out);
+}
+
+Time Replica::deadline() const {
+  const Time its = shard_->deadline();
+  return source_ && !waiting_.empty() ? std::min(its, since_) : its;
+}
+
+MirrorState Replica::state() const {
+  return {attempt_, mirror_ && mirror_->filled, mirror_ && mirror_->late, source_.has_value()};
+}
+
+void Replica::say(Outbox& out) { shard_->beat(state(), out); }
+
+// ---- as a primary
+
+void Replica::handle(Time now, const Mirror& mirror, Outbox& out) {
+  if (mirror.term != shard_->term() || mirror.attempt <= attempt_ || source_) return ignore();
+  attempt_ = mirror.attempt;
+  const std::optional<Copy> former = std::exchange(mirror_, std::nullopt);
+  if (former && (mirror.alone || former->node != mirror.node))
+    out.send<ToLink>(link_node, Disconnect{former->node});
+  if (!mirror.alone) {
+    mirror_.emplace().node = mirror.node;
+    out.send<ToLink>(link_node, Connect{mirror.node, mirror.endpoint});
+  }
+  fill(now, out);
+  for (const Waiting& it : std::exchange(waiting_, {})) hear(now, it.said, out);
+  say(out);
+}
+
+// The state, the rounds that are open, and a last word, so that there is something to answer.
+void Replica::fill(Time now, Outbox& out) {
+  if (!mirror_ || mirror_->begun || finished() || !shard_->at_rest()) return;
+  mirror_->begun = true;
+  std::uint32_t number = shard_->first_slice();
+  for (const SliceMemory& slice : shard_->slices()) {
+    const auto load = [&](std::uint32_t slot, Blob values, bool before) {
+      forward(now, options_.self,
+              Load{shard_->term(), slice.version(), number, slot, slice.steps(), std::move(values), before},
+              out);
+    };
+    if (slice.previous()) load(0, shard_->told_before(slice), true);
+    for (std::uint32_t slot = 0; slot < slice.slots(); ++slot) load(slot, slice.copy_of(slot), false);
+    ++number;
+  }
+  for (const auto& [round, open] : shard_->open_rounds()) forward(now, scheduler_node, open, out);
+  forward(now, options_.self, Quiet{}, out);
+  mirror_->room = mirror_->sent + room;
+}
+
+void Replica::forward(Time now, NodeId from, const ToShard& message, Outbox& out) {
+  if (mirror_->sent == mirror_->below) mirror_->asked = now;
+  Forward copy{shard_->term(), attempt_, mirror_->sent++, from, {}, {}};
+  if (const auto* lost = std::get_if<Disconnected>(&message)) {
+    copy.from = lost->node;
+  } else {
+    Frames frames = encode(Message(message));
+    copy.words.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
+    if (frames.payload) copy.values = std::move(*frames.payload);
+  }
+  out.send<ToShard>(mirror_->node, std::move(copy));
+}
+
+void Replica::handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out) {
+  if (!mirror_ || from != mirror_->node || ack.attempt != attempt_ || ack.below <= mirror_->below ||
+      ack.below > mirror_->sent) {
+    return ignore();
+  }
+  mirror_->below = ack.below;
+  mirror_->slowest = std::max(mirror_->slowest, now - mirror_->asked);
+  mirror_->asked = now;
+  mirror_->late = false;
+  while (!waiting_.empty() && waiting_.front().below <= ack.below) {
+    const Envelope said = std::move(waiting_.front().said);
+    waiting_.pop_front();
+    act(now, said, out);
+  }
+  if (mirror_->filled || mirror_->below < mirror_->sent) return;
+  mirror_->filled = true;
+  say(out);
+}
+
+// ---- as a mirror
+
+void Replica::handle(Time now, NodeId from, const Forward& forward, Outbox& out) {
+  if (forward.term != shard_->term() || !welcome_ || promoted_ || mirror_) return ignore();
+  if (forward.attempt > attempt_ && forward.sequence == 0) {
+    const bool has_its_own = !source_ && shard_->loaded() && !shard_->slices().empty();
+    if (has_its_own) return ignore();  // it is a primary
+    begin_anew(now);
+    source_ = Source{from, 0};
+    attempt_ = forward.attempt;
+  }
+  if (!source_ || from != source_->node || forward.attempt != attempt_ || forward.sequence != source_->next)
+    return ignore();
+  ToShard said = Disconnected{forward.from};
+  if (!forward.words.empty()) {
+    auto decoded = decode(Role::shard, std::as_bytes(std::span(forward.words)), forward.values);
+    const auto* message = std::get_if<Message>(&decoded);
+    if (message == nullptr) return ignore();
+    said = std::get<ToShard>(*message);
+  }
+  out.send<ToShard>(from, ForwardAck{forward.term, forward.attempt, ++source_->next});
+  if (waiting_.empty()) since_ = now;
+  waiting_.push_back({source_->next, envelope(forward.from, options_.self, std::move(said))});
+  if (waiting_.size() > room) act_on_forwarded(now);
+}
+
+// What it would say its primary says.
+void Replica::act_on_forwarded(Time now) {
+  Outbox unsaid(options_.self);
+  for (const Waiting& it : std::exchange(waiting_, {})) shard_->step(now, it.said, unsaid);
+}
+
+void Replica::begin_anew(Time now) {
+  waiting_.clear();
+  shard_.emplace(options_);
+  Outbox unsaid(options_.self);
+  shard_->step(now, *welcome_, unsaid);
+}
+
+void Replica::handle(Time now, const Promote& promote, Outbox& out) {
+  if (promote.term != shard_->term() || (!source_ && !promoted_)) return ignore();
+  act_on_forwarded(now);
+  source_.reset();
+  promoted_ = true;
+  say(out);
+}
+
+static_assert(Machine<Replica>);
+
+}  // namespace steelyard

@@ -1,0 +1,186 @@
+// Servers with a mirror, each killed at every message: every position exactly once, and the plain loop's
+// result bit for bit, as if nothing had happened.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/hosts/whole_jobs.h"
+#include "tests/support/sync_modes.h"
+
+namespace steelyard::test {
+namespace {
+
+Job mirrored_job(const std::string& sync, std::uint64_t epochs = 1) {
+  Job job = job_for(sync, 60, 24, epochs);
+  job.replicas = 1;
+  return job;
+}
+
+std::uint64_t messages_of(const Job& job) {
+  World quiet(job, {});
+  quiet.populate(3, 2);
+  quiet.run();
+  expect_whole(quiet, job, "undisturbed");
+  return quiet.delivered();
+}
+
+bool begun(const World& world) { return world.scheduler().phase() == Scheduler::Phase::running; }
+// Each of the two shards has one, and all of them live.
+bool has_mirrors(const World& world) {
+  const Members& members = world.scheduler().members();
+  const auto lives = [&](const auto& it) { return world.alive(it.second.node); };
+  const auto filled = [](const auto& it) { return it.second.filled; };
+  return members.mirrors.size() == 2 && std::ranges::all_of(members.mirrors, filled) &&
+         std::ranges::all_of(members.mirrors, lives) && std::ranges::all_of(members.shards, lives);
+}
+
+class ServerLoss : public ::testing::TestWithParam<const char*> {};
+
+// In the place of whatever is killed another one comes, as supervisors bring it.
+TEST_P(ServerLoss, OfEachAtEveryMessage) {
+  const Job job = mirrored_job(GetParam());
+  const std::uint64_t messages = messages_of(job);
+  for (std::size_t victim = 0; victim < 4; ++victim) {  // two shards, two mirrors
+    for (std::uint64_t at = 0; at < messages; ++at) {
+      World world(job, {});
+      world.populate(3, 2);
+      bool killed = false;
+      world.on_delivery = [&](const Envelope& envelope) {
+        if (world.delivered() >= at && !killed && begun(world) && has_mirrors(world)) {
+          killed = true;
+          world.kill(world.shards()[victim]);
+          world.add_shard("newcomer", victim >= 2);
+        }
+        return world.alive(envelope.to);
+      };
+      world.run();
+      expect_whole(world, job, std::to_string(victim) + " killed at message " + std::to_string(at));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// One after the other, whichever it is, as often as there is a mirror again; and workers, and the scheduler.
+TEST_P(ServerLoss, AgainAndAgainAmongOtherLosses) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed * 17);
+    const Job job = mirrored_job(GetParam(), 2);
+    World::Options options;
+    options.seed = seed;
+    if (seed % 3 == 0) options.scheduler_dies_at = {random.below(400), random.below(800)};
+    World world(job, options);
+    world.populate(3, 2);
+    int servers = 0, workers = 0;
+    world.on_delivery = [&](const Envelope& envelope) {
+      const bool there = world.restarts() == options.scheduler_dies_at.size();
+      if (there && begun(world) && has_mirrors(world) && servers < 8 && random.uniform() < 0.02) {
+        const auto& members = world.scheduler().members();
+        const std::uint32_t slot = static_cast<std::uint32_t>(random.below(2));
+        const NodeId victim =
+            random.below(2) == 0 ? members.shards.at(slot).node : members.mirrors.at(slot).node;
+        world.add_shard("server-" + std::to_string(10 + servers++));
+        world.kill(victim);
+      }
+      if (there && workers < 3 && random.uniform() < 0.004) {
+        const NodeId victim = world.workers()[random.below(world.workers().size())];
+        world.add_worker("newcomer-" + std::to_string(workers++));
+        if (world.alive(victim)) world.kill(victim);
+      }
+      return world.alive(envelope.to);
+    };
+    world.run();
+    expect_whole(world, job, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+}
+
+// It lives, and neither the scheduler nor its mirror hear it any more.
+TEST_P(ServerLoss, OfOneThatIsOnlyCutOff) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed * 7);
+    const Job job = mirrored_job(GetParam(), 2);
+    World::Options options;
+    options.seed = seed;
+    World world(job, options);
+    world.populate(3, 2);
+    int breaks = 0;
+    world.on_delivery = [&](const Envelope& envelope) {
+      if (begun(world) && breaks < 3 && random.uniform() < 0.01) {
+        ++breaks;
+        const auto& members = world.scheduler().members();
+        const NodeId one = members.shards.at(static_cast<std::uint32_t>(random.below(2))).node;
+        const auto mirror = members.mirrors.find(static_cast<std::uint32_t>(random.below(2)));
+        const bool between = random.below(2) == 0 && mirror != members.mirrors.end();
+        if (between) {
+          world.break_connection(members.shards.at(mirror->first).node, mirror->second.node);
+        } else if (has_mirrors(world)) {
+          world.break_connection(one, scheduler_node);
+          world.add_shard("server-" + std::to_string(10 + breaks));
+        }
+      }
+      return world.alive(envelope.to);
+    };
+    world.run();
+    expect_whole(world, job, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ServerLoss, ::testing::ValuesIn(sync_modes()), plain);
+
+TEST(ServerLoss, WithAGate) {
+  Job job = mirrored_job("bsp");
+  job.clip_norm = 1e9;  // a gate that changes nothing
+  for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
+    World world(job, {});
+    world.populate(3, 2);
+    bool killed = false;
+    world.on_delivery = [&](const Envelope& envelope) {
+      if (world.delivered() >= at && !killed && begun(world) && has_mirrors(world)) {
+        killed = true;
+        world.kill(world.shards()[0]);
+      }
+      return world.alive(envelope.to);
+    };
+    world.run();
+    expect_whole(world, job, "killed at message " + std::to_string(at));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(ServerLoss, OfAShardAndItsMirrorEndsTheJob) {
+  World world(mirrored_job("bsp", 4), {});
+  world.populate(3, 2);
+  bool killed = false;
+  world.on_delivery = [&](const Envelope& envelope) {
+    if (!killed && begun(world) && has_mirrors(world)) {
+      killed = true;
+      const auto& members = world.scheduler().members();
+      const NodeId shard = members.shards.at(0).node, mirror = members.mirrors.at(0).node;
+      world.kill(mirror);
+      world.kill(shard);
+    }
+    return world.alive(envelope.to);
+  };
+  world.run();
+  ASSERT_TRUE(world.scheduler().finished());
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
+}
+
+TEST(ServerLoss, TrainingBeginsWhenAllHaveAMirror) {
+  World world(mirrored_job("bsp"), {});
+  world.populate(3, 0);
+  world.add_shard("server-0/0");
+  world.add_shard("server-0/1", true);  // in the same process: it mirrors the other one
+  world.add_shard("server-1/0");
+  for (int i = 0; i < 2000; ++i) world.step();
+  EXPECT_EQ(world.scheduler().phase(), Scheduler::Phase::gathering);
+  world.add_shard("server-1/1", true);
+  EXPECT_TRUE(world.run());
+  for (const auto& [slot, mirror] : world.scheduler().members().mirrors) {
+    const std::string& primary = world.scheduler().members().shards.at(slot).name;
+    EXPECT_NE(primary.substr(0, 8), mirror.name.substr(0, 8));
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::test

@@ -1,0 +1,123 @@
+#include "scheduler/mirrors.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/heard.h"
+
+namespace steelyard {
+namespace {
+
+using test::heard;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr NodeId primary{Role::shard, 10}, copy{Role::shard, 11};
+constexpr Term term = 3;
+
+struct MirrorsCase : testing::Test {
+  MirrorsCase() {
+    job.replicas = 1;
+    members.shards.try_emplace(0, ShardMember{primary, 0, "server-0", "ipc://a", now, {}});
+    members.mirrors.try_emplace(0, MirrorMember{copy, 0, "server-1", "ipc://b", now});
+    mirrors.joined(0, out);
+  }
+  std::vector<Envelope> said() { return out.take(); }
+  void tell(const MirrorState& state) { mirrors.heard(now, primary, state, out); }
+  void fill() {
+    tell({1, true});
+    (void)said();
+  }
+
+  Job job;
+  Members members;
+  Time now{std::chrono::seconds(100)};
+  Outbox out{scheduler_node};
+  Mirrors mirrors{job, term, members};
+};
+
+TEST_F(MirrorsCase, APrimaryIsToldOfItsMirror) {
+  const std::vector<Mirror> told = heard<Mirror>(said());
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].node, copy);
+  EXPECT_EQ(told[0].endpoint, "ipc://b");
+  EXPECT_EQ(told[0].attempt, 1u);
+  EXPECT_FALSE(told[0].alone);
+}
+
+TEST_F(MirrorsCase, WhatItMissesIsSaidAgain) {
+  (void)said();
+  tell({0});
+  EXPECT_THAT(heard<Mirror>(said()), SizeIs(1));
+  tell({1});
+  EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(MirrorsCase, AMirrorCountsOnceItIsFilledUnderTheLatestAttempt) {
+  EXPECT_FALSE(mirrors.all_filled());
+  EXPECT_FALSE(mirrors.promote(0, out));
+  tell({0, true});
+  EXPECT_FALSE(mirrors.all_filled());
+  tell({1, true});
+  EXPECT_TRUE(mirrors.all_filled());
+}
+
+TEST_F(MirrorsCase, AFilledMirrorTakesTheLostOnesPlace) {
+  fill();
+  ASSERT_TRUE(mirrors.promote(0, out));
+  const std::vector<Envelope> told = said();
+  ASSERT_THAT(heard<Promote>(told), SizeIs(1));
+  EXPECT_EQ(members.shards.at(0).node, copy);
+  EXPECT_EQ(members.shards.at(0).endpoint, "ipc://b");
+  EXPECT_TRUE(members.shards.at(0).doubtful);
+  EXPECT_THAT(members.mirrors, IsEmpty());
+  // It may not have heard.
+  mirrors.heard(now, copy, {1, false, false, true}, out);
+  EXPECT_THAT(heard<Promote>(said()), SizeIs(1));
+}
+
+TEST_F(MirrorsCase, WithoutItsMirrorAPrimaryGoesOn) {
+  fill();
+  EXPECT_FALSE(mirrors.lose({Role::shard, 99}, "is lost", out));
+  ASSERT_TRUE(mirrors.lose(copy, "is lost", out));
+  const std::vector<Mirror> told = heard<Mirror>(said());
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_TRUE(told[0].alone);
+  EXPECT_EQ(told[0].attempt, 2u);
+  EXPECT_FALSE(mirrors.promote(0, out));
+  tell({1, true});  // what it said before it heard that
+  EXPECT_FALSE(mirrors.all_filled());
+}
+
+TEST_F(MirrorsCase, OneThatIsLateAndAliveIsFilledAnew) {
+  fill();
+  tell({1, true, true});
+  const std::vector<Mirror> told = heard<Mirror>(said());
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_FALSE(told[0].alone);
+  EXPECT_EQ(told[0].attempt, 2u);
+  EXPECT_FALSE(mirrors.all_filled());
+}
+
+TEST_F(MirrorsCase, OneThatIsLateAndSilentIsLost) {
+  fill();
+  now = now + std::chrono::seconds(3);
+  tell({1, true, true});
+  EXPECT_TRUE(heard<Mirror>(said()).at(0).alone);
+  EXPECT_THAT(members.mirrors, IsEmpty());
+}
+
+TEST_F(MirrorsCase, ASilentOneIsLost) {
+  (void)said();
+  mirrors.beat(now + from_seconds(job.dead_after), out);
+  EXPECT_THAT(heard<SchedulerBeat>(said()), SizeIs(1));
+  mirrors.beat(now + from_seconds(job.dead_after + 1), out);
+  EXPECT_THAT(members.mirrors, IsEmpty());
+}
+
+TEST_F(MirrorsCase, NoneAreWantedWithoutReplicas) {
+  job.replicas = 0;
+  EXPECT_TRUE(mirrors.all_filled());
+}
+
+}  // namespace
+}  // namespace steelyard

@@ -89,6 +89,7 @@ checkpoint_every = 0
 [cluster]
 servers = 3
 shards_per_server = 2
+replicas = 1
 sync = "ssp:2"
 sums = "arrival"
 policy = "boa"
@@ -136,6 +137,7 @@ max_batch = 128
   EXPECT_EQ(job.checkpoint_every, 0U);
   EXPECT_EQ(file.servers, 3U);
   EXPECT_EQ(job.shards, 6U);
+  EXPECT_EQ(job.replicas, 1U);
   EXPECT_EQ(job.policy, "boa");
   EXPECT_THAT(job.policy_options, ElementsAre(Pair("gain", "0.05"), Pair("period", "5")));
   EXPECT_EQ(job.heartbeat, 0.25);
@@ -202,6 +204,7 @@ checkpoint_minutes = 10
 [cluster]
 servers = 2
 shards_per_server = 1
+replicas = 0
 sync = "bsp"
 sums = "arrival"
 push = "float32"
@@ -247,9 +250,10 @@ TEST(JobFile, GoldenUnknownNames) {
             "weight_decay, outer_rate, outer_momentum, lr, schedule, warmup, step_epochs, step_factor, "
             "final_lr, rates, clip_norm, evaluate_every, checkpoint_every, checkpoint_rounds, "
             "checkpoint_minutes)");
-  EXPECT_EQ(refusal("[cluster]\nzzz = 3\n" + one_worker),
-            "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, sync, "
-            "sums, push, pull, policy, heartbeat, dead_after)");
+  EXPECT_EQ(
+      refusal("[cluster]\nzzz = 3\n" + one_worker),
+      "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "
+      "sums, push, pull, policy, heartbeat, dead_after)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
             "train, cluster, policy, worker)");
@@ -318,6 +322,10 @@ TEST(JobFile, GoldenRulesBetweenKeys) {
               StartsWith("j.toml:3:10: a warm-up"));
   EXPECT_EQ(refusal("[cluster]\nheartbeat = 5\ndead_after = 10\n" + one_worker),
             "j.toml:3:14: dead_after = 10 in [cluster]: give more than two heartbeats, above 10");
+  EXPECT_EQ(
+      refusal("[cluster]\nservers = 1\nreplicas = 1\n" + one_worker),
+      "j.toml:3:12: replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and "
+      "there is one server: give servers = 2 or more, or leave replicas out");
 }
 
 TEST(JobFile, GoldenSet) {

@@ -216,11 +216,10 @@ TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
     EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "nobody else is spoken to";
 }
 
-// A path is one thing; a port for each shard of a process is another.
-TEST_F(LaunchPlanTest, ServersOfSeveralShardsListenOnPortsOfThisMachine) {
-  const JobFile file = parse_job("[cluster]\nshards_per_server = 3\n[[worker]]\n", "job.toml");
+TEST_F(LaunchPlanTest, ServersHaveAMirrorForEachOfTheirShards) {
+  const JobFile file = parse_job("[cluster]\nshards_per_server = 3\nreplicas = 1\n[[worker]]\n", "job.toml");
   const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");
-  EXPECT_THAT(joined(it.processes[1]), AllOf(HasSubstr("--listen '127.0.0.1:*'"), HasSubstr("--shards 3")));
+  EXPECT_THAT(joined(it.processes[1]), AllOf(HasSubstr("--shards 3"), HasSubstr("--mirrors 3")));
 }
 
 TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {

@@ -22,12 +22,26 @@ TEST(Authority, AKeySpeaksAsItsOwnRoleAlone) {
     for (const Role role : roles) EXPECT_EQ(may_be(key, role), all.contains(role)) << name(key) << name(role);
 }
 
+// What a shard hears it forwards to its mirror; what is only in there nobody says to another.
+bool is_between_shards(const Message& message) {
+  const auto* said = std::get_if<ToShard>(&message);
+  return said != nullptr &&
+         (std::holds_alternative<Forward>(*said) || std::holds_alternative<ForwardAck>(*said) ||
+          std::holds_alternative<Quiet>(*said));
+}
+
 // What travels is some role's business, and never its receiver's own.
 TEST(Authority, EveryMessageHasASpeakerAndNoneSpeaksToItself) {
   for (const MadeMessage& made : messages_of_every_kind(1)) {
     std::set<Role> speakers;
     for (const Role role : roles) {
       if (may_say(role, made.message)) speakers.insert(role);
+    }
+    if (is_between_shards(made.message)) {
+      const auto& said = std::get<ToShard>(made.message);
+      const std::set<Role> none, shards{Role::shard};
+      EXPECT_EQ(speakers, std::holds_alternative<Quiet>(said) ? none : shards);
+      continue;
     }
     EXPECT_FALSE(speakers.empty()) << made.name();
     EXPECT_LE(speakers.size(), 2U) << made.name();

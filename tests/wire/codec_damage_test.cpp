@@ -73,7 +73,7 @@ TEST(CodecDamage, AMissingPayloadIsABlobThatFitsNoSlice) {
     EXPECT_TRUE(again.payload.value().empty()) << made.name();
     ++checked;
   }
-  EXPECT_EQ(checked, 5) << "Weights, Load, Push, Parameters, State";
+  EXPECT_EQ(checked, 6) << "Weights, Load, Push, Forward, Parameters, State";
 }
 
 TEST(CodecDamage, MessagesForOthersAreRefused) {
@@ -115,7 +115,7 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
   EXPECT_EQ(home, 3U + 3U + 8U + 3U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
                                         "GradientReady, ComputeProgress, CutTried, Computed; "
                                         "to them and the checkpointer Unreachable";
-  EXPECT_EQ(unknown, 4U * 256U - 18U - 17U - 21U - 11U);
+  EXPECT_EQ(unknown, 4U * 256U - 18U - 22U - 21U - 11U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

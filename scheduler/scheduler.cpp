@@ -126,7 +126,10 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
 
 void Scheduler::handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out) {
   state_watch_.heard(now, beat);
-  if (members_.checkpointer == from) return;
+  if (members_.checkpointer == from) {
+    const bool lost_roster = beat.roster != admission_.roster_number() && admission_.has_all_shards();
+    return lost_roster ? dispatch_.roster_to_checkpointer(out) : void();
+  }
   members_.checkpointer = from;
   dispatch_.roster_to_all(out);
   training_.save_again(out);

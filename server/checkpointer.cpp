@@ -50,7 +50,7 @@ void Checkpointer::wake(Time now, Outbox& out) {
   now_ = now;
   begin(out);
   ask(out);
-  CheckpointerBeat beat;
+  CheckpointerBeat beat{{}, roster_};
   for (const ShardPlace& shard : shards_) {
     const Contact& contact = contacts_.at(shard.node);
     const bool silent = awaited(shard) && contact.asked && now - *contact.asked > silence;
@@ -81,6 +81,8 @@ bool Checkpointer::awaited(const ShardPlace& shard) const {
 // ---- the state to begin with
 
 void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
+  if (roster.number < roster_) return ignore();
+  roster_ = roster.number;
   adopt(roster, shards_, out);
   std::erase_if(contacts_, [&](const auto& it) { return place(it.first) == nullptr; });
   for (const ShardPlace& shard : shards_) {

@@ -94,6 +94,7 @@ class Checkpointer {
   Time now_;   // as last told
   Time next_;  // sign of life
   std::vector<ShardPlace> shards_;
+  std::uint64_t roster_ = 0;  // its number
   std::map<NodeId, Contact> contacts_;
   std::map<Version, Saved> answered_;   // the latest, to be said again if it was lost
   std::map<Version, Progress> asked_;   // oldest first

@@ -86,7 +86,7 @@ Time Replica::deadline() const {
 }
 
 MirrorState Replica::state() const {
-  return {attempt_, mirror_ && mirror_->filled, mirror_ && mirror_->late, source_.has_value()};
+  return {attempt_, mirror_ && mirror_->filled, mirror_ && mirror_->late, is_mirror()};
 }
 
 void Replica::say(Outbox& out) { shard_->beat(state(), out); }
@@ -149,7 +149,6 @@ void Replica::handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out) 
   mirror_->below = ack.below;
   mirror_->slowest = std::max(mirror_->slowest, now - mirror_->asked);
   mirror_->asked = now;
-  mirror_->late = false;
   while (!waiting_.empty() && waiting_.front().below <= ack.below) {
     const Envelope said = std::move(waiting_.front().said);
     waiting_.pop_front();

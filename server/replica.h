@@ -41,6 +41,8 @@ class Replica {
   [[nodiscard]] const ExitReason& exit_reason() const { return shard_->exit_reason(); }
   [[nodiscard]] const Shard& shard() const { return *shard_; }
   [[nodiscard]] bool is_mirror() const { return source_.has_value(); }
+  // It has a mirror that may be in its place at any moment.
+  [[nodiscard]] bool is_mirrored() const { return mirror_ && mirror_->filled && !mirror_->late; }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
@@ -49,7 +51,7 @@ class Replica {
     NodeId node;
     bool begun = false;                 // it has been sent the state
     bool filled = false;                // it had all that we had, and has had ever since
-    bool late = false;                  // it does not answer
+    bool late = false;                  // it has not answered, and that is said
     std::uint64_t sent = 0, below = 0;  // messages; those below are there
     std::uint64_t room = 0;             // so many may be under way while it is filled
     Time asked;                         // since when something is under way, or when it last answered

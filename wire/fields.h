@@ -94,7 +94,7 @@ STEELYARD_FIELDS(MirrorState, it.attempt, it.filled, it.late, it.fed)
 STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
                  it.parts, it.parts_in_all, it.mirror)
 STEELYARD_FIELDS(SilentShard, it.node, it.why)
-STEELYARD_FIELDS(CheckpointerBeat, it.silent)
+STEELYARD_FIELDS(CheckpointerBeat, it.silent, it.roster)
 STEELYARD_FIELDS(SchedulerBeat, it.term)
 
 STEELYARD_FIELDS(Progress, it.term, it.version, it.epoch, it.offset, it.seconds, it.policy_state, it.workers)

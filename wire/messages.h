@@ -267,6 +267,7 @@ struct SilentShard {  // has not answered the checkpointer for some seconds
 };
 struct CheckpointerBeat {
   std::vector<SilentShard> silent{};
+  std::uint64_t roster = 0;  // Roster::number of the one it goes by; 0: none yet
 };
 struct SchedulerBeat {
   Term term = 0;

@@ -199,7 +199,7 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
     }
     tell(from, beat);
   } else if (what == "Beat") {
-    tell(from, CheckpointerBeat{});
+    tell(from, CheckpointerBeat{{}, words.count("roster", roster_)});
   } else {
     throw std::runtime_error("nobody says " + what);
   }

@@ -115,7 +115,10 @@ void World::bring_back() {
 
 bool World::step() {
   if (scheduler_ == nullptr && world_.now() >= back_at_) bring_back();
-  return world_.step();
+  if (world_.step()) return true;
+  if (scheduler_ != nullptr) return false;
+  bring_back();  // nobody else has anything to do
+  return true;
 }
 
 NodeId World::add_worker(const std::string& name) {
@@ -183,6 +186,10 @@ void World::finish(const Order& done, const Say& say) {
   report.seconds = done.seconds + 1e-6;
   report.correct = order.piece.positions.size() / 2;
   say(Computed{report});
+}
+
+bool World::is_mirrored(NodeId shard) const {
+  return sim::machine_of<Replica>(*world_.find(shard)).is_mirrored();
 }
 
 std::vector<float> World::parameters() const {

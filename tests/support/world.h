@@ -70,6 +70,7 @@ class World final : sim::Observer, sim::ComputeModel {
   [[nodiscard]] const std::vector<NodeId>& shards() const { return shards_; }
   [[nodiscard]] const std::vector<NodeId>& workers() const { return workers_; }
   [[nodiscard]] bool alive(NodeId node) const { return world_.find(node) != nullptr; }
+  [[nodiscard]] bool is_mirrored(NodeId shard) const;   // which is alive
   [[nodiscard]] std::vector<float> parameters() const;  // as the shards hold them
   [[nodiscard]] const std::vector<float>& expected(Version version) { return checks_.expected(version); }
   [[nodiscard]] const std::vector<Snapshot>& stored() const { return stored_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/silence.h"
 #include "scheduler/timeout.h"
 #include "wire/keyed_endpoint.h"
 
@@ -46,7 +47,9 @@ bool HeadwayWatch::is_stalled(Time now, const WorkerMember& worker) const {
   const std::optional<Time> possible = could_begin(worker);
   if (!possible) return false;
   const Duration still = worker.headway.standstill(now, *possible);
-  return worker.headway.too_long(still, now, from_seconds(job_.dead_after)) && members_.working().size() > 1;
+  return members_.working().size() > 1 &&
+         (unusually_silent(worker, now, job_) ||
+          worker.headway.too_long(still, now, from_seconds(job_.dead_after)));
 }
 
 // Since when the shards have the parameters for what it owes. Nothing while it waits for them with everybody
@@ -80,6 +83,7 @@ std::string HeadwayWatch::what_is_missing(Time now, const WorkerMember& worker) 
            split_key(shard.endpoint).address + " for " + std::to_string(silent.count()) + " s" + relief +
            ": can that address be reached from there (server --advertise, firewall)?";
   }
+  if (unusually_silent(worker, now, job_)) return who + "has not been heard for unusually long" + relief;
   return who + "stands still, though it has all the parameters that it needs" + relief +
          ": is its data within reach?";
 }

@@ -33,6 +33,7 @@ struct WorkerMember {
     Time since, last;
   };
   std::optional<Contest> contest{};
+  Duration longest_silence{};  // before it was heard again
 
   [[nodiscard]] bool working() const { return ready && present && !stalled; }
 };
@@ -52,6 +53,7 @@ struct ShardMember {
   Time fed{};                                 // when that last grew
   std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
   Staleness staleness{};                      // of the pushes it has applied, as last told
+  Duration longest_silence{};
 };
 
 // Holds a copy of what the shard in its slot holds (scheduler/mirrors.h).
@@ -62,6 +64,7 @@ struct MirrorMember {
   std::string endpoint;
   Time last_heard;
   bool filled = false;  // it may take that shard's place
+  Duration longest_silence{};
 };
 
 class Members {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "scheduler/silence.h"
+
 namespace steelyard {
 
 void Mirrors::tell(const ShardMember& primary, Outbox& out) const {
@@ -27,7 +29,7 @@ void Mirrors::joined(std::uint32_t slot, Outbox& out) {
 
 bool Mirrors::heard(Time now, NodeId from) {
   MirrorMember* mirror = members_.mirror(from);
-  if (mirror != nullptr) mirror->last_heard = now;
+  if (mirror != nullptr) steelyard::heard(*mirror, now);
   return mirror != nullptr;
 }
 
@@ -42,8 +44,7 @@ void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out)
   if (its == members_.mirrors.end()) return;
   MirrorMember& mirror = its->second;
   if (said.late) {
-    const bool silent = now - mirror.last_heard > 3 * from_seconds(job_.heartbeat);
-    if (silent) {
+    if (now - mirror.last_heard > 3 * from_seconds(job_.heartbeat)) {
       lose(mirror.node, "does not answer", out);
     } else {
       joined(primary->slot, out);
@@ -65,6 +66,12 @@ bool Mirrors::lose(NodeId node, const std::string& why, Outbox& out) {
   ++attempts_[slot];
   if (primary != members_.shards.end()) tell(primary->second, out);
   return true;
+}
+
+bool Mirrors::better_than(const ShardMember& primary, Time now) const {
+  const auto mirror = members_.mirrors.find(primary.slot);
+  return mirror != members_.mirrors.end() && mirror->second.filled && unusually_silent(primary, now, job_) &&
+         now - mirror->second.last_heard < 2 * from_seconds(job_.heartbeat);
 }
 
 bool Mirrors::promote(std::uint32_t slot, Outbox& out) {

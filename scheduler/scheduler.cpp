@@ -1,5 +1,7 @@
 #include "scheduler/scheduler.h"
 
+#include "scheduler/silence.h"
+
 namespace steelyard {
 namespace {
 
@@ -87,13 +89,13 @@ void Scheduler::handle(Time, NodeId from, const VersionMismatch& version_mismatc
 // Whether this is somebody back that had been given up.
 bool Scheduler::hear(Time now, NodeId from) {
   if (WorkerMember* worker = members_.worker(from)) {
-    worker->last_heard = now;
+    heard(*worker, now);
     const bool back = !std::exchange(worker->present, true);
     if (back) training_.may_be_idle(worker->slot);
     return back;
   }
   if (ShardMember* shard = members_.shard(from)) {
-    shard->last_heard = now;
+    heard(*shard, now);
     shard->broken = false;
   }
   mirrors_.heard(now, from);
@@ -159,7 +161,7 @@ void Scheduler::beat_members(Time now, Outbox& out) {
   std::vector<std::uint32_t> silent;
   for (const auto& [slot, shard] : members_.shards) {
     dispatch_.heartbeat(shard.node, out);
-    if (now - shard.last_heard > dead) silent.push_back(slot);
+    if (now - shard.last_heard > dead || mirrors_.better_than(shard, now)) silent.push_back(slot);
   }
   for (const std::uint32_t slot : silent) lose_shard(now, slot, out);
   mirrors_.beat(now, out);

@@ -1,6 +1,6 @@
 """Kills processes of a real training, and compares what comes out with an undisturbed one.
 
-    tests/chaos/processes.py [--kills 100] [--every 2] [--seed 1] [--roles worker,server,scheduler]
+    script/chaos [--kills 100] [--every 2] [--seed 1] [--roles worker,server,scheduler]
 
 Trains LeNet-5 on synthetic data with two servers, a mirror of each shard (`replicas = 1`) and three unequal workers,
 twice: undisturbed, and with a random process killed (kill -9) every so many seconds. A server is killed only when both

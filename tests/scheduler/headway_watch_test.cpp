@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/silence.h"
 #include "tests/support/toy_job.h"
 
 namespace steelyard {
@@ -37,6 +38,7 @@ class HeadwayWatchTest : public ::testing::Test {
     worker.slot = slot;
     worker.name = name;
     worker.ready = true;
+    worker.last_heard = at(1000);
     members.add(worker);
   }
   // It holds a piece, and its servers answer it, or not.
@@ -56,6 +58,20 @@ class HeadwayWatchTest : public ::testing::Test {
   std::list<RoundState> rounds;
   HeadwayWatch watch{job, members, rounds};
 };
+
+// Long before it counts as lost: it hangs, and others can do what it owes.
+TEST_F(HeadwayWatchTest, AWorkerThatOwesAndIsUnusuallySilentIsStalled) {
+  beat(10, 1);
+  ann().last_heard = at(10);
+  EXPECT_FALSE(watch.is_stalled(at(15), ann())) << "it owes nothing";
+  owe_a_piece_since(10);
+  EXPECT_FALSE(watch.is_stalled(at(13.9), ann()));
+  EXPECT_TRUE(watch.is_stalled(at(14.1), ann()));
+  EXPECT_THAT(watch.what_is_missing(at(14.1), ann()), HasSubstr("has not been heard"));
+  heard(ann(), at(15));
+  ann().last_heard = at(15);
+  EXPECT_FALSE(watch.is_stalled(at(34), ann())) << "it is often silent for five seconds";
+}
 
 TEST_F(HeadwayWatchTest, AWorkerThatOwesAndStandsStillIsStalled) {
   beat(1, 5);

@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include "scheduler/silence.h"
 #include "tests/support/heard.h"
 
 namespace steelyard {
 namespace {
 
-using test::heard;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -36,7 +36,7 @@ struct MirrorsCase : testing::Test {
 };
 
 TEST_F(MirrorsCase, APrimaryIsToldOfItsMirror) {
-  const std::vector<Mirror> told = heard<Mirror>(said());
+  const std::vector<Mirror> told = test::heard<Mirror>(said());
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told[0].node, copy);
   EXPECT_EQ(told[0].endpoint, "ipc://b");
@@ -47,7 +47,7 @@ TEST_F(MirrorsCase, APrimaryIsToldOfItsMirror) {
 TEST_F(MirrorsCase, WhatItMissesIsSaidAgain) {
   (void)said();
   tell({0});
-  EXPECT_THAT(heard<Mirror>(said()), SizeIs(1));
+  EXPECT_THAT(test::heard<Mirror>(said()), SizeIs(1));
   tell({1});
   EXPECT_THAT(said(), IsEmpty());
 }
@@ -65,21 +65,21 @@ TEST_F(MirrorsCase, AFilledMirrorTakesTheLostOnesPlace) {
   fill();
   ASSERT_TRUE(mirrors.promote(0, out));
   const std::vector<Envelope> told = said();
-  ASSERT_THAT(heard<Promote>(told), SizeIs(1));
+  ASSERT_THAT(test::heard<Promote>(told), SizeIs(1));
   EXPECT_EQ(members.shards.at(0).node, copy);
   EXPECT_EQ(members.shards.at(0).endpoint, "ipc://b");
   EXPECT_TRUE(members.shards.at(0).doubtful);
   EXPECT_THAT(members.mirrors, IsEmpty());
   // It may not have heard.
   mirrors.heard(now, copy, {1, false, false, true}, out);
-  EXPECT_THAT(heard<Promote>(said()), SizeIs(1));
+  EXPECT_THAT(test::heard<Promote>(said()), SizeIs(1));
 }
 
 TEST_F(MirrorsCase, WithoutItsMirrorAPrimaryGoesOn) {
   fill();
   EXPECT_FALSE(mirrors.lose({Role::shard, 99}, "is lost", out));
   ASSERT_TRUE(mirrors.lose(copy, "is lost", out));
-  const std::vector<Mirror> told = heard<Mirror>(said());
+  const std::vector<Mirror> told = test::heard<Mirror>(said());
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_TRUE(told[0].alone);
   EXPECT_EQ(told[0].attempt, 2u);
@@ -91,7 +91,7 @@ TEST_F(MirrorsCase, WithoutItsMirrorAPrimaryGoesOn) {
 TEST_F(MirrorsCase, OneThatIsLateAndAliveIsFilledAnew) {
   fill();
   tell({1, true, true});
-  const std::vector<Mirror> told = heard<Mirror>(said());
+  const std::vector<Mirror> told = test::heard<Mirror>(said());
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_FALSE(told[0].alone);
   EXPECT_EQ(told[0].attempt, 2u);
@@ -102,16 +102,30 @@ TEST_F(MirrorsCase, OneThatIsLateAndSilentIsLost) {
   fill();
   now = now + std::chrono::seconds(3);
   tell({1, true, true});
-  EXPECT_TRUE(heard<Mirror>(said()).at(0).alone);
+  EXPECT_TRUE(test::heard<Mirror>(said()).at(0).alone);
   EXPECT_THAT(members.mirrors, IsEmpty());
 }
 
 TEST_F(MirrorsCase, ASilentOneIsLost) {
   (void)said();
   mirrors.beat(now + from_seconds(job.dead_after), out);
-  EXPECT_THAT(heard<SchedulerBeat>(said()), SizeIs(1));
+  EXPECT_THAT(test::heard<SchedulerBeat>(said()), SizeIs(1));
   mirrors.beat(now + from_seconds(job.dead_after + 1), out);
   EXPECT_THAT(members.mirrors, IsEmpty());
+}
+
+TEST_F(MirrorsCase, AnUnusuallySilentPrimaryIsNoBetterThanItsMirror) {
+  fill();
+  const ShardMember& shard = members.shards.at(0);
+  const auto in = [&](double s) { return now + from_seconds(s); };
+  const double few = unusual_times * job.heartbeat;
+  EXPECT_FALSE(mirrors.better_than(shard, in(few + 1))) << "both are silent: it is we who hear nothing";
+  ASSERT_TRUE(mirrors.heard(in(few + 1), copy));
+  EXPECT_TRUE(mirrors.better_than(shard, in(few + 1)));
+  EXPECT_FALSE(mirrors.better_than(shard, in(few - 0.1)));
+  heard(members.shards.at(0), in(3));  // it is often silent for so long
+  ASSERT_TRUE(mirrors.heard(in(10), copy));
+  EXPECT_FALSE(mirrors.better_than(shard, in(10)));
 }
 
 TEST_F(MirrorsCase, NoneAreWantedWithoutReplicas) {

@@ -292,8 +292,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   if (beat.term != term_ || members_.mirror(from) != nullptr) return;
   if (members_.shard(from) == nullptr && phase() < Phase::stopping) {
     ignore();
-    const char* why = "while this server was out of reach another one took its place";
-    return Dispatch::stop({from}, {Outcome::server_lost, why}, out);
+    return out.send<ToShard>(from, Refuse{Refusal::replaced, "another one is in its place"});
   }
   mirrors_.heard(now, from, beat.mirror, out);
   count(training_.hear(now, from, beat, out));

@@ -13,6 +13,7 @@
 namespace steelyard {
 
 inline constexpr int unusual_times = 4;  // a heartbeat, and the longest silence so far
+inline constexpr int unusual_part = 5;   // of dead_after, at least
 
 // `member` has a last_heard and a longest_silence.
 template <class Member>
@@ -24,7 +25,8 @@ void heard(Member& member, Time now) {
 template <class Member>
 [[nodiscard]] bool unusually_silent(const Member& member, Time now, const Job& job) {
   const Duration usual = std::max<Duration>(member.longest_silence, from_seconds(job.heartbeat));
-  return now - member.last_heard > unusual_times * usual;
+  const Duration shortest = from_seconds(job.dead_after / unusual_part);
+  return now - member.last_heard > std::max<Duration>(shortest, unusual_times * usual);
 }
 
 }  // namespace steelyard

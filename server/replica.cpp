@@ -38,6 +38,10 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
                         [&](const Promote& it) { handle(now, it, out); },
                         [&](const Forward& it) { handle(now, in.from, it, out); },
                         [&](const ForwardAck& it) { handle(now, in.from, it, out); },
+                        [&](const Refuse& it) {
+                          if (it.reason != Refusal::replaced) return hear(now, in, out);
+                          if (welcome_) join_again(out);  // else it has been said before
+                        },
                         [&](const auto&) { hear(now, in, out); }},
              *message);
 }
@@ -90,6 +94,17 @@ MirrorState Replica::state() const {
 }
 
 void Replica::say(Outbox& out) { shard_->beat(state(), out); }
+
+void Replica::join_again(Outbox& out) {
+  if (mirror_) out.send<ToLink>(link_node, Disconnect{mirror_->node});
+  shard_.emplace(options_);
+  welcome_.reset();
+  mirror_.reset();
+  source_.reset();
+  waiting_.clear();
+  attempt_ = 0;
+  promoted_ = false;
+}
 
 // ---- as a primary
 

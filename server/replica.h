@@ -16,6 +16,8 @@
 // primary hears. Until it has caught up the primary does not wait for it, within a limit, and it does not
 // count.
 //
+// Whoever was taken for lost and is not begins anew, with nothing, as if its process had just been started.
+//
 // All sync modes are alike. Not filled again once the training has begun: hubs that differ and workers whose
 // versions delay compensation keeps (CloseRule::is_in_slices).
 //
@@ -78,6 +80,7 @@ class Replica {
   void act_on_forwarded(Time now);
   void fill(Time now, Outbox& out);
   void begin_anew(Time now);
+  void join_again(Outbox& out);
   [[nodiscard]] MirrorState state() const;
   void say(Outbox& out);
   void ignore() { ++ignored_; }

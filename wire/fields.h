@@ -56,7 +56,7 @@ STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples,
                  positive(it.grain), it.data, it.data_hash, it.mean, it.deviation, it.job)
 STEELYARD_FIELDS(AskWeights, it.seed, it.floats)
 STEELYARD_FIELDS(Weights, it.floats, it.values)
-STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::memory), it.text)
+STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::replaced), it.text)
 STEELYARD_FIELDS(Welcome, it.term, it.slot, it.job)
 STEELYARD_FIELDS(ShardPlace, it.node, it.endpoint, it.first, it.last, it.name)
 STEELYARD_FIELDS(Roster, it.shards, it.number)

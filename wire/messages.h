@@ -41,7 +41,17 @@ struct Hello {
   bool mirror = false;            // shards: it would rather be another one's mirror
 };
 
-enum class Refusal : std::uint8_t { other_job, other_protocol, full, finished, name, endpoint, memory };
+// replaced: it was taken for lost, and another one is in its place; a server may begin anew.
+enum class Refusal : std::uint8_t {
+  other_job,
+  other_protocol,
+  full,
+  finished,
+  name,
+  endpoint,
+  memory,
+  replaced
+};
 
 struct Refuse {
   Refusal reason = Refusal::other_job;

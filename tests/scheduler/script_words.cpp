@@ -24,8 +24,8 @@ std::string quoted(const std::string& words) { return words.empty() ? "" : " '" 
 
 std::string words(const Welcome& it) { return "Welcome slot " + std::to_string(it.slot); }
 std::string words(const Refuse& it) {
-  static const char* const names[] = {"other_job", "other_protocol", "full",  "finished",
-                                      "name",      "endpoint",       "memory"};
+  static const char* const names[] = {"other_job", "other_protocol", "full",   "finished",
+                                      "name",      "endpoint",       "memory", "replaced"};
   return std::string("Refuse ") + names[static_cast<int>(it.reason)] + quoted(it.text);
 }
 std::string words(const Roster& it) {

@@ -234,6 +234,28 @@ TEST_F(Replicas, AMirrorWhoseLineBrokeIsFilledAnew) {
   EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
 
+TEST_F(Replicas, WhoeverWasTakenForLostBeginsAnew) {
+  primary.load();
+  pair();
+  open(0, {0, 8});
+  travel();
+  others.clear();
+  const Refuse refuse{Refusal::replaced, "another one is in its place"};
+  tell_mirror(scheduler_node, refuse);
+  tell_mirror(scheduler_node, refuse);  // for another heartbeat
+  EXPECT_FALSE(mirror.finished());
+  EXPECT_FALSE(mirror.is_mirror());
+  wake_mirror();
+  EXPECT_EQ(heard<Hello>().size(), 1u);
+  tell_mirror(scheduler_node, Welcome{ShardCase::term, 0, job});
+  push(0, {0, 8});
+  pair(2);
+  travel();
+  EXPECT_TRUE(mirror.is_mirror());
+  EXPECT_EQ(version(), 1u);
+  EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
+}
+
 TEST_F(Replicas, AMirrorThatDoesNotAnswerIsToldOf) {
   primary.load();
   pair();

@@ -33,10 +33,7 @@ TEST(Exchange, AFixedExchangeMayTakeLongerThanAnyPatience) {
   Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
   for (const double step : {1500.0, 30'000.0, 300'000.0}) {
     scenario.network.step_ms = step;
-    const std::vector<double> ms = round_times(scenario);
-    for (std::size_t k = 1; k < ms.size(); ++k) EXPECT_NEAR(ms[k], 21 + step, 1e-3);
-    EXPECT_NEAR(ms[0], 21 + step, 16 + 1e-3)
-        << "so long a silence is unusual: another one does the piece, too";
+    for (const double ms : round_times(scenario)) EXPECT_NEAR(ms, 21 + step, 1e-3);
   }
 }
 

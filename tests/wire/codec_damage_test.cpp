@@ -142,7 +142,7 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
   };
   const std::vector<Case> cases{
       {"Refuse.reason", Role::worker, header_of<ToWorker>(Refuse{}), 6,
-       static_cast<unsigned>(Refusal::memory)},
+       static_cast<unsigned>(Refusal::replaced)},
       {"Start.purpose", Role::worker, header_of<ToWorker>(Start{}), 6 + 24, 1},
       {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 24, 1},
       {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6,

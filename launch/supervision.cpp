@@ -16,8 +16,9 @@ namespace {
 
 constexpr int most_starts = 3;  // in hand
 constexpr Duration between_starts = std::chrono::seconds(5);
-constexpr Duration doubt = std::chrono::seconds(2);    // whether a process failed, or the job did
-constexpr Duration settled = std::chrono::minutes(5);  // a life of this length was no failure of its start
+constexpr Duration doubt = std::chrono::seconds(2);  // whether a process failed, or the job did
+// A life of this length was no failure of its start: for one that was killed, or that waits for somebody.
+constexpr Duration settled = std::chrono::seconds(10), settled_in_sight = std::chrono::minutes(5);
 constexpr unsigned most_killed = 12, most_unseen = 3;  // in a row; out of sight, each takes a minute or more
 constexpr Duration rare = std::chrono::minutes(1);     // between the starts of one that is not counted on
 constexpr Duration between_words = std::chrono::seconds(1);
@@ -169,7 +170,9 @@ Steps Supervision::failed(Time now, Watched& process) {
     steps.tell = gone_ = true;
     return steps;
   }
-  if (process.began && now - *process.began > settled) process.killed = process.out_of_sight = 0;
+  const Duration lived = process.began ? now - *process.began : Duration{};
+  if (lived > settled) process.killed = 0;
+  if (lived > settled_in_sight) process.out_of_sight = 0;
   ++(unseen ? process.out_of_sight : process.killed);
   steps.add(again(now, process));
   return steps;

@@ -181,6 +181,14 @@ TEST_F(SupervisionTest, ASchedulerThatIsKilledAgainAndAgainIsAPeerThatIsGone) {
   EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("was killed"), HasSubstr("--run-dir x --resume"))));
 }
 
+TEST_F(SupervisionTest, WhoLivesForAWhileIsStartedAgainHoweverOftenItIsKilled) {
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_FALSE(ended(now_, "scheduler", SIGKILL).code.has_value());
+    EXPECT_FALSE(ended(now_, "ada", SIGKILL).tell);
+    until(now_ + 17);
+  }
+}
+
 TEST_F(SupervisionTest, AfterARequestToEndAKilledSchedulerIsTheEnd) {
   it_.interrupted();
   EXPECT_EQ(ended(100, "scheduler", SIGKILL).code, 69);

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
@@ -110,6 +112,11 @@ void write_text(const std::string& path, const std::string& text) {
     throw Failure(ExitCode::io, path + ": cannot be written: " + trouble.what() +
                                     ": free some space, or give --run-dir another place");
   }
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::string RunDirectory::way_back() const {

@@ -53,6 +53,8 @@ std::string next_directory(const std::string& parent, const std::string& name);
 // Replaces a file as a whole, and returns when it is on the disk: a reader sees the old text or the new one,
 // also after a loss of power. Throws Failure (io).
 void write_text(const std::string& path, const std::string& text);
+// All of a file that we wrote; empty if there is none.
+std::string read_text(const std::string& path);
 
 // How a run ended, in numbers. What was never measured is negative.
 struct Verdict {

@@ -1,32 +1,20 @@
 #include "cli/compare/job.h"
 
-#include <sys/wait.h>
-
-#include <csignal>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
-#include <thread>
 #include <utility>
 
 #include "balancing/policies.h"
+#include "cli/child_run.h"
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "launch/children.h"
-#include "launch/pipes.h"
 #include "launch/script.h"
 #include "report/compare/record.h"
 #include "report/run_directory.h"
 
 namespace steelyard {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::vector<std::string> settings(const Entrant& entrant, std::uint64_t seed) {
   return {"cluster.policy=" + entrant.policy, "cluster.sync=" + entrant.sync,
@@ -49,27 +37,19 @@ class Clusters {
   Trial run(const Entrant& entrant, std::uint64_t repeat) {
     const std::string run = directory_ + "/" + plain_label(entrant) + "-" + std::to_string(repeat + 1);
     const std::string log = run + ".log";
-    Children children;
-    const Descriptor out = log_to_write(log);
-    children.start("cluster", {.path = {},
-                               .arguments = arguments(entrant, repeat, run),
-                               .out = out.number(),
-                               .error = out.number()});
-    const int status = wait(children);
-    const std::string result = text_of(run + "/result.json");
-    Trial trial = trial_of(text_of(run + "/rounds.jsonl"), result, entrant.sync);
+    const ChildEnd end = run_child(arguments(entrant, repeat, run), log, interrupted_);
+    const std::string result = read_text(run + "/result.json");
+    Trial trial = trial_of(read_text(run + "/rounds.jsonl"), result, entrant.sync);
     trial.directory = run;
     if (!entrant.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return trial;
-    const std::string complaint = complaint_in(text_of(log));
+    if (end.code() == 0) return trial;
     // The scheduler knows why it ended, unless it was told to.
     const bool decided =
         !result.empty() && !trial.good() && !trial.failure.starts_with(name(Outcome::interrupted));
-    if (!complaint.empty() && !decided) trial.failure = complaint;
-    if (trial.good()) trial.failure = "the cluster " + describe_status(status) + "; see " + log;
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    trial.hopeless =
-        code == static_cast<int>(ExitCode::configuration) || code == static_cast<int>(ExitCode::usage);
+    if (!end.complaint.empty() && !decided) trial.failure = end.complaint;
+    if (trial.good()) trial.failure = "the cluster " + describe_status(end.status) + "; see " + log;
+    trial.hopeless = end.code() == static_cast<int>(ExitCode::configuration) ||
+                     end.code() == static_cast<int>(ExitCode::usage);
     return trial;
   }
 
@@ -90,16 +70,6 @@ class Clusters {
     if (job_.script) words.insert(words.end(), {"-n", std::to_string(job_.script->workers)});
     words.push_back(file);
     return words;
-  }
-
-  // Until the cluster has ended, of its own or because we were told to; how it did, as wait() gives it.
-  int wait(Children& children) const {
-    bool told = false;
-    while (true) {
-      if (interrupted_ && !std::exchange(told, true)) children.signal("cluster", SIGINT);
-      for (const Child& child : children.ended()) return *child.status;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
   }
 
   const ComparedJob job_;
@@ -125,24 +95,6 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
     return Entrant{"equal", "bsp", worker};
   };
   return contest;
-}
-
-// A warning may come before the cause, and what was killed and started again did not end the job: the cause
-// is the last that was said before the end was decided. Behind it, indented, is what the process itself said.
-std::string complaint_in(const std::string& log) {
-  const std::string mark = "steelyard: ", quoted_mark = "  " + mark;
-  std::istringstream in(log);
-  std::string found, own;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(quoted_mark)) own = "; it says: " + line.substr(quoted_mark.size());
-    if (!line.starts_with(mark)) continue;
-    const std::string said = line.substr(mark.size());
-    if (said.starts_with("ending the job")) break;
-    if (said.starts_with("starting '")) continue;
-    found = said;
-    own.clear();
-  }
-  return found + own;
 }
 
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,

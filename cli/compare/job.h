@@ -31,9 +31,6 @@ struct ComparedJob {
 Contest job_contest(const ComparedJob& job, const std::string& directory, std::uint64_t seed,
                     const std::atomic<bool>& interrupted);
 
-// Why the job ended, of what `train` said in its own name; empty if it did not say.
-std::string complaint_in(const std::string& log);
-
 // The entrants that cannot run because the set-up is wrong, with the reason: told before anything long
 // begins. Throws Failure if the job itself is wrong, or if only the baseline is left.
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,

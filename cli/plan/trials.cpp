@@ -1,31 +1,14 @@
 #include "cli/plan/trials.h"
 
-#include <sys/wait.h>
-
-#include <chrono>
-#include <csignal>
-#include <fstream>
-#include <iterator>
-#include <thread>
 #include <utility>
 
-#include "cli/compare/job.h"
+#include "cli/child_run.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "launch/children.h"
-#include "launch/pipes.h"
 #include "report/run_directory.h"
 
 namespace steelyard {
-namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-}  // namespace
-
 Trials::Trials(std::string directory, HostsFile hosts, std::string job, std::vector<std::string> options,
                const std::atomic<bool>& interrupted)
     : directory_(std::move(directory)),
@@ -44,24 +27,15 @@ RunRecord Trials::run(const std::string& name, const std::vector<std::string>& w
                                       "train.checkpoint_every=0", "train.target_accuracy=0"};
   for (const auto& list : {settings, ours})
     for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
-  const Descriptor out = log_to_write(log);
-  Children children;
-  children.start("trial", {.path = {}, .arguments = words, .out = out.number(), .error = out.number()});
-  int status = 0;
-  for (bool ended = false, told = false; !ended;) {
-    if (interrupted_ && !std::exchange(told, true)) children.signal("trial", SIGINT);
-    for (const Child& child : children.ended()) status = *child.status, ended = true;
-    if (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  const ChildEnd end = run_child(words, log, interrupted_);
   if (interrupted_) throw Failure(ExitCode::temporary, "interrupted: no plan was made");
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    const std::string complaint = complaint_in(text_of(log));
-    throw Failure(WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::failed,
+  if (end.code() != 0) {
+    throw Failure(end.code() > 0 ? static_cast<ExitCode>(end.code()) : ExitCode::failed,
                   "trial " + name + ": " +
-                      (complaint.empty() ? "the cluster " + describe_status(status) : complaint) + "; see " +
-                      log);
+                      (end.complaint.empty() ? "the cluster " + describe_status(end.status) : end.complaint) +
+                      "; see " + log);
   }
-  return run_record(text_of(run + "/rounds.jsonl"), "", "");
+  return run_record(read_text(run + "/rounds.jsonl"), "", "");
 }
 
 }  // namespace steelyard

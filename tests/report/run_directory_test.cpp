@@ -30,10 +30,6 @@ class RunDirectoryTest : public ::testing::Test {
     }
     return "accepted";
   }
-  static std::string contents(const std::string& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
 
   const TemporaryFolder folder_;
   const std::string root_ = folder_.path().string();
@@ -89,7 +85,7 @@ TEST_F(RunDirectoryTest, TextsAreReplacedWhole) {
   const std::string path = root_ + "/job.toml";
   write_text(path, "one");
   write_text(path, "two");
-  EXPECT_EQ(contents(path), "two");
+  EXPECT_EQ(read_text(path), "two");
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);
   EXPECT_THAT(refusal([&] { write_text(root_ + "/none/job.toml", "x"); }),
               AllOf(HasSubstr(root_ + "/none/job.toml: cannot be written"), HasSubstr("No such file")));

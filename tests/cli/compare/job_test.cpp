@@ -1,30 +1,10 @@
 // Jobs as they are run by a comparison; tests/cli/compare/compare_test.cpp runs them.
 #include "cli/compare/job.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace steelyard {
 namespace {
-
-TEST(CompareJob, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
-  EXPECT_EQ(complaint_in(""), "");
-  EXPECT_EQ(complaint_in("epoch 1 of 3\nfinished\n"), "");
-  EXPECT_EQ(complaint_in("steelyard: j.toml: no worker\n"), "j.toml: no worker");
-  EXPECT_EQ(complaint_in("steelyard: the checkpoint is of another policy\n"
-                         "steelyard: process 'a' was killed by signal 9; its log is a.log\n"
-                         "  epoch 3\n"
-                         "steelyard: starting 'a' again\n"
-                         "steelyard: process 'b' ended with code 74; its log is b.log\n"
-                         "  epoch 3\n"
-                         "  steelyard: the disk is full\n"
-                         "steelyard: ending the job: no worker runs\n"
-                         "steelyard: process 'a' ended with code 1; its log is a.log\n"),
-            "process 'b' ended with code 74; its log is b.log; it says: the disk is full");
-  EXPECT_EQ(
-      complaint_in("steelyard: process 'a' was killed\n  steelyard: hm\nsteelyard: the scheduler ended\n"),
-      "the scheduler ended");
-}
 
 TEST(CompareJob, AloneIsTheSameJobWithOneWorker) {
   const JobFile file = parse_job(

@@ -15,28 +15,8 @@ class ProcessHandOver : public ProcessTest {
  protected:
   // Equal shares of 32 micro-batches each, of which bob's take up to forty times as long.
   int train_under(const std::string& sync, const std::string& slow) {
-    const std::string job = write(sync + ".toml", R"([model]
-name = "softmax"
-[data]
-name = "synthetic"
-train = 8192
-test = 1024
-[train]
-batch = 2048
-epochs = 8
-optimizer = "sgd"
-lr = 0.1
-[cluster]
-policy = "equal"
-sync = ")" + sync + R"("
-[[worker]]
-name = "ada"
-threads = 1
-[[worker]]
-name = "bob"
-threads = 1
-slow = ")" + slow + "\"\n");
-    return run({"train", job, "--run-dir", path(sync)});
+    return run(train(sync, {"train.batch=2048", "train.epochs=8", "cluster.policy=equal",
+                            "cluster.sync=" + sync, "worker.bob.slow=" + slow}));
   }
 };
 

@@ -58,6 +58,17 @@ class ProcessRestart : public ProcessTest {
     const auto there = list_checkpoints(path(run_dir + "/checkpoints"));
     return there.empty() ? "" : there.front();
   }
+
+  // By hand: a scheduler of the run `run`, and who joins it.
+  [[nodiscard]] std::vector<std::string> scheduler(const std::string& setting = "job.seed=1") const {
+    return {"scheduler", job_, "--listen", endpoint_, "--run-dir", path("run"), "--set", setting};
+  }
+  [[nodiscard]] Process member(const std::string& role, const std::string& name) const {
+    return Process(path(name + ".log"), {role, "--scheduler", endpoint_, "--name", name});
+  }
+
+ private:
+  const std::string endpoint_ = "ipc://" + path("socket");
 };
 
 // Shares are equal and sums ordered, so the model is the same but for rounding: on a busy machine a worker
@@ -111,14 +122,12 @@ TEST_F(ProcessRestart, BeforeTheTrainingBegins) {
 }
 
 TEST_F(ProcessRestart, ByHandWithRecover) {
-  const std::string endpoint = "ipc://" + path("socket");
-  std::vector<std::string> words{"scheduler", job_,        "--listen", endpoint,
-                                 "--run-dir", path("run"), "--set",    "train.epochs=100"};
+  std::vector<std::string> words = scheduler("train.epochs=100");
   Process first(path("first.log"), words);
-  Process s0(path("s0.log"), {"server", "--scheduler", endpoint, "--name", "s0"});
-  Process s1(path("s1.log"), {"server", "--scheduler", endpoint, "--name", "s1"});
-  Process ada(path("ada.log"), {"worker", "--scheduler", endpoint, "--name", "ada"});
-  Process bob(path("bob.log"), {"worker", "--scheduler", endpoint, "--name", "bob"});
+  Process s0 = member("server", "s0");
+  Process s1 = member("server", "s1");
+  Process ada = member("worker", "ada");
+  Process bob = member("worker", "bob");
   ASSERT_TRUE(eventually([&] { return has_checkpoint_since("run", ""); }));
   first.signal(SIGKILL);
   EXPECT_EQ(first.code(), -SIGKILL);
@@ -129,8 +138,8 @@ TEST_F(ProcessRestart, ByHandWithRecover) {
 }
 
 TEST_F(ProcessRestart, KilledBeforeItsJobWasWrittenItBeginsAnew) {
-  const std::vector<std::string> words{"scheduler", job_,        "--listen", "ipc://" + path("socket"),
-                                       "--run-dir", path("run"), "--recover"};
+  std::vector<std::string> words = scheduler();
+  words.emplace_back("--recover");
   std::filesystem::create_directories(path("run/checkpoints"));
   std::filesystem::create_directories(path("run/log"));
   { std::ofstream(path("run/lock")); }
@@ -145,12 +154,10 @@ TEST_F(ProcessRestart, KilledBeforeItsJobWasWrittenItBeginsAnew) {
 
 // Another server may be needed until the training begins, and has to get what it begins with.
 TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
-  const std::string endpoint = "ipc://" + path("socket");
-  std::vector<std::string> words{"scheduler", job_,        "--listen", endpoint,
-                                 "--run-dir", path("run"), "--set",    "cluster.dead_after=2"};
+  std::vector<std::string> words = scheduler("cluster.dead_after=2");
   Process first(path("first.log"), words);
-  Process s0(path("s0.log"), {"server", "--scheduler", endpoint, "--name", "s0"});
-  Process s1(path("s1.log"), {"server", "--scheduler", endpoint, "--name", "s1"});
+  Process s0 = member("server", "s0");
+  Process s1 = member("server", "s1");
   // Workers are not there; both servers have all parts.
   ASSERT_TRUE(eventually([&] {
     if (text_of(path("run/journal")).empty() || run({"journal", path("run")}) != 0) return false;
@@ -163,16 +170,15 @@ TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
   ASSERT_TRUE(eventually([&] { return second.says("going on"); }));
   s1.signal(SIGKILL);
   ASSERT_TRUE(eventually([&] { return second.says("is lost; waiting for another"); }));
-  Process s2(path("s2.log"), {"server", "--scheduler", endpoint, "--name", "s2"});
-  Process ada(path("ada.log"), {"worker", "--scheduler", endpoint, "--name", "ada"});
-  Process bob(path("bob.log"), {"worker", "--scheduler", endpoint, "--name", "bob"});
+  Process s2 = member("server", "s2");
+  Process ada = member("worker", "ada");
+  Process bob = member("worker", "bob");
   for (Process* it : {&second, &s0, &s2, &ada, &bob}) ends_clean(*it, 0);
 }
 
 // The disk was full: the journal was given up, and then its scheduler is killed.
 TEST_F(ProcessRestart, WithoutAJournalNothingBeginsAnewInItsRun) {
-  const std::string endpoint = "ipc://" + path("socket");
-  std::vector<std::string> words{"scheduler", job_, "--listen", endpoint, "--run-dir", path("run")};
+  std::vector<std::string> words = scheduler();
   Process first(path("first.log"), words);
   ASSERT_TRUE(eventually([&] { return !text_of(path("run/journal")).empty(); }));
   first.signal(SIGKILL);
@@ -186,8 +192,7 @@ TEST_F(ProcessRestart, WithoutAJournalNothingBeginsAnewInItsRun) {
 
 // A scheduler that was only stopped has the run's lock, and is not trained beside.
 TEST_F(ProcessRestart, NobodyTakesThePlaceOfOneThatLives) {
-  const std::string endpoint = "ipc://" + path("socket");
-  std::vector<std::string> words{"scheduler", job_, "--listen", endpoint, "--run-dir", path("run")};
+  std::vector<std::string> words = scheduler();
   Process first(path("first.log"), words);
   ASSERT_TRUE(eventually([&] { return !text_of(path("run/journal")).empty(); }));
   first.signal(SIGSTOP);

@@ -2,10 +2,7 @@
 // hosts.
 #include "launch/launch.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -34,19 +31,6 @@ fi
 echo "Welcome to this machine!"
 cd "$FAKE_HOME" && exec sh -c "$2"
 )";
-
-// A port that nobody uses now.
-std::string free_port() {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(listener, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  close(listener);
-  return std::to_string(ntohs(address.sin_port));
-}
 
 class LaunchTest : public ProcessTest {
  protected:

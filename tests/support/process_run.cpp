@@ -1,7 +1,10 @@
 #include "tests/support/process_run.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +146,18 @@ pid_t Process::living_with(const std::string& words) const {
     if (line.find(words) != std::string::npos) return process;
   }
   return 0;
+}
+
+std::string free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(listener, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  close(listener);
+  return std::to_string(ntohs(address.sin_port));
 }
 
 void ProcessTest::SetUp() {

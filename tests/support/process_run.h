@@ -23,6 +23,8 @@ bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds li
 
 std::string text_of(const std::filesystem::path& file);  // empty if there is none
 
+std::string free_port();  // of this machine; nobody uses it now
+
 // A run of the program, with all that it starts. Output and errors go to one file.
 class Process {
  public:

@@ -1,9 +1,5 @@
 // `plan` as people run it, on this machine alone: what is measured, what is tried, and what it leaves.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -20,19 +16,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-// A port that nobody uses now.
-std::string free_port() {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(listener, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  close(listener);
-  return std::to_string(ntohs(address.sin_port));
-}
 
 class ProcessPlan : public ProcessTest {
  protected:

@@ -18,10 +18,8 @@ import subprocess
 import tempfile
 import threading
 
-from lines import Lines
+from lines import JOB, SLOW, SOCKETS, Lines, add_program
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-NAMES = {'half': 2, 'quarter': 4, 'eighth': 8}
 CODED = ['cluster.push=int4', 'cluster.pull=int4', 'train.lr=0.04', 'train.outer_momentum=0.4']
 
 
@@ -30,8 +28,7 @@ def arguments():
     parser.add_argument('--epochs', default=30, type=int, help='of diloco:64; bsp does one')
     parser.add_argument('--mbit', default=10, type=int)
     parser.add_argument('--kill', default=0, type=float, metavar='SECONDS')
-    parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', type=lambda text: pathlib.Path(text).resolve(),
-                        help='the program')
+    add_program(parser)
     return parser.parse_args()
 
 
@@ -67,10 +64,9 @@ def measure(options, lines, place, name, epochs, settings, kill=0):
     folder = pathlib.Path(place, name)
     folder.mkdir()
     hosts = folder / 'hosts.toml'
-    hosts.write_text(lines.hosts(NAMES))
+    hosts.write_text(lines.hosts(SLOW))
     before = lines.bytes()
-    command = [options.steelyard, 'launch', hosts, ROOT / 'examples/jobs/demo.toml', '--run-dir', folder / 'run',
-               '--exchange', 'sockets', '--quiet']
+    command = [options.steelyard, 'launch', hosts, JOB, '--run-dir', folder / 'run', *SOCKETS, '--quiet']
     for setting in (f'train.epochs={epochs}', *settings):
         command += ['--set', setting]
     over, kills = threading.Event(), []
@@ -99,7 +95,7 @@ def main():
     options = arguments()
     if os.geteuid() != 0:
         raise SystemExit('far_labs.py: only root can make network namespaces')
-    lines = Lines(dict.fromkeys(NAMES, options.mbit))
+    lines = Lines(dict.fromkeys(SLOW, options.mbit))
     try:
         with tempfile.TemporaryDirectory() as place:
             print(f'{"":<18}{"samples/s":>12}{"efficiency":>13}{"bytes a sample":>16}{"accuracy":>13}')

@@ -1,11 +1,23 @@
 """Network namespaces that stand for hosts, with lines between them that `tc tbf` holds to so many Mbit/s."""
 import json
 import os
+import pathlib
 import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+JOB = ROOT / 'examples/jobs/demo.toml'
+SLOW = {'half': 2, 'quarter': 4, 'eighth': 8}  # the demo's workers, and how many times as long they take
+SOCKETS = ['--exchange', 'sockets']  # one machine's memory would go around the lines
 
 
 def run(*words):
     subprocess.run(words, check=True)
+
+
+def add_program(parser):
+    """The option --steelyard: a path, absolute, because runs have folders of their own."""
+    parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard',
+                        type=lambda text: pathlib.Path(text).resolve(), help='the program')
 
 
 class Lines:

@@ -15,12 +15,8 @@ import statistics
 import subprocess
 import tempfile
 
-from lines import Lines
+from lines import JOB, SLOW, SOCKETS, Lines, add_program
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SLOW = {'half': 2, 'quarter': 4, 'eighth': 8}
-SOCKETS = ['--exchange', 'sockets']  # one machine's memory would go around the lines
-JOB = ROOT / 'examples/jobs/demo.toml'
 WAYS = [('bsp', ['half', 'quarter', 'eighth']), ('bsp', ['half', 'quarter']), ('bsp', ['half']),
         ('diloco:64', ['half', 'quarter', 'eighth']), ('diloco:64', ['half', 'quarter'])]
 
@@ -30,7 +26,7 @@ def arguments():
     parser.add_argument('--mbit', default='100,30,5', help='of half, quarter and eighth')
     parser.add_argument('--seconds', default=12, type=float, help='of each run')
     parser.add_argument('--repeats', default=3, type=int)
-    parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', help='the program')
+    add_program(parser)
     return parser.parse_args()
 
 

@@ -222,6 +222,16 @@ TEST_F(LaunchPlanTest, ServersHaveAMirrorForEachOfTheirShards) {
   EXPECT_THAT(joined(it.processes[1]), AllOf(HasSubstr("--shards 3"), HasSubstr("--mirrors 3")));
 }
 
+TEST_F(LaunchPlanTest, MirrorsWantASecondServerProcess) {
+  JobFile file = parse_job("[cluster]\nreplicas = 1\n[[worker]]\n", "job.toml");
+  HostsFile hosts = this_machine(file);
+  hosts.hosts[0].servers = 1;
+  hosts.hosts[0].shards = 2;
+  EXPECT_THROW((void)make_launch_plan(options_, hosts, file, "/bin/steelyard", "/tmp/s"), Failure);
+  hosts.hosts[0].servers = 2;
+  EXPECT_NO_THROW((void)make_launch_plan(options_, hosts, file, "/bin/steelyard", "/tmp/s"));
+}
+
 TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {
   const std::string text = describe_plan(plan());
   EXPECT_THAT(text, AllOf(HasSubstr("# host lion: ssh ann@lion"), HasSubstr("ip netns exec left-net"),

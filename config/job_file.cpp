@@ -9,10 +9,12 @@
 #include "config/input_file.h"
 #include "config/job_keys.h"
 #include "config/job_source.h"
+#include "config/reproducible.h"
 #include "config/toml_section.h"
 #include "config/toml_text.h"
 #include "config/worker_device.h"
 #include "core/error.h"
+#include "nn/micro_batch.h"
 #include "wire/local_steps.h"
 #include "wire/sync_mode.h"
 #include "wire/transport/zmq.h"
@@ -143,6 +145,12 @@ void JobReader::finish() {
       "sums = \"ordered\" in [cluster]: under sync = \"" + draft_.sync +
           "\" pushes are applied as they come and there is no order to keep: leave it out, or choose bsp, "
           "local or oneshot");
+  if (draft_.reproducible) {
+    const std::string not_so = reproducible_trouble(draft_.file, draft_.sync);
+    cluster.demand(not_so.empty(), "reproducible", not_so);
+    job.sums = SumOrder::positions;
+    job.grain = nn::largest_micro_batch;  // each grain is computed at once, by one thread
+  }
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   job.shards = draft_.file.servers * draft_.shards_per_server;
   cluster.demand(job.shards <= most_connections, "servers",

@@ -36,6 +36,7 @@ struct JobDraft {
   TrainingWords training;
   std::string sync = "bsp";
   std::string sums = "arrival";
+  bool reproducible = false;
   std::string push = "float32", pull = "float32";
   std::uint32_t shards_per_server = 1;
 };

@@ -42,8 +42,8 @@ void check_grain(const Job& job) {
   if (below == batch) return;
   throw Failure(ExitCode::configuration,
                 "batch = " + std::to_string(batch) + " in [train]: model \"" + job.model +
-                    "\" takes its batch statistics over grains of " + std::to_string(job.grain) +
-                    " samples, and a round is a whole number of them: give " +
+                    "\" takes its batch statistics (or a reproducible job its sums) over grains of " +
+                    std::to_string(job.grain) + " samples, and a round is a whole number of them: give " +
                     (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
 }
 
@@ -54,7 +54,8 @@ void complete(Job& job, const ModelDescription& model, const Extensions& extensi
   job.labels = model.labels;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   job.labels = model.labels;
-  job.grain = model.grain;
+  const bool own_grain = model.grain > 1 || job.sums != SumOrder::positions;
+  if (own_grain) job.grain = model.grain;  // otherwise the job file's
   check_grain(job);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);

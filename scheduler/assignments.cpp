@@ -275,7 +275,8 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   found.round->report(id, report, now);
   if (report.piece.purpose != Purpose::train) return orders;
   if (mode_.hand_over) hand_overs_.observe(worker.slot, report);
-  const auto sample = planner_.sample(worker, report, unknown ? -1 : waited);
+  if (!planner_.tells(*found.round, worker.slot)) return orders;
+  const auto sample = planner_.sample(worker, report, unknown ? -1 : waited, found.round);
   if (!sample) return orders;
   // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
   // after the other, as they are done.

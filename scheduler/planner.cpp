@@ -32,6 +32,7 @@ Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing
       global_batch_(job.global_batch),
       hubs_(job.sync.hubs),
       paced_(job.sync.paced),
+      grain_by_grain_(job.sums == SumOrder::positions && job.grain > 1 && job.sync == SyncMode{}),
       policy_(std::move(policy)),
       members_(members) {
   CHECK(!paced_ || policy_->pacing() != nullptr,
@@ -56,7 +57,19 @@ std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval po
       at = end;
     }
   }
-  return shares;
+  return by_grain(round, std::move(shares));
+}
+
+std::vector<Planner::Share> Planner::by_grain(const RoundState& round, std::vector<Share> shares) const {
+  if (!grain_by_grain_ || round.purpose() != Purpose::train) return shares;
+  std::vector<Share> cut;
+  for (const Share& share : shares) {
+    for (Interval part = share.positions; part.begin < share.positions.end; part.begin = part.end) {
+      part.end = part.begin + std::min(grain_, share.positions.end - part.begin);
+      cut.push_back({share.slot, part, share.hub});
+    }
+  }
+  return cut;
 }
 
 std::vector<Planner::Share> Planner::divide_in_batches(const RoundState& round, Interval positions,
@@ -140,11 +153,19 @@ std::uint64_t Planner::most(const WorkerMember& worker, const RoundState& round)
 }
 
 std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, const Report& report,
-                                                 double waited) const {
-  const std::uint64_t positions = report.piece.positions.size(), grains = grains_in(positions, grain_);
+                                                 double waited, const RoundState* round) const {
+  std::uint64_t positions = report.piece.positions.size();
+  double seconds = report.seconds;
+  if (grain_by_grain_ && round != nullptr) {
+    for (const RoundState::Part& part : round->parts()) {
+      if (part.slot == worker.slot) positions = part.samples, seconds = part.seconds;
+    }
+    waited = -1;  // most of it was for the pieces before
+  }
+  const std::uint64_t grains = grains_in(positions, grain_);
   const double whole = static_cast<double>(grains * grain_) / static_cast<double>(positions);
   if (whole > 1 + little_missing) return std::nullopt;
-  return balancing::Sample{worker.slot, report.piece.round, grains, report.seconds * whole,
+  return balancing::Sample{worker.slot, report.piece.round, grains, seconds * whole,
                            report.cpu,  report.memory,      waited};
 }
 

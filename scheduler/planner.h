@@ -10,6 +10,10 @@
 // after hub, in proportion to the policy's shares; of what is a hub's already, only its workers take some, if
 // it has any.
 //
+// Where sums are ordered and grains are longer than a position, every grain of a training round is a share
+// of its own. So neither what is pushed nor the order in which it is added depends on how a round is split
+// (docs/decisions/40-grain-by-grain.md). The policy is shown what a worker did of a round as one sample.
+//
 // Reads the members and the rounds; changes nothing but the policy.
 #pragma once
 
@@ -51,10 +55,16 @@ class Planner {
   // Positions that this worker can take of the round in one piece.
   [[nodiscard]] std::uint64_t most(const WorkerMember& worker, const RoundState& round) const;
 
-  // What a report tells the policy; nothing if it ends in a part of a grain and so says little of whole ones.
+  // Whether this report is to be shown to the policy now: grain by grain, the last one that its worker owes.
+  [[nodiscard]] bool tells(const RoundState& round, std::uint32_t slot) const {
+    return !grain_by_grain_ || !round.owes(slot);
+  }
+  // What a report tells the policy, with all that its worker reported of the round before it where shares are
+  // grains; nothing if it ends in a part of a grain and so says little of whole ones.
   // `waited` for the parameters, in seconds; -1: unknown.
   [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
-                                                        double waited) const;
+                                                        double waited,
+                                                        const RoundState* round = nullptr) const;
   void observe(const balancing::Sample& sample) { policy_->observe(sample); }
   // A training round is done, after so many seconds, and so many of its labels were right, relative.
   void ended(const RoundState& round, double seconds, double accuracy);
@@ -62,6 +72,7 @@ class Planner {
   [[nodiscard]] std::string state() const { return policy_->save(); }
 
  private:
+  [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
   // In grains, as is all that is said to the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
   [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
@@ -76,7 +87,7 @@ class Planner {
 
   const std::uint64_t grain_, seed_, global_batch_;
   const Hubs hubs_;
-  const bool paced_;
+  const bool paced_, grain_by_grain_;
   const std::unique_ptr<balancing::Policy> policy_;
   const Members& members_;
 };

@@ -207,6 +207,7 @@ shards_per_server = 1
 replicas = 0
 sync = "bsp"
 sums = "arrival"
+reproducible = false
 push = "float32"
 pull = "float32"
 policy = "equal"
@@ -253,7 +254,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[cluster]\nzzz = 3\n" + one_worker),
       "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "
-      "sums, push, pull, policy, heartbeat, dead_after)");
+      "sums, reproducible, push, pull, policy, heartbeat, dead_after)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
             "train, cluster, policy, worker)");

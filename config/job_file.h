@@ -29,6 +29,7 @@ struct WorkerSpec {
   std::string device = "cpu";         // or a GPU (core/device.h)
   std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
   std::string threads = "1";          // that compute (worker/compute/thread_count.h)
+  bool polite = false;                // who owns the machine comes first (worker/compute/polite.h)
   std::string precision = "float32";  // of factors of products (core/precision.h)
 };
 

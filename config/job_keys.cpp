@@ -187,6 +187,8 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
        "samples that fit its memory at once; 0: no limit"},
       {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
        "that compute, on a CPU; \"auto\": one for every core that it may use"},
+      {"polite", &worker.polite, Limits::any(),
+       "computes on what others leave of the machine, and pauses while they need it"},
       {"precision", &worker.precision, Limits::one_of(precision_names()),
        "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on GPUs "
        "only"},

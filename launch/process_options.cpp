@@ -129,6 +129,8 @@ void each_option(WorkerOptions& it, auto&& visit) {
   visit(Row{"--threads", "that compute, on a CPU; \"auto\": one for every core that it may use", nullptr,
             threads},
         it.spec.threads);
+  visit(Row{"--polite", "compute on what others leave of this machine, and pause while they need it"},
+        it.spec.polite);
   visit(keys_row, it.keys);
   visit(Row{"--precision",
             "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on "

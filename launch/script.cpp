@@ -95,6 +95,7 @@ std::vector<std::string> environment_of(const HostWorker& worker, const std::str
   };
   demand(it.cpu == usual.cpu, "cpu = " + steelyard::quoted(it.cpu));
   demand(it.max_batch == usual.max_batch, "max_batch = " + std::to_string(it.max_batch));
+  demand(!it.polite, "polite = true");
   demand(it.precision == usual.precision, "precision = " + steelyard::quoted(it.precision));
   demand(worker.data_options.empty(), "data");
   std::vector<std::string> all{"STEELYARD=" + scheduler, "STEELYARD_NAME=" + it.name};

@@ -59,6 +59,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   setup.scheduler = complete_endpoint(options.scheduler);
   setup.hello = hello_of(spec, device, options.fingerprint);
   setup.device = name(device);
+  if (spec.polite) setup.polite = thread_count(spec.threads);
   setup.throttle = Throttle::parse(spec.slow, spec.cpu);
   setup.exchange = options.exchange;
   setup.keys = options.keys;

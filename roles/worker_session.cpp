@@ -1,6 +1,7 @@
 #include "roles/worker_session.h"
 
 #include <exception>
+#include <future>
 #include <utility>
 
 #include "roles/endpoint.h"
@@ -10,6 +11,7 @@
 #include "roles/trusted.h"
 #include "roles/within_memory.h"
 #include "wire/transport/host.h"
+#include "worker/compute/polite.h"
 
 namespace steelyard {
 
@@ -28,12 +30,25 @@ Worker::Options WorkerSession::worker_options() {
   options.prepare = [this](const Welcome& welcome) {
     job_ = welcome.job;
     require_descriptors("a worker with " + std::to_string(job_.shards) + " shards", job_.shards, 0);
-    compute_ = std::make_unique<ComputeNode>(posting_to(link_, self_), setup_.workload(welcome), job_,
-                                             setup_.throttle, memory_);
+    compute_ = compute_node(welcome);
   };
   options.model = setup_.model;
   options.last = setup_.last;
   return options;
+}
+
+// Where it is wanted, what computes and reads samples gives way; what talks does not: heartbeats are short.
+std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome) {
+  const auto make = [&](Workload workload) {
+    return std::make_unique<ComputeNode>(posting_to(link_, self_), std::move(workload), job_, setup_.throttle,
+                                         memory_);
+  };
+  if (setup_.polite == 0) return make(setup_.workload(welcome));
+  const auto politely = [&] {
+    give_way();
+    return make(polite(setup_.workload(welcome), setup_.polite));
+  };
+  return std::async(std::launch::async, politely).get();
 }
 
 const ExitReason& WorkerSession::run() {

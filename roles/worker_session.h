@@ -23,6 +23,7 @@ class WorkerSession {
     Hello hello;
     std::string device = "cpu";  // where it computes, for people
     Throttle throttle{};
+    unsigned polite = 0;            // threads of a polite worker (worker/compute/polite.h); 0: it is not
     std::string exchange = "auto";  // roles/options.h
     std::string keys{};             // roles/options.h
     double wait = 60;               // seconds for the scheduler to answer
@@ -48,6 +49,7 @@ class WorkerSession {
 
  private:
   Worker::Options worker_options();
+  [[nodiscard]] std::unique_ptr<ComputeNode> compute_node(const Welcome& welcome);
 
   const Setup setup_;
   const NodeId self_;

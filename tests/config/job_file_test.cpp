@@ -106,6 +106,7 @@ slow = 2.5
 cpu = "1, 0.4@10, again@20"
 device = "auto"
 max_batch = 128
+polite = true
 [[worker]]
 )",
                                  "j.toml", {}, own);
@@ -149,6 +150,8 @@ max_batch = 128
   EXPECT_EQ(a.cpu, "1, 0.4@10, again@20");
   EXPECT_EQ(a.device, "auto");
   EXPECT_EQ(a.max_batch, 128U);
+  EXPECT_TRUE(a.polite);
+  EXPECT_FALSE(file.worker_specs.at(1).polite);
   EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
 
   const JobFile again = parse_job(file.resolved, "resolved", {}, own);
@@ -221,6 +224,7 @@ cpu = 1
 device = "cpu"
 max_batch = 0
 threads = 1
+polite = false
 precision = "float32"
 )";
 
@@ -262,7 +266,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
       "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
-      "device, max_batch, threads, precision)");
+      "device, max_batch, threads, polite, precision)");
 }
 
 TEST(JobFile, GoldenValues) {

@@ -26,8 +26,8 @@ std::string self_of(std::uint64_t user, std::uint64_t system) {
 
 TEST(ParseMachineTicks, AddsTheFirstEightColumns) {
   EXPECT_EQ(parse_machine_ticks(stat_of(1000, 500, 50, 20)),
-            (MachineTicks{1000 + 1 + 2 + 500 + 50 + 3 + 4 + 20, 550}));
-  EXPECT_EQ(parse_machine_ticks("cpu 1 2 3 4 5 6 7 8"), (MachineTicks{36, 9}));
+            (MachineTicks{1000 + 1 + 2 + 500 + 50 + 3 + 4 + 20, 550, 1}));
+  EXPECT_EQ(parse_machine_ticks("cpu 1 2 3 4 5 6 7 8"), (MachineTicks{36, 9, 2}));
 }
 
 TEST(ParseMachineTicks, SaysNothingAboutOtherText) {
@@ -38,7 +38,7 @@ TEST(ParseMachineTicks, SaysNothingAboutOtherText) {
 }
 
 TEST(ParseProcessTicks, CountsBehindTheLastBracket) {
-  EXPECT_THAT(parse_process_ticks(self_of(120, 30)), Optional(150u));
+  EXPECT_THAT(parse_process_ticks(self_of(120, 30)), Optional(ProcessTicks{150, 30}));
   for (const char* text : {"", "42 name S 1", "42 (name) S 1 2 3", "42 (n) S 1 2 3 4 5 6 7 8 9 10 x 12"}) {
     EXPECT_EQ(parse_process_ticks(text), std::nullopt) << text;
   }

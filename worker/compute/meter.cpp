@@ -34,7 +34,7 @@ std::string contents(const std::filesystem::path& file) {
 
 std::optional<MachineTicks> parse_machine_ticks(std::string_view stat) {
   // cpu  user nice system idle iowait irq softirq steal guest guest_nice; guests are in user and nice, too.
-  constexpr int columns = 8, idle = 3, waiting = 4;
+  constexpr int columns = 8, nice = 1, idle = 3, waiting = 4;
   std::string_view line = stat.substr(0, stat.find('\n'));
   if (next_word(line) != "cpu") return std::nullopt;
   MachineTicks ticks;
@@ -43,11 +43,12 @@ std::optional<MachineTicks> parse_machine_ticks(std::string_view stat) {
     if (!number) return std::nullopt;
     ticks.all += *number;
     if (column == idle || column == waiting) ticks.idle += *number;
+    if (column == nice) ticks.nice = *number;
   }
   return ticks;
 }
 
-std::optional<std::uint64_t> parse_process_ticks(std::string_view process_stat) {
+std::optional<ProcessTicks> parse_process_ticks(std::string_view process_stat) {
   // pid (name) state ...: the name may contain anything, so counting begins behind its last bracket.
   constexpr int words_before_times = 11;
   const std::size_t bracket = process_stat.rfind(')');
@@ -56,7 +57,7 @@ std::optional<std::uint64_t> parse_process_ticks(std::string_view process_stat) 
   for (int i = 0; i < words_before_times; ++i) next_word(rest);
   const std::optional<std::uint64_t> user = next_number(rest), system = next_number(rest);
   if (!user || !system) return std::nullopt;
-  return *user + *system;
+  return ProcessTicks{*user + *system, *system};
 }
 
 std::optional<double> parse_available_memory(std::string_view meminfo) {
@@ -73,7 +74,7 @@ Meter::Meter(std::filesystem::path proc) : proc_(std::move(proc)), last_(ticks()
 
 std::optional<Meter::Ticks> Meter::ticks() const {
   const std::optional<MachineTicks> machine = parse_machine_ticks(contents(proc_ / "stat"));
-  const std::optional<std::uint64_t> ours = parse_process_ticks(contents(proc_ / "self" / "stat"));
+  const std::optional<ProcessTicks> ours = parse_process_ticks(contents(proc_ / "self" / "stat"));
   if (!machine || !ours) return std::nullopt;
   return Ticks{*machine, *ours};
 }
@@ -82,19 +83,21 @@ Reading Meter::measure() {
   // Without a beginning or an end there is no difference; with no tick between them, no new one.
   const std::optional<Ticks> now = ticks();
   if (!now || !last_) {
-    cpu_ = -1;
+    cpu_ = left_ = -1;
     last_ = now;
   } else if (now->machine.all > last_->machine.all) {
     const auto grown = [](std::uint64_t before, std::uint64_t after) {
       return after > before ? static_cast<double>(after - before) : 0;  // idle has been seen to go back
     };
     const double all = grown(last_->machine.all, now->machine.all);
-    const double free = grown(last_->machine.idle, now->machine.idle) + grown(last_->ours, now->ours);
-    cpu_ = std::min(1.0, free / all);
+    const double idle = grown(last_->machine.idle, now->machine.idle);
+    const double nice = grown(last_->machine.nice, now->machine.nice);
+    cpu_ = std::min(1.0, (idle + grown(last_->ours.all, now->ours.all)) / all);
+    left_ = std::min(1.0, (idle + nice + grown(last_->ours.system, now->ours.system)) / all);
     last_ = now;
   }
   const std::optional<double> memory = parse_available_memory(contents(proc_ / "meminfo"));
-  return {.cpu = cpu_, .memory = memory.value_or(-1)};
+  return {.cpu = cpu_, .memory = memory.value_or(-1), .left = left_};
 }
 
 }  // namespace steelyard

@@ -119,6 +119,9 @@ void JobReader::finish() {
                  "dead_after = " + number_text(job.dead_after) +
                      " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
   job.sync = parse_sync(draft_.sync);
+  const auto bad =
+      std::ranges::find(bad_gradient_names(), draft_.bad_gradient) - bad_gradient_names().begin();
+  job.bad_gradient = static_cast<BadGradient>(bad);
   job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
   const SyncMode& mode = job.sync;
   const std::string trouble = optimizer_trouble(draft_.training.optimizer, job.optimizer, mode);

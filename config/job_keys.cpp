@@ -62,6 +62,17 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
   };
 }
 
+std::vector<Key> keys_of_refusals(JobDraft& draft) {
+  return {
+      {"gradient_limit", &draft.file.job.gradient_limit, Limits::at_least(0),
+       "refuses gradients that are more than so many times as long as usual, as those of a broken machine; "
+       "0: only what is not finite"},
+      {"bad_gradient", &draft.bad_gradient, Limits::one_of(bad_gradient_names()),
+       "what becomes of a refused one: again: another worker computes it; rest: and who computed it rests "
+       "for ten rounds; stop: the job ends"},
+  };
+}
+
 // In the order of nn::Optimizer::Kind.
 const std::vector<std::string>& optimizer_names() {
   static const std::vector<std::string> names{"sgd", "momentum", "nesterov", "adam", "adamw", "lars", "lamb"};
@@ -129,6 +140,11 @@ std::string schedule_trouble(const nn::Schedule& schedule) {
     return "schedule = \"table\" has no rates: give rates = [0.1, 0.05], or another schedule";
   if (schedule.warmup > 0) return "schedule = \"table\" has its warm-up in its rates: leave warmup out";
   return {};
+}
+
+const std::vector<std::string>& bad_gradient_names() {
+  static const std::vector<std::string> names{"again", "rest", "stop"};
+  return names;
 }
 
 void TrainingWords::put_into(Job& job) const {
@@ -205,8 +221,8 @@ Schema schema_of(JobDraft& draft) {
                          {"", &job.model_options, {}, "options of this model: steelyard help model"}};
   std::vector<Key> data{{"name", &job.data, Limits::plain_name(), "which one: steelyard help data"},
                         {"", &job.data_options, {}, "options of this data set: steelyard help data"}};
-  std::vector<Key> train =
-      joined({keys_of_the_length(job), training_keys(job, draft.training), keys_of_checkpoints(job)});
+  std::vector<Key> train = joined({keys_of_the_length(job), training_keys(job, draft.training),
+                                   keys_of_refusals(draft), keys_of_checkpoints(job)});
   std::vector<Key> policy{{"", &draft.policy_options, {}, ""}};
   return {"a job of steelyard",
           "",

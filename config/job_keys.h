@@ -28,6 +28,8 @@ std::string outer_trouble(const Job& job, const SyncMode& mode);
 // Why a schedule is none. Empty: it is one.
 std::string schedule_trouble(const nn::Schedule& schedule);
 
+const std::vector<std::string>& bad_gradient_names();  // in the order of BadGradient
+
 // A job file on its way into settings.
 struct JobDraft {
   JobFile file;
@@ -35,6 +37,7 @@ struct JobDraft {
   OptionTexts policy_options;  // of the [policy.NAME] at hand
   TrainingWords training;
   std::string sync = "bsp";
+  std::string bad_gradient = "again";
   std::string sums = "arrival";
   bool reproducible = false;
   std::string push = "float32", pull = "float32";

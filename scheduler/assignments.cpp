@@ -11,12 +11,6 @@ namespace {
 
 constexpr Duration longest_push_timeout = std::chrono::minutes(10);
 
-std::string place_of(const RoundState& round, Interval positions) {
-  const std::string test = round.purpose() == Purpose::evaluate ? "test " : "";
-  return "round " + std::to_string(round.round()) + " (epoch " + std::to_string(round.open().epoch) + ", " +
-         test + "positions " + std::to_string(positions.begin) + " to " + std::to_string(positions.end) + ")";
-}
-
 }  // namespace
 
 Assignments::Assignments(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
@@ -24,6 +18,7 @@ Assignments::Assignments(const Job& job, const Progress& from, std::unique_ptr<b
     : term_(from.term),
       mode_(job.sync),
       grain_(job.grain),
+      bad_gradient_(job.bad_gradient),
       timeout_(timeout_of(job)),
       planner_(job, from, std::move(policy), members),
       members_(members),
@@ -270,7 +265,8 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   if (!found.piece->handed) longest_wait_ = std::max(longest_wait_, from_seconds(waited));
   // A gradient may be finite all the same: that of a hinge is zero where there is no number.
   if (!std::isfinite(report.loss)) {
-    return compute_elsewhere(now, found, id, "the loss that worker '" + worker.name + "' computed");
+    return compute_elsewhere(
+        now, found, id, {worker.slot, "the loss that worker '" + worker.name + "' computed is not finite"});
   }
   found.round->report(id, report, now);
   if (report.piece.purpose != Purpose::train) return orders;
@@ -313,38 +309,6 @@ PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Repo
     return next_piece_++;
   }
   return 0;
-}
-
-std::optional<Orders> Assignments::refuse(Time now, const NonFinite& refused) {
-  const Found found = find(refused.piece.id);
-  if (found.piece == nullptr) return std::nullopt;
-  return compute_elsewhere(
-      now, found, refused.piece.id,
-      "the gradient that worker '" + members_.worker_name(refused.worker) + "' computed");
-}
-
-// It may be the machine: the piece goes to the next worker, so that a broken one does not end the job. If it
-// comes out the same there, it is the training.
-Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what) {
-  const OwedPiece piece = *found.piece;
-  const std::string place = place_of(*found.round, piece.positions);
-  if (piece.refusals > 0) {
-    return {EndJob{Outcome::non_finite,
-                   place + ": " + what + " is not finite, and was not when another one did"}};
-  }
-  Orders orders{Remark{place + ": " + what + " is not finite; the piece is computed once more"}};
-  found.round->remove(id);
-  if (piece.owner) may_be_idle(*piece.owner);
-  const std::vector<std::uint32_t> there = members_.working();
-  const auto next = std::ranges::upper_bound(there, piece.owner.value_or(0));
-  for (const Interval part : parts_of(piece)) {
-    if (there.empty()) {
-      found.round->add(next_piece_++, {part, std::nullopt, false, now, false, 1, piece.hub});
-    } else {
-      give(now, *found.round, {part, 1, piece.hub}, next == there.end() ? there.front() : *next, orders);
-    }
-  }
-  return orders;
 }
 
 // ---- handing over

@@ -101,7 +101,11 @@ class Assignments {
   }
   void issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders);
   PieceId accept_late_report(Time now, std::uint32_t slot, const Report& report);
-  [[nodiscard]] Orders compute_elsewhere(Time now, const Found& found, PieceId id, const std::string& what);
+  struct Refused {
+    std::uint32_t slot = 0;  // who computed it
+    std::string what;        // "the gradient that worker 'bob' computed is not finite"
+  };
+  [[nodiscard]] Orders compute_elsewhere(Time now, const Found& found, PieceId id, const Refused& refused);
   [[nodiscard]] bool is_idle(std::uint32_t slot) const;
   [[nodiscard]] std::optional<std::uint32_t> least_loaded(const RoundState& round,
                                                           std::uint64_t positions) const;
@@ -111,6 +115,7 @@ class Assignments {
   const Term term_;
   const SyncMode mode_;
   const std::uint64_t grain_;
+  const BadGradient bad_gradient_;
   const Duration timeout_;
   Planner planner_;
   const Members& members_;

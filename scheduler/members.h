@@ -25,9 +25,10 @@ struct WorkerMember {
   Time last_heard;
   double cpu = -1, memory = -1;  // as last reported
   Headway headway{};
-  bool stalled = false;       // what it owed was given to others, for it does not get on
-  bool cut_off_said = false;  // that some server does not answer it
-  bool doubtful = false;      // what was said to it last may be lost; its next heartbeat tells
+  bool stalled = false;                // what it owed was given to others, for it does not get on
+  bool cut_off_said = false;           // that some server does not answer it
+  std::optional<Round> rests_until{};  // it gets nothing before this round (scheduler/rests.h)
+  bool doubtful = false;               // what was said to it last may be lost; its next heartbeat tells
   // Somebody else asks for its name: since when, and when last.
   struct Contest {
     Time since, last;
@@ -35,7 +36,7 @@ struct WorkerMember {
   std::optional<Contest> contest{};
   Duration longest_silence{};  // before it was heard again
 
-  [[nodiscard]] bool working() const { return ready && present && !stalled; }
+  [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until; }
 };
 
 struct ShardMember {

@@ -25,6 +25,11 @@ struct Shorten {
   std::uint32_t slot = 0;
   Cut cut;
 };
+// The worker in this slot gets nothing for some rounds after this one, if others can do without it.
+struct Rest {
+  std::uint32_t slot = 0;
+  Round round = 0;
+};
 struct Remark {  // for people
   std::string text;
 };
@@ -33,7 +38,7 @@ struct EndJob {
   std::string text;
 };
 
-using Order = std::variant<Assign, AskAgain, Shorten, Remark, EndJob>;
+using Order = std::variant<Assign, AskAgain, Shorten, Rest, Remark, EndJob>;
 using Orders = std::vector<Order>;  // in the order in which they are carried out
 
 }  // namespace steelyard

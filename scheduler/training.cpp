@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/rests.h"
 #include "scheduler/timeout.h"
 
 namespace steelyard {
@@ -25,6 +26,7 @@ void Training::begin(Time now) {
 }
 
 void Training::advance(Time now, Outbox& out) {
+  if (phase() == Phase::running && end_rests_if_nobody_works(members_)) adopt_orphans(now, out);
   while (phase() == Phase::running && go_on(now, out)) {
   }
   // Nobody is left to finish the round, or it is so long that it is rather done again.
@@ -86,6 +88,7 @@ void Training::begin_round(Time now, Outbox& out) {
   const auto [save, remark] = checkpoints_.due(now, ahead.round() + 1, ahead.saves_after_next());
   if (!remark.empty()) Dispatch::note(remark, out);
   RoundState& round = rounds_.begin(now, save);
+  end_rests(members_, round.round());
   if (round.opened) dispatch_.open(now, round.open(), out);
   confirm(now);  // whether it can be computed at once
   apply(now, assignments_.begin(now, round), out);
@@ -102,6 +105,7 @@ void Training::apply(Time now, const Orders& orders, Outbox& out) {
     std::visit(Overloaded{[&](const Assign& it) { dispatch_.assign(it, out); },
                           [&](const AskAgain& it) { dispatch_.ask_again(it, out); },
                           [&](const Shorten& it) { dispatch_.shorten(it, out); },
+                          [&](const Rest& it) { (void)rest(members_, it.slot, it.round); },
                           [&](const Remark& it) { Dispatch::note(it.text, out); },
                           [&](const EndJob& it) { fail(now, it, out); }},
                order);

@@ -18,8 +18,8 @@
 //
 // Whoever was taken for lost and is not begins anew, with nothing, as if its process had just been started.
 //
-// All sync modes are alike. Not filled again once the training has begun: hubs that differ and workers whose
-// versions delay compensation keeps (CloseRule::is_in_slices).
+// All sync modes are alike. Not filled again once the training has begun: hubs that differ, workers whose
+// versions delay compensation keeps (CloseRule::is_in_slices), and what a NormLimit knows.
 //
 // Owned and used by one thread.
 #pragma once

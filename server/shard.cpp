@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/check.h"
-#include "nn/optimizer/vector.h"
 #include "server/gaps.h"
 #include "server/holes.h"
 #include "wire/grains.h"
@@ -41,7 +40,7 @@ bool Shard::loaded() const {
 
 bool Shard::at_rest() const {
   const auto untouched = [](const SliceMemory& slice) { return slice.untouched(); };
-  return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() &&
+  return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() && !norms_.knows_any() &&
          std::ranges::all_of(slices_, untouched) && rule_->is_in_slices(slices_) &&
          std::ranges::all_of(slices_, [&](const SliceMemory& s) { return s.version() == version(); });
 }
@@ -88,6 +87,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
                          job_.sums == SumOrder::positions);
     slices_.back().make_versions_in(options_.versions, job_.layout.size());
   }
+  norms_ = NormLimit(job_.gradient_limit, slices_.size());
   std::uint64_t bytes = 0;
   for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);
   held_ = HeldPushes(bytes, HeldPushes::models(job_));
@@ -217,13 +217,6 @@ bool Shard::sound(const Push& push) {
          push.weight > 0;
 }
 
-bool Shard::refuse_non_finite(NodeId from, const Push& push, Outbox& out) {
-  if (nn::all_finite(push.values.floats())) return false;
-  ++counts_.non_finite;
-  out.send<ToScheduler>(scheduler_node, NonFinite{term_, push.piece, push.slice, from});
-  return true;
-}
-
 void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   if (!sound(push)) return malformed();
   SliceMemory* slice = find(push.slice);
@@ -235,7 +228,10 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   if (!plain || !rule_->takes(push, *slice) || !round.contains(push.piece.positions) ||
       !on_grains(round, push.piece.positions, job_.grain))
     return malformed();
-  if (refuse_non_finite(from, *plain, out)) return;
+  if (const auto excess = norms_.refused(push.slice - first_, plain->values.floats(), push.weight)) {
+    ++counts_.refused;
+    return out.send<ToScheduler>(scheduler_node, NonFinite{term_, push.piece, push.slice, from, *excess});
+  }
   if (!rule_->add(from, *plain, open->second, *slice)) return repeated();
   ++counts_.added;
   counts_.uncompensated = rule_->uncompensated();

@@ -18,6 +18,7 @@
 #include "server/close_rule.h"
 #include "server/coded_slices.h"
 #include "server/held_pushes.h"
+#include "server/norm_limit.h"
 #include "server/saved_versions.h"
 #include "server/slice_memory.h"
 #include "server/transfer.h"
@@ -40,10 +41,10 @@ class Shard {
   // What was done with the pushes, since the start; and what else came late, repeated or unknown.
   struct Counts {
     std::uint64_t added = 0;
-    std::uint64_t repeated = 0;   // covered already, or for a version that is past
-    std::uint64_t held = 0;       // came before their Open
-    std::uint64_t malformed = 0;  // fits no slice, no round or no rule
-    std::uint64_t non_finite = 0;
+    std::uint64_t repeated = 0;       // covered already, or for a version that is past
+    std::uint64_t held = 0;           // came before their Open
+    std::uint64_t malformed = 0;      // fits no slice, no round or no rule
+    std::uint64_t refused = 0;        // not finite, or wildly long
     std::uint64_t uncompensated = 0;  // added, but not as the sync mode would have it
     std::uint64_t ignored = 0;        // other than pushes
   };
@@ -124,7 +125,6 @@ class Shard {
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
   [[nodiscard]] bool sound(const Push& push);
-  [[nodiscard]] bool refuse_non_finite(NodeId from, const Push& push, Outbox& out);
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   bool send_part(StatePart part, Outbox& out);
@@ -145,6 +145,7 @@ class Shard {
   std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
   std::vector<SliceMemory> slices_;
   CodedSlices coded_;
+  NormLimit norms_{0, 0};  // once it has joined, of its slices
 
   std::map<Round, Open> open_;           // rounds that not every slice here has closed
   std::set<Round> reported_covered_;     // with a gate

@@ -47,7 +47,8 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every, it.checkpoint_every,
                  it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards, it.replicas, it.sync,
                  upto(it.sums, SumOrder::positions), upto(it.push, FloatCode::int4),
-                 upto(it.pull, FloatCode::int4), it.policy, it.policy_options, it.heartbeat, it.dead_after)
+                 upto(it.pull, FloatCode::int4), it.policy, it.policy_options, it.heartbeat, it.dead_after,
+                 it.gradient_limit, upto(it.bad_gradient, BadGradient::stop))
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch,
                  it.mirror)
@@ -83,7 +84,7 @@ STEELYARD_FIELDS(Report, it.term, it.piece, it.seconds, it.loss, it.correct, it.
 STEELYARD_FIELDS(PieceProgress, it.term, it.piece_id, it.done, it.micro_batch)
 STEELYARD_FIELDS(Cut, it.term, it.piece_id, it.end)
 STEELYARD_FIELDS(CutAnswer, it.term, it.piece_id, it.asked, it.end)
-STEELYARD_FIELDS(NonFinite, it.term, it.piece, it.slice, it.worker)
+STEELYARD_FIELDS(NonFinite, it.term, it.piece, it.slice, it.worker, it.excess)
 STEELYARD_FIELDS(Covered, it.term, it.round, it.first, it.squares)
 STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
 STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)

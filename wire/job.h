@@ -21,6 +21,10 @@ namespace steelyard {
 // bit; that costs the memory of the pushes that wait. Where pushes are applied on arrival, no order is kept.
 enum class SumOrder : std::uint8_t { arrival, positions };
 
+// What becomes of a gradient that is refused, not finite or wildly long: another worker computes it; and
+// whoever computed it rests for some rounds; or the job ends.
+enum class BadGradient : std::uint8_t { again, rest, stop };
+
 struct Job {
   std::string name = "job";
   std::uint64_t seed = 1;
@@ -46,6 +50,11 @@ struct Job {
   double outer_rate = 1, outer_momentum = 0;
   nn::Schedule schedule;
   double clip_norm = 0;  // global gradient norm above which gradients are scaled down; 0: never
+
+  // A push whose gradient is more than so many times as long as usual is refused (server/norm_limit.h); 0:
+  // never, then only what is not finite is.
+  double gradient_limit = 0;
+  BadGradient bad_gradient = BadGradient::again;
 
   // Until when: whichever comes first. 0 means "not a reason to stop".
   std::uint64_t epochs = 10;

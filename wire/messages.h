@@ -210,12 +210,12 @@ struct Report {
   double memory = -1;  // available, MB
 };
 
-// Shard -> scheduler: a push with numbers that are not finite was refused.
-struct NonFinite {
+struct NonFinite {  // shard -> scheduler: a push was refused, for such numbers or for its length
   Term term = 0;
   Piece piece;
   std::uint32_t slice = 0;
   NodeId worker;
+  double excess = 0;  // so many times as long as usual; 0: it has numbers that are not finite
 };
 
 // With a gate. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of squares of

@@ -85,6 +85,8 @@ step_factor = 0.3
 final_lr = 0.001
 clip_norm = 4
 evaluate_every = 2
+gradient_limit = 50
+bad_gradient = "rest"
 checkpoint_every = 0
 [cluster]
 servers = 3
@@ -135,6 +137,8 @@ polite = true
   EXPECT_EQ(job.schedule.final, 0.001);
   EXPECT_EQ(job.clip_norm, 4);
   EXPECT_EQ(job.evaluate_every, 2U);
+  EXPECT_EQ(job.gradient_limit, 50);
+  EXPECT_EQ(job.bad_gradient, BadGradient::rest);
   EXPECT_EQ(job.checkpoint_every, 0U);
   EXPECT_EQ(file.servers, 3U);
   EXPECT_EQ(job.shards, 6U);
@@ -200,6 +204,8 @@ step_factor = 0.1
 final_lr = 0
 clip_norm = 0
 evaluate_every = 1
+gradient_limit = 0
+bad_gradient = "again"
 checkpoint_every = 1
 checkpoint_rounds = 0
 checkpoint_minutes = 10
@@ -253,8 +259,8 @@ TEST(JobFile, GoldenUnknownNames) {
             "j.toml:2:3: unknown key \"bacth\" in [train]; did you mean \"batch\"? (there are: batch, "
             "epochs, rounds, seconds, target_accuracy, optimizer, momentum, beta1, beta2, epsilon, trust, "
             "weight_decay, outer_rate, outer_momentum, lr, schedule, warmup, step_epochs, step_factor, "
-            "final_lr, rates, clip_norm, evaluate_every, checkpoint_every, checkpoint_rounds, "
-            "checkpoint_minutes)");
+            "final_lr, rates, clip_norm, evaluate_every, gradient_limit, bad_gradient, checkpoint_every, "
+            "checkpoint_rounds, checkpoint_minutes)");
   EXPECT_EQ(
       refusal("[cluster]\nzzz = 3\n" + one_worker),
       "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "

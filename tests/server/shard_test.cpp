@@ -332,7 +332,7 @@ TEST(Shard, NumbersThatAreNotFiniteAreToldAndNotAdded) {
     const NonFinite told = it.heard<NonFinite>()[0];
     EXPECT_EQ(std::tie(told.piece.id, told.slice, told.worker), std::make_tuple(42U, 1U, worker_node(7)));
   }
-  EXPECT_EQ(it.shard.counts().non_finite, 2U);
+  EXPECT_EQ(it.shard.counts().refused, 2U);
   it.finish(0, {0, 8});
   EXPECT_EQ(it.shard.version(), 1U) << "the right numbers still count";
 }

@@ -52,6 +52,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"config/prepare_job.cpp", "tests/cli/process_train_test.cpp: whole processes"},
     {"cli/plan/plan.cpp", "tests/cli/plan/process_plan_test.cpp: through the binary"},
     {"cli/plan/trials.cpp", "tests/cli/plan/process_plan_test.cpp: whole processes"},
+    {"scheduler/refused_pieces.cpp", "tests/scheduler/assignments_test.cpp: the class that it is a part of"},
     {"cli/replay.cpp", "tests/cli/simulate_test.cpp: through the binary"},
     {"roles/journal_text.cpp", "tests/cli/process_restart_test.cpp: through the binary"},
     {"cli/trace.cpp", "tests/cli/process_train_test.cpp: whole processes"},

@@ -74,6 +74,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   job.sync = parse_sync("local:3:equal"), job.sums = SumOrder::positions, job.policy = "equal";
   job.policy_options = {{"a", "b"}, {"c", "d"}};
   job.heartbeat = 0.21, job.dead_after = 0.22;
+  job.gradient_limit = 0.23, job.bad_gradient = BadGradient::stop;
 
   const auto back = there_and_back<ToWorker>(Role::worker, Welcome{7, 3, job});
   EXPECT_EQ(back.term, 7U);
@@ -91,12 +92,13 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   EXPECT_EQ(it.schedule.kind, job.schedule.kind);
   EXPECT_EQ(it.schedule.base, job.schedule.base);
   EXPECT_EQ(it.schedule.rates, job.schedule.rates);
-  EXPECT_EQ(std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
-                     it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy,
-                     it.policy_options, it.heartbeat, it.dead_after),
-            std::tie(job.clip_norm, job.epochs, job.rounds, job.seconds, job.target_accuracy,
-                     job.evaluate_every, job.checkpoint_every, job.workers, job.shards, job.sync, job.sums,
-                     job.policy, job.policy_options, job.heartbeat, job.dead_after));
+  EXPECT_EQ(
+      std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
+               it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy, it.policy_options,
+               it.heartbeat, it.dead_after, it.gradient_limit, it.bad_gradient),
+      std::tie(job.clip_norm, job.epochs, job.rounds, job.seconds, job.target_accuracy, job.evaluate_every,
+               job.checkpoint_every, job.workers, job.shards, job.sync, job.sums, job.policy,
+               job.policy_options, job.heartbeat, job.dead_after, job.gradient_limit, job.bad_gradient));
   EXPECT_EQ(fingerprint(it), fingerprint(job));
 }
 

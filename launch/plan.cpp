@@ -190,9 +190,10 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
     for (const HostWorker& worker : host.workers) plan.processes.push_back(roles.worker(host, worker));
   }
   if (job.job.replicas > 0 && servers < 2) {
-    throw Failure(ExitCode::usage,
-                  "cluster.replicas = 1: a copy is in another server process than what it is a copy of, and the hosts "
-                  "file has one: give another host servers = 1, or this one servers = 2");
+    throw Failure(
+        ExitCode::usage,
+        "cluster.replicas = 1: a copy is in another server process than what it is a copy of, and the hosts "
+        "file has one: give another host servers = 1, or this one servers = 2");
   }
   std::ranges::stable_sort(plan.processes, {}, &LaunchProcess::role);
   return plan;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -37,14 +38,20 @@ void remove_sockets(const std::string& path) {
   ::rmdir(path.c_str());
 }
 
-// What killed runs have left. Those of other users cannot even be opened.
+// As we make them: ours, and closed to everybody else. What others put there is theirs, and stays.
+bool is_made_by_us(int directory) {
+  struct stat it {};
+  return ::fstat(directory, &it) == 0 && it.st_uid == ::geteuid() && (it.st_mode & 077) == 0;
+}
+
+// What killed runs have left.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     if (!entry.path().filename().string().starts_with(prefix)) continue;
     const int lock = open_directory(entry.path());
     if (lock < 0) continue;
-    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_sockets(entry.path());
+    if (is_made_by_us(lock) && ::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_sockets(entry.path());
     ::close(lock);
   }
 }

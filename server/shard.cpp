@@ -40,8 +40,8 @@ bool Shard::loaded() const {
 
 bool Shard::at_rest() const {
   const auto untouched = [](const SliceMemory& slice) { return slice.untouched(); };
-  return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() && !norms_.knows_any() &&
-         std::ranges::all_of(slices_, untouched) && rule_->is_in_slices(slices_) &&
+  return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() &&
+         !norms_.knows_any() && std::ranges::all_of(slices_, untouched) && rule_->is_in_slices(slices_) &&
          std::ranges::all_of(slices_, [&](const SliceMemory& s) { return s.version() == version(); });
 }
 

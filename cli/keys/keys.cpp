@@ -35,7 +35,12 @@ void make_new(const KeysCommand& command) {
   if (!command.key.empty()) refuse("keys new makes the key itself: leave it out, or say keys add");
   const KeyPair pair = make_key(role, name);
   write_key(command.directory, pair);
-  let_in(command.directory, pair.public_key, {role, name});
+  try {
+    let_in(command.directory, pair.public_key, {role, name});
+  } catch (...) {  // nobody knows of the key: it is as if it had not been made
+    std::remove((command.directory + "/" + name + ".key").c_str());
+    throw;
+  }
   std::printf("%s\n", allow_line(pair.public_key, {role, name}).c_str());
 }
 

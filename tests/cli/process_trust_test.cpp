@@ -77,6 +77,9 @@ TEST_F(ProcessTrust, KeysAreMadeListedAndRevoked) {
   EXPECT_EQ(run({"keys", "add", keys_, "worker", "bob", "short"}), 2);
   EXPECT_EQ(run({"keys", "add", keys_, "boss", "bob", key}), 2);
   EXPECT_EQ(run({"keys", "new", keys_, "worker", "ada"}), 78) << "a key is never overwritten";
+  ASSERT_EQ(run({"keys", "add", keys_, "worker", "bob", key}), 0);
+  EXPECT_EQ(run({"keys", "new", keys_, "worker", "bob"}), 2) << "another key has that name";
+  EXPECT_FALSE(std::filesystem::exists(keys_ + "/bob.key"));
   chmod((keys_ + "/ada.key").c_str(), 0644);
   EXPECT_EQ(run({"worker", "--scheduler", "127.0.0.1:1", "--name", "ada", "--keys", keys_}), 78);
   EXPECT_THAT(said_, HasSubstr("can be read by others"));

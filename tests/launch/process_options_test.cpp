@@ -30,7 +30,8 @@ void survives(const Options& options) {
 TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   WorkerOptions given;
   given.scheduler = "10.0.0.1:7070";
-  given.spec = {"ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", "bf16"};
+  given.spec = {"ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", true,
+                "bf16"};
   given.data_options = {"dir=/a b", "-x=$HOME", "name="};
   given.exchange = "sockets";
   given.wait = 0.1;
@@ -38,6 +39,7 @@ TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   const auto got = read<WorkerOptions>(arguments_of(given));
   EXPECT_EQ(got.scheduler, given.scheduler);
   EXPECT_EQ(got.spec.name, "ada");
+  EXPECT_TRUE(got.spec.polite);
   EXPECT_EQ(got.spec.slow, given.spec.slow);
   EXPECT_EQ(got.spec.cpu, "0.25");
   EXPECT_EQ(got.spec.device, "cuda:3");

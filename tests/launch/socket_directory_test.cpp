@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -42,6 +43,7 @@ class SocketDirectoryTest : public ::testing::Test {
   [[nodiscard]] std::string abandoned(const std::string& name) const {
     std::string path = folder_.path("steelyard-sockets-" + name);
     fs::create_directory(path);
+    fs::permissions(path, fs::perms::owner_all);
     leave_socket(path + "/scheduler");
     return path;
   }
@@ -49,6 +51,17 @@ class SocketDirectoryTest : public ::testing::Test {
   const std::string former_ = getenv("TMPDIR") == nullptr ? "" : getenv("TMPDIR");
   const TemporaryFolder folder_;
 };
+
+// Whoever can write to a directory that we empty chooses what we remove.
+TEST_F(SocketDirectoryTest, WhatIsNotMadeByUsStays) {
+  const std::string open = abandoned("open"), ours = abandoned("ours"), others = abandoned("others");
+  fs::permissions(open, fs::perms::owner_all | fs::perms::group_all);
+  const bool can_give = ::chown(others.c_str(), 12345, 12345) == 0;  // as root
+  { const SocketDirectory sockets; }
+  EXPECT_TRUE(fs::exists(open));
+  EXPECT_FALSE(fs::exists(ours));
+  EXPECT_EQ(fs::exists(others), can_give);
+}
 
 TEST_F(SocketDirectoryTest, IsOursAloneAndGoneAfterwards) {
   std::string path;

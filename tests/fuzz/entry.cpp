@@ -1,6 +1,7 @@
 #include "tests/fuzz/entry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "server/manifest.h"
 #include "server/safetensors.h"
 #include "wire/codec.h"
+#include "wire/float_code.h"
+#include "wire/journal.h"
 #include "wire/lending_frames.h"
 
 namespace steelyard::fuzz {
@@ -89,6 +92,33 @@ bool read_checkpoint_file(std::span<const std::byte> bytes) {
   } catch (const Failure&) {
     return false;
   }
+}
+
+bool read_float_code(std::span<const std::byte> bytes) {
+  if (bytes.size() < 2) return false;
+  const auto code = static_cast<FloatCode>(std::to_integer<unsigned>(bytes[0]) % 4);
+  std::vector<float> values(std::to_integer<std::size_t>(bytes[1]) * 3), sums(values.size());
+  const std::vector<float> base(values.size(), 1);
+  const bool believed = steelyard::decode(code, bytes.subspan(2), values);
+  CHECK(believed == add_decoded(code, bytes.subspan(2), base, sums), "one believes what the other does not");
+  CHECK(!believed || coded_bytes(code, values.size()) == bytes.size() - 2, "bytes that stand for nothing");
+  for (std::size_t i = 0; believed && i < values.size(); ++i) {
+    CHECK(sums[i] == values[i] + 1 || std::isnan(values[i]), "a sum is another than its parts");
+  }
+  return believed;
+}
+
+bool read_journal(std::span<const std::byte> bytes) {
+  JournalReader reader(bytes);
+  std::size_t records = 0, before = 0;
+  while (reader.next()) {
+    CHECK(reader.read() > before && reader.read() <= bytes.size(), "a record ends where there is none");
+    before = reader.read();
+    ++records;
+  }
+  CHECK(!reader.next() && reader.read() == before, "the end is not the end");
+  static_cast<void>(reader.damaged());
+  return records > 0;
 }
 
 }  // namespace steelyard::fuzz

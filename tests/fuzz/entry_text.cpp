@@ -1,0 +1,54 @@
+#include "config/hosts_file.h"
+#include "config/job_file.h"
+#include "config/scenario_file.h"
+#include "core/check.h"
+#include "core/error.h"
+#include "tests/fuzz/entry.h"
+#include "wire/keys.h"
+#include "wire/sync_mode.h"
+
+namespace steelyard::fuzz {
+namespace {
+
+// Whether it reads this; a Failure is a refusal, and all else a bug.
+template <class Reader>
+bool believes(std::span<const std::byte> bytes, const Reader& read) {
+  try {
+    read(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool read_job(std::span<const std::byte> text) {
+  return believes(text, [](std::string_view it) { static_cast<void>(parse_job(it, "fuzz.toml")); });
+}
+
+bool read_hosts(std::span<const std::byte> text) {
+  return believes(text, [](std::string_view it) { static_cast<void>(parse_hosts(it, "fuzz.toml")); });
+}
+
+bool read_scenario(std::span<const std::byte> text) {
+  return believes(text, [](std::string_view it) { static_cast<void>(parse_scenario(it, "fuzz.toml")); });
+}
+
+bool read_sync(std::span<const std::byte> text) {
+  return believes(text, [](std::string_view it) {
+    const SyncMode mode = parse_sync(it);
+    CHECK(parse_sync(sync_text(mode)) == mode, "a mode changes when it is written");
+  });
+}
+
+bool read_keys(std::span<const std::byte> text) {
+  return believes(text, [](std::string_view it) {
+    const KeyLines lines = parse_keys(it, "fuzz");
+    const std::string written = allow_lines(lines.allowed) + (lines.own ? secret_line(*lines.own) : "");
+    CHECK(allow_lines(parse_keys(written, "again").allowed) == allow_lines(lines.allowed),
+          "keys change when they are written");
+  });
+}
+
+}  // namespace steelyard::fuzz

@@ -1,7 +1,7 @@
 // HttpServer: pages over HTTP for people and monitors, read only.
 //
 // It answers GET and HEAD, one request a connection, and gives nobody more than they need: four connections
-// are served at a time and eight wait, a request has 16 KB at most and ten seconds for all of it, answer
+// are served at a time and eight wait, a request has 4 KB at most and ten seconds for all of it, answer
 // included. Whoever goes on longer, or says nothing, is cut off. The end waits for no client.
 //
 // A page of another site may make a browser ask here under that site's name (DNS rebinding), and so read what

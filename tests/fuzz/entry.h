@@ -44,4 +44,9 @@ bool read_keys(std::span<const std::byte> text);  // likewise
 bool read_data_file(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> data_inputs();  // valid ones, one a file
 
+// What a mirror hears. Each message: u16 bytes of header, u16 of payload, both
+// little-endian, then they. All come from its primary.
+bool hear_as_mirror(std::span<const std::byte> said);
+std::vector<std::vector<std::byte>> mirror_inputs();  // what a primary really says
+
 }  // namespace steelyard::fuzz

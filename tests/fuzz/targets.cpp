@@ -133,7 +133,8 @@ const std::vector<Target>& targets() {
       {"read_scenario", read_scenario, scenarios, 2'000},
       {"read_sync", read_sync, sync_modes, 20'000},
       {"read_keys", read_keys, key_files, 20'000},
-      {"read_data_file", read_data_file, data_inputs, 3'000}};
+      {"read_data_file", read_data_file, data_inputs, 3'000},
+      {"hear_as_mirror", hear_as_mirror, mirror_inputs, 5'000}};
   return all;
 }
 

@@ -1,0 +1,91 @@
+// A machine whose numbers are wrong once: what becomes of its gradient, of the worker and of the job.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "tests/support/world.h"
+
+namespace steelyard::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+void expect_plain_result(World& world, const std::string& what) {
+  EXPECT_THAT(world.violations(), IsEmpty()) << what;
+  ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
+  EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
+  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
+      << what << world.scheduler().outcome().text;
+}
+
+// A broken machine's numbers of round 10 are wrong; what they become is the job's to say.
+class SpoiltOnce {
+ public:
+  explicit SpoiltOnce(BadGradient policy, float bad, double limit = 0)
+      : job_([&] {
+          Job job = toy_job(320, 16, 1, 3, 2);
+          job.bad_gradient = policy;
+          job.gradient_limit = limit;
+          return job;
+        }()),
+        world(job_, {}) {
+    world.populate(3, 2);
+    world.on_gradient = [this, bad](GradientReady& final) {
+      if (final.round != 10 || final.slice != 2 || spoiled++ > 0) return;
+      final.values = Blob::copy_of(std::vector<float>(final.values.floats().size(), bad));
+    };
+    EXPECT_TRUE(world.run());
+    EXPECT_GT(spoiled, 0);
+  }
+  // Of the worker that had the fewest rounds: how many it had.
+  [[nodiscard]] std::size_t fewest_rounds() const {
+    std::map<std::string, std::size_t> rounds;
+    for (const ToRecorder& message : world.recorded()) {
+      const auto* record = std::get_if<RoundRecord>(&message);
+      if (record == nullptr || record->purpose != Purpose::train) continue;
+      for (const RoundRecord::Part& part : record->parts) rounds[part.name] += part.share > 0 ? 1 : 0;
+    }
+    std::size_t fewest = SIZE_MAX;
+    for (const auto& [name, count] : rounds) fewest = std::min(fewest, count);
+    return fewest;
+  }
+
+ private:
+  const Job job_;
+  int spoiled = 0;
+
+ public:
+  World world;
+};
+
+TEST(BadGradients, AWorkerWhoseGradientWasRefusedMayRest) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  SpoiltOnce again(BadGradient::again, nan), rest(BadGradient::rest, nan);
+  expect_plain_result(again.world, "again");
+  expect_plain_result(rest.world, "rest");
+  EXPECT_GE(again.fewest_rounds(), 19U) << "another one did that piece";
+  EXPECT_LE(rest.fewest_rounds(), 11U);
+  EXPECT_GE(rest.fewest_rounds(), 10U);
+}
+
+TEST(BadGradients, ARefusedGradientMayEndTheJob) {
+  const SpoiltOnce stop(BadGradient::stop, INFINITY);
+  const Stop& outcome = stop.world.scheduler().outcome();
+  EXPECT_EQ(outcome.outcome, Outcome::non_finite);
+  EXPECT_THAT(outcome.text, HasSubstr("round 10"));
+  EXPECT_THAT(outcome.text, HasSubstr("worker-"));
+  EXPECT_THAT(outcome.text, HasSubstr("bad_gradient"));
+}
+
+TEST(BadGradients, AWildlyLongGradientIsComputedOnceMore) {
+  SpoiltOnce limited(BadGradient::again, 1e9F, 100);
+  expect_plain_result(limited.world, "limited");
+}
+
+}  // namespace
+}  // namespace steelyard::test

@@ -2,7 +2,7 @@
 // wrong are drawn from it. Workers, servers, mirrors and the scheduler are killed, connections break,
 // processes stand still, words are held up, lost and said twice, several at once where that is promised.
 //
-//   test_chaos                    the numbers 1 to 300
+//   test_chaos                    the numbers 1 to 2000
 //   test_chaos --seeds 17 17      one of them
 //   test_chaos --seeds 1 10000    many
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@
 namespace steelyard::test {
 namespace {
 
-std::uint64_t first_seed = 1, last_seed = 300;
+std::uint64_t first_seed = 1, last_seed = 2000;
 
 // Draws what goes wrong, and does it to a world.
 class Chaos {

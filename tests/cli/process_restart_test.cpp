@@ -80,12 +80,7 @@ TEST_F(ProcessRestart, UnderTrainAllIsAsIfNothingHadHappened) {
   for (int i = 0; i < 3; ++i) {
     const std::string last = newest("killed");
     ASSERT_TRUE(eventually([&] { return has_checkpoint_since("killed", last); }));
-    const pid_t scheduler = killed.living_with(" scheduler ");
-    kill(scheduler, SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const pid_t next = killed.living_with(" scheduler ");
-      return next != 0 && next != scheduler;
-    }));
+    ASSERT_TRUE(restart_scheduler(killed));
   }
   ends_clean(killed, 0);
   expect_each_round_once("killed", 3200);

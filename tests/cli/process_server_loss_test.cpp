@@ -45,12 +45,7 @@ TEST_F(ProcessServerLoss, ServersAndTheSchedulerByTurns) {
   for (const std::size_t turn : {0U, 1U}) {
     ASSERT_TRUE(eventually([&] { return mirrored(killed, turn); })) << killed.output();
     kill(killed.living_with("--name server-1"), SIGKILL);
-    const pid_t scheduler = killed.living_with(" scheduler ");
-    kill(scheduler, SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const pid_t next = killed.living_with(" scheduler ");
-      return next != 0 && next != scheduler;
-    }));
+    ASSERT_TRUE(restart_scheduler(killed));
   }
   ends_clean(killed, 0);
 }

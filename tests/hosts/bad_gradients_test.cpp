@@ -7,40 +7,31 @@
 #include <limits>
 #include <map>
 
-#include "tests/support/world.h"
+#include "tests/hosts/whole_jobs.h"
 
 namespace steelyard::test {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-void expect_plain_result(World& world, const std::string& what) {
-  EXPECT_THAT(world.violations(), IsEmpty()) << what;
-  ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
-  EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
-  EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
-      << what << world.scheduler().outcome().text;
-}
 
 // A broken machine's numbers of round 10 are wrong; what they become is the job's to say.
 class SpoiltOnce {
  public:
   explicit SpoiltOnce(BadGradient policy, float bad, double limit = 0)
-      : job_([&] {
-          Job job = toy_job(320, 16, 1, 3, 2);
-          job.bad_gradient = policy;
-          job.gradient_limit = limit;
-          return job;
+      : job([&] {
+          Job it = toy_job(320, 16, 1, 3, 2);
+          it.bad_gradient = policy;
+          it.gradient_limit = limit;
+          return it;
         }()),
-        world(job_, {}) {
+        world(job, {}) {
     world.populate(3, 2);
     world.on_gradient = [this, bad](GradientReady& final) {
-      if (final.round != 10 || final.slice != 2 || spoiled++ > 0) return;
+      if (final.round != 10 || final.slice != 2 || spoiled_++ > 0) return;
       final.values = Blob::copy_of(std::vector<float>(final.values.floats().size(), bad));
     };
     EXPECT_TRUE(world.run());
-    EXPECT_GT(spoiled, 0);
+    EXPECT_GT(spoiled_, 0);
   }
   // Of the worker that had the fewest rounds: how many it had.
   [[nodiscard]] std::size_t fewest_rounds() const {
@@ -55,19 +46,18 @@ class SpoiltOnce {
     return fewest;
   }
 
- private:
-  const Job job_;
-  int spoiled = 0;
-
- public:
+  const Job job;
   World world;
+
+ private:
+  int spoiled_ = 0;
 };
 
 TEST(BadGradients, AWorkerWhoseGradientWasRefusedMayRest) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   SpoiltOnce again(BadGradient::again, nan), rest(BadGradient::rest, nan);
-  expect_plain_result(again.world, "again");
-  expect_plain_result(rest.world, "rest");
+  expect_whole(again.world, again.job, "again");
+  expect_whole(rest.world, rest.job, "rest");
   EXPECT_GE(again.fewest_rounds(), 19U) << "another one did that piece";
   EXPECT_LE(rest.fewest_rounds(), 11U);
   EXPECT_GE(rest.fewest_rounds(), 10U);
@@ -84,7 +74,7 @@ TEST(BadGradients, ARefusedGradientMayEndTheJob) {
 
 TEST(BadGradients, AWildlyLongGradientIsComputedOnceMore) {
   SpoiltOnce limited(BadGradient::again, 1e9F, 100);
-  expect_plain_result(limited.world, "limited");
+  expect_whole(limited.world, limited.job, "limited");
 }
 
 }  // namespace

@@ -33,13 +33,11 @@ bool has_mirrors(const World& world) {
          std::ranges::all_of(members.mirrors, lives) && std::ranges::all_of(members.shards, lives);
 }
 
-class ServerLoss : public ::testing::TestWithParam<const char*> {};
-
-// In the place of whatever is killed another one comes, as supervisors bring it.
-TEST_P(ServerLoss, OfEachAtEveryMessage) {
-  const Job job = mirrored_job(GetParam());
+// Of two shards and two mirrors the first `victims`, each killed at every message. With newcomers: in its
+// place another one comes, as supervisors bring it.
+void expect_whole_whoever_dies(const Job& job, std::size_t victims, bool newcomers) {
   const std::uint64_t messages = messages_of(job);
-  for (std::size_t victim = 0; victim < 4; ++victim) {  // two shards, two mirrors
+  for (std::size_t victim = 0; victim < victims; ++victim) {
     for (std::uint64_t at = 0; at < messages; ++at) {
       World world(job, {});
       world.populate(3, 2);
@@ -48,50 +46,20 @@ TEST_P(ServerLoss, OfEachAtEveryMessage) {
         if (world.delivered() >= at && !killed && begun(world) && has_mirrors(world)) {
           killed = true;
           world.kill(world.shards()[victim]);
-          world.add_shard("newcomer", victim >= 2);
+          if (newcomers) world.add_shard("newcomer", victim >= 2);
         }
         return world.alive(envelope.to);
       };
       world.run();
       expect_whole(world, job, std::to_string(victim) + " killed at message " + std::to_string(at));
-      if (HasFailure()) return;
+      if (testing::Test::HasFailure()) return;
     }
   }
 }
 
-// One after the other, whichever it is, as often as there is a mirror again; and workers, and the scheduler.
-TEST_P(ServerLoss, AgainAndAgainAmongOtherLosses) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    Random random(seed * 17);
-    const Job job = mirrored_job(GetParam(), 2);
-    World::Options options;
-    options.seed = seed;
-    if (seed % 3 == 0) options.scheduler_dies_at = {random.below(400), random.below(800)};
-    World world(job, options);
-    world.populate(3, 2);
-    int servers = 0, workers = 0;
-    world.on_delivery = [&](const Envelope& envelope) {
-      const bool there = world.restarts() == options.scheduler_dies_at.size();
-      if (there && begun(world) && has_mirrors(world) && servers < 8 && random.uniform() < 0.02) {
-        const auto& members = world.scheduler().members();
-        const std::uint32_t slot = static_cast<std::uint32_t>(random.below(2));
-        const NodeId victim =
-            random.below(2) == 0 ? members.shards.at(slot).node : members.mirrors.at(slot).node;
-        world.add_shard("server-" + std::to_string(10 + servers++));
-        world.kill(victim);
-      }
-      if (there && workers < 3 && random.uniform() < 0.004) {
-        const NodeId victim = world.workers()[random.below(world.workers().size())];
-        world.add_worker("newcomer-" + std::to_string(workers++));
-        if (world.alive(victim)) world.kill(victim);
-      }
-      return world.alive(envelope.to);
-    };
-    world.run();
-    expect_whole(world, job, "seed " + std::to_string(seed));
-    if (HasFailure()) return;
-  }
-}
+class ServerLoss : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ServerLoss, OfEachAtEveryMessage) { expect_whole_whoever_dies(mirrored_job(GetParam()), 4, true); }
 
 // It lives, and neither the scheduler nor its mirror hear it any more.
 TEST_P(ServerLoss, OfOneThatIsOnlyCutOff) {
@@ -130,21 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, ServerLoss, ::testing::ValuesIn(sync_modes()), pla
 TEST(ServerLoss, WithAGate) {
   Job job = mirrored_job("bsp");
   job.clip_norm = 1e9;  // a gate that changes nothing
-  for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
-    World world(job, {});
-    world.populate(3, 2);
-    bool killed = false;
-    world.on_delivery = [&](const Envelope& envelope) {
-      if (world.delivered() >= at && !killed && begun(world) && has_mirrors(world)) {
-        killed = true;
-        world.kill(world.shards()[0]);
-      }
-      return world.alive(envelope.to);
-    };
-    world.run();
-    expect_whole(world, job, "killed at message " + std::to_string(at));
-    if (HasFailure()) return;
-  }
+  expect_whole_whoever_dies(job, 1, false);
 }
 
 TEST(ServerLoss, OfAShardAndItsMirrorEndsTheJob) {

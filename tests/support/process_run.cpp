@@ -210,6 +210,15 @@ std::vector<std::string> ProcessTest::train(const std::string& run_dir,
   return arguments;
 }
 
+bool ProcessTest::restart_scheduler(const Process& run) {
+  const pid_t scheduler = run.living_with(" scheduler ");
+  kill(scheduler, SIGKILL);
+  return eventually([&] {
+    const pid_t next = run.living_with(" scheduler ");
+    return next != 0 && next != scheduler;
+  });
+}
+
 double ProcessTest::accuracy(const std::string& run_dir) const {
   const auto result = nlohmann::json::parse(text_of(path(run_dir + "/result.json")), nullptr, false);
   return result.is_object() && result["accuracy"].is_number() ? result["accuracy"].get<double>() : -1;

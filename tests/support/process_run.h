@@ -71,6 +71,8 @@ class ProcessTest : public testing::Test {
   // Some seconds of training; the lines replace or add to it.
   [[nodiscard]] std::vector<std::string> train(const std::string& run_dir,
                                                const std::vector<std::string>& settings = {}) const;
+  // Kills the run's scheduler; whether another one comes.
+  static bool restart_scheduler(const Process& run);
   [[nodiscard]] double accuracy(const std::string& run_dir) const;
   [[nodiscard]] Snapshot newest_checkpoint(const std::string& run_dir) const;
 

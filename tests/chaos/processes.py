@@ -145,7 +145,7 @@ def difference(a, b):
 
 
 def disturb(run, options):
-    """Kills until there were enough kills or the training is over. What was killed, and when."""
+    """Kills until there were enough kills or the training is over. What was killed, and behind how many rounds."""
     draw, done = random.Random(options.seed), []
     while len(done) < options.kills:
         time.sleep(options.every)
@@ -153,9 +153,19 @@ def disturb(run, options):
             break
         victims = run.processes(draw.choice(options.roles.split(',')))
         number, name = draw.choice(victims)
-        done.append((name, time.time()))
+        done.append((name, len(run.rounds())))
         os.kill(number, signal.SIGKILL)
     return done
+
+
+def delays(done, walls, usual):
+    """Of each process, what the longest round of those behind its kill took more than usual."""
+    of = {}
+    for name, rounds in done:
+        behind = walls[max(0, rounds - 1):rounds + 40]
+        if behind:
+            of.setdefault(name, []).append(max(behind) - usual)
+    return of
 
 
 def finished(run):
@@ -183,14 +193,17 @@ def main():
     for run in (quiet, killed):
         counted_once(run, epochs)
     apart = difference(parameters(quiet), parameters(killed))
-    walls = [sorted(record['round_ms'] / 1000 for record in run.rounds()) for run in (quiet, killed)]
+    walls = [[record['round_ms'] / 1000 for record in run.rounds()] for run in (quiet, killed)]
+    held_up = delays(done, walls[1], statistics.median(walls[1]))
     lost = sum(walls[1]) - sum(walls[0])
     names = sorted({name for name, _ in done})
     print(f'{len(done)} kills: ' + ', '.join(f'{name} {sum(it == name for it, _ in done)}' for name in names))
     print(f'rounds took {sum(walls[0]):.1f} s undisturbed, {sum(walls[1]):.1f} s disturbed: {lost / len(done):.3f} s a kill,'
           f' {100 * sum(walls[0]) / sum(walls[1]):.1f} % of the throughput')
     print(f'median round {statistics.median(walls[0]):.4f} s and {statistics.median(walls[1]):.4f} s, longest '
-          f'{walls[0][-1]:.2f} s and {walls[1][-1]:.2f} s')
+          f'{max(walls[0]):.2f} s and {max(walls[1]):.2f} s')
+    for name, seconds in sorted(held_up.items()):
+        print(f'  {name}: held up a round by {statistics.median(seconds):.3f} s, at most {max(seconds):.3f} s')
     print(f'every position once; parameters apart by {apart:g}')
     if apart > options.tolerance:
         raise SystemExit('processes.py: WRONG RESULT: other parameters than without kills')

@@ -47,6 +47,8 @@ void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out)
     if (now - mirror.last_heard > 3 * from_seconds(job_.heartbeat)) {
       lose(mirror.node, "does not answer", out);
     } else {
+      Dispatch::note("mirror '" + mirror.name + "' has not kept up with '" + primary->name + "': filled anew",
+                     out);
       joined(primary->slot, out);
     }
   } else if (said.filled && !std::exchange(mirror.filled, true)) {

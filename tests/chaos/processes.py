@@ -98,9 +98,10 @@ class Run:
         return sorted(found, key=lambda it: it[1])
 
     def mirrored(self):
-        """How often a mirror was filled, less how often one was used or lost."""
+        """How often a mirror was filled, less how often one was used, lost or emptied."""
         text = self.events()
-        return text.count(' mirrors \'') - text.count('is in its place') - text.count('goes on without a mirror')
+        gone = ('is in its place', 'goes on without a mirror', 'filled anew')
+        return text.count(' mirrors \'') - sum(text.count(words) for words in gone)
 
     def whole(self):
         return (self.mirrored() == 2 and len(self.processes('worker')) == 3 and len(self.processes('server')) == 2 and

@@ -98,10 +98,18 @@ class Run:
         return sorted(found, key=lambda it: it[1])
 
     def mirrored(self):
-        """How often a mirror was filled, less how often one was used, lost or emptied."""
-        text = self.events()
-        gone = ('is in its place', 'goes on without a mirror', 'filled anew')
-        return text.count(' mirrors \'') - sum(text.count(words) for words in gone)
+        """How many servers have a mirror that is filled, as far as it is told."""
+        mirrors = {}
+        for line in self.events().splitlines():
+            text = json.loads(line).get('text', '')
+            names = text.split("'")[1::2]
+            if ' mirrors ' in text:
+                mirrors[names[1]] = names[0]
+            elif text.startswith('mirror '):
+                mirrors = {whose: mirror for whose, mirror in mirrors.items() if mirror != names[0]}
+            elif 'is in its place' in text:
+                mirrors.pop(names[0], None)
+        return len(mirrors)
 
     def whole(self):
         return (self.mirrored() == 2 and len(self.processes('worker')) == 3 and len(self.processes('server')) == 2 and

@@ -14,11 +14,10 @@ constexpr std::size_t room = 64;  // messages on their way to a mirror that is f
 // What changes a shard's part of the model, or what it answers of it. The rest is between it and the
 // scheduler.
 bool is_forwarded(const ToShard& message) {
-  if (std::holds_alternative<Disconnected>(message)) {
-    const Role lost = std::get<Disconnected>(message).node.role;
-    return lost == Role::worker || lost == Role::checkpointer;
-  }
-  return std::visit(Overloaded{[](const Open&) { return true; }, [](const Pull&) { return true; },
+  return std::visit(Overloaded{[](const Disconnected& it) {
+                                 return it.node.role == Role::worker || it.node.role == Role::checkpointer;
+                               },
+                               [](const Open&) { return true; }, [](const Pull&) { return true; },
                                [](const PullAck&) { return true; }, [](const Push&) { return true; },
                                [](const Commit&) { return true; }, [](const Fetch&) { return true; },
                                [](const Saved&) { return true; }, [](const Quiet&) { return true; },

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -64,6 +65,8 @@ class Chaos {
         return world.break_connection(any(world.workers()), scheduler_node);
     }
   }
+  [[nodiscard]] int struck() const { return struck_; }
+  [[nodiscard]] const std::string& mode() const { return mode_; }
 
  private:
   sim::Fault fault() {
@@ -122,10 +125,6 @@ class Chaos {
   double rate_ = 0;
   int struck_ = 0, newcomers_ = 0;
   std::string mode_;
-
- public:
-  [[nodiscard]] int struck() const { return struck_; }
-  [[nodiscard]] const std::string& mode() const { return mode_; }
 };
 
 TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {

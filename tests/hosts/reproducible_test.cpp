@@ -76,8 +76,7 @@ TEST(Reproducible, ADeathChangesNoBit) {
   Job job = job_for("bsp", 48, 24, 1);
   job.grain = 4;
   job.sums = SumOrder::positions;
-  job.push =
-      FloatCode::int4;  // rounds at random, by round and positions of the piece: other pieces, other bits
+  job.push = FloatCode::int4;
   World quiet(job, {});
   quiet.populate(3, 2);
   quiet.run();

@@ -56,7 +56,7 @@ TEST(Reproducible, HasTheSameBitsForEverySplitNumberOfNodesAndTransport) {
   const std::vector<std::uint32_t> right = trained(reproducible_job(1, 1), Transport::local, 1);
   ASSERT_FALSE(right.empty());
   for (std::uint32_t workers = 1; workers <= 4; ++workers) {
-    for (const Transport transport : {Transport::local, Transport::tcp, Transport::shared}) {
+    for (const Transport transport : transports()) {
       const std::uint32_t shards = 1 + workers % 3;
       EXPECT_TRUE(trained(reproducible_job(workers, shards), transport, 17 * workers) == right)
           << workers << " workers, " << shards << " shards, over " << name(transport);

@@ -19,15 +19,6 @@ struct Case {
   double bound;
 };
 
-// ThreadSanitizer sees races in libzmq that are none: its build is not instrumented.
-std::vector<Transport> transports() {
-#ifdef __SANITIZE_THREAD__
-  return {Transport::local};
-#else
-  return {Transport::local, Transport::tcp, Transport::ipc, Transport::shared};
-#endif
-}
-
 // The greatest, over the tensors, of |a - b| / |b| in the Euclidean norm.
 double distance(const Layout& layout, const std::vector<float>& a, const std::vector<float>& b) {
   double worst = 0;

@@ -131,6 +131,14 @@ const char* name(Transport transport) {
   return "";
 }
 
+std::vector<Transport> transports() {
+#ifdef __SANITIZE_THREAD__
+  return {Transport::local};
+#else
+  return {Transport::local, Transport::tcp, Transport::ipc, Transport::shared};
+#endif
+}
+
 std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed) {
   return std::make_unique<RandomPolicy>(seed);
 }

@@ -10,6 +10,7 @@ namespace {
 constexpr Duration patience = std::chrono::seconds(1);  // for a mirror's answer, at least
 constexpr int many_times = 4;                           // the longest so far
 constexpr std::size_t room = 64;  // messages on their way to a mirror that is filled; or not acted on there
+constexpr std::size_t most_early = 128;  // messages that may wait for a promotion
 
 // What changes a shard's part of the model, or what it answers of it. The rest is between it and the
 // scheduler.
@@ -55,7 +56,7 @@ void Replica::hear(Time now, const Envelope& in, Outbox& out) {
     return say(out);
   }
   const bool forwarded = is_forwarded(message);
-  if (source_ && forwarded) return ignore();  // it hears that from its primary
+  if (source_ && forwarded) return keep_early(in);
   if (!forwarded || !mirror_ || !mirror_->begun) return act(now, in, out);
   const bool wait = mirror_->filled || !waiting_.empty() || mirror_->sent - mirror_->below > mirror_->room;
   forward(now, in.from, message, out);
@@ -101,6 +102,7 @@ void Replica::join_again(Outbox& out) {
   mirror_.reset();
   source_.reset();
   waiting_.clear();
+  early_.clear();
   attempt_ = 0;
   promoted_ = false;
 }
@@ -199,6 +201,14 @@ void Replica::handle(Time now, NodeId from, const Forward& forward, Outbox& out)
   if (waiting_.size() > room) act_on_forwarded(now);
 }
 
+// It hears from its primary what others say. Some may know sooner than itself that it is in its place.
+void Replica::keep_early(const Envelope& in) {
+  early_.push_back(in);
+  if (early_.size() <= most_early) return;
+  early_.pop_front();
+  ignore();
+}
+
 // What it would say its primary says.
 void Replica::act_on_forwarded(Time now) {
   Outbox unsaid(options_.self);
@@ -207,6 +217,7 @@ void Replica::act_on_forwarded(Time now) {
 
 void Replica::begin_anew(Time now) {
   waiting_.clear();
+  early_.clear();
   shard_.emplace(options_);
   Outbox unsaid(options_.self);
   shard_->step(now, *welcome_, unsaid);
@@ -217,6 +228,7 @@ void Replica::handle(Time now, const Promote& promote, Outbox& out) {
   act_on_forwarded(now);
   source_.reset();
   promoted_ = true;
+  for (const Envelope& in : std::exchange(early_, {})) hear(now, in, out);
   say(out);
 }
 

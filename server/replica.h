@@ -77,6 +77,7 @@ class Replica {
   void hear(Time now, const Envelope& in, Outbox& out);
   void forward(Time now, NodeId from, const ToShard& message, Outbox& out);
   void act(Time now, const Envelope& in, Outbox& out);
+  void keep_early(const Envelope& in);
   void act_on_forwarded(Time now);
   void fill(Time now, Outbox& out);
   void begin_anew(Time now);
@@ -93,6 +94,7 @@ class Replica {
   std::uint64_t attempt_ = 0;  // the highest that the scheduler has named
   bool promoted_ = false;
   std::deque<Waiting> waiting_;  // what was heard: until the mirror has it; as a mirror, until acted on
+  std::deque<Envelope> early_;   // as a mirror: the last that others said to it itself
   Time since_;                   // as a mirror: when the first of them came
   std::uint64_t ignored_ = 0;
 };

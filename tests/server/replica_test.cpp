@@ -139,6 +139,34 @@ TEST_F(Replicas, APromotedMirrorGoesOnWithWhatItHas) {
   EXPECT_EQ(heard<Parameters>()[0].values.floats()[0], loop.parameters[0]);
 }
 
+// The roster may reach a worker sooner than the mirror hears that it is promoted: other connections.
+TEST_F(Replicas, APromotedMirrorHasHeardWhatWorkersSaidTooSoon) {
+  primary.load();
+  pair();
+  open(0, {0, 8});
+  travel();
+  for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
+    tell_mirror(worker_node(1), primary.push(0, {0, 8}, slice));
+  tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
+  others.clear();
+  tell_mirror(scheduler_node, Promote{ShardCase::term});
+  EXPECT_EQ(heard<Parameters>().size(), primary.slices.size());
+  EXPECT_EQ(mirror.shard().version(), 1u);
+}
+
+TEST_F(Replicas, AMirrorKeepsNoMoreThanSomeOfWhatWorkersSayTooSoon) {
+  primary.load();
+  pair();
+  open(0, {0, 8});
+  travel();
+  for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
+    tell_mirror(worker_node(1), primary.push(0, {0, 8}, slice));
+  for (int i = 0; i < 100'000; ++i) tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
+  tell_mirror(scheduler_node, Promote{ShardCase::term});
+  EXPECT_EQ(mirror.shard().version(), 0u);  // what was behind the pushes was too much
+  EXPECT_GT(mirror.ignored(), 99'000u);
+}
+
 TEST_F(Replicas, APromotedMirrorHeedsItsFormerPrimaryNoMore) {
   primary.load();
   pair();

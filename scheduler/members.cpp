@@ -76,6 +76,11 @@ void Members::hear_all(Time now) {
   for (auto& [slot, mirror] : mirrors) mirror.last_heard = now;
 }
 
+void Members::doubt(NodeId node) {
+  if (WorkerMember* its = worker(node)) its->doubtful = true;
+  if (ShardMember* its = shard(node)) its->doubtful = true;
+}
+
 const WorkerMember* Members::worker(NodeId node) const {
   const auto at = place(node);
   return at != by_node_.end() && at->first == node ? at->second : nullptr;

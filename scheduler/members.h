@@ -94,6 +94,8 @@ class Members {
 
   // Nobody could be heard until now, and what was said last may have reached nobody.
   void hear_all(Time now);
+  // What was said to this one last may not have reached it.
+  void doubt(NodeId node);
 
   [[nodiscard]] const WorkerMember* worker(NodeId node) const;
   [[nodiscard]] WorkerMember* worker(NodeId node) {

@@ -39,6 +39,7 @@ void Scheduler::wake(Time now, Outbox& out) {
 void Scheduler::restarted(Time now, Outbox& out) {
   if (finished()) return;
   members_.hear_all(now);
+  settling_.begin(now);
   training_.restarted(now);
   Dispatch::note("the scheduler was restarted; the job goes on", out);
 }
@@ -88,6 +89,7 @@ void Scheduler::handle(Time, NodeId from, const VersionMismatch& version_mismatc
 
 // Whether this is somebody back that had been given up.
 bool Scheduler::hear(Time now, NodeId from) {
+  settling_.heard(from);
   if (WorkerMember* worker = members_.worker(from)) {
     heard(*worker, now);
     const bool back = !std::exchange(worker->present, true);
@@ -140,6 +142,7 @@ void Scheduler::handle(Time now, NodeId from, const CheckpointerBeat& beat, Outb
 void Scheduler::beat(Time now, Outbox& out) {
   if (phase() == Phase::stopping) return training_.beat(now, out);
   for (const std::uint32_t slot : members_.working()) training_.may_be_idle(slot);
+  for (const NodeId node : settling_.gone(now)) lose(now, node, out);
   beat_members(now, out);
   watch_headway(now, out);
   training_.beat(now, out);
@@ -231,10 +234,15 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
 void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   training_.left(now, lost.node, out);
   if (phase() >= Phase::stopping) return;
-  if (WorkerMember* worker = members_.worker(lost.node))
+  if (settling_.defers(now, lost.node)) return members_.doubt(lost.node);
+  lose(now, lost.node, out);
+}
+
+void Scheduler::lose(Time now, NodeId node, Outbox& out) {
+  if (WorkerMember* worker = members_.worker(node))
     lose_worker(now, *worker, "is lost: its connection closed", out);
-  if (mirrors_.lose(lost.node, "is lost: its connection closed", out)) return;
-  if (ShardMember* shard = members_.shard(lost.node)) {
+  if (mirrors_.lose(node, "is lost: its connection closed", out)) return;
+  if (ShardMember* shard = members_.shard(node)) {
     if (promote_mirror(shard->slot, out)) return;
     shard->broken = shard->doubtful = true;
     Dispatch::note("the connection to server '" + shard->name + "' broke; waiting for it to come back", out);

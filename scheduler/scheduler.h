@@ -25,6 +25,7 @@
 #include "scheduler/headway_watch.h"
 #include "scheduler/members.h"
 #include "scheduler/mirrors.h"
+#include "scheduler/settling.h"
 #include "scheduler/state_watch.h"
 #include "scheduler/training.h"
 #include "wire/machine.h"
@@ -71,6 +72,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   bool hear(Time now, NodeId from);
+  void lose(Time now, NodeId node, Outbox& out);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
   bool promote_mirror(std::uint32_t slot, Outbox& out);
   void lose_shard(Time now, std::uint32_t slot, Outbox& out);
@@ -101,6 +103,7 @@ class Scheduler {
   Mirrors mirrors_;
   StateWatch state_watch_;
   HeadwayWatch headway_watch_;
+  Settling settling_;
   Dispatch dispatch_;
   Time next_beat_;
   std::uint64_t ignored_ = 0;

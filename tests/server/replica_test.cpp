@@ -61,9 +61,19 @@ struct Replicas : testing::Test {
   void open(Round round, Interval positions) {
     tell(scheduler_node, Open{ShardCase::term, round, 0, positions, positions.size()});
   }
+  void begin_round() {
+    primary.load();
+    pair();
+    open(0, {0, 8});
+    travel();
+  }
   void push(Round round, Interval positions) {
     for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
       tell(worker_node(1), primary.push(round, positions, slice));
+  }
+  void push_to_mirror(Round round, Interval positions) {
+    for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
+      tell_mirror(worker_node(1), primary.push(round, positions, slice));
   }
   template <class Said>
   [[nodiscard]] std::vector<Said> heard() {
@@ -103,10 +113,7 @@ TEST_F(Replicas, AreTheSameAfterEveryRound) {
 }
 
 TEST_F(Replicas, ThePrimaryShowsNothingThatItsMirrorHasNot) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
+  begin_round();
   others.clear();
   push(0, {0, 8});
   tell(worker_node(1), Pull{ShardCase::term, 1});
@@ -127,10 +134,8 @@ TEST_F(Replicas, APromotedMirrorGoesOnWithWhatItHas) {
   travel();
   tell_mirror(scheduler_node, Promote{ShardCase::term});
   others.clear();
-  for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice) {
-    tell_mirror(worker_node(1), primary.push(0, {0, 4}, slice));  // once more
-    tell_mirror(worker_node(2), primary.push(0, {4, 8}, slice));
-  }
+  push_to_mirror(0, {0, 4});  // once more
+  push_to_mirror(0, {4, 8});
   tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
   EXPECT_EQ(heard<Parameters>().size(), primary.slices.size());
   EXPECT_EQ(heard<Closed>().size(), 1u);
@@ -141,12 +146,8 @@ TEST_F(Replicas, APromotedMirrorGoesOnWithWhatItHas) {
 
 // The roster may reach a worker sooner than the mirror hears that it is promoted: other connections.
 TEST_F(Replicas, APromotedMirrorHasHeardWhatWorkersSaidTooSoon) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
-  for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
-    tell_mirror(worker_node(1), primary.push(0, {0, 8}, slice));
+  begin_round();
+  push_to_mirror(0, {0, 8});
   tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
   others.clear();
   tell_mirror(scheduler_node, Promote{ShardCase::term});
@@ -155,12 +156,8 @@ TEST_F(Replicas, APromotedMirrorHasHeardWhatWorkersSaidTooSoon) {
 }
 
 TEST_F(Replicas, AMirrorKeepsNoMoreThanSomeOfWhatWorkersSayTooSoon) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
-  for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
-    tell_mirror(worker_node(1), primary.push(0, {0, 8}, slice));
+  begin_round();
+  push_to_mirror(0, {0, 8});
   for (int i = 0; i < 100'000; ++i) tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
   tell_mirror(scheduler_node, Promote{ShardCase::term});
   EXPECT_EQ(mirror.shard().version(), 0u);  // what was behind the pushes was too much
@@ -168,10 +165,7 @@ TEST_F(Replicas, AMirrorKeepsNoMoreThanSomeOfWhatWorkersSayTooSoon) {
 }
 
 TEST_F(Replicas, APromotedMirrorHeedsItsFormerPrimaryNoMore) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
+  begin_round();
   tell_mirror(scheduler_node, Promote{ShardCase::term});
   push(0, {0, 8});
   travel();
@@ -226,10 +220,7 @@ TEST_F(Replicas, AMirrorCountsOnceItHasAllThatThePrimaryHas) {
 }
 
 TEST_F(Replicas, APrimaryGoesOnAloneWhenItIsTold) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
+  begin_round();
   push(0, {0, 8});
   between.clear();  // the mirror is gone
   tell(link_node, Disconnected{mirror_node});
@@ -263,10 +254,7 @@ TEST_F(Replicas, AMirrorWhoseLineBrokeIsFilledAnew) {
 }
 
 TEST_F(Replicas, WhoeverWasTakenForLostBeginsAnew) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
+  begin_round();
   others.clear();
   const Refuse refuse{Refusal::replaced, "another one is in its place"};
   tell_mirror(scheduler_node, refuse);
@@ -318,12 +306,8 @@ TEST_F(Replicas, APrimaryIsNoMirrorWhateverItIsSent) {
 }
 
 TEST_F(Replicas, AMirrorHearsItsPrimaryAlone) {
-  primary.load();
-  pair();
-  open(0, {0, 8});
-  travel();
-  for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
-    tell_mirror(worker_node(1), primary.push(0, {0, 8}, slice));
+  begin_round();
+  push_to_mirror(0, {0, 8});
   EXPECT_EQ(mirror.shard().version(), 0u);
 }
 

@@ -141,10 +141,10 @@ struct TextCommand {  // help and versions: to standard output
 };
 
 using Command =
-    std::variant<LaunchOptions, SchedulerCommand, ServerCommand, WorkerCommand, SimulateCommand,
-                 CompareCommand, ReplayCommand, PlanCommand, ReportCommand, StatusCommand, RunsCommand,
-                 AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, JournalCommand, InspectCommand,
-                 EvalCommand, PredictCommand, KeysCommand, TextCommand>;
+    std::variant<LaunchOptions, SchedulerCommand, StandbyOptions, ServerCommand, WorkerCommand,
+                 SimulateCommand, CompareCommand, ReplayCommand, PlanCommand, ReportCommand, StatusCommand,
+                 RunsCommand, AttendOptions, ProfileCommand, DevicesCommand, TraceCommand, JournalCommand,
+                 InspectCommand, EvalCommand, PredictCommand, KeysCommand, TextCommand>;
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.

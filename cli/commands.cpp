@@ -92,6 +92,16 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
       "  steelyard scheduler examples/jobs/quick.toml --listen 0.0.0.0:7070 --keys ~/keys");
 }
 
+void add_standby(CLI::App& parent, StandbyOptions& it) {
+  CLI::App& app = *parent.add_subcommand(
+      "standby", "one role by hand: follows a scheduler on another machine, and leads when that is lost");
+  add_options(app, it);
+  app.footer(
+      "Servers and workers are told both endpoints. Example:\n"
+      "  steelyard standby --scheduler 10.0.0.1:7070 --listen 0.0.0.0:7070 --keys ~/keys\n"
+      "  steelyard server --scheduler 10.0.0.1:7070,10.0.0.2:7070 --listen '0.0.0.0:*' --keys ~/keys");
+}
+
 void add_server(CLI::App& parent, ServerCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("server", "one role by hand: holds a part of the model and sums gradients");
@@ -339,6 +349,7 @@ void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
   add_train(app, it.train);
   add_run(app, it.run);
   add_scheduler(app, it.scheduler);
+  add_standby(app, it.standby);
   add_server(app, it.server);
   add_worker(app, it.worker);
   add_simulate(app, it.simulate, extensions);
@@ -360,6 +371,7 @@ std::optional<Command> chosen(const CLI::App& app, const Commands& it) {
   if (app.got_subcommand("train")) return it.train;
   if (app.got_subcommand("run")) return it.run;
   if (app.got_subcommand("scheduler")) return it.scheduler;
+  if (app.got_subcommand("standby")) return it.standby;
   if (app.got_subcommand("server")) return it.server;
   if (app.got_subcommand("worker")) return it.worker;
   if (app.got_subcommand("simulate")) return it.simulate;

@@ -16,6 +16,7 @@ namespace steelyard {
 struct Commands {
   LaunchOptions train, run, launch;
   SchedulerCommand scheduler;
+  StandbyOptions standby;
   ServerCommand server;
   WorkerCommand worker;
   SimulateCommand simulate;

@@ -76,6 +76,7 @@ int run(int argc, char** argv, const Extensions& extensions) {
                             return run_scheduler(
                                 it.options, read_job_file(it.job_file, it.overrides, extensions), extensions);
                           },
+                          [&](const StandbyOptions& it) { return run_standby(it, extensions); },
                           [&](ServerCommand& it) {
                             call_process("steelyard:serve");
                             it.options.fingerprint = job_fingerprint(it.job_file, extensions);

@@ -43,7 +43,9 @@ CLI::Validator web_place_validator() {
   return {check, "", ""};
 }
 
-const Row scheduler_row{"--scheduler", "the scheduler's endpoint", "STEELYARD_SCHEDULER"};
+const Row scheduler_row{"--scheduler",
+                        "the scheduler's endpoint; where it has a standby, both, with a comma between them",
+                        "STEELYARD_SCHEDULER"};
 const Row quiet_row{"--quiet,-q", "say only what goes wrong"};
 const Row insecure_row{"--insecure", "allow plain-text connections from other machines"};
 const Row keys_row{
@@ -82,6 +84,18 @@ void each_option(SchedulerOptions& it, auto&& visit) {
   visit(Row{"--run-dir-lock", ""}, it.results.lock);
   visit(Row{"--quiet,-q", "no progress, only the summary"}, it.quiet);
   visit(insecure_row, it.insecure);
+}
+
+void each_option(StandbyOptions& it, auto&& visit) {
+  visit(scheduler_row, it.scheduler);
+  visit(Row{"--listen", "where servers and workers connect to when it leads", "STEELYARD_LISTEN"},
+        it.lead.listen);
+  visit(keys_row, it.lead.keys);
+  visit(Row{"--run-dir,--run_dir", "where the run's results go when it leads (default: runs/NAME-N)"},
+        it.lead.results.directory);
+  visit(wait_row, it.wait);
+  visit(Row{"--quiet,-q", "no progress, only the summary"}, it.lead.quiet);
+  visit(insecure_row, it.lead.insecure);
 }
 
 void each_option(ServerOptions& it, auto&& visit) {
@@ -217,6 +231,7 @@ std::vector<std::string> words_of(const Options& given) {
 void add_options(CLI::App& command, SchedulerOptions& options) { each_option(options, Reader{command}); }
 void add_options(CLI::App& command, ServerOptions& options) { each_option(options, Reader{command}); }
 void add_options(CLI::App& command, WorkerOptions& options) { each_option(options, Reader{command}); }
+void add_options(CLI::App& command, StandbyOptions& options) { each_option(options, Reader{command}); }
 void add_options(CLI::App& command, ResultOptions& options, const std::string& where) {
   each_option(options, where, Reader{command});
 }

@@ -18,6 +18,7 @@ namespace steelyard {
 void add_options(CLI::App& command, SchedulerOptions& options);
 void add_options(CLI::App& command, ServerOptions& options);
 void add_options(CLI::App& command, WorkerOptions& options);
+void add_options(CLI::App& command, StandbyOptions& options);
 // Those of `train` and `launch`; `where` stands before the help of each path.
 void add_options(CLI::App& command, ResultOptions& options, const std::string& where);
 

@@ -110,6 +110,12 @@ std::string without_brackets(const std::string& host) {
 
 std::string complete_endpoint(const std::string& text) { return complete(text, false); }
 
+std::string scheduler_places(const std::string& text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) return complete_endpoint(text);
+  return complete_endpoint(text.substr(0, comma)) + ',' + scheduler_places(text.substr(comma + 1));
+}
+
 std::string listening_endpoint(const std::string& text) {
   const std::string endpoint = complete(text, true);
   auto place = host_port(endpoint);

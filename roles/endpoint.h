@@ -9,6 +9,8 @@ namespace steelyard {
 // One to connect to, with "tcp://" before it where nothing else is. Throws Failure (usage) for what cannot be
 // an endpoint, and for a port that cannot be.
 std::string complete_endpoint(const std::string& text);
+// Of a scheduler and its standby, with a comma between them: each completed.
+std::string scheduler_places(const std::string& text);
 
 // One to listen on: a name, also that of a network interface, becomes the address that it has here, and the
 // port may be * for any that is free. Throws Failure (usage) likewise, (configuration) for a name that has no

@@ -18,6 +18,9 @@ std::string text_of(const JournalRecord::What& what) {
           [](const Heard& it) { return to_string(it.envelope.from) + ' ' + text_of(it.envelope.message); },
           [](const Woken&) { return std::string("woken"); },
           [](const Restarted&) { return std::string("restarted"); },
+          [](const Followed& it) {
+            return std::string(it.attempt == 0 ? "no standby follows" : "a standby follows");
+          },
       },
       what);
 }

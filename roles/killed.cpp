@@ -25,6 +25,7 @@ std::string boot() {
 std::string remarks_of(const SchedulersPlace& it) {
   return Json{{"boot", boot()},
               {"listen", it.listen},
+              {"job", it.job},
               {"checkpoint", it.checkpoint},
               {"rounds_bytes", it.rounds_bytes},
               {"events_bytes", it.events_bytes},
@@ -39,6 +40,7 @@ std::string remarks_of(const SchedulersPlace& it) {
 
 SchedulersPlace place_in(const Json& it) {
   return {it.at("listen"),
+          it.at("job"),
           it.at("checkpoint"),
           {it.at("data"), it.at("samples"), it.at("hash"), it.at("batch"),
            it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>()},
@@ -56,6 +58,15 @@ SchedulersPlace place_in(const Json& it) {
 JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place) {
   return {version_text(), job, from, remarks_of(place)};
 }
+
+JournalHead moved(const JournalHead& head, const std::string& listen) {
+  SchedulersPlace place = place_in(Json::parse(head.remarks));
+  place.listen = listen;
+  place.rounds_bytes = place.events_bytes = 0;
+  return journal_head(*head.job, head.from, place);
+}
+
+std::string job_text_in(const JournalHead& head) { return place_in(Json::parse(head.remarks)).job; }
 
 std::optional<Killed> journal_of(const RunDirectory& run) {
   const std::string path = run.journal();
@@ -88,7 +99,8 @@ std::optional<Killed> left_by_killed(const RunDirectory& run) {
     refuse(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
   if (!killed) return killed;
   JournalReader reader(killed->journal);
-  while (reader.next()) {
+  while (const auto record = reader.next()) {
+    if (const auto* it = std::get_if<Followed>(&record->what)) killed->followed = it->attempt;
   }
   if (reader.damaged()) {
     refuse(ExitCode::io, run.journal(),

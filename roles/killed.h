@@ -22,6 +22,7 @@ namespace steelyard {
 // What the process of a scheduler was about, beside the machine.
 struct SchedulersPlace {
   std::string listen;      // where members find it
+  std::string job;         // the job file as resolved
   std::string checkpoint;  // that it began with; empty: none
   SampleSource source;
   std::uint64_t rounds_bytes = 0, events_bytes = 0;  // of the files before its first record
@@ -30,12 +31,17 @@ struct SchedulersPlace {
 
 JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place);
 
+// Of the journal of a scheduler elsewhere: as if it had been written here, by one that listens there.
+JournalHead moved(const JournalHead& head, const std::string& listen);
+std::string job_text_in(const JournalHead& head);
+
 struct Killed {
   std::vector<std::byte> journal;
   std::size_t head_bytes = 0;
   Job job;
   Progress from;
   SchedulersPlace place;
+  std::uint64_t followed = 0;  // by a standby that counts (wire/standby.h), under this attempt; 0: by none
 };
 // Nothing: it had not begun one, so nobody knows it yet. Throws Failure (configuration) where the journal
 // is of another build, (unreachable) where it was given up and is empty, (io).

@@ -31,6 +31,13 @@ struct SchedulerOptions {
   bool insecure = false;
 };
 
+// A scheduler in waiting: it leads when the one that it follows is lost.
+struct StandbyOptions {
+  std::string scheduler;  // that it follows
+  SchedulerOptions lead;  // what it is as soon as it leads
+  double wait = 60;       // seconds for the scheduler to answer
+};
+
 // Whether values are left in shared memory for processes of the same host and user to read there: "auto" if
 // that works, or "sockets" (wire/transport/lending.h).
 inline const std::vector<std::string> exchanges{"auto", "sockets"};

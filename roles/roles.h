@@ -1,8 +1,8 @@
-// The three roles as processes: each wires one machine (a server: one per shard) to a ZeroMQ link and hosts
+// The roles as processes: each wires one machine (a server: one per shard) to a ZeroMQ link and hosts
 // it.
 //
 // Threads: scheduler - scheduler, checkpointer, recorder, terminal, signals; server - one a shard, signals;
-// worker - worker, computing, feeding, signals; and libzmq's own two in each.
+// worker - worker, computing, feeding, signals; standby - itself, signals; and libzmq's own two in each.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,7 @@ namespace steelyard {
 
 // Each returns the process's exit code. Throws Failure for what prevents it from starting.
 int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions);
+int run_standby(const StandbyOptions& options, const Extensions& extensions);
 int run_server(const ServerOptions& options);
 int run_worker(const WorkerOptions& options, const Extensions& extensions);
 

@@ -16,6 +16,7 @@
 #include "report/recorder_thread.h"
 #include "report/terminal_text.h"
 #include "report/terminal_writer.h"
+#include "report/version_text.h"
 #include "roles/beginning.h"
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
@@ -195,7 +196,8 @@ Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<Run
   Task task{std::move(file), *run};
   const Job& job = task.file.job;
   std::filesystem::remove(run->journal());  // of an earlier life
-  task.place = {endpoint, checkpoint_for(results, *run), sample_source(job, trained.description)};
+  task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
+                sample_source(job, trained.description)};
   within_memory("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
   });
@@ -333,9 +335,14 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   };
   const auto warn = [&] { recording.tell(Note{end_of_journal(journal->trouble())}, steady_now()); };
   if (!journal->trouble().empty()) warn();
-  Journaled journaled(scheduler, [&](const std::vector<std::byte>& record) {
+  const auto write = [&](const std::vector<std::byte>& record) {
     if (!journal->write(record)) warn();
-  });
+    return journal->trouble().empty();
+  };
+  const auto whole = [&] {
+    return journal->trouble().empty() ? read_journal(task.run.journal()) : std::vector<std::byte>();
+  };
+  Journaled journaled(scheduler, write, {version_text(), whole, killed != nullptr ? killed->followed : 0});
   if (killed != nullptr) {
     if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
     Outbox out(scheduler_node);
@@ -344,6 +351,9 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   }
   host_all(journaled, task, killed != nullptr, options.trace, context, link, local);
   recording.finish();
+  if (journaled.deposed()) {
+    throw Failure(ExitCode::temporary, "its standby took this scheduler for lost, and leads the job now");
+  }
   write_text(task.run.result(), verdict_json(recorder.verdict()));
   terminal.finish();  // from here on only people wait, for whoever stopped the terminal
   std::cout << recorder.summary() << std::flush;

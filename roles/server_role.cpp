@@ -33,14 +33,15 @@ std::string listening(const ServerOptions& options, unsigned index) {
 struct Seat {
   Seat(ZmqContext& context, const ServerOptions& options, unsigned index, std::shared_ptr<FlatPool> versions)
       : node(new_node(Role::shard)), link(context, node, memory_for(options.exchange)) {
-    const std::string scheduler = complete_endpoint(options.scheduler);
+    const std::string scheduler = scheduler_places(options.scheduler);
     const std::string bound = link.listen(listening(options, index));
     Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}, std::move(versions)};
     name = of_shard.hello.name = shard_name(options, index);
     of_shard.hello.fingerprint = options.fingerprint;
     of_shard.hello.mirror = index >= options.shards;
-    of_shard.hello.endpoint = with_key(reachable_endpoint(bound, options.advertise, scheduler),
-                                       context.trust() == nullptr ? "" : context.trust()->own().public_key);
+    of_shard.hello.endpoint =
+        with_key(reachable_endpoint(bound, options.advertise, scheduler.substr(0, scheduler.find(','))),
+                 context.trust() == nullptr ? "" : context.trust()->own().public_key);
     shard = std::make_unique<Replica>(of_shard);
     link.connect(scheduler_node, scheduler);
   }
@@ -80,7 +81,7 @@ int run_server(const ServerOptions& given) {
                             {"asking the scheduler to save and to end the job; Ctrl-C again ends at once",
                              [] { return "the job cannot go on without this part of the model"; }});
   const auto say = speaker("server", options.name, options.quiet);
-  say("looking for the scheduler at " + complete_endpoint(options.scheduler));
+  say("looking for the scheduler at " + scheduler_places(options.scheduler));
   std::vector<std::thread> threads;
   for (const auto& seat : seats) {
     threads.emplace_back([&seat = *seat, &say, &options] {

@@ -56,7 +56,7 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   raise_descriptor_limit();
   block_signals();
   WorkerSession::Setup setup;
-  setup.scheduler = complete_endpoint(options.scheduler);
+  setup.scheduler = scheduler_places(options.scheduler);
   setup.hello = hello_of(spec, device, options.fingerprint);
   setup.device = name(device);
   if (spec.polite) setup.polite = thread_count(spec.threads);

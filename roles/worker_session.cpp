@@ -54,11 +54,12 @@ std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome)
 const ExitReason& WorkerSession::run() {
   const std::string& name = setup_.hello.name;
   const auto say = speaker("worker", name, setup_.quiet);
-  say("looking for the scheduler at " + complete_endpoint(setup_.scheduler));
+  const std::string scheduler = scheduler_places(setup_.scheduler);
+  say("looking for the scheduler at " + scheduler);
   Narrator narrator(link_, name, setup_.device, say);
   link_.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
   const auto trace = traced(narrator, setup_.trace, self_, name);
-  link_.connect(scheduler_node, complete_endpoint(setup_.scheduler));
+  link_.connect(scheduler_node, scheduler);
   try {
     within_memory("a worker", job_, [&] {
       host(worker_, self_, trace ? *trace : narrator, [&](const Envelope& envelope) {

@@ -4,26 +4,60 @@
 
 namespace steelyard {
 
+Journaled::Journaled(Scheduler& scheduler, Write write)
+    : Journaled(scheduler, std::move(write), {{}, [] { return std::vector<std::byte>(); }}) {}
+
+Journaled::Journaled(Scheduler& scheduler, Write write, StandbyFeed::Options standby)
+    : scheduler_(scheduler), write_(std::move(write)), standby_(scheduler.term(), std::move(standby)) {}
+
 void Journaled::step(Time now, const Envelope& in, Outbox& out) {
-  write(now, Heard{in});
-  scheduler_.step(now, in, out);
+  if (!standby_.hear(now, in, out)) {
+    write(now, Heard{in}, out);
+    let([&](Outbox& said) { scheduler_.step(now, in, said); }, out);
+  }
+  look_at_standby(now, out);
 }
 
 void Journaled::wake(Time now, Outbox& out) {
-  if (now < scheduler_.deadline()) return;
-  write(now, Woken{});
-  scheduler_.wake(now, out);
+  if (now >= scheduler_.deadline()) {
+    write(now, Woken{}, out);
+    let([&](Outbox& said) { scheduler_.wake(now, said); }, out);
+  }
+  look_at_standby(now, out);
 }
 
 void Journaled::restarted(Time now, Outbox& out) {
-  write(now, Restarted{});
-  scheduler_.restarted(now, out);
+  write(now, Restarted{}, out);
+  let([&](Outbox& said) { scheduler_.restarted(now, said); }, out);
 }
 
-void Journaled::write(Time now, JournalRecord::What what) {
+// What is said goes through the hands of who keeps the standby.
+template <class Do>
+void Journaled::let(Do act, Outbox& out) {
+  if (!standby_.counts() && !standby_.waits()) return act(out);
+  Outbox said(scheduler_node);
+  act(said);
+  standby_.say(said.take(), out);
+}
+
+void Journaled::look_at_standby(Time now, Outbox& out) {
+  const ShardMember* arbiter = scheduler_.members().arbiter();
+  standby_.wake(now, arbiter == nullptr ? std::nullopt : std::optional(arbiter->node), out);
+  if (const auto attempt = standby_.take_change()) {
+    write(now, Followed{*attempt}, out);
+    Dispatch::note(*attempt != 0 ? "a standby follows the scheduler and can take its place"
+                                 : "the standby is lost; the scheduler goes on without",
+                   out);
+  }
+  if (scheduler_.finished()) standby_.end(scheduler_.outcome(), out);
+}
+
+void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   record_.clear();
   append(record_, {now, std::move(what)});
-  if (!record_.empty()) write_(record_);
+  if (record_.empty()) return;
+  if (write_(record_)) return standby_.written(now, record_, out);
+  standby_.journal_ended();
 }
 
 void replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
@@ -34,6 +68,7 @@ void replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
                    [&](const Heard& it) { scheduler.step(record->now, it.envelope, out); },
                    [&](const Woken&) { scheduler.wake(record->now, out); },
                    [&](const Restarted&) { scheduler.restarted(record->now, out); },
+                   [](const Followed&) {},
                },
                record->what);
     said(*record, out.take());

@@ -10,30 +10,39 @@
 #include <vector>
 
 #include "scheduler/scheduler.h"
+#include "scheduler/standby_feed.h"
 #include "wire/journal.h"
 
 namespace steelyard {
 
 class Journaled {
  public:
-  // Writes the bytes of one record behind those before, at once; may not fail.
-  using Write = std::function<void(const std::vector<std::byte>& record)>;
+  // Writes the bytes of one record behind those before, at once. False: the journal has ended.
+  using Write = std::function<bool(const std::vector<std::byte>& record)>;
 
-  // `scheduler` outlives this.
-  Journaled(Scheduler& scheduler, Write write) : scheduler_(scheduler), write_(std::move(write)) {}
+  // `scheduler` outlives this. No standby may follow it.
+  Journaled(Scheduler& scheduler, Write write);
+  // One may.
+  Journaled(Scheduler& scheduler, Write write, StandbyFeed::Options standby);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
   // This process goes on where another one ended.
   void restarted(Time now, Outbox& out);
-  [[nodiscard]] Time deadline() const { return scheduler_.deadline(); }
-  [[nodiscard]] bool finished() const { return scheduler_.finished(); }
+  [[nodiscard]] Time deadline() const { return std::min(scheduler_.deadline(), standby_.deadline()); }
+  [[nodiscard]] bool finished() const { return scheduler_.finished() || deposed(); }
+  // A standby leads the job: nothing that is said here counts any more.
+  [[nodiscard]] bool deposed() const { return standby_.deposed(); }
 
  private:
-  void write(Time now, JournalRecord::What what);
+  void write(Time now, JournalRecord::What what, Outbox& out);
+  template <class Do>
+  void let(Do act, Outbox& out);
+  void look_at_standby(Time now, Outbox& out);
 
   Scheduler& scheduler_;
   const Write write_;
+  StandbyFeed standby_;
   std::vector<std::byte> record_;  // memory for the next
 };
 

@@ -103,6 +103,11 @@ class Members {
   }
   [[nodiscard]] ShardMember* shard(NodeId node);
   [[nodiscard]] MirrorMember* mirror(NodeId node);
+  // Who decides between a scheduler and its standby (wire/standby.h): the shard in the last slot. The first
+  // is more often on the scheduler's own machine, and lost with it.
+  [[nodiscard]] const ShardMember* arbiter() const {
+    return shards.empty() ? nullptr : &shards.rbegin()->second;
+  }
   [[nodiscard]] std::string worker_name(NodeId node) const;
   // The slot for a newcomer of this name: its former one, or the lowest that is free.
   [[nodiscard]] std::uint32_t worker_slot(const std::string& name) const;

@@ -49,6 +49,7 @@ class Scheduler {
 
   [[nodiscard]] const Stop& outcome() const { return training_.shutdown().outcome(); }
   [[nodiscard]] Phase phase() const { return training_.phase(); }
+  [[nodiscard]] Term term() const { return term_; }
   [[nodiscard]] const Members& members() const { return members_; }
   [[nodiscard]] const EpochCursor& cursor() const {
     return training_.rounds().done();
@@ -65,6 +66,10 @@ class Scheduler {
   // Answers to questions of the ModelIntake that stood in its place (server/model_intake.h).
   void handle(Time, NodeId, const ModelDescription&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Weights&, Outbox&) { ignore(); }
+  // Said to who stands around it (scheduler/standby_feed.h).
+  void handle(Time, NodeId, const Follow&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const JournalAck&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Granted&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out);

@@ -36,6 +36,7 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
   if (finished()) return ignore();
   std::visit(Overloaded{[&](const Mirror& it) { handle(now, it, out); },
                         [&](const Promote& it) { handle(now, it, out); },
+                        [&](const Claim& it) { handle(in.from, it, out); },
                         [&](const Forward& it) { handle(now, in.from, it, out); },
                         [&](const ForwardAck& it) { handle(now, in.from, it, out); },
                         [&](const Refuse& it) {
@@ -230,6 +231,18 @@ void Replica::handle(Time now, const Promote& promote, Outbox& out) {
   promoted_ = true;
   for (const Envelope& in : std::exchange(early_, {})) hear(now, in, out);
   say(out);
+}
+
+// ---- between a scheduler and its standby
+
+void Replica::handle(NodeId from, const Claim& claim, Outbox& out) {
+  if (claim.term != shard_->term()) return ignore();
+  const Granted word{claim.attempt, claims_.grant(claim.attempt, from.role)};
+  if (from.role == Role::standby) {
+    out.send<ToStandby>(from, word);
+  } else {
+    out.send<ToScheduler>(from, word);
+  }
 }
 
 static_assert(Machine<Replica>);

@@ -27,6 +27,7 @@
 #include <deque>
 #include <optional>
 
+#include "server/claims.h"
 #include "server/shard.h"
 
 namespace steelyard {
@@ -73,6 +74,7 @@ class Replica {
   void handle(Time now, NodeId from, const Forward& forward, Outbox& out);
   void handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out);
   void handle(Time now, const Promote& promote, Outbox& out);
+  void handle(NodeId from, const Claim& claim, Outbox& out);
 
   void hear(Time now, const Envelope& in, Outbox& out);
   void forward(Time now, NodeId from, const ToShard& message, Outbox& out);
@@ -95,7 +97,8 @@ class Replica {
   bool promoted_ = false;
   std::deque<Waiting> waiting_;  // what was heard: until the mirror has it; as a mirror, until acted on
   std::deque<Envelope> early_;   // as a mirror: the last that others said to it itself
-  Time since_;                   // as a mirror: when the first of them came
+  Claims claims_;
+  Time since_;  // as a mirror: when the first of them came
   std::uint64_t ignored_ = 0;
 };
 

@@ -16,7 +16,8 @@ bool of_host(const Message& message) {
   return says<ToScheduler, Disconnected, VersionMismatch, Interrupt>(message) ||
          says<ToShard, Disconnected, VersionMismatch, Interrupt>(message) ||
          says<ToWorker, Disconnected, VersionMismatch, Unreachable, Interrupt>(message) ||
-         says<ToCheckpointer, Disconnected, VersionMismatch, Unreachable>(message);
+         says<ToCheckpointer, Disconnected, VersionMismatch, Unreachable>(message) ||
+         says<ToStandby, Disconnected, VersionMismatch, Unreachable, Interrupt>(message);
 }
 
 Faults::Faults(std::vector<Fault> faults, std::uint64_t seed)

@@ -6,7 +6,7 @@ namespace steelyard::sim {
 
 void InvariantsWatch::stepped(const Hosted& node, const Envelope* in) {
   if (when_ == When::never || node.id != scheduler_node) return;
-  const auto& scheduler = machine_of<Scheduler>(node);
+  const Scheduler& scheduler = find_(node);
   bool look = when_ == When::steps || in == nullptr || says<ToScheduler, Disconnected, Ready>(in->message);
   const std::list<RoundState>& rounds = scheduler.rounds();
   if (!rounds.empty() && rounds.back().round() >= next_round_) {

@@ -36,6 +36,13 @@ struct Speakers {
   bool operator()(const Forward&) const { return it == Role::shard; }
   bool operator()(const ForwardAck&) const { return it == Role::shard; }
 
+  bool operator()(const Follow&) const { return it == Role::standby; }
+  bool operator()(const JournalAck&) const { return it == Role::standby; }
+  bool operator()(const Following&) const { return it == Role::scheduler; }
+  bool operator()(const JournalPart&) const { return it == Role::scheduler; }
+  bool operator()(const Claim&) const { return it == Role::scheduler || it == Role::standby; }
+  bool operator()(const Granted&) const { return it == Role::shard; }
+
   bool operator()(const CheckpointerBeat&) const { return it == Role::checkpointer; }
   bool operator()(const Saved&) const { return it == Role::checkpointer; }
   bool operator()(const Offer&) const { return it == Role::checkpointer; }
@@ -74,7 +81,7 @@ struct Speakers {
 bool may_be(KeyRole key, Role node) {
   switch (key) {
     case KeyRole::scheduler:
-      return node == Role::scheduler || node == Role::checkpointer;
+      return node == Role::scheduler || node == Role::checkpointer || node == Role::standby;
     case KeyRole::server:
       return node == Role::shard;
     case KeyRole::worker:
@@ -90,6 +97,7 @@ bool may_say(Role speaker, const Message& message) {
                         [&](const ToShard& it) { return ask(it); },
                         [&](const ToWorker& it) { return ask(it); },
                         [&](const ToCheckpointer& it) { return ask(it); },
+                        [&](const ToStandby& it) { return ask(it); },
                         [](const ToCompute&) { return false; },
                         [](const ToRecorder&) { return false; },
                         [](const ToLink&) { return false; },

@@ -61,6 +61,8 @@ Message get_message_for(Role receiver, Reader& reader, std::uint8_t kind) {
       return get_message<ToWorker>(reader, kind);
     case Role::checkpointer:
       return get_message<ToCheckpointer>(reader, kind);
+    case Role::standby:
+      return get_message<ToStandby>(reader, kind);
     default:
       throw Malformed("is for a role that has no connection");
   }
@@ -75,6 +77,7 @@ Frames encode(const Message& message) {
                  [&](const ToShard& m) { put_message(writer, Role::shard, m); },
                  [&](const ToWorker& m) { put_message(writer, Role::worker, m); },
                  [&](const ToCheckpointer& m) { put_message(writer, Role::checkpointer, m); },
+                 [&](const ToStandby& m) { put_message(writer, Role::standby, m); },
                  [](const ToCompute&) { CHECK(false, "a pseudo-node is reached without a wire"); },
                  [](const ToRecorder&) { CHECK(false, "a pseudo-node is reached without a wire"); },
                  [](const ToLink&) { CHECK(false, "a pseudo-node is reached without a wire"); },

@@ -11,7 +11,16 @@
 namespace steelyard {
 namespace {
 
-enum class Kind : std::uint8_t { head, message, disconnected, version_mismatch, interrupt, woken, restarted };
+enum class Kind : std::uint8_t {
+  head,
+  message,
+  disconnected,
+  version_mismatch,
+  interrupt,
+  woken,
+  restarted,
+  followed
+};
 constexpr std::size_t start = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
 
 void put(Writer& writer, const Message& message) {
@@ -83,7 +92,7 @@ Heard heard(NodeId from, Said said) {
 JournalRecord get_record(Reader& reader) {
   Kind kind{};
   std::int64_t at = 0;
-  reader(upto(kind, Kind::restarted), at);
+  reader(upto(kind, Kind::followed), at);
   const Time now{Duration(at)};
   const NodeId from = get_node(reader);
   switch (kind) {
@@ -106,9 +115,13 @@ JournalRecord get_record(Reader& reader) {
     case Kind::woken:
       return {now, Woken{}};
     case Kind::restarted:
+      return {now, Restarted{}};
+    case Kind::followed:
       break;
   }
-  return {now, Restarted{}};
+  Followed followed;
+  reader(followed.attempt);
+  return {now, followed};
 }
 
 }  // namespace
@@ -120,6 +133,10 @@ void append(std::vector<std::byte>& journal, const JournalRecord& record) {
                  [&](const Heard& it) { put_heard(writer, record.now, it.envelope); },
                  [&](const Woken&) { start_record(writer, Kind::woken, record.now); },
                  [&](const Restarted&) { start_record(writer, Kind::restarted, record.now); },
+                 [&](const Followed& it) {
+                   start_record(writer, Kind::followed, record.now);
+                   writer(it.attempt);
+                 },
              },
              record.what);
   if (writer.header.empty()) return;

@@ -33,9 +33,13 @@ struct Heard {
 };
 struct Woken {};      // its deadline had passed
 struct Restarted {};  // its process was killed; from here on it is another one
+// From here on nothing was said before a standby had the records above (wire/standby.h); 0: there is none.
+struct Followed {
+  std::uint64_t attempt = 0;
+};
 
 struct JournalRecord {
-  using What = std::variant<JournalHead, Heard, Woken, Restarted>;
+  using What = std::variant<JournalHead, Heard, Woken, Restarted, Followed>;
   Time now;
   What what;
 };

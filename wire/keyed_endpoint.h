@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace steelyard {
 
@@ -11,6 +12,8 @@ struct KeyedEndpoint {
   std::string key;  // empty: none was told
 };
 
+// Where one peer may be at one of several places, with commas between them: each.
+std::vector<std::string> split_places(const std::string& endpoints);
 KeyedEndpoint split_key(const std::string& endpoint);
 std::string with_key(const std::string& address, const std::string& key);  // as it is, where there is no key
 

@@ -6,7 +6,9 @@
 // the same things.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,8 @@ class Outbox {
   void send(NodeId to, Said said) {
     envelopes_.push_back({self_, to, Message(std::in_place_type<Receiver>, std::move(said))});
   }
+  // What somebody wanted said before.
+  void append(std::vector<Envelope> said) { std::ranges::move(said, std::back_inserter(envelopes_)); }
   [[nodiscard]] std::vector<Envelope> take() { return std::exchange(envelopes_, {}); }
 
  private:

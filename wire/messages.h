@@ -26,6 +26,7 @@
 #include "wire/mirroring.h"
 #include "wire/node.h"
 #include "wire/records.h"
+#include "wire/standby.h"
 
 namespace steelyard {
 
@@ -374,21 +375,25 @@ struct Computed {  // compute -> worker
 
 // ---- one variant per receiver
 
-using ToScheduler = std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report,
-                                 NonFinite, Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved,
-                                 Leave, Disconnected, VersionMismatch, Interrupt>;
+using ToScheduler =
+    std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, NonFinite,
+                 Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Leave, Follow, JournalAck,
+                 Granted, Disconnected, VersionMismatch, Interrupt>;
 using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
-                             Saved, Mirror, Promote, Forward, ForwardAck, Quiet, SchedulerBeat, Stop,
+                             Saved, Mirror, Promote, Forward, ForwardAck, Quiet, Claim, SchedulerBeat, Stop,
                              Disconnected, VersionMismatch, Interrupt>;
 using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
                               Gone, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried,
                               Computed, Disconnected, VersionMismatch, Unreachable, Interrupt>;
 using ToCheckpointer = std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Disconnected,
                                     VersionMismatch, Unreachable>;
+using ToStandby = std::variant<Following, JournalPart, Granted, Stop, Disconnected, VersionMismatch,
+                               Unreachable, Interrupt>;
 using ToCompute = std::variant<Compute, Cut, Abandon>;
 using ToRecorder = std::variant<RoundRecord, Note, Ended>;
 using ToLink = std::variant<Connect, Disconnect>;
 
-using Message = std::variant<ToScheduler, ToShard, ToWorker, ToCheckpointer, ToCompute, ToRecorder, ToLink>;
+using Message =
+    std::variant<ToScheduler, ToShard, ToWorker, ToCheckpointer, ToStandby, ToCompute, ToRecorder, ToLink>;
 
 }  // namespace steelyard

@@ -15,6 +15,8 @@ const char* name(Role role) {
       return "worker";
     case Role::checkpointer:
       return "checkpointer";
+    case Role::standby:
+      return "standby";
     case Role::compute:
       return "compute";
     case Role::recorder:

@@ -16,6 +16,7 @@ enum class Role : std::uint8_t {
   shard,
   worker,
   checkpointer,  // holds checkpoints; lives beside the scheduler
+  standby,       // a scheduler that does not lead yet
   compute,       // pseudo-node: forward and backward
   recorder,      // pseudo-node: what people see of a run
   link,          // pseudo-node: the transport itself

@@ -25,6 +25,8 @@ std::optional<Envelope> notice_for(NodeId to, Said said) {
       return build(std::in_place_type<ToWorker>);
     case Role::checkpointer:
       return build(std::in_place_type<ToCheckpointer>);
+    case Role::standby:
+      return build(std::in_place_type<ToStandby>);
     default:
       return std::nullopt;
   }

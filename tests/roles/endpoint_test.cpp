@@ -32,6 +32,8 @@ std::string listens(const std::string& text, ExitCode code = ExitCode::usage) {
 TEST(Endpoint, IsCompleted) {
   EXPECT_EQ(complete_endpoint("127.0.0.1:7070"), "tcp://127.0.0.1:7070");
   EXPECT_EQ(complete_endpoint("box:7070"), "tcp://box:7070");
+  EXPECT_EQ(scheduler_places("box:7070"), "tcp://box:7070");
+  EXPECT_EQ(scheduler_places("box:7070,10.0.0.2:1,ipc:///s"), "tcp://box:7070,tcp://10.0.0.2:1,ipc:///s");
   EXPECT_EQ(complete_endpoint("[::1]:7070"), "tcp://[::1]:7070");
   EXPECT_EQ(complete_endpoint("ipc:///tmp/a"), "ipc:///tmp/a");
   for (const char* none : {"", "box", "box:", ":7070", "udp://box:1", "ipc://", "[box]:1"})

@@ -29,7 +29,7 @@ class KilledTest : public testing::Test {
     from.term = 5;
     return journal_head(
         job, from,
-        {"tcp://127.0.0.1:7070", "checkpoints/3", {"npy", 100, "abc", 10, {1, 2}, {3, 4}}, 11, 12});
+        {"tcp://127.0.0.1:7070", "[job]", "checkpoints/3", {"npy", 100, "abc", 10, {1, 2}, {3, 4}}, 11, 12});
   }
 
   const TemporaryFolder folder_;
@@ -49,6 +49,28 @@ TEST_F(KilledTest, HadAPlaceAndAJob) {
   EXPECT_EQ(killed.place.rounds_bytes, 11U);
   EXPECT_EQ(killed.place.events_bytes, 12U);
   EXPECT_EQ(without_values(killed).fingerprint, fingerprint(killed.job));
+}
+
+TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
+  leave(moved(head(), "tcp://10.0.0.2:7070"));
+  const Killed killed = left_by_killed(run_).value();
+  EXPECT_EQ(killed.job.name, "left");
+  EXPECT_EQ(killed.from.term, 5U);
+  EXPECT_EQ(killed.place.listen, "tcp://10.0.0.2:7070");
+  EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
+  EXPECT_EQ(killed.place.rounds_bytes + killed.place.events_bytes, 0U);
+  EXPECT_EQ(job_text_in(head()), "[job]");
+}
+
+TEST_F(KilledTest, TheJournalSaysWhetherAStandbyCounted) {
+  leave(head());
+  EXPECT_EQ(left_by_killed(run_)->followed, 0U);
+  for (const std::uint64_t attempt : {7U, 8U, 0U}) {
+    std::vector<std::byte> bytes;
+    append(bytes, {Time{}, Followed{attempt}});
+    JournalFile(run_.journal(), read_journal(run_.journal()).size()).write(bytes);
+    EXPECT_EQ(left_by_killed(run_)->followed, attempt);
+  }
 }
 
 // To begin anew in its place would throw away what was trained.

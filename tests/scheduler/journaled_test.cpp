@@ -22,6 +22,7 @@ TEST(Journaled, WritesBeforeItAnswers) {
   Journaled journaled(scheduler, [&](const std::vector<std::byte>&) {
     ++written;
     EXPECT_TRUE(scheduler.members().workers.empty()) << "it had heard before it was written";
+    return true;
   });
   Outbox out(scheduler_node);
   journaled.step(at(1), from_worker(Hello{0, "ann", {}, {}, 0}), out);
@@ -32,7 +33,7 @@ TEST(Journaled, WritesBeforeItAnswers) {
 TEST(Journaled, WakingForNothingIsNotWritten) {
   Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
   std::size_t written = 0;
-  Journaled journaled(scheduler, [&](const std::vector<std::byte>&) { ++written; });
+  Journaled journaled(scheduler, [&](const std::vector<std::byte>&) { return ++written > 0; });
   Outbox out(scheduler_node);
   journaled.wake(at(1), out);
   journaled.wake(at(1.1), out);

@@ -143,6 +143,7 @@ void Script::begin(Words words) {
 void Script::begin_journal() {
   journaled_ = std::make_unique<Journaled>(*scheduler_, [this](const std::vector<std::byte>& record) {
     journal_.insert(journal_.end(), record.begin(), record.end());
+    return true;
   });
 }
 

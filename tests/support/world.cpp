@@ -19,6 +19,16 @@ sim::Faults faults_of(const World::Options& options) {
   return {std::move(faults), options.seed};
 }
 
+// Under which attempt a standby counted at the end; 0: none did.
+std::uint64_t followed_in(const std::vector<std::byte>& journal) {
+  std::uint64_t attempt = 0;
+  JournalReader reader(journal);
+  while (const auto record = reader.next()) {
+    if (const auto* it = std::get_if<Followed>(&record->what)) attempt = it->attempt;
+  }
+  return attempt;
+}
+
 std::vector<float> initial_of(const Job& job, const World::Options& options) {
   std::vector<float> initial = options.initial;
   initial.resize(job.layout.size());
@@ -34,15 +44,18 @@ World::World(Job job, Options options)
       random_(options_.seed),
       world_(sim::Network({}, centre, 1), *this, faults_of(options_), lost_with_sender),
       checks_(job_, options_.from, initial_of(job_, options_)),
-      invariants_(sim::InvariantsWatch::When::steps,
-                  [this](const std::string& trouble) { checks_.complain(trouble); }) {
+      invariants_(
+          sim::InvariantsWatch::When::steps,
+          [this](const std::string& trouble) { checks_.complain(trouble); },
+          [this](const sim::Hosted&) -> const Scheduler& { return *scheduler_; }) {
   dies_at_ = options_.scheduler_dies_at;
   write_down(JournalHead{"world", job_, options_.from, {}});
   world_.watch(*this);
   world_.watch(checks_);
   world_.watch(invariants_);
-  scheduler_ = &world_.start<Scheduler>(scheduler_node, job_, options_.from, policy());
+  start_scheduler(job_, options_.from, 0);
   start_checkpointer(checkpointer_);
+  if (options_.standby) start_standby();
 }
 
 void World::start_checkpointer(NodeId node) {
@@ -63,18 +76,55 @@ void World::start_checkpointer(NodeId node) {
 
 // ---- the scheduler's death and return
 
-void World::stepped(const sim::Hosted& node, const Envelope* in) {
-  if (node.id != scheduler_node) return;
-  if (in == nullptr) return write_down(Woken{});
-  write_down(Heard{*in});
+void World::start_scheduler(const Job& job, const Progress& from, std::uint64_t followed) {
+  scheduler_ = std::make_unique<Scheduler>(job, from, policy());
+  const auto write = [this](const std::vector<std::byte>& record) {
+    journal_.insert(journal_.end(), record.begin(), record.end());
+    return true;
+  };
+  journaled_ = &world_.start<Journaled>(scheduler_node, *scheduler_, write,
+                                        StandbyFeed::Options{"world", [this] { return journal_; }, followed});
 }
 
 void World::kill_scheduler() {
   if (scheduler_ == nullptr) return;
-  scheduler_ = nullptr;
-  back_at_ = world_.now() + from_seconds(random_.uniform() * options_.back_within_ms / 1000);
+  const bool elsewhere = standby_ != nullptr && standby_->counts();
+  back_at_ = elsewhere ? Time::max()
+                       : world_.now() + from_seconds(random_.uniform() * options_.back_within_ms / 1000);
   world_.kill(checkpointer_);
   world_.kill(scheduler_node);
+  scheduler_.reset();
+}
+
+// ---- its standby
+
+void World::start_standby() {
+  standby_node_ = {Role::standby, world_.size()};
+  standby_ = &world_.start<Standby>(
+      standby_node_, Standby::Options{"world", 7, from_seconds(60), [this] { standbys_journal_.clear(); },
+                                      [this](const JournalRecord& it) { append(standbys_journal_, it); },
+                                      [this] { return arbiter(); }});
+}
+
+std::optional<Standby::Place> World::arbiter() const {
+  JournalReader journal(standbys_journal_);
+  const JournalRecord first = journal.next().value();
+  const auto& head = std::get<JournalHead>(first.what);
+  Scheduler scheduler(*head.job, head.from, policy());
+  replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
+  const ShardMember* its = scheduler.members().arbiter();
+  return its == nullptr ? std::nullopt : std::optional(Standby::Place{its->node, its->endpoint});
+}
+
+// What the former scheduler has written in vain is its own.
+void World::take_over() {
+  ++take_overs_;
+  kill_scheduler();
+  world_.kill(standby_node_);
+  journal_ = std::exchange(standbys_journal_, {});
+  write_down(Followed{0});
+  invariants_.begin_anew();
+  bring_back();
 }
 
 // What it heard last was written down and not answered, or not even written to the end.
@@ -91,7 +141,7 @@ void World::bring_back() {
   JournalReader journal(journal_);
   const JournalRecord first = journal.next().value();
   const auto& head = std::get<JournalHead>(first.what);
-  scheduler_ = &world_.start<Scheduler>(scheduler_node, *head.job, head.from, policy());
+  start_scheduler(*head.job, head.from, followed_in(journal_));
   std::vector<ToRecorder> told;
   const auto listen = [&](std::vector<Envelope> said) {
     for (Envelope& it : said) {
@@ -100,12 +150,13 @@ void World::bring_back() {
   };
   replay(journal, *scheduler_,
          [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
-  if (told.size() < recorded_.size()) checks_.complain("a replay tells less than was told");
+  const bool all_is_the_schedulers = !options_.standby;  // and nothing is told of a standby
+  if (all_is_the_schedulers && told.size() < recorded_.size())
+    checks_.complain("a replay tells less than was told");
   recorded_ = std::move(told);
   journal_.resize(journal.read());
-  write_down(Restarted{});
   Outbox out(scheduler_node);
-  scheduler_->restarted(world_.now(), out);
+  journaled_->restarted(world_.now(), out);
   for (Envelope& it : out.take()) recorded_.push_back(std::get<ToRecorder>(it.message));
   start_checkpointer({Role::checkpointer, world_.size()});
   if (!options_.members_notice) return;
@@ -114,6 +165,7 @@ void World::bring_back() {
 }
 
 bool World::step() {
+  if (standby_ != nullptr && standby_->leads()) take_over();
   if (scheduler_ == nullptr && world_.now() >= back_at_) bring_back();
   if (world_.step()) return true;
   if (scheduler_ != nullptr) return false;
@@ -156,6 +208,7 @@ bool World::arrives(const Envelope& envelope) {
 }
 
 void World::killed(NodeId node) {
+  if (node == standby_node_) standby_ = nullptr;
   if (on_kill) on_kill(node);
 }
 

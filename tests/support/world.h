@@ -11,6 +11,7 @@
 #include "balancing/policies.h"
 #include "core/random.h"
 #include "scheduler/journaled.h"
+#include "scheduler/standby.h"
 #include "server/checkpointer.h"
 #include "sim/invariants_watch.h"
 #include "sim/world.h"
@@ -41,6 +42,8 @@ class World final : sim::Observer, sim::ComputeModel {
     std::set<std::uint64_t> scheduler_dies_at{};
     double back_within_ms = 300;
     bool members_notice = true;  // and what they say then waits for it; otherwise that is lost
+    // On another machine. A scheduler that dies while it counts does not come back: the standby leads.
+    bool standby = false;
   };
 
   World(Job job, Options options);
@@ -59,8 +62,11 @@ class World final : sim::Observer, sim::ComputeModel {
   void hush(NodeId worker);
   void say_again(const Envelope& envelope) { world_.post(envelope); }  // what was once said comes once more
   bool step();
-  void kill_scheduler();  // and bring it back, as in Options
+  void kill_scheduler();                                            // and bring it back, as in Options
+  void bring_back_soon() { back_at_ = now() + milliseconds(100); }  // also where there is a standby
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
+  [[nodiscard]] std::uint64_t take_overs() const { return take_overs_; }
+  [[nodiscard]] NodeId standby() const { return standby_node_; }
   // Until the scheduler has finished, or `most` steps. Returns whether it has.
   bool run(std::size_t most = 200'000);
 
@@ -86,7 +92,6 @@ class World final : sim::Observer, sim::ComputeModel {
 
  private:
   bool arrives(const Envelope& envelope) override;
-  void stepped(const sim::Hosted& node, const Envelope* in) override;
   void told(const ToRecorder& message) override { recorded_.push_back(message); }
   void start_checkpointer(NodeId node);
   [[nodiscard]] std::unique_ptr<balancing::Policy> policy() const {
@@ -94,7 +99,11 @@ class World final : sim::Observer, sim::ComputeModel {
                                                   : options_.policy);  // the only one that paces
   }
   void write_down(JournalRecord::What what) { append(journal_, {world_.now(), std::move(what)}); }
+  void start_scheduler(const Job& job, const Progress& from, std::uint64_t followed);
+  void start_standby();
+  [[nodiscard]] std::optional<Standby::Place> arbiter() const;
   void die_hearing(const Envelope& envelope);
+  void take_over();
   void bring_back();
   void killed(NodeId node) override;
   [[nodiscard]] double seconds_for(NodeId worker, const Compute& order, Time now) override;
@@ -108,12 +117,16 @@ class World final : sim::Observer, sim::ComputeModel {
   sim::World world_;
   VersionChecks checks_;
   sim::InvariantsWatch invariants_;
-  Scheduler* scheduler_ = nullptr;  // null: it is dead
+  std::unique_ptr<Scheduler> scheduler_;  // null: it is dead
+  Journaled* journaled_ = nullptr;        // around it
+  NodeId standby_node_{Role::standby, 0};
+  const Standby* standby_ = nullptr;
+  std::vector<std::byte> standbys_journal_;
   NodeId checkpointer_{Role::checkpointer, 1};
   std::vector<std::byte> journal_;
   std::set<std::uint64_t> dies_at_;
   Time back_at_{};
-  std::uint64_t restarts_ = 0;
+  std::uint64_t restarts_ = 0, take_overs_ = 0;
   std::vector<NodeId> shards_, workers_;  // all that ever were
   std::vector<Snapshot> stored_;
   std::vector<ToRecorder> recorded_;

@@ -66,6 +66,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"report/run_totals.cpp", "tests/report/recorder_test.cpp: the summary at the end"},
     {"roles/scheduler_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"roles/server_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
+    {"roles/standby_role.cpp", "tests/cli/process_standby_test.cpp: whole processes"},
     {"roles/signals.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"config/toml_section.cpp", "tests/config/scenario_file_test.cpp: keys, ranges and refusals"},
     {"launch/cluster.cpp", "tests/launch/launch_test.cpp: whole processes"},

@@ -10,14 +10,15 @@
 namespace steelyard::test {
 namespace {
 
-constexpr Role roles[] = {Role::scheduler, Role::shard,    Role::worker, Role::checkpointer,
-                          Role::compute,   Role::recorder, Role::link};
+constexpr Role roles[] = {Role::scheduler, Role::shard,   Role::worker,   Role::checkpointer,
+                          Role::standby,   Role::compute, Role::recorder, Role::link};
 
 // A key is for one role; the checkpointer is in the scheduler's process. Pseudo-nodes have none.
 TEST(Authority, AKeySpeaksAsItsOwnRoleAlone) {
-  const std::map<KeyRole, std::set<Role>> may{{KeyRole::scheduler, {Role::scheduler, Role::checkpointer}},
-                                              {KeyRole::server, {Role::shard}},
-                                              {KeyRole::worker, {Role::worker}}};
+  const std::map<KeyRole, std::set<Role>> may{
+      {KeyRole::scheduler, {Role::scheduler, Role::checkpointer, Role::standby}},
+      {KeyRole::server, {Role::shard}},
+      {KeyRole::worker, {Role::worker}}};
   for (const auto& [key, all] : may)
     for (const Role role : roles) EXPECT_EQ(may_be(key, role), all.contains(role)) << name(key) << name(role);
 }
@@ -58,7 +59,7 @@ Message message(Said said) {
 }
 
 TEST(Authority, OnlyTheSchedulerDecides) {
-  for (const Role role : {Role::shard, Role::worker, Role::checkpointer}) {
+  for (const Role role : {Role::shard, Role::worker, Role::checkpointer, Role::standby}) {
     EXPECT_FALSE(may_say(role, message<ToShard>(Welcome{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(Open{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(Stop{})));

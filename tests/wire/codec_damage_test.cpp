@@ -79,8 +79,8 @@ TEST(CodecDamage, AMissingPayloadIsABlobThatFitsNoSlice) {
 TEST(CodecDamage, MessagesForOthersAreRefused) {
   for (const MadeMessage& made : test::messages_of_every_kind(4)) {
     const Bytes header = header_of(made.message);
-    for (const Role role :
-         {Role::scheduler, Role::shard, Role::worker, Role::checkpointer, Role::compute, Role::link}) {
+    for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::checkpointer, Role::standby,
+                            Role::compute, Role::link}) {
       if (role == made.receiver) continue;
       EXPECT_THAT(damage_of(decode(role, header, {})), HasSubstr("another role")) << made.name();
     }
@@ -97,7 +97,7 @@ TEST(CodecDamage, RolesWithoutAConnectionReceiveNothing) {
 
 TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
   std::size_t home = 0, unknown = 0;
-  for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::checkpointer}) {
+  for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::checkpointer, Role::standby}) {
     for (unsigned kind = 0; kind < 256; ++kind) {
       Bytes header{std::byte{'S'},
                    std::byte{'Y'},
@@ -112,10 +112,10 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(home, 3U + 3U + 8U + 3U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
-                                        "GradientReady, ComputeProgress, CutTried, Computed; "
-                                        "to them and the checkpointer Unreachable";
-  EXPECT_EQ(unknown, 4U * 256U - 18U - 22U - 21U - 11U);
+  EXPECT_EQ(home, 3U + 3U + 8U + 3U + 4U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
+                                             "GradientReady, ComputeProgress, CutTried, Computed; "
+                                             "to them, the checkpointer and a standby Unreachable";
+  EXPECT_EQ(unknown, 5U * 256U - 21U - 23U - 21U - 11U - 8U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

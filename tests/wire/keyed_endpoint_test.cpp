@@ -21,6 +21,12 @@ TEST(KeyedEndpoint, AKeyGoesOnAndComesOff) {
   }
 }
 
+TEST(KeyedEndpoint, OnePeerMayBeAtOneOfSeveralPlaces) {
+  EXPECT_EQ(split_places("tcp://a:1"), std::vector<std::string>{"tcp://a:1"});
+  EXPECT_EQ(split_places("tcp://a:1,tcp://b:2,ipc:///c"),
+            (std::vector<std::string>{"tcp://a:1", "tcp://b:2", "ipc:///c"}));
+}
+
 TEST(KeyedEndpoint, TheAddressIsJudgedWithoutIt) {
   EXPECT_EQ(endpoint_trouble(with_key("tcp://10.0.0.1:4711", key)), "");
   EXPECT_NE(endpoint_trouble(with_key("tcp://10.0.0.1:471100", key)), "");

@@ -107,6 +107,7 @@ inline std::vector<MadeMessage> messages_of_every_kind(std::uint64_t seed, std::
   make_messages<ToShard>(Role::shard, maker, made);
   make_messages<ToWorker>(Role::worker, maker, made);
   make_messages<ToCheckpointer>(Role::checkpointer, maker, made);
+  make_messages<ToStandby>(Role::standby, maker, made);
   return made;
 }
 

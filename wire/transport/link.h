@@ -20,8 +20,9 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  virtual void connect(NodeId peer,
-                       const std::string& endpoint) = 0;  // outwards; keeps trying until disconnect()
+  // Outwards; keeps trying until disconnect(). Of several endpoints, with commas between them, the peer is at
+  // the one that answers.
+  virtual void connect(NodeId peer, const std::string& endpoint) = 0;
   virtual void disconnect(NodeId peer) = 0;
   virtual void send(Envelope envelope) = 0;
   // The next envelope for this node, or nothing once the deadline has passed.

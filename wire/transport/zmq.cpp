@@ -130,14 +130,17 @@ std::string ZmqLink::State::listen(const std::string& endpoint) {
 }
 
 ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
-  const KeyedEndpoint place = split_key(endpoint);
+  const std::vector<std::string> places = split_places(endpoint);
+  const KeyedEndpoint place = split_key(places.front());
   auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
   const RoutingId id = routing_id(self_, sockets_made_++);
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
-  socket->socket().set(zmq::sockopt::ipv6, by_ipv6(place.address));
+  const auto needs_ipv6 = [](const std::string& it) { return by_ipv6(split_key(it).address); };
+  socket->socket().set(zmq::sockopt::ipv6, std::ranges::any_of(places, needs_ipv6));
   if (const std::string key = key_of_listener(place); !key.empty())
     make_caller(socket->socket(), trust_->own(), key);
-  socket->socket().connect(place.address);
+  if (places.size() > 1) tell_the_living(socket->socket());
+  for (const std::string& each : places) socket->socket().connect(split_key(each).address);
   std::unique_ptr<Lending> lending;
   if (trial_ && peer.role == Role::shard) {
     lending = std::make_unique<Lending>(trial_.get(), memory_);

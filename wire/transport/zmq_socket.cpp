@@ -31,6 +31,13 @@ void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 
 }  // namespace
 
+void tell_the_living(zmq::socket_t& socket) {
+  constexpr int every = 500, dead = 2000;  // ms
+  socket.set(zmq::sockopt::immediate, 1);
+  socket.set(zmq::sockopt::heartbeat_ivl, every);
+  socket.set(zmq::sockopt::heartbeat_timeout, dead);
+}
+
 RoutingId routing_id(NodeId node, std::uint64_t socket_number) {
   RoutingId id{};
   id[0] =
@@ -50,7 +57,7 @@ std::optional<NodeId> node_of(const void* routing_id, std::size_t size) {
   if (size != sizeof(RoutingId)) return std::nullopt;
   const auto* bytes = static_cast<const std::uint8_t*>(routing_id);
   const int role = bytes[0] - 'A';
-  if (role <= static_cast<int>(Role::scheduler) || role > static_cast<int>(Role::checkpointer))
+  if (role <= static_cast<int>(Role::scheduler) || role > static_cast<int>(Role::standby))
     return std::nullopt;
   NodeId node{static_cast<Role>(role), 0};
   std::memcpy(&node.number, bytes + 1, 8);

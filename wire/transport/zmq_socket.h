@@ -51,6 +51,10 @@ class ZmqSocket {
   zmq::socket_t monitor_;
 };
 
+// Before a socket connects to several places: messages go to one that is there, and one that answers no more
+// is left after two seconds.
+void tell_the_living(zmq::socket_t& socket);
+
 // Sends header and payload (behind `identity`, for a ROUTER); false if the peer is unknown or takes no more.
 bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames);
 

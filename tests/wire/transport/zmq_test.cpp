@@ -202,6 +202,21 @@ TEST_F(Strangers, AWorkerMayBeConnectedWithManyShards) {
   for (std::uint64_t i = 1; i <= many; ++i) worker.connect({Role::shard, i}, endpoint);
 }
 
+// The one that answers: where nobody is, nothing is waited for.
+TEST_F(Strangers, APeerMayBeAtOneOfSeveralPlaces) {
+  ZmqLink link(*context, honest);
+  const std::string nowhere = "tcp://127.0.0.1:1";
+  link.connect(scheduler_node, nowhere + "," + endpoint);
+  const Time deadline = soon();
+  std::optional<Envelope> heard;
+  while (!heard && steady_now() < deadline) {
+    link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+    heard = listener->receive(steady_now() + milliseconds(20));
+  }
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->from, honest);
+}
+
 TEST_F(Strangers, RoutingIdsNameTheirNode) {
   const RoutingId id = routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 42);
   EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::checkpointer, 0x0123456789abcdefULL}));

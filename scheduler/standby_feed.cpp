@@ -1,0 +1,155 @@
+#include "scheduler/standby_feed.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t part = 64 << 10, under_way = 64 * part;  // bytes
+constexpr Duration patience = std::chrono::seconds(1);         // for an answer, at least
+constexpr int many_times = 4;                                  // the longest so far
+constexpr Duration claim_again = std::chrono::milliseconds(50);
+
+}  // namespace
+
+StandbyFeed::StandbyFeed(Term term, Options options) : term_(term), options_(std::move(options)) {
+  if (options_.attempt != 0) claim_ = Claiming{options_.attempt, {}};
+}
+
+bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
+  const auto* message = std::get_if<ToScheduler>(&in.message);
+  if (message == nullptr) return false;
+  return std::visit(Overloaded{[&](const Follow& it) { return handle(now, in.from, it, out), true; },
+                               [&](const JournalAck& it) { return handle(now, in.from, it, out), true; },
+                               [&](const Granted& it) { return handle(it, out), true; },
+                               [&](const Disconnected& it) {
+                                 lose(it.node);
+                                 return it.node.role == Role::standby;
+                               },
+                               [&](const auto&) { return in.from.role == Role::standby; }},
+                    *message);
+}
+
+// ---- sending the journal
+
+void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& out) {
+  if (copy_ && copy_->node == from && copy_->attempt == follow.attempt) return;  // it was said twice
+  if (copy_ && copy_->node == from) lose(from);                                  // and has nothing any more
+  if (claim_ || deposed_ || follow.attempt == 0) return;
+  const auto refuse = [&](const char* why) {
+    out.send<ToStandby>(from, Following{follow.attempt, now.since_origin.count(), why});
+  };
+  if (copy_) return refuse("the job has a standby: one is enough");
+  if (follow.build != options_.build)
+    return refuse("the scheduler is of another build: use the same program");
+  unconfirmed_ = options_.journal();
+  if (unconfirmed_.empty()) return refuse("the scheduler's journal has ended (events.jsonl says why)");
+  before_ = 0;
+  copy_ = Copy{from, follow.attempt, false, 0, 0, now};
+  out.send<ToStandby>(from, Following{follow.attempt, now.since_origin.count()});
+  send_parts(now, out);
+}
+
+void StandbyFeed::written(Time now, const std::vector<std::byte>& record, Outbox& out) {
+  if (!copy_) return;
+  unconfirmed_.insert(unconfirmed_.end(), record.begin(), record.end());
+  send_parts(now, out);
+}
+
+void StandbyFeed::send_parts(Time now, Outbox& out) {
+  if (copy_->sent == copy_->below) copy_->asked = now;
+  while (copy_->sent < end_of_journal() && copy_->sent - copy_->below < under_way) {
+    const std::uint64_t size = std::min<std::uint64_t>(part, end_of_journal() - copy_->sent);
+    const auto* begin = reinterpret_cast<const char*>(&unconfirmed_[copy_->sent - before_]);
+    out.send<ToStandby>(copy_->node, JournalPart{copy_->attempt, copy_->sent, std::string(begin, size)});
+    copy_->sent += size;
+  }
+}
+
+void StandbyFeed::handle(Time now, NodeId from, const JournalAck& ack, Outbox& out) {
+  const bool its = copy_ && from == copy_->node && ack.attempt == copy_->attempt;
+  if (!its || ack.below <= copy_->below || ack.below > copy_->sent) return;
+  copy_->slowest = std::max<Duration>(copy_->slowest, now - copy_->asked);
+  copy_->asked = now;
+  copy_->below = ack.below;
+  unconfirmed_.erase(unconfirmed_.begin(),
+                     std::next(unconfirmed_.begin(), static_cast<std::ptrdiff_t>(ack.below - before_)));
+  before_ = ack.below;
+  send_parts(now, out);
+  release(ack.below, out);
+  if (copy_->counts || !unconfirmed_.empty()) return;
+  copy_->counts = true;
+  change_ = copy_->attempt;
+}
+
+// ---- what is said meanwhile
+
+void StandbyFeed::say(std::vector<Envelope> said, Outbox& out) {
+  if (deposed_) return;
+  if (!counts() && !claim_) return out.append(std::move(said));
+  Held held{end_of_journal(), {}};
+  for (Envelope& it : said) {
+    if (std::holds_alternative<ToRecorder>(it.message)) {
+      out.append({std::move(it)});
+    } else {
+      held.said.push_back(std::move(it));
+    }
+  }
+  if (!held.said.empty()) held_.push_back(std::move(held));
+}
+
+void StandbyFeed::release(std::uint64_t below, Outbox& out) {
+  while (!held_.empty() && held_.front().below <= below) {
+    out.append(std::move(held_.front().said));
+    held_.pop_front();
+  }
+}
+
+// ---- losing one another
+
+// One that does not count yet may go.
+void StandbyFeed::lose(NodeId node) {
+  if (!copy_ || copy_->node != node) return;
+  if (copy_->counts) claim_ = Claiming{copy_->attempt, {}};
+  copy_.reset();
+  unconfirmed_.clear();
+}
+
+void StandbyFeed::handle(const Granted& granted, Outbox& out) {
+  if (!claim_ || granted.attempt != claim_->attempt) return;
+  if (granted.granted) return go_on_alone(out);
+  claim_.reset();
+  held_.clear();
+  deposed_ = true;
+}
+
+void StandbyFeed::go_on_alone(Outbox& out) {
+  claim_.reset();
+  change_ = 0;
+  release(UINT64_MAX, out);
+}
+
+void StandbyFeed::wake(Time now, std::optional<NodeId> arbiter, Outbox& out) {
+  const bool late = copy_ && copy_->sent > copy_->below &&
+                    now - copy_->asked > std::max<Duration>(patience, many_times * copy_->slowest);
+  if (late) lose(copy_->node);
+  if (!claim_ || now < claim_->next) return;
+  claim_->next = now + claim_again;
+  // Before there are shards nothing binds anybody, and a standby has nobody to ask.
+  if (!arbiter) return go_on_alone(out);
+  out.send<ToShard>(*arbiter, Claim{term_, claim_->attempt});
+}
+
+Time StandbyFeed::deadline() const {
+  if (claim_) return claim_->next;
+  if (!copy_ || copy_->sent == copy_->below) return Time::max();
+  return copy_->asked + std::max<Duration>(patience, many_times * copy_->slowest) +
+         std::chrono::milliseconds(1);
+}
+
+void StandbyFeed::end(const Stop& stop, Outbox& out) {
+  if (copy_) out.send<ToStandby>(copy_->node, stop);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,96 @@
+// StandbyFeed: a scheduler's standby, as the scheduler's process sees it.
+//
+// A standby (scheduler/standby.h) is sent the journal. When it has all of it, it counts: from then on nothing
+// that the scheduler says leaves before the standby has the records that it follows from. So whatever anybody
+// has heard from this scheduler, its standby would have said as well.
+//
+// Of the two, one may be lost. Who misses the other claims the job from the shard in the last slot, which
+// grants it to the first of them: to the scheduler, which goes on alone, or to the standby, which leads.
+// Until then a scheduler whose standby is silent says nothing. Who is refused ends.
+//
+// Pure; part of a Journaled scheduler.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wire/machine.h"
+
+namespace steelyard {
+
+class StandbyFeed {
+ public:
+  struct Options {
+    std::string build;                                // of this program
+    std::function<std::vector<std::byte>()> journal;  // all that is written; empty: it has ended
+    // Of the standby that counted when the process before this one was killed: the job has to be claimed
+    // before anything is said. 0: there was none.
+    std::uint64_t attempt = 0;
+  };
+  StandbyFeed(Term term, Options options);
+
+  // Whether this was said to it, and not to the scheduler.
+  bool hear(Time now, const Envelope& in, Outbox& out);
+  // One more record is in the journal.
+  void written(Time now, const std::vector<std::byte>& record, Outbox& out);
+  // What the scheduler says: it leaves at once, or when it may.
+  void say(std::vector<Envelope> said, Outbox& out);
+  // `arbiter`: the shard in the last slot; nothing: there is none yet.
+  void wake(Time now, std::optional<NodeId> arbiter, Outbox& out);
+  void journal_ended() {
+    if (copy_) lose(copy_->node);
+  }
+  // The job has ended.
+  void end(const Stop& stop, Outbox& out);
+  [[nodiscard]] Time deadline() const;
+
+  // Who counts now, each time that this has changed: to be written down. 0: nobody.
+  std::optional<std::uint64_t> take_change() { return std::exchange(change_, std::nullopt); }
+  [[nodiscard]] bool counts() const { return copy_ && copy_->counts; }
+  [[nodiscard]] bool waits() const { return claim_.has_value(); }
+  // The standby leads: this process says nothing more.
+  [[nodiscard]] bool deposed() const { return deposed_; }
+
+ private:
+  struct Copy {
+    NodeId node;
+    std::uint64_t attempt = 0;
+    bool counts = false;
+    std::uint64_t sent = 0, below = 0;  // bytes of the journal
+    Time asked;                         // since when something is under way, or when it last answered
+    Duration slowest{};                 // answer
+  };
+  struct Claiming {
+    std::uint64_t attempt = 0;
+    Time next;  // when it is said again
+  };
+  struct Held {
+    std::uint64_t below = 0;  // bytes that the standby has to have
+    std::vector<Envelope> said;
+  };
+
+  void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
+  void handle(Time now, NodeId from, const JournalAck& ack, Outbox& out);
+  void handle(const Granted& granted, Outbox& out);
+  void lose(NodeId node);
+  void send_parts(Time now, Outbox& out);
+  void go_on_alone(Outbox& out);
+  void release(std::uint64_t below, Outbox& out);
+  [[nodiscard]] std::uint64_t end_of_journal() const { return before_ + unconfirmed_.size(); }
+
+  const Term term_;
+  const Options options_;
+  std::optional<Copy> copy_;
+  std::optional<Claiming> claim_;
+  bool deposed_ = false;
+  std::uint64_t before_ = 0;            // bytes of the journal that the standby has
+  std::vector<std::byte> unconfirmed_;  // and those behind them
+  std::deque<Held> held_;
+  std::optional<std::uint64_t> change_;
+};
+
+}  // namespace steelyard

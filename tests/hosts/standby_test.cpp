@@ -1,0 +1,155 @@
+// The scheduler lost for good at every message, with a standby on another machine: every position exactly
+// once, and the plain loop's result bit for bit.
+#include <gtest/gtest.h>
+
+#include "tests/hosts/whole_jobs.h"
+
+namespace steelyard::test {
+namespace {
+
+const std::vector<std::string> modes{"bsp", "ssp:2", "asp", "eager", "local:3", "diloco:2"};
+
+Job small_job(const std::string& sync) { return job_for(sync, 60, 24, 1); }
+
+World::Options with_standby() {
+  World::Options options;
+  options.standby = true;
+  return options;
+}
+
+std::uint64_t messages_of(const Job& job) {
+  World quiet(job, with_standby());
+  quiet.populate(3, 2);
+  quiet.run();
+  expect_whole(quiet, job, "undisturbed");
+  EXPECT_EQ(quiet.take_overs(), 0U);
+  return quiet.delivered();
+}
+
+TEST(Standby, LeadsWhenTheSchedulerIsLost) {
+  for (const std::string& sync : modes) {
+    const Job job = small_job(sync);
+    std::uint64_t take_overs = 0;
+    const std::uint64_t messages = messages_of(job);
+    for (std::uint64_t at = 0; at < messages; ++at) {
+      World::Options options = with_standby();
+      options.scheduler_dies_at = {at};
+      World world(job, options);
+      world.populate(3, 2);
+      world.run();
+      take_overs += world.take_overs();
+      expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(2 * take_overs, messages) << sync << ": the standby counts soon after the beginning";
+  }
+}
+
+// What the standby has not got nobody else has heard: its lines fail a while before the scheduler dies.
+TEST(Standby, LeadsFromWhatItHas) {
+  for (const std::string& sync : modes) {
+    const Job job = small_job(sync);
+    const std::uint64_t messages = messages_of(job);
+    for (std::uint64_t at = messages / 3; at < messages / 2; ++at) {
+      World::Options options = with_standby();
+      options.policy = "steelyard";
+      World world(job, options);
+      world.populate(3, 2);
+      Time dies_at = Time::max();
+      world.on_delivery = [&](const Envelope& it) {
+        if (world.delivered() == at) dies_at = std::min(dies_at, world.now() + milliseconds(60));
+        if (world.now() >= dies_at && world.take_overs() == 0) world.kill_scheduler();
+        const bool to_standby = it.to == world.standby() && it.from == scheduler_node;
+        return world.delivered() < at || !to_standby;
+      };
+      world.run();
+      expect_whole(world, job, sync + ", kept from message " + std::to_string(at) + " on");
+      EXPECT_EQ(world.take_overs(), 1U);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(Standby, IsLostAtAnyMoment) {
+  for (const std::string& sync : modes) {
+    const Job job = small_job(sync);
+    for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
+      World world(job, with_standby());
+      world.populate(3, 2);
+      world.on_delivery = [&](const Envelope&) {
+        if (world.delivered() == at && world.alive(world.standby())) world.kill(world.standby());
+        return true;
+      };
+      world.run();
+      expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
+      EXPECT_EQ(world.take_overs(), 0U);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// From some moment on the two do not reach each other, in both directions or in one, and both are there: one
+// of them goes on.
+TEST(Standby, OneOfTwoThatMissEachOtherGoesOn) {
+  const Job job = small_job("bsp");
+  for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
+    for (const int ways : {1, 2, 3}) {
+      World::Options options = with_standby();
+      options.seed = at + 1;
+      World world(job, options);
+      world.populate(3, 2);
+      world.on_delivery = [&](const Envelope& it) {
+        const bool there = it.from == scheduler_node && it.to == world.standby();
+        const bool back = it.from == world.standby() && it.to == scheduler_node;
+        return world.delivered() < at || !((there && (ways & 1) != 0) || (back && (ways & 2) != 0));
+      };
+      world.run();
+      expect_whole(world, job, "cut at message " + std::to_string(at) + ", ways " + std::to_string(ways));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// It is there, and nobody reaches it: what it would have said nobody has heard.
+TEST(Standby, LeadsWhenTheSchedulerIsCutOffFromAll) {
+  for (const std::string& sync : modes) {
+    const Job job = small_job(sync);
+    const std::uint64_t messages = messages_of(job);
+    for (std::uint64_t at = messages / 3; at < messages / 2; ++at) {
+      World world(job, with_standby());
+      world.populate(3, 2);
+      world.on_delivery = [&](const Envelope& it) {
+        const bool its = it.from == scheduler_node || it.to == scheduler_node;
+        return !its || world.delivered() < at || world.take_overs() > 0;
+      };
+      world.run();
+      expect_whole(world, job, sync + ", cut off at message " + std::to_string(at));
+      EXPECT_EQ(world.take_overs(), 1U);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// One after the other: the scheduler's process comes back in its place, and claims the job before it speaks.
+TEST(Standby, ASchedulerThatIsBackInItsPlaceIsFollowedAnew) {
+  const Job job = small_job("bsp");
+  for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
+    World world(job, with_standby());
+    world.populate(3, 2);
+    bool killed = false;
+    world.on_delivery = [&](const Envelope& it) {
+      if (world.delivered() >= at && !killed) {
+        killed = true;
+        world.kill_scheduler();
+        world.bring_back_soon();
+      }
+      return world.alive(it.to);
+    };
+    world.run();
+    expect_whole(world, job, "killed at message " + std::to_string(at));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::test

@@ -1,0 +1,200 @@
+#include "scheduler/standby_feed.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/heard.h"
+
+namespace steelyard::test {
+namespace {
+
+constexpr NodeId standby{Role::standby, 5}, other{Role::standby, 6}, arbiter{Role::shard, 2},
+    worker{Role::worker, 3};
+constexpr Term term = 4;
+Time at(double s) { return Time{from_seconds(s)}; }
+
+// A scheduler's side, and whatever leaves its process.
+struct Feed : testing::Test {
+  void hear(NodeId from, ToScheduler said, double when = 1) {
+    Outbox out(scheduler_node);
+    EXPECT_TRUE(feed.hear(at(when), {from, scheduler_node, Message(std::move(said))}, out));
+    take(out);
+  }
+  void write(std::size_t bytes) {
+    const std::vector<std::byte> record(bytes, std::byte{'r'});
+    journal.insert(journal.end(), record.begin(), record.end());
+    Outbox out(scheduler_node);
+    feed.written(at(1), record, out);
+    take(out);
+  }
+  void say(Round round) {
+    Outbox said(scheduler_node), out(scheduler_node);
+    said.send<ToWorker>(worker, Gone{round, 0});
+    said.send<ToRecorder>(recorder_node, Note{"said"});
+    feed.say(said.take(), out);
+    take(out);
+  }
+  void wake(double when, bool shards = true) {
+    Outbox out(scheduler_node);
+    feed.wake(at(when), shards ? std::optional(arbiter) : std::nullopt, out);
+    take(out);
+  }
+  // All of the journal is confirmed.
+  void confirm(std::uint64_t attempt = 7) { hear(standby, JournalAck{attempt, journal.size()}); }
+  void follow() {
+    hear(standby, Follow{"build", 7});
+    confirm();
+    EXPECT_EQ(feed.take_change(), 7u);
+    write(10);  // that it is so
+    confirm();
+    left.clear();
+  }
+  void take(Outbox& out) {
+    for (Envelope& it : out.take()) left.push_back(std::move(it));
+  }
+  template <class Said>
+  std::vector<Said> heard() {
+    return test::heard<Said>(left);
+  }
+
+  std::vector<std::byte> journal{100, std::byte{'h'}};
+  StandbyFeed feed{term, {"build", [this] { return journal; }}};
+  std::vector<Envelope> left;
+};
+
+TEST_F(Feed, SendsTheJournalInParts) {
+  journal.resize(200'000, std::byte{'j'});
+  hear(standby, Follow{"build", 7}, 3);
+  ASSERT_EQ(heard<Following>().size(), 1u);
+  EXPECT_EQ(heard<Following>()[0].now, at(3).since_origin.count());
+  write(50);
+  std::string got;
+  for (const JournalPart& part : heard<JournalPart>()) {
+    EXPECT_EQ(part.begin, got.size());
+    EXPECT_EQ(part.attempt, 7u);
+    got += part.bytes;
+  }
+  EXPECT_EQ(got.size(), journal.size());
+  EXPECT_EQ(got.substr(0, 101), std::string(100, 'h') + "j");
+}
+
+TEST_F(Feed, HasNoMoreUnderWayThanAFewMegabytes) {
+  journal.resize(40 << 20);
+  hear(standby, Follow{"build", 7});
+  std::size_t sent = 0;
+  for (const JournalPart& part : heard<JournalPart>()) sent += part.bytes.size();
+  EXPECT_LE(sent, std::size_t{8} << 20);
+  left.clear();
+  hear(standby, JournalAck{7, sent});
+  EXPECT_FALSE(heard<JournalPart>().empty());
+}
+
+TEST_F(Feed, WaitsForTheStandbyOnceItCounts) {
+  say(1);
+  EXPECT_EQ(heard<Gone>().size(), 1u) << "there is none";
+  hear(standby, Follow{"build", 7});
+  say(2);
+  EXPECT_EQ(heard<Gone>().size(), 2u) << "it does not count yet";
+  EXPECT_FALSE(feed.take_change());
+  confirm();
+  EXPECT_EQ(feed.take_change(), 7u);
+  write(10);
+  say(3);
+  EXPECT_EQ(heard<Gone>().size(), 2u);
+  EXPECT_EQ(heard<Note>().size(), 3u) << "people need not wait";
+  confirm();
+  ASSERT_EQ(heard<Gone>().size(), 3u);
+  EXPECT_EQ(heard<Gone>()[2].wanted, 3u);
+}
+
+TEST_F(Feed, WithoutItsStandbyItClaimsTheJobBeforeItSpeaks) {
+  follow();
+  write(10);
+  say(1);
+  hear(link_node, Disconnected{standby});
+  wake(2);
+  EXPECT_EQ(heard<Claim>().size(), 1u);
+  wake(2.01);
+  EXPECT_EQ(heard<Claim>().size(), 1u) << "not at once";
+  wake(2.1);
+  EXPECT_EQ(heard<Claim>().size(), 2u);
+  EXPECT_TRUE(heard<Gone>().empty());
+  hear(arbiter, Granted{7, true});
+  EXPECT_EQ(heard<Gone>().size(), 1u);
+  EXPECT_EQ(feed.take_change(), 0u);
+  say(2);
+  EXPECT_EQ(heard<Gone>().size(), 2u);
+}
+
+TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
+  follow();
+  say(1);
+  hear(link_node, Disconnected{standby});
+  hear(arbiter, Granted{7, false});
+  EXPECT_TRUE(feed.deposed());
+  say(2);
+  EXPECT_TRUE(heard<Gone>().empty());
+}
+
+TEST_F(Feed, AStandbyThatDoesNotAnswerIsLost) {
+  follow();
+  wake(5);
+  EXPECT_TRUE(heard<Claim>().empty()) << "there is nothing to answer";
+  write(10);
+  wake(1.9);
+  EXPECT_TRUE(heard<Claim>().empty());
+  wake(2.1);
+  EXPECT_EQ(heard<Claim>().size(), 1u);
+}
+
+TEST_F(Feed, OneThatDoesNotCountYetMayGo) {
+  hear(standby, Follow{"build", 7});
+  hear(link_node, Disconnected{standby});
+  wake(2);
+  EXPECT_TRUE(heard<Claim>().empty());
+  hear(other, Follow{"build", 8});
+  EXPECT_EQ(heard<Following>().size(), 2u);
+}
+
+TEST_F(Feed, BeforeThereAreShardsNobodyHasToBeAsked) {
+  follow();
+  hear(link_node, Disconnected{standby});
+  say(1);
+  wake(2, false);
+  EXPECT_EQ(heard<Gone>().size(), 1u);
+}
+
+TEST_F(Feed, RefusesWhomItCannotServe) {
+  hear(standby, Follow{"another build", 7});
+  EXPECT_FALSE(heard<Following>()[0].refusal.empty());
+  hear(standby, Follow{"build", 8});
+  EXPECT_TRUE(heard<Following>()[1].refusal.empty());
+  hear(other, Follow{"build", 9});
+  EXPECT_FALSE(heard<Following>()[2].refusal.empty()) << "a second one";
+  journal.clear();
+  hear(link_node, Disconnected{standby});
+  hear(other, Follow{"build", 10});
+  EXPECT_FALSE(heard<Following>()[3].refusal.empty()) << "the journal has ended";
+}
+
+TEST_F(Feed, AProcessThatTookThePlaceOfAKilledOneClaimsFirst) {
+  StandbyFeed back(term, {"build", [this] { return journal; }, 7});
+  Outbox out(scheduler_node);
+  Outbox said(scheduler_node);
+  said.send<ToWorker>(worker, Gone{1, 0});
+  back.say(said.take(), out);
+  EXPECT_TRUE(out.take().empty());
+  back.wake(at(1), arbiter, out);
+  EXPECT_EQ(test::heard<Claim>(out.take()).size(), 1u);
+  back.hear(at(1), {arbiter, scheduler_node, Message(ToScheduler(Granted{7, true}))}, out);
+  EXPECT_EQ(test::heard<Gone>(out.take()).size(), 1u);
+}
+
+TEST_F(Feed, LeavesTheRestToTheScheduler) {
+  Outbox out(scheduler_node);
+  EXPECT_FALSE(feed.hear(at(1), {worker, scheduler_node, Message(ToScheduler(Ready{}))}, out));
+  EXPECT_FALSE(
+      feed.hear(at(1), {link_node, scheduler_node, Message(ToScheduler(Disconnected{worker}))}, out));
+}
+
+}  // namespace
+}  // namespace steelyard::test

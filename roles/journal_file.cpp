@@ -22,14 +22,26 @@ std::string reason() { return std::generic_category().message(errno); }
                                   "with --resume");
 }
 
-// Whether all of it was; errno says why not.
-bool write_all(int file, const std::vector<std::byte>& bytes) {
+// How many of them were; errno says why not all.
+std::size_t write_some(int file, const std::vector<std::byte>& bytes) {
   errno = 0;
   ssize_t written = 0;
   do written = ::write(file, bytes.data(), bytes.size());
   while (written < 0 && errno == EINTR);
   if (written >= 0 && static_cast<std::size_t>(written) < bytes.size()) errno = ENOSPC;
-  return written == static_cast<ssize_t>(bytes.size());
+  return written < 0 ? 0 : static_cast<std::size_t>(written);
+}
+
+bool write_all(int file, const std::vector<std::byte>& bytes) {
+  return write_some(file, bytes) == bytes.size();
+}
+
+bool no_room() { return errno == ENOSPC || errno == EDQUOT || errno == EFBIG; }
+
+bool make_empty(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file >= 0) ::close(file);
+  return file >= 0;
 }
 
 }  // namespace
@@ -57,23 +69,58 @@ JournalFile::JournalFile(std::string path, std::uint64_t size, std::uint64_t lim
 
 JournalFile::~JournalFile() {
   if (file_ >= 0) ::close(file_);
+  if (!waiting_.empty()) ::unlink(aside_.c_str());
 }
 
-bool JournalFile::write(const std::vector<std::byte>& record) {
-  if (file_ < 0) return true;
+JournalFile::News JournalFile::write(const std::vector<std::byte>& record) {
+  if (file_ < 0) return News::none;
   if (size_ + record.size() > limit_) return give_up("it has its " + std::to_string(limit_ >> 20) + " MB");
-  if (!write_all(file_, record)) return give_up(reason());
   size_ += record.size();
-  return true;
+  if (waiting_.empty()) {
+    const std::size_t written = write_some(file_, record);
+    if (written == record.size()) return News::none;
+    if (!no_room()) return give_up(reason());
+    waiting_.assign(record.begin() + static_cast<std::ptrdiff_t>(written), record.end());
+    return stand_aside();
+  }
+  if (waiting_.size() + record.size() > waiting_limit) return give_up(trouble_);
+  waiting_.insert(waiting_.end(), record.begin(), record.end());
+  return write_waiting();
 }
 
-bool JournalFile::give_up(const std::string& why) {
+JournalFile::News JournalFile::write_waiting() {
+  const std::size_t written = write_some(file_, waiting_);
+  if (written < waiting_.size() && !no_room()) return give_up(reason());
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(written));
+  return waiting_.empty() ? come_back() : News::none;
+}
+
+// The two files change places at once: at no moment is there none.
+JournalFile::News JournalFile::stand_aside() {
+  const std::string why = reason();
+  if (!make_empty(aside_) ||
+      ::renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) != 0) {
+    return give_up(why);
+  }
+  trouble_ = why;
+  return News::waits;
+}
+
+JournalFile::News JournalFile::come_back() {
+  if (std::rename(aside_.c_str(), path_.c_str()) != 0) return give_up(reason());
+  waiting_ = {};
+  trouble_.clear();
+  return News::whole;
+}
+
+JournalFile::News JournalFile::give_up(const std::string& why) {
   trouble_ = why;
   if (file_ >= 0) ::close(file_);
   file_ = -1;
-  const int emptied = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (emptied >= 0) ::close(emptied);
-  return false;
+  waiting_ = {};
+  ::unlink(aside_.c_str());
+  make_empty(path_);
+  return News::ends;
 }
 
 std::vector<std::byte> read_journal(const std::string& path) {

@@ -2,8 +2,12 @@
 //
 // Each record is written with one write() before it is answered, and not synced: what a process has written
 // stays when it is killed. When the machine dies, servers and workers on it do too, and the last checkpoint
-// is the way back. A journal that cannot be written any more, or has reached its limit, is emptied, for one
-// with a gap would tell another story. The empty file stays: without any, no job would have begun here.
+// is the way back.
+//
+// A journal with a gap would tell another story. While its disk is full it stands aside (RUN/journal.aside),
+// records wait in memory, and an empty file is in its place; when all of them are written it is back. One
+// that cannot be written for another reason, or has reached its limit, is emptied for good. The empty file
+// stays: without any, no job would have begun here.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +21,12 @@ class JournalFile {
  public:
   // Bytes: read again in some seconds.
   static constexpr std::uint64_t usual_limit = 256 << 20;
+  // Bytes that wait for room on the disk: more than half an hour of a busy job.
+  static constexpr std::size_t waiting_limit = 32 << 20;
+
+  // What is new with a record: it waits for room, as all behind it; none waits any more; none is written any
+  // more. trouble() says why.
+  enum class News { none, waits, whole, ends };
 
   // A new one, which begins with these bytes; whatever was there is replaced as a whole.
   JournalFile(std::string path, const std::vector<std::byte>& head, std::uint64_t limit = usual_limit);
@@ -26,17 +36,20 @@ class JournalFile {
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  // False: it ends here, and is emptied; trouble() says why. Once only, then nothing is written any more.
-  bool write(const std::vector<std::byte>& record);
+  News write(const std::vector<std::byte>& record);
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  bool give_up(const std::string& why);
+  News write_waiting();
+  News stand_aside();
+  News come_back();
+  News give_up(const std::string& why);
 
-  const std::string path_;
+  const std::string path_, aside_ = path_ + ".aside";
   const std::uint64_t limit_;
   std::uint64_t size_ = 0;
-  int file_ = -1;  // negative: none is written
+  int file_ = -1;                   // negative: none is written
+  std::vector<std::byte> waiting_;  // while the file stands aside; otherwise none
   std::string trouble_;
 };
 

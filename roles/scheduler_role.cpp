@@ -267,9 +267,20 @@ std::unique_ptr<JournalFile> begin_journal(const Task& task, const Progress& fro
   return std::make_unique<JournalFile>(task.run.journal(), head);
 }
 
-std::string end_of_journal(const std::string& why) {
-  return "warning: the journal of this run ends (" + why +
-         "): training goes on, but if the scheduler is killed from here on, the job ends";
+std::string news_of_journal(JournalFile::News news, const std::string& why) {
+  switch (news) {
+    case JournalFile::News::waits:
+      return "warning: the journal of this run cannot be written (" + why +
+             "): training goes on, but if the scheduler is killed before there is room, the job ends";
+    case JournalFile::News::whole:
+      return "the journal of this run is whole again: a scheduler that is killed goes on";
+    case JournalFile::News::ends:
+      return "warning: the journal of this run ends (" + why +
+             "): training goes on, but if the scheduler is killed from here on, the job ends";
+    case JournalFile::News::none:
+      break;
+  }
+  return "";
 }
 
 // Whether nobody will ask for the first state any more. Until the training begins a server that is lost is
@@ -333,11 +344,16 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   const auto local = [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
   };
-  const auto warn = [&] { recording.tell(Note{end_of_journal(journal->trouble())}, steady_now()); };
-  if (!journal->trouble().empty()) warn();
+  bool ended = !journal->trouble().empty();
+  const auto say = [&](JournalFile::News news) {
+    if (news == JournalFile::News::none) return;
+    ended |= news == JournalFile::News::ends;
+    recording.tell(Note{news_of_journal(news, journal->trouble())}, steady_now());
+  };
+  if (ended) say(JournalFile::News::ends);
   const auto write = [&](const std::vector<std::byte>& record) {
-    if (!journal->write(record)) warn();
-    return journal->trouble().empty();
+    say(journal->write(record));
+    return !ended;
   };
   const auto whole = [&] {
     return journal->trouble().empty() ? read_journal(task.run.journal()) : std::vector<std::byte>();

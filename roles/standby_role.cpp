@@ -32,7 +32,7 @@ class Copy {
     std::vector<std::byte> bytes;
     append(bytes, record);
     if (!journal_) throw Failure(ExitCode::protocol, "the scheduler's journal has no head");
-    if (!journal_->write(bytes))
+    if (journal_->write(bytes) != JournalFile::News::none)
       throw Failure(ExitCode::io, run_->journal() + ": " + journal_->trouble() + ": this standby ends");
   }
   // The shard that decides, as the journal says.

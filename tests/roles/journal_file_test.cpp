@@ -18,6 +18,26 @@ std::vector<std::byte> bytes(std::size_t count, int value) {
   return std::vector<std::byte>(count, static_cast<std::byte>(value));
 }
 
+using News = JournalFile::News;
+
+// As a full disk does, while it lasts: a file may not be longer than this.
+class FilesOfAtMost {
+ public:
+  explicit FilesOfAtMost(rlim_t size) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit little = before_;
+    little.rlim_cur = size;
+    setrlimit(RLIMIT_FSIZE, &little);
+  }
+  ~FilesOfAtMost() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FilesOfAtMost(const FilesOfAtMost&) = delete;
+  FilesOfAtMost& operator=(const FilesOfAtMost&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 class JournalFileTest : public testing::Test {
  protected:
   [[nodiscard]] bool is_there_and_empty() const {
@@ -31,12 +51,12 @@ class JournalFileTest : public testing::Test {
 TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
   {
     JournalFile journal(path_, bytes(10, 1));
-    EXPECT_TRUE(journal.write(bytes(5, 2)));
+    EXPECT_EQ(journal.write(bytes(5, 2)), News::none);
     EXPECT_EQ(read_journal(path_).size(), 15U) << "also if this process is killed now";
   }
   {
     JournalFile journal(path_, 12);
-    EXPECT_TRUE(journal.write(bytes(1, 3)));
+    EXPECT_EQ(journal.write(bytes(1, 3)), News::none);
   }
   auto expected = bytes(10, 1);
   expected.resize(12, std::byte{2});
@@ -48,41 +68,67 @@ TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
 
 TEST_F(JournalFileTest, AtItsLimitItIsEmptiedAndSaysSoOnce) {
   JournalFile journal(path_, bytes(10, 1), 1 << 20);
-  EXPECT_TRUE(journal.write(bytes(1000, 2)));
-  EXPECT_FALSE(journal.write(bytes(1 << 20, 2)));
+  EXPECT_EQ(journal.write(bytes(1000, 2)), News::none);
+  EXPECT_EQ(journal.write(bytes(1 << 20, 2)), News::ends);
   EXPECT_EQ(journal.trouble(), "it has its 1 MB");
   EXPECT_TRUE(is_there_and_empty());
-  EXPECT_TRUE(journal.write(bytes(1, 2)));
+  EXPECT_EQ(journal.write(bytes(1, 2)), News::none);
   EXPECT_TRUE(is_there_and_empty()) << "one with a gap would tell another story";
 }
 
-// As a full disk does: a file may not be longer than this.
-TEST_F(JournalFileTest, AFullDiskEndsIt) {
+TEST_F(JournalFileTest, AFullDiskIsWaitedForAndNothingIsLost) {
   JournalFile journal(path_, bytes(10, 1));
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, SIG_IGN);
-  rlimit little = before;
-  little.rlim_cur = 15;
-  setrlimit(RLIMIT_FSIZE, &little);
-  const bool fits = journal.write(bytes(5, 2)), beyond = journal.write(bytes(5, 2));
-  setrlimit(RLIMIT_FSIZE, &before);
-  EXPECT_TRUE(fits);
-  EXPECT_FALSE(beyond);
-  EXPECT_FALSE(journal.trouble().empty());
+  {
+    const FilesOfAtMost full(17);
+    EXPECT_EQ(journal.write(bytes(5, 2)), News::none);
+    EXPECT_EQ(journal.write(bytes(5, 3)), News::waits) << "of which two are written";
+    EXPECT_FALSE(journal.trouble().empty());
+    EXPECT_TRUE(is_there_and_empty()) << "whoever is killed now has answered what is not in it";
+    EXPECT_EQ(journal.write(bytes(5, 4)), News::none);
+  }
   EXPECT_TRUE(is_there_and_empty());
+  EXPECT_EQ(journal.write(bytes(1, 5)), News::whole);
+  EXPECT_EQ(journal.trouble(), "");
+  auto expected = bytes(10, 1);
+  for (const auto& [count, value] : {std::pair{5, 2}, {5, 3}, {5, 4}, {1, 5}}) {
+    expected.insert(expected.end(), static_cast<std::size_t>(count), static_cast<std::byte>(value));
+  }
+  EXPECT_EQ(read_journal(path_), expected);
+  EXPECT_EQ(journal.write(bytes(2, 6)), News::none);
+  EXPECT_EQ(read_journal(path_).size(), 28U) << "behind the others";
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".aside"));
+}
+
+TEST_F(JournalFileTest, NoMoreThanItsLimitWaitsForRoom) {
+  JournalFile journal(path_, bytes(10, 1));
+  {
+    const FilesOfAtMost full(10);
+    EXPECT_EQ(journal.write(bytes(JournalFile::waiting_limit, 2)), News::waits);
+    EXPECT_EQ(journal.write(bytes(1, 3)), News::ends);
+  }
+  EXPECT_FALSE(journal.trouble().empty());
+  EXPECT_EQ(journal.write(bytes(1, 4)), News::none);
+  EXPECT_TRUE(is_there_and_empty()) << "it has a gap";
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".aside"));
+}
+
+// Of a process that was killed while its journal stood aside.
+TEST_F(JournalFileTest, WhatAFormerOneLeftAsideIsOverwritten) {
+  folder_.write("journal.aside", std::string_view("former"));
+  JournalFile journal(path_, bytes(10, 1));
+  {
+    const FilesOfAtMost full(10);
+    EXPECT_EQ(journal.write(bytes(1, 2)), News::waits);
+    EXPECT_TRUE(is_there_and_empty());
+  }
+  EXPECT_EQ(journal.write(bytes(1, 3)), News::whole);
+  EXPECT_EQ(read_journal(path_).size(), 12U);
 }
 
 // Whoever comes next has to see that a job began here.
 TEST_F(JournalFileTest, OneWhoseHeadCannotBeWrittenIsThereAndEmpty) {
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, SIG_IGN);
-  rlimit little = before;
-  little.rlim_cur = 5;
-  setrlimit(RLIMIT_FSIZE, &little);
+  const FilesOfAtMost full(5);
   const JournalFile journal(path_, bytes(10, 1));
-  setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_FALSE(journal.trouble().empty());
   EXPECT_TRUE(is_there_and_empty());
 }
@@ -90,7 +136,7 @@ TEST_F(JournalFileTest, OneWhoseHeadCannotBeWrittenIsThereAndEmpty) {
 TEST_F(JournalFileTest, WhereNoneCanBeTheJobGoesOnWithout) {
   JournalFile journal((folder_.path() / "nowhere" / "journal").string(), bytes(1, 1));
   EXPECT_FALSE(journal.trouble().empty());
-  EXPECT_TRUE(journal.write(bytes(1, 1)));
+  EXPECT_EQ(journal.write(bytes(1, 1)), News::none);
   EXPECT_TRUE(read_journal(path_).empty());
   EXPECT_THROW(JournalFile(path_, 0), Failure);
 }

@@ -94,11 +94,14 @@ bool Mirrors::promote(std::uint32_t slot, Outbox& out) {
   return true;
 }
 
-void Mirrors::beat(Time now, Outbox& out) {
+void Mirrors::beat(Outbox& out) const {
+  for (const auto& [slot, mirror] : members_.mirrors) out.send<ToShard>(mirror.node, SchedulerBeat{term_});
+}
+
+void Mirrors::give_up_silent(const std::function<bool(const MirrorMember&)>& gone, Outbox& out) {
   std::vector<NodeId> silent;
   for (const auto& [slot, mirror] : members_.mirrors) {
-    out.send<ToShard>(mirror.node, SchedulerBeat{term_});
-    if (now - mirror.last_heard > from_seconds(job_.dead_after)) silent.push_back(mirror.node);
+    if (gone(mirror)) silent.push_back(mirror.node);
   }
   for (const NodeId node : silent) lose(node, "has been silent for too long", out);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -38,7 +39,8 @@ class Mirrors {
   [[nodiscard]] bool better_than(const ShardMember& primary, Time now) const;
   // The primary in this slot is lost. Whether its mirror has taken its place.
   bool promote(std::uint32_t slot, Outbox& out);
-  void beat(Time now, Outbox& out);
+  void beat(Outbox& out) const;
+  void give_up_silent(const std::function<bool(const MirrorMember&)>& gone, Outbox& out);
 
   // Every shard has one that is filled, or the job wants none.
   [[nodiscard]] bool all_filled() const;

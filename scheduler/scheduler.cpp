@@ -6,6 +6,7 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t longest_failure = 2000;  // letters of what a worker says of its own
+constexpr Duration longest_silence_of_all = std::chrono::seconds(60);  // or dead_after, if that is longer
 
 }  // namespace
 
@@ -23,6 +24,7 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
 void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
   if (message == nullptr || finished()) return ignore();
+  hear_after_silence(now, in.from, out);
   const bool back = hear(now, in.from);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
   if (back) training_.adopt_orphans(now, out);  // what it has reported is none
@@ -40,6 +42,7 @@ void Scheduler::restarted(Time now, Outbox& out) {
   if (finished()) return;
   members_.hear_all(now);
   settling_.begin(now);
+  heard_ = now;
   training_.restarted(now);
   Dispatch::note("the scheduler was restarted; the job goes on", out);
 }
@@ -86,6 +89,27 @@ void Scheduler::handle(Time, NodeId from, const VersionMismatch& version_mismatc
 }
 
 // ---- signs of life
+
+bool Scheduler::hears_nobody(Time now) const {
+  const Duration silence = now - heard_, dead = from_seconds(job_.dead_after);
+  return phase() != Phase::gathering && silence > dead / 2 &&
+         silence < std::max<Duration>(dead, longest_silence_of_all);
+}
+
+void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
+  if (members_.worker(from) == nullptr && members_.shard(from) == nullptr &&
+      members_.mirror(from) == nullptr) {
+    return;
+  }
+  if (hears_nobody(now)) silence_counts_from_ = now;
+  if (hears_nobody(now) && now - heard_ > from_seconds(job_.dead_after)) {
+    const auto seconds = std::chrono::round<std::chrono::seconds>(now - heard_).count();
+    Dispatch::note("nobody was heard for " + std::to_string(seconds) +
+                       " s: this process was stopped, or its line cut; the job goes on",
+                   out);
+  }
+  heard_ = now;
+}
 
 // Whether this is somebody back that had been given up.
 bool Scheduler::hear(Time now, NodeId from) {
@@ -143,7 +167,8 @@ void Scheduler::beat(Time now, Outbox& out) {
   if (phase() == Phase::stopping) return training_.beat(now, out);
   for (const std::uint32_t slot : members_.working()) training_.may_be_idle(slot);
   for (const NodeId node : settling_.gone(now)) lose(now, node, out);
-  beat_members(now, out);
+  beat_members(out);
+  give_up_silent(now, out);
   watch_headway(now, out);
   training_.beat(now, out);
   if (admission_.has_all_shards() && !members_.all_shards_loaded(job_.shards)) {
@@ -152,22 +177,32 @@ void Scheduler::beat(Time now, Outbox& out) {
   watch_state(now, out);
 }
 
-// Tells members that we are there, and gives up those that are silent.
-void Scheduler::beat_members(Time now, Outbox& out) {
-  const Duration dead = from_seconds(job_.dead_after);
+// Tells members that we are there.
+void Scheduler::beat_members(Outbox& out) {
   for (auto& [slot, worker] : members_.workers) {
     if (!worker.present) continue;
     dispatch_.heartbeat(worker.node, out);
     if (!worker.ready) dispatch_.roster(worker.node, out);
-    if (now - worker.last_heard > dead) lose_worker(now, worker, "has been silent for too long", out);
+  }
+  for (const auto& [slot, shard] : members_.shards) dispatch_.heartbeat(shard.node, out);
+  mirrors_.beat(out);
+}
+
+void Scheduler::give_up_silent(Time now, Outbox& out) {
+  const Duration dead = from_seconds(job_.dead_after);
+  if (hears_nobody(now)) return;
+  const auto gone = [&](const auto& it) {
+    return now - std::max(it.last_heard, silence_counts_from_) > dead;
+  };
+  for (auto& [slot, worker] : members_.workers) {
+    if (gone(worker)) lose_worker(now, worker, "has been silent for too long", out);
   }
   std::vector<std::uint32_t> silent;
   for (const auto& [slot, shard] : members_.shards) {
-    dispatch_.heartbeat(shard.node, out);
-    if (now - shard.last_heard > dead || mirrors_.better_than(shard, now)) silent.push_back(slot);
+    if (gone(shard) || mirrors_.better_than(shard, now)) silent.push_back(slot);
   }
   for (const std::uint32_t slot : silent) lose_shard(now, slot, out);
-  mirrors_.beat(now, out);
+  mirrors_.give_up_silent(gone, out);
 }
 
 void Scheduler::watch_headway(Time now, Outbox& out) {

@@ -78,11 +78,17 @@ class Scheduler {
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   bool hear(Time now, NodeId from);
   void lose(Time now, NodeId node, Outbox& out);
+  // Where all members are silent at once, it is this process that was stopped, or its line that is cut.
+  // Nobody is given up then, for as long as members bear this silence; and when one is heard, the silence of
+  // the others counts from then on.
+  [[nodiscard]] bool hears_nobody(Time now) const;
+  void hear_after_silence(Time now, NodeId from, Outbox& out);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
   bool promote_mirror(std::uint32_t slot, Outbox& out);
   void lose_shard(Time now, std::uint32_t slot, Outbox& out);
   void beat(Time now, Outbox& out);
-  void beat_members(Time now, Outbox& out);
+  void beat_members(Outbox& out);
+  void give_up_silent(Time now, Outbox& out);
   void watch_state(Time now, Outbox& out);
   void watch_headway(Time now, Outbox& out);
 
@@ -111,6 +117,8 @@ class Scheduler {
   Settling settling_;
   Dispatch dispatch_;
   Time next_beat_;
+  Time heard_;  // when any member was, last
+  Time silence_counts_from_;
   std::uint64_t ignored_ = 0;
 };
 

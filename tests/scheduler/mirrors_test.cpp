@@ -108,9 +108,11 @@ TEST_F(MirrorsCase, OneThatIsLateAndSilentIsLost) {
 
 TEST_F(MirrorsCase, ASilentOneIsLost) {
   (void)said();
-  mirrors.beat(now + from_seconds(job.dead_after), out);
+  mirrors.beat(out);
   EXPECT_THAT(test::heard<SchedulerBeat>(said()), SizeIs(1));
-  mirrors.beat(now + from_seconds(job.dead_after + 1), out);
+  mirrors.give_up_silent([](const MirrorMember&) { return false; }, out);
+  EXPECT_THAT(members.mirrors, SizeIs(1));
+  mirrors.give_up_silent([](const MirrorMember& mirror) { return mirror.node == copy; }, out);
   EXPECT_THAT(members.mirrors, IsEmpty());
 }
 

@@ -1,0 +1,166 @@
+"""One training of real processes in a folder of its own: started, watched, and read when it is over."""
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import threading
+import time
+
+import network
+
+ROLES = ('scheduler', 'server', 'worker')
+WORKERS = {'ada': 1, 'bob': 2, 'cyd': 4}
+OPEN_FILES = 1024  # that a process may have open, as long as it does not raise that itself
+JOB = '''# {epochs} epochs
+[job]
+name = "chaos"
+[model]
+name = "lenet5"
+[data]
+name = "synthetic"
+[train]
+batch = 512
+epochs = {epochs}
+lr = 0.02
+evaluate_every = 0
+checkpoint_every = 5
+[cluster]
+servers = 2
+replicas = 1
+{cluster}
+'''
+
+
+class WrongResult(SystemExit):
+    def __init__(self, text):
+        super().__init__(f'chaos: WRONG RESULT: {text}')
+
+
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+class Run:
+    """Of `train`, or of `launch` on the hosts of network.py. `disk`: its run directory has so many MB."""
+
+    def __init__(self, options, folder, epochs, on_network, disk=0):
+        self.folder, self.results, self.peaks = folder, folder / 'run', {}
+        self.epochs, self.disk = epochs, disk
+        folder.mkdir(parents=True)
+        if disk:
+            self.results.mkdir()
+            subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={disk}m', 'none', self.results], check=True)
+        job = JOB.format(epochs=epochs, cluster=options.cluster)
+        job += ''.join(f'[[worker]]\nname = "{name}"\nslow = {slow}\n' for name, slow in WORKERS.items())
+        (folder / 'job.toml').write_text(job)
+        command = [options.steelyard, 'train', 'job.toml']
+        if on_network:
+            (folder / 'hosts.toml').write_text(network.hosts_file(WORKERS))
+            command = [options.steelyard, 'launch', 'hosts.toml', 'job.toml', '--exchange', 'sockets']
+            command += ['--insecure'] if options.insecure else []
+        self.log = open(folder / 'output', 'w')
+        self.process = subprocess.Popen([*command, '--run-dir', self.results, '--quiet'], stdout=self.log,
+                                        stderr=subprocess.STDOUT, cwd=folder, preexec_fn=few_files)
+        threading.Thread(target=self.watch_memory, daemon=True).start()
+
+    def going_on(self, seconds=0.0):
+        """Whether the training still goes on so many seconds later; does not wait longer than it does."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        return self.process.poll() is None
+
+    def processes(self, role):
+        """Of this run that live: process number and name."""
+        found = []
+        for number in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                words = pathlib.Path('/proc', number, 'cmdline').read_bytes().decode().split('\0')
+                inside = os.path.samefile(f'/proc/{number}/cwd', self.folder)
+            except OSError:
+                continue
+            if inside and words[1:2] == [role]:
+                found.append((int(number), words[words.index('--name') + 1] if '--name' in words else role))
+        return sorted(found, key=lambda it: it[1])
+
+    def watch_memory(self):
+        """The most that a process of each name ever had in memory, in MB."""
+        while self.going_on(0.5):
+            for number, name in sum(map(self.processes, ROLES), []):
+                with contextlib.suppress(OSError, IndexError, ValueError):
+                    told = pathlib.Path(f'/proc/{number}/status').read_text()
+                    peak = int(told.split('VmHWM:')[1].split()[0]) / 1024
+                    self.peaks[name] = max(self.peaks.get(name, 0), peak)
+
+    def records(self, file):
+        with contextlib.suppress(FileNotFoundError):
+            whole = (self.results / file).read_text().rpartition('\n')[0]
+            return [json.loads(line) for line in whole.splitlines()]
+        return []
+
+    def rounds(self):
+        return [record for record in self.records('rounds.jsonl') if record['purpose'] == 'train']
+
+    def told(self):
+        return [record['text'] for record in self.records('events.jsonl') if 'text' in record]
+
+    def last_round(self):
+        with contextlib.suppress(FileNotFoundError, ValueError, IndexError):
+            return json.loads((self.results / 'rounds.jsonl').read_bytes()[-2000:].splitlines()[-1])
+        return {'epoch': 0, 'workers': []}
+
+    def nearly_over(self):
+        return self.last_round()['epoch'] > 0.8 * self.epochs
+
+    def mirrored(self):
+        """How many servers have a mirror that is filled, as far as it is told."""
+        mirrors = {}
+        for text in self.told():
+            names = text.split("'")[1::2]
+            if ' mirrors ' in text:
+                mirrors[names[1]] = names[0]
+            elif text.startswith('mirror '):
+                mirrors = {whose: mirror for whose, mirror in mirrors.items() if mirror != names[0]}
+            elif 'is in its place' in text:
+                mirrors.pop(names[0], None)
+        return len(mirrors)
+
+    def whole(self):
+        """Whether all that was lost is back."""
+        if [len(self.processes(role)) for role in ROLES] != [1, 2, len(WORKERS)] or self.mirrored() < 2:
+            return False
+        return len(self.last_round()['workers']) == len(WORKERS)
+
+    def wait_for_whole(self, seconds=60):
+        """False if the training ends before that."""
+        end = time.monotonic() + seconds
+        while self.going_on(0.1):
+            if self.whole():
+                return True
+            if time.monotonic() > end:
+                raise SystemExit(f'chaos: what was lost does not come back: see {self.folder}')
+        return False
+
+    def finish(self):
+        code = self.process.wait()
+        if self.disk:  # what is in memory is gone with this script
+            shutil.copytree(self.results, self.folder / 'kept')
+            subprocess.run(['umount', '--lazy', self.results], check=True)
+            self.results.rmdir()
+            (self.folder / 'kept').rename(self.results)
+        if code != 0:
+            print((self.folder / 'output').read_text()[-4000:])
+            raise WrongResult(f'the training ended with code {code}: see {self.folder}')
+        (self.folder / 'peaks.json').write_text(json.dumps(self.peaks))
+
+
+class FormerRun:
+    """One that is over, from its folder."""
+    rounds, told, records = Run.rounds, Run.told, Run.records
+
+    def __init__(self, folder):
+        self.folder, self.results = folder, folder / 'run'
+        self.peaks = json.loads((folder / 'peaks.json').read_text())
+        self.epochs = int((folder / 'job.toml').read_text().split()[1])

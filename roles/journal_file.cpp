@@ -123,6 +123,22 @@ JournalFile::News JournalFile::give_up(const std::string& why) {
   return News::ends;
 }
 
+std::string JournalFile::text_of(News news) const {
+  switch (news) {
+    case News::waits:
+      return "warning: the journal of this run cannot be written (" + trouble_ +
+             "): training goes on, but if the scheduler is killed before there is room, the job ends";
+    case News::whole:
+      return "the journal of this run is whole again: a scheduler that is killed goes on";
+    case News::ends:
+      return "warning: the journal of this run ends (" + trouble_ +
+             "): training goes on, but if the scheduler is killed from here on, the job ends";
+    case News::none:
+      break;
+  }
+  return "";
+}
+
 std::vector<std::byte> read_journal(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return {};

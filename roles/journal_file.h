@@ -38,6 +38,7 @@ class JournalFile {
 
   News write(const std::vector<std::byte>& record);
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] std::string text_of(News news) const;  // for people; empty for none
 
  private:
   News write_waiting();

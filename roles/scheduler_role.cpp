@@ -267,22 +267,6 @@ std::unique_ptr<JournalFile> begin_journal(const Task& task, const Progress& fro
   return std::make_unique<JournalFile>(task.run.journal(), head);
 }
 
-std::string news_of_journal(JournalFile::News news, const std::string& why) {
-  switch (news) {
-    case JournalFile::News::waits:
-      return "warning: the journal of this run cannot be written (" + why +
-             "): training goes on, but if the scheduler is killed before there is room, the job ends";
-    case JournalFile::News::whole:
-      return "the journal of this run is whole again: a scheduler that is killed goes on";
-    case JournalFile::News::ends:
-      return "warning: the journal of this run ends (" + why +
-             "): training goes on, but if the scheduler is killed from here on, the job ends";
-    case JournalFile::News::none:
-      break;
-  }
-  return "";
-}
-
 // Whether nobody will ask for the first state any more. Until the training begins a server that is lost is
 // replaced by another, which needs it; a model that a worker told is not there for it.
 bool has_first_state(const Scheduler& scheduler, const Job& job) {
@@ -348,7 +332,7 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   const auto say = [&](JournalFile::News news) {
     if (news == JournalFile::News::none) return;
     ended |= news == JournalFile::News::ends;
-    recording.tell(Note{news_of_journal(news, journal->trouble())}, steady_now());
+    recording.tell(Note{journal->text_of(news)}, steady_now());
   };
   if (ended) say(JournalFile::News::ends);
   const auto write = [&](const std::vector<std::byte>& record) {

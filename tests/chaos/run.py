@@ -121,8 +121,8 @@ class Run:
             names = text.split("'")[1::2]
             if ' mirrors ' in text:
                 mirrors[names[1]] = names[0]
-            elif text.startswith('mirror '):
-                mirrors = {whose: mirror for whose, mirror in mirrors.items() if mirror != names[0]}
+            elif text.startswith('mirror ') and len(names) > 1:
+                mirrors.pop(names[1], None)
             elif 'is in its place' in text:
                 mirrors.pop(names[0], None)
         return len(mirrors)

@@ -5,8 +5,8 @@
 Trains LeNet-5 on synthetic data with two servers, a mirror of each shard (`replicas = 1`) and three unequal
 workers, twice: undisturbed and disturbed.
 
-Losses come one after another, --every so many seconds, once all that was lost is back: one at a time is
-what is promised.
+Losses come in turn, --every so many seconds, once all that was lost is back: one at a time is what is
+promised.
   kill       kill -9 of a random process
   stop       SIGSTOP of a random process for 0.5 to 8 seconds, then SIGCONT
   halfopen   packets to a random process, from it, or both are dropped for 0.5 to 8 seconds
@@ -91,8 +91,9 @@ def undisturbed(options, place, on_network):
 
 def lose(run, kinds, options):
     draw, done = random.Random(options.seed), []
+    draw.shuffle(kinds)
     while kinds and run.going_on(options.every) and not run.nearly_over() and run.wait_for_whole():
-        fault, rounds = draw.choice(kinds), len(run.rounds())
+        fault, rounds = kinds[len(done) % len(kinds)], len(run.rounds())
         with fault(run, draw, options) as name:
             run.going_on(draw.uniform(*faults.LOSSES[fault]))
         done.append((fault.__name__, name, rounds))

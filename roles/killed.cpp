@@ -99,9 +99,7 @@ std::optional<Killed> left_by_killed(const RunDirectory& run) {
     refuse(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
   if (!killed) return killed;
   JournalReader reader(killed->journal);
-  while (const auto record = reader.next()) {
-    if (const auto* it = std::get_if<Followed>(&record->what)) killed->followed = it->attempt;
-  }
+  while (reader.next()) continue;
   if (reader.damaged()) {
     refuse(ExitCode::io, run.journal(),
            "what begins at byte " + std::to_string(reader.read()) + " is not as it was written");

@@ -41,7 +41,6 @@ struct Killed {
   Job job;
   Progress from;
   SchedulersPlace place;
-  std::uint64_t followed = 0;  // by a standby that counts (wire/standby.h), under this attempt; 0: by none
 };
 // Nothing: it had not begun one, so nobody knows it yet. Throws Failure (configuration) where the journal
 // is of another build, (unreachable) where it was given up and is empty, (io).

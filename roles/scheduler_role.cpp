@@ -245,11 +245,12 @@ void restore_values(Task& task, const Extensions& extensions) {
 }
 
 // Says to a scheduler what the killed one had heard, and to the recorder what that had said of it. Returns
-// the bytes of the journal that are whole.
-std::uint64_t tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder) {
+// the bytes of the journal that are whole, and in `follower` the standby that it had.
+std::uint64_t tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder,
+                         StandbyFeed::Follower& follower) {
   JournalReader journal(killed.journal);
   (void)journal.next();
-  replay(journal, scheduler, [&](const JournalRecord& record, std::vector<Envelope> answers) {
+  follower = replay(journal, scheduler, [&](const JournalRecord& record, std::vector<Envelope> answers) {
     for (const Envelope& answer : answers) {
       if (const auto* it = std::get_if<ToRecorder>(&answer.message)) recorder.handle(*it, record.now);
     }
@@ -317,9 +318,11 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   std::ostream shown(nullptr);
   ProgressBar bar(shown, style(options.quiet));
   Recorder recorder(task.file, task.run, bar, killed != nullptr);
-  const auto journal = killed != nullptr ? std::make_unique<JournalFile>(
-                                               task.run.journal(), tell_again(*killed, scheduler, recorder))
-                                         : begin_journal(task, from, recorder);
+  StandbyFeed::Follower follower;
+  const auto journal = killed != nullptr
+                           ? std::make_unique<JournalFile>(task.run.journal(),
+                                                           tell_again(*killed, scheduler, recorder, follower))
+                           : begin_journal(task, from, recorder);
   if (!options.quiet) shown.rdbuf(&terminal);
   introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
   recorder.show_on(board_for(options.results, task.run));
@@ -342,18 +345,16 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   const auto whole = [&] {
     return journal->trouble().empty() ? read_journal(task.run.journal()) : std::vector<std::byte>();
   };
-  Journaled journaled(scheduler, write, {version_text(), whole, killed != nullptr ? killed->followed : 0});
+  Journaled journaled(scheduler, write, {version_text(), whole});
   if (killed != nullptr) {
     if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
     Outbox out(scheduler_node);
-    journaled.restarted(steady_now(), out);
+    journaled.restarted(steady_now(), follower, out);
     deliver(link, local, out.take());
   }
   host_all(journaled, task, killed != nullptr, options.trace, context, link, local);
   recording.finish();
-  if (journaled.deposed()) {
-    throw Failure(ExitCode::temporary, "its standby took this scheduler for lost, and leads the job now");
-  }
+  if (!journaled.ended().empty()) throw Failure(ExitCode::temporary, journaled.ended());
   write_text(task.run.result(), verdict_json(recorder.verdict()));
   terminal.finish();  // from here on only people wait, for whoever stopped the terminal
   std::cout << recorder.summary() << std::flush;

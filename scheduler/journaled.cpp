@@ -26,7 +26,9 @@ void Journaled::wake(Time now, Outbox& out) {
   look_at_standby(now, out);
 }
 
-void Journaled::restarted(Time now, Outbox& out) {
+void Journaled::restarted(Time now, const StandbyFeed::Follower& follower, Outbox& out) {
+  standby_.restarted(follower);
+  followed_ = follower.attempt;
   write(now, Restarted{}, out);
   let([&](Outbox& said) { scheduler_.restarted(now, said); }, out);
 }
@@ -45,9 +47,11 @@ void Journaled::look_at_standby(Time now, Outbox& out) {
   standby_.wake(now, arbiter == nullptr ? std::nullopt : std::optional(arbiter->node), out);
   if (const auto attempt = standby_.take_change()) {
     write(now, Followed{*attempt}, out);
-    Dispatch::note(*attempt != 0 ? "a standby follows the scheduler and can take its place"
-                                 : "the standby is lost; the scheduler goes on without",
-                   out);
+    if (std::exchange(followed_, *attempt) != *attempt) {
+      Dispatch::note(*attempt != 0 ? "a standby follows the scheduler and can take its place"
+                                   : "the standby is lost; the scheduler goes on without",
+                     out);
+    }
   }
   if (scheduler_.finished()) standby_.end(scheduler_.outcome(), out);
 }
@@ -60,7 +64,8 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   standby_.journal_ended();
 }
 
-void replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
+StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
+  StandbyFeed::Follower follower;
   Outbox out(scheduler_node);
   while (const auto record = journal.next()) {
     std::visit(Overloaded{
@@ -68,11 +73,18 @@ void replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
                    [&](const Heard& it) { scheduler.step(record->now, it.envelope, out); },
                    [&](const Woken&) { scheduler.wake(record->now, out); },
                    [&](const Restarted&) { scheduler.restarted(record->now, out); },
-                   [](const Followed&) {},
+                   [&](const Followed& it) {
+                     follower = {it.attempt, {}};
+                   },
                },
                record->what);
+    const ShardMember* arbiter = scheduler.members().arbiter();
+    std::vector<NodeId>& asked = follower.arbiters;
+    if (arbiter != nullptr && (asked.empty() || asked.back() != arbiter->node))
+      asked.push_back(arbiter->node);
     said(*record, out.take());
   }
+  return follower;
 }
 
 static_assert(Machine<Journaled>);

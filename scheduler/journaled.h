@@ -27,12 +27,12 @@ class Journaled {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // This process goes on where another one ended.
-  void restarted(Time now, Outbox& out);
+  // This process goes on where another one ended, which had this standby.
+  void restarted(Time now, const StandbyFeed::Follower& follower, Outbox& out);
   [[nodiscard]] Time deadline() const { return std::min(scheduler_.deadline(), standby_.deadline()); }
-  [[nodiscard]] bool finished() const { return scheduler_.finished() || deposed(); }
-  // A standby leads the job: nothing that is said here counts any more.
-  [[nodiscard]] bool deposed() const { return standby_.deposed(); }
+  [[nodiscard]] bool finished() const { return scheduler_.finished() || !ended().empty(); }
+  // Why nothing that is said here counts any more, though the job goes on: a standby leads it.
+  [[nodiscard]] const std::string& ended() const { return standby_.ended(); }
 
  private:
   void write(Time now, JournalRecord::What what, Outbox& out);
@@ -43,11 +43,13 @@ class Journaled {
   Scheduler& scheduler_;
   const Write write_;
   StandbyFeed standby_;
+  std::uint64_t followed_ = 0;     // as was told
   std::vector<std::byte> record_;  // memory for the next
 };
 
 // All that is left in the journal, said to a scheduler made of its head. `said` gets the answers to each.
+// Returns the standby that counted at its end.
 using Said = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
-void replay(JournalReader& journal, Scheduler& scheduler, const Said& said);
+StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said);
 
 }  // namespace steelyard

@@ -71,7 +71,8 @@ void Standby::handle(Time now, const Following& following) {
 
 void Standby::handle(const JournalPart& part, Outbox& out) {
   if (!following_ || claimed_from_ || part.attempt != attempt_) return;
-  if (part.begin != have_) return follow_anew();
+  if (part.begin < have_) return;  // it was said twice
+  if (part.begin > have_) return follow_anew();
   const auto bytes = std::as_bytes(std::span(part.bytes));
   cut_.insert(cut_.end(), bytes.begin(), bytes.end());
   have_ += bytes.size();

@@ -13,8 +13,12 @@ constexpr Duration claim_again = std::chrono::milliseconds(50);
 
 }  // namespace
 
-StandbyFeed::StandbyFeed(Term term, Options options) : term_(term), options_(std::move(options)) {
-  if (options_.attempt != 0) claim_ = Claiming{options_.attempt, {}};
+StandbyFeed::StandbyFeed(Term term, Options options) : term_(term), options_(std::move(options)) {}
+
+void StandbyFeed::restarted(const Follower& follower) {
+  if (follower.attempt == 0) return;
+  claim_ = Claiming{follower.attempt};
+  for (const NodeId node : follower.arbiters) arbiters_.push_back({node});
 }
 
 bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
@@ -22,7 +26,7 @@ bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
   if (message == nullptr) return false;
   return std::visit(Overloaded{[&](const Follow& it) { return handle(now, in.from, it, out), true; },
                                [&](const JournalAck& it) { return handle(now, in.from, it, out), true; },
-                               [&](const Granted& it) { return handle(it, out), true; },
+                               [&](const Granted& it) { return handle(in.from, it, out), true; },
                                [&](const Disconnected& it) {
                                  lose(it.node);
                                  return it.node.role == Role::standby;
@@ -36,7 +40,7 @@ bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
 void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& out) {
   if (copy_ && copy_->node == from && copy_->attempt == follow.attempt) return;  // it was said twice
   if (copy_ && copy_->node == from) lose(from);                                  // and has nothing any more
-  if (claim_ || deposed_ || follow.attempt == 0) return;
+  if (claim_ || !ended_.empty() || follow.attempt == 0) return;
   const auto refuse = [&](const char* why) {
     out.send<ToStandby>(from, Following{follow.attempt, now.since_origin.count(), why});
   };
@@ -78,15 +82,18 @@ void StandbyFeed::handle(Time now, NodeId from, const JournalAck& ack, Outbox& o
   before_ = ack.below;
   send_parts(now, out);
   release(ack.below, out);
-  if (copy_->counts || !unconfirmed_.empty()) return;
-  copy_->counts = true;
-  change_ = copy_->attempt;
+  // That it knows of another one who decides is written down too.
+  const bool knows = arbiters_.size() > 1 && arbiters_.back().below <= ack.below;
+  while (arbiters_.size() > 1 && arbiters_[1].below <= ack.below) arbiters_.pop_front();
+  const bool counts_now = !copy_->counts && unconfirmed_.empty();
+  copy_->counts |= counts_now;
+  if (counts_now || (copy_->counts && knows)) change_ = copy_->attempt;
 }
 
 // ---- what is said meanwhile
 
 void StandbyFeed::say(std::vector<Envelope> said, Outbox& out) {
-  if (deposed_) return;
+  if (!ended_.empty()) return;
   if (!counts() && !claim_) return out.append(std::move(said));
   Held held{end_of_journal(), {}};
   for (Envelope& it : said) {
@@ -111,17 +118,22 @@ void StandbyFeed::release(std::uint64_t below, Outbox& out) {
 // One that does not count yet may go.
 void StandbyFeed::lose(NodeId node) {
   if (!copy_ || copy_->node != node) return;
-  if (copy_->counts) claim_ = Claiming{copy_->attempt, {}};
+  if (copy_->counts) claim_ = Claiming{copy_->attempt};
   copy_.reset();
   unconfirmed_.clear();
 }
 
-void StandbyFeed::handle(const Granted& granted, Outbox& out) {
+void StandbyFeed::handle(NodeId from, const Granted& granted, Outbox& out) {
   if (!claim_ || granted.attempt != claim_->attempt) return;
-  if (granted.granted) return go_on_alone(out);
+  if (!granted.granted) return end("its standby took this scheduler for lost, and leads the job now");
+  std::erase_if(arbiters_, [&](const Arbiter& it) { return it.node == from; });
+  if (arbiters_.empty()) go_on_alone(out);
+}
+
+void StandbyFeed::end(const char* why) {
   claim_.reset();
   held_.clear();
-  deposed_ = true;
+  ended_ = why;
 }
 
 void StandbyFeed::go_on_alone(Outbox& out) {
@@ -130,15 +142,30 @@ void StandbyFeed::go_on_alone(Outbox& out) {
   release(UINT64_MAX, out);
 }
 
+// What is not told to a standby any more it does not act on.
+void StandbyFeed::look_at_arbiter(std::optional<NodeId> now) {
+  if (claim_) return;
+  if (!copy_) arbiters_.clear();
+  if (now && (arbiters_.empty() || arbiters_.back().node != *now))
+    arbiters_.push_back({*now, copy_ ? end_of_journal() : 0});
+}
+
 void StandbyFeed::wake(Time now, std::optional<NodeId> arbiter, Outbox& out) {
+  look_at_arbiter(arbiter);
   const bool late = copy_ && copy_->sent > copy_->below &&
                     now - copy_->asked > std::max<Duration>(patience, many_times * copy_->slowest);
   if (late) lose(copy_->node);
   if (!claim_ || now < claim_->next) return;
   claim_->next = now + claim_again;
   // Before there are shards nothing binds anybody, and a standby has nobody to ask.
-  if (!arbiter) return go_on_alone(out);
-  out.send<ToShard>(*arbiter, Claim{term_, claim_->attempt});
+  if (arbiters_.empty()) return go_on_alone(out);
+  if (!claim_->since) claim_->since = now;
+  if (now - *claim_->since > options_.wait) {
+    return end(
+        "its standby is lost, and so is the server that could let it go on without: start the job "
+        "again with --resume");
+  }
+  for (const Arbiter& it : arbiters_) out.send<ToShard>(it.node, Claim{term_, claim_->attempt});
 }
 
 Time StandbyFeed::deadline() const {

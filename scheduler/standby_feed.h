@@ -8,6 +8,9 @@
 // grants it to the first of them: to the scheduler, which goes on alone, or to the standby, which leads.
 // Until then a scheduler whose standby is silent says nothing. Who is refused ends.
 //
+// Which shard that is may change, and the standby learns of it a moment later. What it has confirmed last it
+// may also have been told since: a scheduler needs the word of every shard that its standby may ask.
+//
 // Pure; part of a Journaled scheduler.
 #pragma once
 
@@ -27,12 +30,17 @@ class StandbyFeed {
   struct Options {
     std::string build;                                // of this program
     std::function<std::vector<std::byte>()> journal;  // all that is written; empty: it has ended
-    // Of the standby that counted when the process before this one was killed: the job has to be claimed
-    // before anything is said. 0: there was none.
-    std::uint64_t attempt = 0;
+    Duration wait = std::chrono::seconds(60);         // for a shard that decides
+  };
+  // The standby that counted when a process was killed.
+  struct Follower {
+    std::uint64_t attempt = 0;     // 0: there was none
+    std::vector<NodeId> arbiters;  // that it may ask
   };
   StandbyFeed(Term term, Options options);
 
+  // Of the one that the process before this one had: the job has to be claimed before anything is said.
+  void restarted(const Follower& follower);
   // Whether this was said to it, and not to the scheduler.
   bool hear(Time now, const Envelope& in, Outbox& out);
   // One more record is in the journal.
@@ -52,8 +60,9 @@ class StandbyFeed {
   std::optional<std::uint64_t> take_change() { return std::exchange(change_, std::nullopt); }
   [[nodiscard]] bool counts() const { return copy_ && copy_->counts; }
   [[nodiscard]] bool waits() const { return claim_.has_value(); }
-  // The standby leads: this process says nothing more.
-  [[nodiscard]] bool deposed() const { return deposed_; }
+  // Why this process says nothing more: the standby leads, or nobody knows whether it does. Empty: it goes
+  // on.
+  [[nodiscard]] const std::string& ended() const { return ended_; }
 
  private:
   struct Copy {
@@ -66,7 +75,12 @@ class StandbyFeed {
   };
   struct Claiming {
     std::uint64_t attempt = 0;
-    Time next;  // when it is said again
+    Time next{};                  // when it is said again
+    std::optional<Time> since{};  // when it was said first
+  };
+  struct Arbiter {
+    NodeId node;
+    std::uint64_t below = 0;  // bytes of the journal that say so
   };
   struct Held {
     std::uint64_t below = 0;  // bytes that the standby has to have
@@ -75,10 +89,12 @@ class StandbyFeed {
 
   void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
   void handle(Time now, NodeId from, const JournalAck& ack, Outbox& out);
-  void handle(const Granted& granted, Outbox& out);
+  void handle(NodeId from, const Granted& granted, Outbox& out);
+  void look_at_arbiter(std::optional<NodeId> now);
   void lose(NodeId node);
   void send_parts(Time now, Outbox& out);
   void go_on_alone(Outbox& out);
+  void end(const char* why);
   void release(std::uint64_t below, Outbox& out);
   [[nodiscard]] std::uint64_t end_of_journal() const { return before_ + unconfirmed_.size(); }
 
@@ -86,7 +102,10 @@ class StandbyFeed {
   const Options options_;
   std::optional<Copy> copy_;
   std::optional<Claiming> claim_;
-  bool deposed_ = false;
+  // Those that the standby may ask, of which the first is the last that it has confirmed. None: there was no
+  // shard yet. While the job is claimed, those that have not granted it.
+  std::deque<Arbiter> arbiters_;
+  std::string ended_;
   std::uint64_t before_ = 0;            // bytes of the journal that the standby has
   std::vector<std::byte> unconfirmed_;  // and those behind them
   std::deque<Held> held_;

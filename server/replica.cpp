@@ -236,7 +236,7 @@ void Replica::handle(Time now, const Promote& promote, Outbox& out) {
 // ---- between a scheduler and its standby
 
 void Replica::handle(NodeId from, const Claim& claim, Outbox& out) {
-  if (claim.term != shard_->term()) return ignore();
+  if (welcome_ && claim.term != shard_->term()) return ignore();  // before that any may be its job's
   const Granted word{claim.attempt, claims_.grant(claim.attempt, from.role)};
   if (from.role == Role::standby) {
     out.send<ToStandby>(from, word);

@@ -1,6 +1,7 @@
 // Whole jobs in the virtual world, each under a number of its own: sync mode, policy and everything that goes
-// wrong are drawn from it. Workers, servers, mirrors and the scheduler are killed, connections break,
-// processes stand still, words are held up, lost and said twice, several at once where that is promised.
+// wrong are drawn from it. Workers, servers, mirrors, the scheduler and its standby are killed,
+// connections break, processes stand still, words are held up, lost and said twice, several at once where
+// that is promised.
 //
 //   test_chaos                    the numbers 1 to 2000
 //   test_chaos --seeds 17 17      one of them
@@ -43,6 +44,8 @@ class Chaos {
     options.policy = policies[random_.below(policies.size())];
     for (std::uint64_t i = random_.below(3); i > 0; --i) options.scheduler_dies_at.insert(random_.below(900));
     restarts_ = options.scheduler_dies_at.size();
+    options.standby = random_.below(3) == 0;
+    options.back_late_s = 5;
     for (std::uint64_t i = random_.below(4); i > 0; --i) options.faults.push_back(fault());
     rate_ = 0.02 * random_.uniform() * random_.uniform();
     return options;
@@ -53,7 +56,7 @@ class Chaos {
     if (world.restarts() < restarts_ || world.scheduler().phase() != Scheduler::Phase::running) return;
     if (struck_ >= 12 || random_.uniform() >= rate_) return;
     ++struck_;
-    switch (random_.below(5)) {
+    switch (random_.below(6)) {
       case 0:
         return kill_worker(world);
       case 1:
@@ -61,6 +64,8 @@ class Chaos {
         return kill_server(world);
       case 3:
         return world.break_connection(any(world.workers()), any(world.shards()));
+      case 4:
+        return kill_standby(world);
       default:
         return world.break_connection(any(world.workers()), scheduler_node);
     }
@@ -115,12 +120,23 @@ class Chaos {
     if (mirror == members.mirrors.end() || !mirror->second.filled) return;
     const NodeId primary = members.shards.at(slot).node, copy = mirror->second.node;
     if (!world.alive(primary) || !world.alive(copy) || !world.is_mirrored(primary)) return;
+    if (slot == 1 && world.now() - standby_died_ < at_once) return;
+    if (slot == 1) last_server_died_ = world.now();
     world.kill(random_.below(2) == 0 ? primary : copy);
     world.add_shard("server-" + std::to_string(10 + ++newcomers_));
   }
 
+  // Not together with the server that decides whether the scheduler goes on without it.
+  void kill_standby(World& world) {
+    if (!world.alive(world.standby()) || world.now() - last_server_died_ < at_once) return;
+    standby_died_ = world.now();
+    world.kill(world.standby());
+  }
+
+  static constexpr Duration at_once = std::chrono::seconds(3);
   const std::uint64_t seed_;
   Random random_;
+  Time standby_died_{}, last_server_died_{};
   std::size_t restarts_ = 0;
   double rate_ = 0;
   int struck_ = 0, newcomers_ = 0;
@@ -128,7 +144,7 @@ class Chaos {
 };
 
 TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
-  std::uint64_t struck = 0, restarts = 0;
+  std::uint64_t struck = 0, restarts = 0, take_overs = 0;
   for (std::uint64_t seed = first_seed; seed <= last_seed; ++seed) {
     Chaos chaos(seed);
     const Job job = chaos.job();
@@ -148,10 +164,12 @@ TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
       return;
     }
     struck += static_cast<std::uint64_t>(chaos.struck());
-    restarts += world.restarts();
+    restarts += world.restarts() - world.take_overs();
+    take_overs += world.take_overs();
   }
-  std::printf("%llu losses, %llu restarts of the scheduler\n", static_cast<unsigned long long>(struck),
-              static_cast<unsigned long long>(restarts));
+  std::printf("%llu losses, %llu restarts of the scheduler, %llu standbys that lead\n",
+              static_cast<unsigned long long>(struck), static_cast<unsigned long long>(restarts),
+              static_cast<unsigned long long>(take_overs));
 }
 
 }  // namespace

@@ -62,17 +62,6 @@ TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
   EXPECT_EQ(job_text_in(head()), "[job]");
 }
 
-TEST_F(KilledTest, TheJournalSaysWhetherAStandbyCounted) {
-  leave(head());
-  EXPECT_EQ(left_by_killed(run_)->followed, 0U);
-  for (const std::uint64_t attempt : {7U, 8U, 0U}) {
-    std::vector<std::byte> bytes;
-    append(bytes, {Time{}, Followed{attempt}});
-    JournalFile(run_.journal(), read_journal(run_.journal()).size()).write(bytes);
-    EXPECT_EQ(left_by_killed(run_)->followed, attempt);
-  }
-}
-
 // To begin anew in its place would throw away what was trained.
 TEST_F(KilledTest, AJournalThatWasGivenUpIsNoJobThatHadNotBegun) {
   leave(head());

@@ -42,6 +42,32 @@ TEST(Journaled, WakingForNothingIsNotWritten) {
   EXPECT_EQ(written, 2U);
 }
 
+TEST(Journaled, TheJournalSaysWhetherAStandbyCountsAndWhomItMayAsk) {
+  std::vector<std::byte> journal;
+  const Job job = test::toy_job(8, 4, 1, 1, 2);
+  const auto hello = [](std::uint64_t shard) {
+    return Heard{{{Role::shard, shard},
+                  scheduler_node,
+                  Message(ToScheduler(Hello{0, std::to_string(shard), "tcp://s", {}, 0}))}};
+  };
+  const auto follower = [&] {
+    JournalReader reader(journal);
+    Scheduler scheduler(job, {}, balancing::make_policy("equal"));
+    return replay(reader, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
+  };
+  EXPECT_EQ(follower().attempt, 0U);
+  append(journal, {at(1), hello(8)});
+  append(journal, {at(2), Followed{7}});
+  EXPECT_EQ(follower().attempt, 7U);
+  EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 8}}));
+  append(journal, {at(3), hello(9)});
+  EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 8}, NodeId{Role::shard, 9}}));
+  append(journal, {at(4), Followed{7}});
+  EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 9}})) << "the standby knows of it";
+  append(journal, {at(5), Followed{0}});
+  EXPECT_EQ(follower().attempt, 0U);
+}
+
 // One that was lost while nobody could hear it, with the next that bears its name.
 TEST(Restarted, SilenceCountsFromNow) {
   test::Script script;

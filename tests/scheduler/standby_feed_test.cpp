@@ -1,14 +1,16 @@
 #include "scheduler/standby_feed.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/faults.h"
 #include "tests/support/heard.h"
 
 namespace steelyard::test {
 namespace {
 
 constexpr NodeId standby{Role::standby, 5}, other{Role::standby, 6}, arbiter{Role::shard, 2},
-    worker{Role::worker, 3};
+    its_mirror{Role::shard, 4}, worker{Role::worker, 3};
 constexpr Term term = 4;
 Time at(double s) { return Time{from_seconds(s)}; }
 
@@ -33,20 +35,28 @@ struct Feed : testing::Test {
     feed.say(said.take(), out);
     take(out);
   }
-  void wake(double when, bool shards = true) {
+  void wake(double when, std::optional<NodeId> decides = arbiter) {
     Outbox out(scheduler_node);
-    feed.wake(at(when), shards ? std::optional(arbiter) : std::nullopt, out);
+    feed.wake(at(when), decides, out);
     take(out);
   }
   // All of the journal is confirmed.
   void confirm(std::uint64_t attempt = 7) { hear(standby, JournalAck{attempt, journal.size()}); }
-  void follow() {
+  void follow(std::optional<NodeId> decides = arbiter) {
     hear(standby, Follow{"build", 7});
     confirm();
+    wake(1, decides);
     EXPECT_EQ(feed.take_change(), 7u);
     write(10);  // that it is so
     confirm();
     left.clear();
+  }
+  std::vector<NodeId> asked() const {
+    std::vector<NodeId> nodes;
+    for (const Envelope& it : left) {
+      if (sim::says<ToShard, Claim>(it.message)) nodes.push_back(it.to);
+    }
+    return nodes;
   }
   void take(Outbox& out) {
     for (Envelope& it : out.take()) left.push_back(std::move(it));
@@ -130,7 +140,7 @@ TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
   say(1);
   hear(link_node, Disconnected{standby});
   hear(arbiter, Granted{7, false});
-  EXPECT_TRUE(feed.deposed());
+  EXPECT_THAT(feed.ended(), testing::HasSubstr("leads the job"));
   say(2);
   EXPECT_TRUE(heard<Gone>().empty());
 }
@@ -156,11 +166,54 @@ TEST_F(Feed, OneThatDoesNotCountYetMayGo) {
 }
 
 TEST_F(Feed, BeforeThereAreShardsNobodyHasToBeAsked) {
-  follow();
+  follow({});
   hear(link_node, Disconnected{standby});
   say(1);
-  wake(2, false);
+  wake(2, {});
   EXPECT_EQ(heard<Gone>().size(), 1u);
+}
+
+TEST_F(Feed, AsksWhomeverItsStandbyMayAsk) {
+  follow();
+  write(10);  // the arbiter is lost
+  wake(1, its_mirror);
+  say(1);
+  hear(link_node, Disconnected{standby});
+  wake(2, its_mirror);
+  EXPECT_THAT(asked(), testing::ElementsAre(arbiter, its_mirror));
+  hear(its_mirror, Granted{7, true});
+  EXPECT_TRUE(heard<Gone>().empty()) << "the standby may have asked the other one, which it knows of";
+  left.clear();
+  wake(2.1, its_mirror);
+  EXPECT_THAT(asked(), testing::ElementsAre(arbiter));
+  hear(arbiter, Granted{7, true});
+  EXPECT_EQ(heard<Gone>().size(), 1u);
+}
+
+TEST_F(Feed, AsksNobodyWhomItsStandbyKnowsToBeReplaced) {
+  follow();
+  write(10);
+  wake(1, its_mirror);
+  confirm();
+  EXPECT_EQ(feed.take_change(), 7u) << "so that whoever reads the journal knows it too";
+  hear(link_node, Disconnected{standby});
+  wake(2, its_mirror);
+  EXPECT_THAT(asked(), testing::ElementsAre(its_mirror));
+}
+
+TEST_F(Feed, EndsWhereNobodyDecides) {
+  follow();
+  write(10);
+  wake(1, its_mirror);
+  say(1);
+  hear(link_node, Disconnected{standby});
+  wake(2, its_mirror);
+  hear(its_mirror, Granted{7, true});
+  wake(61, its_mirror);
+  EXPECT_TRUE(feed.ended().empty());
+  wake(63, its_mirror);
+  EXPECT_THAT(feed.ended(), testing::HasSubstr("--resume"));
+  EXPECT_TRUE(heard<Gone>().empty());
 }
 
 TEST_F(Feed, RefusesWhomItCannotServe) {
@@ -177,7 +230,8 @@ TEST_F(Feed, RefusesWhomItCannotServe) {
 }
 
 TEST_F(Feed, AProcessThatTookThePlaceOfAKilledOneClaimsFirst) {
-  StandbyFeed back(term, {"build", [this] { return journal; }, 7});
+  StandbyFeed back(term, {"build", [this] { return journal; }});
+  back.restarted({7, {arbiter}});
   Outbox out(scheduler_node);
   Outbox said(scheduler_node);
   said.send<ToWorker>(worker, Gone{1, 0});

@@ -152,6 +152,13 @@ TEST_F(FollowingStandby, AGapMakesItBeginAnew) {
   EXPECT_EQ(heard<Follow>().size(), 1u);
 }
 
+TEST_F(FollowingStandby, WhatIsSaidTwiceIsNoGap) {
+  begin();
+  hear(scheduler_node, JournalPart{7, 0, "x"}, 102);
+  wake(102.1);
+  EXPECT_TRUE(heard<Follow>().empty());
+}
+
 TEST_F(FollowingStandby, EndsWithTheJobAndWhereItIsRefused) {
   count();
   hear(scheduler_node, Stop{Outcome::finished}, 103);

@@ -28,5 +28,15 @@ TEST(Claims, AShardAnswersWhoeverAsks) {
   EXPECT_TRUE(heard<Granted>(shard.tell(standby, Claim{ShardCase::term + 1, 8})).empty()) << "another job's";
 }
 
+// The scheduler may be lost before it has welcomed the only one who can decide.
+TEST(Claims, AShardAnswersBeforeItIsWelcome) {
+  Replica shard({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}});
+  Outbox out(shard_node);
+  shard.step(Time{}, {{Role::standby, 9}, shard_node, Message(ToShard(Claim{4, 7}))}, out);
+  const auto answers = heard<Granted>(out.take());
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(answers[0].granted);
+}
+
 }  // namespace
 }  // namespace steelyard::test

@@ -25,6 +25,10 @@ void Footprints::pushed(NodeId worker, const Report& report) {
   owed_[worker].erase(report.piece.id);
 }
 
+void Footprints::given_up(NodeId worker) {
+  for (const auto& [piece, start] : owed_[worker]) given_up_.emplace(worker, piece);
+}
+
 // What it is to do once more does not count: the push of it may have been dropped.
 std::uint64_t Footprints::surely_in(NodeId worker, Round round, const IntervalSet& pushed) const {
   IntervalSet again;
@@ -64,7 +68,9 @@ std::string Footprints::look(NodeId worker, const Compute& order) const {
   const Version whole = order.piece.purpose == Purpose::evaluate ? order.piece.round
                         : order.piece.round > mode_.slack        ? order.piece.round - mode_.slack
                                                                  : 0;
-  const Version none = order.piece.purpose == Purpose::evaluate ? order.piece.round : UINT64_MAX;
+  const bool exact =
+      order.piece.purpose == Purpose::evaluate && !given_up_.contains({worker, order.piece.id});
+  const Version none = exact ? order.piece.round : UINT64_MAX;
   for (const Slice& slice : slices_) {
     const auto given = order.parameters.floats().subspan(slice.begin, slice.size());
     if (std::string trouble = look(given, whole, none); !trouble.empty()) return trouble;

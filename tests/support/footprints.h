@@ -8,8 +8,10 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/interval.h"
@@ -34,6 +36,8 @@ class Footprints {
   void started(NodeId worker, const Start& start);
   // This worker has pushed this piece.
   void pushed(NodeId worker, const Report& report);
+  // It was taken for lost: what it owed is others', and what it evaluates of that counts for nothing.
+  void given_up(NodeId worker);
 
  private:
   [[nodiscard]] std::uint64_t surely_in(NodeId worker, Round round, const IntervalSet& pushed) const;
@@ -43,6 +47,7 @@ class Footprints {
   const double rate_;
   std::map<NodeId, std::map<Round, IntervalSet>> own_;
   std::map<NodeId, std::map<PieceId, Start>> owed_;
+  std::set<std::pair<NodeId, PieceId>> given_up_;
   std::map<Round, std::uint64_t> sizes_;  // positions
 };
 

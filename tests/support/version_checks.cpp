@@ -64,6 +64,9 @@ bool VersionChecks::arrives(const Envelope& envelope) {
   if (const auto* told = std::get_if<ToShard>(&envelope.message)) {
     if (const auto* open = std::get_if<Open>(told)) opened(*open);
   }
+  if (const auto* told = std::get_if<ToScheduler>(&envelope.message)) {
+    if (const auto* lost = std::get_if<Disconnected>(told)) footprints_.given_up(lost->node);
+  }
   if (const auto* heard = std::get_if<ToWorker>(&envelope.message)) {
     const auto* done = std::get_if<Computed>(heard);
     if (done != nullptr && done->report.piece.purpose == Purpose::train)

@@ -1,6 +1,7 @@
 #include "tests/support/world.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "balancing/policies.h"
 #include "server/memory_sink.h"
@@ -17,16 +18,6 @@ sim::Faults faults_of(const World::Options& options) {
   std::vector<sim::Fault> faults{{.effect = sim::Fault::Effect::delay, .most = milliseconds(2)}};
   faults.insert(faults.end(), options.faults.begin(), options.faults.end());
   return {std::move(faults), options.seed};
-}
-
-// Under which attempt a standby counted at the end; 0: none did.
-std::uint64_t followed_in(const std::vector<std::byte>& journal) {
-  std::uint64_t attempt = 0;
-  JournalReader reader(journal);
-  while (const auto record = reader.next()) {
-    if (const auto* it = std::get_if<Followed>(&record->what)) attempt = it->attempt;
-  }
-  return attempt;
 }
 
 std::vector<float> initial_of(const Job& job, const World::Options& options) {
@@ -53,7 +44,7 @@ World::World(Job job, Options options)
   world_.watch(*this);
   world_.watch(checks_);
   world_.watch(invariants_);
-  start_scheduler(job_, options_.from, 0);
+  start_scheduler(job_, options_.from);
   start_checkpointer(checkpointer_);
   if (options_.standby) start_standby();
 }
@@ -76,21 +67,21 @@ void World::start_checkpointer(NodeId node) {
 
 // ---- the scheduler's death and return
 
-void World::start_scheduler(const Job& job, const Progress& from, std::uint64_t followed) {
+void World::start_scheduler(const Job& job, const Progress& from) {
   scheduler_ = std::make_unique<Scheduler>(job, from, policy());
   const auto write = [this](const std::vector<std::byte>& record) {
     journal_.insert(journal_.end(), record.begin(), record.end());
     return true;
   };
   journaled_ = &world_.start<Journaled>(scheduler_node, *scheduler_, write,
-                                        StandbyFeed::Options{"world", [this] { return journal_; }, followed});
+                                        StandbyFeed::Options{"world", [this] { return journal_; }});
 }
 
 void World::kill_scheduler() {
   if (scheduler_ == nullptr) return;
   const bool elsewhere = standby_ != nullptr && standby_->counts();
-  back_at_ = elsewhere ? Time::max()
-                       : world_.now() + from_seconds(random_.uniform() * options_.back_within_ms / 1000);
+  const double away = elsewhere ? options_.back_late_s : random_.uniform() * options_.back_within_ms / 1000;
+  back_at_ = std::isinf(away) ? Time::max() : world_.now() + from_seconds(away);
   world_.kill(checkpointer_);
   world_.kill(scheduler_node);
   scheduler_.reset();
@@ -141,22 +132,23 @@ void World::bring_back() {
   JournalReader journal(journal_);
   const JournalRecord first = journal.next().value();
   const auto& head = std::get<JournalHead>(first.what);
-  start_scheduler(*head.job, head.from, followed_in(journal_));
+  start_scheduler(*head.job, head.from);
   std::vector<ToRecorder> told;
   const auto listen = [&](std::vector<Envelope> said) {
     for (Envelope& it : said) {
       if (auto* message = std::get_if<ToRecorder>(&it.message)) told.push_back(std::move(*message));
     }
   };
-  replay(journal, *scheduler_,
-         [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
+  const StandbyFeed::Follower follower =
+      replay(journal, *scheduler_,
+             [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
   const bool all_is_the_schedulers = !options_.standby;  // and nothing is told of a standby
   if (all_is_the_schedulers && told.size() < recorded_.size())
     checks_.complain("a replay tells less than was told");
   recorded_ = std::move(told);
   journal_.resize(journal.read());
   Outbox out(scheduler_node);
-  journaled_->restarted(world_.now(), out);
+  journaled_->restarted(world_.now(), follower, out);
   for (Envelope& it : out.take()) recorded_.push_back(std::get<ToRecorder>(it.message));
   start_checkpointer({Role::checkpointer, world_.size()});
   if (!options_.members_notice) return;

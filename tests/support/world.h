@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,8 +43,10 @@ class World final : sim::Observer, sim::ComputeModel {
     std::set<std::uint64_t> scheduler_dies_at{};
     double back_within_ms = 300;
     bool members_notice = true;  // and what they say then waits for it; otherwise that is lost
-    // On another machine. A scheduler that dies while it counts does not come back: the standby leads.
+    // On another machine. A scheduler that dies while it counts comes back late, if at all: the standby
+    // leads. But where the two had just lost one another, the scheduler may have gone on alone.
     bool standby = false;
+    double back_late_s = std::numeric_limits<double>::infinity();
   };
 
   World(Job job, Options options);
@@ -99,7 +102,7 @@ class World final : sim::Observer, sim::ComputeModel {
                                                   : options_.policy);  // the only one that paces
   }
   void write_down(JournalRecord::What what) { append(journal_, {world_.now(), std::move(what)}); }
-  void start_scheduler(const Job& job, const Progress& from, std::uint64_t followed);
+  void start_scheduler(const Job& job, const Progress& from);
   void start_standby();
   [[nodiscard]] std::optional<Standby::Place> arbiter() const;
   void die_hearing(const Envelope& envelope);

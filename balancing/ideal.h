@@ -51,14 +51,27 @@ class IdealMeter {
   [[nodiscard]] double percent_from(
       std::uint64_t round) const;  // of this round and all later ones; 0 if there is none
 
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(curves_, exchanges_, rounds_, last_round_, before_last_, sums_, marks_, stride_);
+  }
+
  private:
   struct Sums {
     double ideal = 0, measured = 0;  // seconds
     [[nodiscard]] double percent_since(const Sums& before) const;
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(ideal, measured);
+    }
   };
   struct Mark {
     std::uint64_t round;
     Sums before;  // sums of all rounds before it
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(round, before);
+    }
   };
 
   [[nodiscard]] double best_compute(const RoundTimes& round) const;

@@ -20,6 +20,10 @@ struct WorkTime {
   double alone = 0;     // in which these workers would have computed the samples, each at its own rate
 
   WorkTime& operator+=(const WorkTime& other);
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(measured, slowest, alone);
+  }
 
   // Both -1 if nothing was measured.
   [[nodiscard]] double computing() const { return measured > 0 ? slowest / measured : -1; }

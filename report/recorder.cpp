@@ -4,10 +4,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/stats.h"
 #include "report/origin.h"
 #include "report/staleness_text.h"
 #include "server/checkpoint.h"
+#include "wire/archive.h"
 #include "wire/machine.h"
 
 namespace steelyard {
@@ -80,9 +82,33 @@ Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& ba
   if (!goes_on) events_.add(origin_line(), Time{});
 }
 
-void Recorder::flush(Time now) {
+bool Recorder::flush(Time now) {
   lines_.flush(now);
   events_.flush(now);
+  return lines_.trouble().empty() && events_.trouble().empty();
+}
+
+template <class Archive>
+void Recorder::fields(Archive& archive) {
+  archive(totals_, began_, first_seconds_, first_done_, first_time_);
+}
+
+std::string Recorder::save(Time now) const {
+  Writer writer;
+  writer.now = now;
+  const_cast<Recorder*>(this)->fields(writer);  // reads alone
+  return {reinterpret_cast<const char*>(writer.header.data()), writer.header.size()};
+}
+
+void Recorder::restore(std::string_view state, Time now) {
+  Reader reader(std::as_bytes(std::span(state)), {});
+  reader.now = now;
+  try {
+    fields(reader);
+    if (reader.remaining() != 0) throw Malformed("is too long");
+  } catch (const Malformed& trouble) {
+    throw Failure(ExitCode::io, std::string("the saved record of a run ") + trouble.what());
+  }
 }
 
 void Recorder::write(LineFile& file, const std::string& line, Time now) {

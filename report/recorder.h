@@ -57,7 +57,13 @@ class Recorder {
   void show_on(std::unique_ptr<TensorboardFile> board) { board_ = std::move(board); }
   // Hears each line from now on.
   void tell(OnLine on_line) { on_line_ = std::move(on_line); }
-  void flush(Time now);  // all that was told is in the files, if they can be written
+  // All that was told is in the files. False: they cannot be written.
+  bool flush(Time now);
+
+  // What it knows beside its files, for one that goes on in its place; times as distances from `now`.
+  [[nodiscard]] std::string save(Time now) const;
+  // Throws Failure (io) where it is none.
+  void restore(std::string_view state, Time now);
 
   void handle(const ToRecorder& message, Time now);
   void left_out(std::uint64_t rounds) { left_out_ = rounds; }  // that were never handed to it
@@ -67,6 +73,8 @@ class Recorder {
   [[nodiscard]] std::string summary() const;
 
  private:
+  template <class Archive>
+  void fields(Archive& archive);
   void record(const RoundRecord& record, Time now);
   void show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now);
   void end(const Ended& ended, Time now);

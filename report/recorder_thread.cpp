@@ -22,6 +22,7 @@ void RecorderThread::tell(ToRecorder message, Time now) {
     return;
   }
   waiting_ += weight;
+  ++told_so_far_;
   told_.try_push({std::move(message), now, weight});
 }
 
@@ -29,6 +30,7 @@ void RecorderThread::record() {
   while (const auto told = told_.pop()) {
     recorder_.handle(told->message, told->now);
     waiting_ -= told->weight;
+    ++recorded_;
   }
   recorder_.left_out(left_out_);
 }

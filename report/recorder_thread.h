@@ -28,6 +28,8 @@ class RecorderThread {
 
   void tell(ToRecorder message, Time now);  // never waits
   void finish();                            // waits until all is recorded
+  // All that was told is recorded: until more is told, by this thread, the recorder is free.
+  [[nodiscard]] bool idle() const { return recorded_ == told_so_far_; }
 
  private:
   struct Told {
@@ -41,6 +43,8 @@ class RecorderThread {
   const std::size_t most_waiting_;
   std::atomic<std::size_t> waiting_{0};
   std::atomic<std::uint64_t> left_out_{0};  // rounds
+  std::uint64_t told_so_far_ = 0;           // messages, by the one thread that tells
+  std::atomic<std::uint64_t> recorded_{0};
   BoundedQueue<Told> told_;
   std::thread thread_;
 };

@@ -30,6 +30,12 @@ class RunTotals {
  public:
   explicit RunTotals(const JobFile& file);
 
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(ideal_, all_, steady_, all_work_, steady_work_, last_work_, recent_samples_, recent_seconds_,
+            steady_from_, accuracy_, best_accuracy_, best_round_, staleness_, workers_);
+  }
+
   void add(const RoundRecord& record, const std::vector<WorkerPart>& parts);
 
   // All -1 where nobody waits for others: what such rounds could have taken at best says nothing.
@@ -57,11 +63,19 @@ class RunTotals {
     std::uint64_t rounds = 0;
     void add(double more_samples, double more_seconds);
     [[nodiscard]] double rate() const { return seconds > 0 ? samples / seconds : -1; }
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(samples, seconds, rounds);
+    }
   };
   struct WorkerSums {
     std::string name;
     double share = 0, seconds = 0;
     std::uint64_t rounds = 0;
+    template <class Archive>
+    void serialize(Archive& archive) {
+      archive(name, share, seconds, rounds);
+    }
   };
 
   std::map<std::string, std::uint64_t> most_;  // by worker, where there is a limit

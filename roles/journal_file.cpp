@@ -47,14 +47,29 @@ bool make_empty(const std::string& path) {
 }  // namespace
 
 JournalFile::JournalFile(std::string path, const std::vector<std::byte>& head, std::uint64_t limit)
-    : path_(std::move(path)), limit_(limit), size_(head.size()) {
+    : path_(std::move(path)), limit_(limit) {
+  if (!put_in_place(head)) give_up(reason());
+}
+
+bool JournalFile::begin_anew(const std::vector<std::byte>& bytes) {
+  return file_ >= 0 && waiting_.empty() && put_in_place(bytes);
+}
+
+// False: all is as before, and errno says why.
+bool JournalFile::put_in_place(const std::vector<std::byte>& bytes) {
   const std::string fresh = path_ + ".new";
-  file_ = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0 || !write_all(file_, head) || std::rename(fresh.c_str(), path_.c_str()) != 0) {
-    const std::string why = reason();
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0 || !write_all(file, bytes) || std::rename(fresh.c_str(), path_.c_str()) != 0) {
+    const int why = errno;
+    if (file >= 0) ::close(file);
     ::unlink(fresh.c_str());
-    give_up(why);
+    errno = why;
+    return false;
   }
+  if (file_ >= 0) ::close(file_);
+  file_ = file;
+  size_ = bytes.size();
+  return true;
 }
 
 JournalFile::JournalFile(std::string path, std::uint64_t size, std::uint64_t limit)

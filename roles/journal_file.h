@@ -7,7 +7,8 @@
 // A journal with a gap would tell another story. While its disk is full it stands aside (RUN/journal.aside),
 // records wait in memory, and an empty file is in its place; when all of them are written it is back. One
 // that cannot be written for another reason, or has reached its limit, is emptied for good. The empty file
-// stays: without any, no job would have begun here.
+// stays: without any, no job would have begun here. It begins anew (wire/journal.h: Condensed) long before
+// it has reached that limit.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +38,13 @@ class JournalFile {
   JournalFile& operator=(const JournalFile&) = delete;
 
   News write(const std::vector<std::byte>& record);
+  // With these bytes, as a whole; false: it goes on as it was.
+  bool begin_anew(const std::vector<std::byte>& bytes);
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   [[nodiscard]] std::string text_of(News news) const;  // for people; empty for none
 
  private:
+  bool put_in_place(const std::vector<std::byte>& bytes);
   News write_waiting();
   News stand_aside();
   News come_back();

@@ -21,6 +21,9 @@ std::string text_of(const JournalRecord::What& what) {
           [](const Followed& it) {
             return std::string(it.attempt == 0 ? "no standby follows" : "a standby follows");
           },
+          [](const Condensed& it) {
+            return "what the scheduler knew, " + std::to_string(it.state.size()) + " bytes";
+          },
       },
       what);
 }

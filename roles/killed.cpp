@@ -55,15 +55,16 @@ SchedulersPlace place_in(const Json& it) {
 
 }  // namespace
 
-JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place) {
-  return {version_text(), job, from, remarks_of(place)};
+JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place,
+                         std::string record) {
+  return {version_text(), job, from, remarks_of(place), std::move(record)};
 }
 
 JournalHead moved(const JournalHead& head, const std::string& listen) {
   SchedulersPlace place = place_in(Json::parse(head.remarks));
   place.listen = listen;
   place.rounds_bytes = place.events_bytes = 0;
-  return journal_head(*head.job, head.from, place);
+  return journal_head(*head.job, head.from, place, head.record);
 }
 
 std::string job_text_in(const JournalHead& head) { return place_in(Json::parse(head.remarks)).job; }
@@ -85,6 +86,8 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
   killed.head_bytes = reader.read();
   killed.job = head->job;
   killed.from = head->from;
+  killed.record = head->record;
+  killed.recorded = first->now;
   try {
     killed.place = place_in(Json::parse(head->remarks));
   } catch (const Json::exception& trouble) {

@@ -29,7 +29,9 @@ struct SchedulersPlace {
   std::string boot{};  // which start of the machine it was; journal_head() fills it in
 };
 
-JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place);
+// `record`: what the recorder knows of the run so far, beside the files (report/recorder.h).
+JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place,
+                         std::string record = {});
 
 // Of the journal of a scheduler elsewhere: as if it had been written here, by one that listens there.
 JournalHead moved(const JournalHead& head, const std::string& listen);
@@ -41,6 +43,8 @@ struct Killed {
   Job job;
   Progress from;
   SchedulersPlace place;
+  std::string record;  // and the time as of which it is told
+  Time recorded{};
 };
 // Nothing: it had not begun one, so nobody knows it yet. Throws Failure (configuration) where the journal
 // is of another build, (unreachable) where it was given up and is empty, (io).

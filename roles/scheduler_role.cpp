@@ -23,6 +23,7 @@
 #include "roles/journal_file.h"
 #include "roles/killed.h"
 #include "roles/roles.h"
+#include "roles/run_journal.h"
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/traced_link.h"
@@ -215,17 +216,11 @@ void clear_unbegun(const std::string& directory) {
     std::filesystem::remove(directory + made, ignored);
 }
 
-void cut_to(const std::string& path, std::uint64_t bytes) {
-  if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
-}
-
 // One whose scheduler was killed.
 Task go_on(const Killed& killed, const RunDirectory& run, const Extensions& extensions) {
   Task task{read_job_file(run.job(), {}, extensions), run, without_values(killed), killed.place};
   task.file.job = killed.job;
-  // What had been recorded since is told once more.
-  cut_to(run.rounds(), killed.place.rounds_bytes);
-  cut_to(run.events(), killed.place.events_bytes);
+  cut_record(run, killed.place);
   return task;
 }
 
@@ -242,30 +237,6 @@ void restore_values(Task& task, const Extensions& extensions) {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, built_here(job, extensions));
   });
   task.initial.progress = from;
-}
-
-// Says to a scheduler what the killed one had heard, and to the recorder what that had said of it. Returns
-// the bytes of the journal that are whole, and in `follower` the standby that it had.
-std::uint64_t tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder,
-                         StandbyFeed::Follower& follower) {
-  JournalReader journal(killed.journal);
-  (void)journal.next();
-  follower = replay(journal, scheduler, [&](const JournalRecord& record, std::vector<Envelope> answers) {
-    for (const Envelope& answer : answers) {
-      if (const auto* it = std::get_if<ToRecorder>(&answer.message)) recorder.handle(*it, record.now);
-    }
-  });
-  return journal.read();
-}
-
-std::unique_ptr<JournalFile> begin_journal(const Task& task, const Progress& from, Recorder& recorder) {
-  recorder.flush(steady_now());
-  SchedulersPlace place = task.place;
-  place.rounds_bytes = std::filesystem::file_size(task.run.rounds());
-  place.events_bytes = std::filesystem::file_size(task.run.events());
-  std::vector<std::byte> head;
-  append(head, {steady_now(), journal_head(task.file.job, from, place)});
-  return std::make_unique<JournalFile>(task.run.journal(), head);
 }
 
 // Whether nobody will ask for the first state any more. Until the training begins a server that is lost is
@@ -318,11 +289,12 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   std::ostream shown(nullptr);
   ProgressBar bar(shown, style(options.quiet));
   Recorder recorder(task.file, task.run, bar, killed != nullptr);
-  StandbyFeed::Follower follower;
-  const auto journal = killed != nullptr
-                           ? std::make_unique<JournalFile>(task.run.journal(),
-                                                           tell_again(*killed, scheduler, recorder, follower))
-                           : begin_journal(task, from, recorder);
+  recorder.flush(steady_now());
+  const auto head = [&] { return head_here(task.run, task.file.job, from, task.place, recorder); };
+  ToldAgain told;
+  if (killed != nullptr) told = tell_again(*killed, scheduler, recorder);
+  JournalFile journal = killed != nullptr ? JournalFile(task.run.journal(), told.bytes)
+                                          : JournalFile(task.run.journal(), head());
   if (!options.quiet) shown.rdbuf(&terminal);
   introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
   recorder.show_on(board_for(options.results, task.run));
@@ -331,25 +303,31 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   const auto local = [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
   };
-  bool ended = !journal->trouble().empty();
+  bool ended = !journal.trouble().empty();
   const auto say = [&](JournalFile::News news) {
     if (news == JournalFile::News::none) return;
     ended |= news == JournalFile::News::ends;
-    recording.tell(Note{journal->text_of(news)}, steady_now());
+    recording.tell(Note{journal.text_of(news)}, steady_now());
   };
   if (ended) say(JournalFile::News::ends);
   const auto write = [&](const std::vector<std::byte>& record) {
-    say(journal->write(record));
+    say(journal.write(record));
     return !ended;
   };
   const auto whole = [&] {
-    return journal->trouble().empty() ? read_journal(task.run.journal()) : std::vector<std::byte>();
+    return journal.trouble().empty() ? read_journal(task.run.journal()) : std::vector<std::byte>();
   };
-  Journaled journaled(scheduler, write, {version_text(), whole});
+  const auto condense = [&](const std::vector<std::byte>& records) {
+    if (!recording.idle() || !recorder.flush(steady_now())) return false;
+    std::vector<std::byte> anew = head();
+    anew.insert(anew.end(), records.begin(), records.end());
+    return journal.begin_anew(anew);
+  };
+  Journaled journaled(scheduler, write, {{version_text(), whole}, condense});
   if (killed != nullptr) {
     if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
     Outbox out(scheduler_node);
-    journaled.restarted(steady_now(), follower, out);
+    journaled.restarted(steady_now(), told.follower, out);
     deliver(link, local, out.take());
   }
   host_all(journaled, task, killed != nullptr, options.trace, context, link, local);

@@ -10,6 +10,7 @@
 #include "roles/journal_file.h"
 #include "roles/killed.h"
 #include "roles/roles.h"
+#include "roles/run_journal.h"
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/trusted.h"
@@ -29,6 +30,7 @@ class Copy {
 
   void write(const JournalRecord& record) {
     if (const auto* head = std::get_if<JournalHead>(&record.what)) return begin(record.now, *head);
+    if (std::holds_alternative<Condensed>(record.what) && begin_anew(record)) return;
     std::vector<std::byte> bytes;
     append(bytes, record);
     if (!journal_) throw Failure(ExitCode::protocol, "the scheduler's journal has no head");
@@ -69,6 +71,24 @@ class Copy {
     std::vector<std::byte> bytes;
     append(bytes, {now, moved(head, listen_)});
     journal_ = std::make_unique<JournalFile>(run_->journal(), bytes);
+  }
+
+  // Its records so far go into the files of the run. False: not now, and it goes on.
+  bool begin_anew(const JournalRecord& condensed) {
+    std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
+    if (!left) return false;
+    cut_record(*run_, left->place);
+    JobFile file = read_job_file(run_->job(), {}, extensions_);
+    file.job = left->job;
+    std::ostream nowhere(nullptr);
+    ProgressBar bar(nowhere, {});
+    Recorder recorder(file, *run_, bar, true);
+    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions_));
+    (void)tell_again(*left, scheduler, recorder);
+    if (!recorder.flush(condensed.now)) return false;
+    std::vector<std::byte> bytes = head_here(*run_, left->job, left->from, left->place, recorder);
+    append(bytes, condensed);
+    return journal_->begin_anew(bytes);
   }
 
   const ResultOptions results_;

@@ -46,6 +46,7 @@ class Admission {
   void change_roster() { ++roster_number_; }  // another one is in a shard's place
 
  private:
+  friend struct SchedulerFields;
   [[nodiscard]] Answer answer_worker(Time now, NodeId from, const Hello& hello);
   [[nodiscard]] Answer answer_shard(Time now, NodeId from, const Hello& hello, Phase phase);
   [[nodiscard]] Answer answer_mirror(Time now, NodeId from, const Hello& hello);

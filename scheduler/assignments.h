@@ -78,6 +78,7 @@ class Assignments {
   [[nodiscard]] std::string policy_state() const { return planner_.state(); }
 
  private:
+  friend struct SchedulerFields;
   struct Found {
     RoundState* round = nullptr;
     OwedPiece* piece = nullptr;

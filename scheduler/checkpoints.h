@@ -50,6 +50,7 @@ class Checkpoints {
   [[nodiscard]] static std::string way_back_from_non_finite();
 
  private:
+  friend struct SchedulerFields;
   const Duration every_;  // zero: time does not matter
   const bool resumed_;
   Time last_due_;

@@ -45,6 +45,7 @@ class EpochCursor {
   [[nodiscard]] Progress progress(Term term, double seconds) const;
 
  private:
+  friend struct SchedulerFields;
   [[nodiscard]] bool due_after_next(std::uint64_t every) const {
     return every > 0 && ends_epoch() && (epoch_ + local().passes) % every == 0;
   }

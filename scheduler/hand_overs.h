@@ -38,6 +38,7 @@ class HandOvers {
   [[nodiscard]] std::optional<Ask> next(Time now, const RoundState& round) const;
 
  private:
+  friend struct SchedulerFields;
   // What is left to a worker of all its pieces, and the one with the most left of those that can be cut.
   struct Work {
     std::uint64_t left = 0;

@@ -34,6 +34,7 @@ class Headway {
   [[nodiscard]] const std::vector<NodeId>& unreached() const { return unreached_; }
 
  private:
+  friend struct SchedulerFields;
   std::uint64_t progress_ = 0;
   Time moved_{};        // when it last made headway, or had nothing to do
   Duration longest_{};  // standstill that ended by itself

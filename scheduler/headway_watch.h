@@ -38,6 +38,7 @@ class HeadwayWatch {
   [[nodiscard]] std::string what_is_missing(Time now, const WorkerMember& worker) const;
 
  private:
+  friend struct SchedulerFields;
   [[nodiscard]] std::optional<Time> could_begin(const WorkerMember& worker) const;
 
   const Job& job_;

@@ -2,15 +2,19 @@
 
 #include <utility>
 
+#include "scheduler/saved_state.h"
+
 namespace steelyard {
 
-Journaled::Journaled(Scheduler& scheduler, Write write)
-    : Journaled(scheduler, std::move(write), {{}, [] { return std::vector<std::byte>(); }}) {}
-
-Journaled::Journaled(Scheduler& scheduler, Write write, StandbyFeed::Options standby)
-    : scheduler_(scheduler), write_(std::move(write)), standby_(scheduler.term(), std::move(standby)) {}
+Journaled::Journaled(Scheduler& scheduler, Write write, Options options)
+    : scheduler_(scheduler),
+      write_(std::move(write)),
+      condense_(std::move(options.condense)),
+      most_(options.most),
+      standby_(scheduler.term(), std::move(options.standby)) {}
 
 void Journaled::step(Time now, const Envelope& in, Outbox& out) {
+  condense(now, out);
   if (!standby_.hear(now, in, out)) {
     write(now, Heard{in}, out);
     let([&](Outbox& said) { scheduler_.step(now, in, said); }, out);
@@ -19,6 +23,7 @@ void Journaled::step(Time now, const Envelope& in, Outbox& out) {
 }
 
 void Journaled::wake(Time now, Outbox& out) {
+  condense(now, out);
   if (now >= scheduler_.deadline()) {
     write(now, Woken{}, out);
     let([&](Outbox& said) { scheduler_.wake(now, said); }, out);
@@ -60,8 +65,21 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   record_.clear();
   append(record_, {now, std::move(what)});
   if (record_.empty()) return;
+  bytes_ += record_.size();
   if (write_(record_)) return standby_.written(now, record_, out);
   standby_.journal_ended();
+}
+
+// Before anything else: what was said last has reached whoever records the run. Whoever counts still does,
+// and is told too.
+void Journaled::condense(Time now, Outbox& out) {
+  if (!condense_ || bytes_ < most_ || !standby_.is_settled() || scheduler_.finished()) return;
+  record_.clear();
+  append(record_, {now, Condensed{save_state(scheduler_, now)}});
+  if (followed_ != 0) append(record_, {now, Followed{followed_}});
+  if (!condense_(record_)) return;
+  bytes_ = 0;
+  standby_.written(now, record_, out);
 }
 
 StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
@@ -75,6 +93,10 @@ StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const
                    [&](const Restarted&) { scheduler.restarted(record->now, out); },
                    [&](const Followed& it) {
                      follower = {it.attempt, {}};
+                   },
+                   [&](const Condensed& it) {
+                     follower = {};
+                     restore_state(scheduler, it.state, record->now);
                    },
                },
                record->what);

@@ -20,10 +20,18 @@ class Journaled {
   // Writes the bytes of one record behind those before, at once. False: the journal has ended.
   using Write = std::function<bool(const std::vector<std::byte>& record)>;
 
-  // `scheduler` outlives this. No standby may follow it.
-  Journaled(Scheduler& scheduler, Write write);
-  // One may.
-  Journaled(Scheduler& scheduler, Write write, StandbyFeed::Options standby);
+  // Begins it anew: behind its head there are these records and no others, and at no moment less than what
+  // counts. False: it goes on as it is.
+  using Condense = std::function<bool(const std::vector<std::byte>& records)>;
+  struct Options {
+    StandbyFeed::Options standby{{}, [] { return std::vector<std::byte>(); }};  // none may follow it
+    Condense condense{};           // nothing: the journal only grows
+    std::uint64_t most = 4 << 20;  // bytes of records, before it begins anew: a tenth of a second to read
+  };
+
+  // `scheduler` outlives this.
+  Journaled(Scheduler& scheduler, Write write) : Journaled(scheduler, std::move(write), Options()) {}
+  Journaled(Scheduler& scheduler, Write write, Options options);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
@@ -39,10 +47,14 @@ class Journaled {
   template <class Do>
   void let(Do act, Outbox& out);
   void look_at_standby(Time now, Outbox& out);
+  void condense(Time now, Outbox& out);
 
   Scheduler& scheduler_;
   const Write write_;
+  const Condense condense_;
+  const std::uint64_t most_;
   StandbyFeed standby_;
+  std::uint64_t bytes_ = 0;        // written since it began
   std::uint64_t followed_ = 0;     // as was told
   std::vector<std::byte> record_;  // memory for the next
 };

@@ -122,6 +122,7 @@ class Members {
   [[nodiscard]] Staleness staleness() const;     // of all pushes, as far as shards have told
 
  private:
+  friend struct SchedulerFields;
   using ByNode = std::vector<std::pair<NodeId, const WorkerMember*>>;
   [[nodiscard]] ByNode::const_iterator place(NodeId node) const;  // where it is, or would be
   void forget(const WorkerMember& worker);

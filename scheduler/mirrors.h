@@ -46,6 +46,7 @@ class Mirrors {
   [[nodiscard]] bool all_filled() const;
 
  private:
+  friend struct SchedulerFields;
   void tell(const ShardMember& primary, Outbox& out) const;
 
   const Job& job_;

@@ -72,6 +72,7 @@ class Planner {
   [[nodiscard]] std::string state() const { return policy_->save(); }
 
  private:
+  friend struct SchedulerFields;
   [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
   // In grains, as is all that is said to the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;

@@ -26,6 +26,7 @@ class Reminder {
   void not_before(Duration lasted) { next_ = std::max(next_, lasted); }
 
  private:
+  friend struct SchedulerFields;
   std::optional<Time> since_;
   Duration next_{};
 };

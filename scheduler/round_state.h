@@ -136,6 +136,7 @@ class RoundState {
   std::map<std::uint32_t, std::uint64_t> quotas;
 
  private:
+  friend struct SchedulerFields;
   [[nodiscard]] Pieces::const_iterator place(PieceId id) const;
   [[nodiscard]] double mean(double (*value)(const OwedPiece&)) const;
 

@@ -83,6 +83,7 @@ class Rounds {
   Gate cover(RoundState& round, std::uint32_t shard, const std::vector<double>& squares);
 
  private:
+  friend struct SchedulerFields;
   void take_fresh();
   // What the next round has; of it, `holes` are other rounds'.
   [[nodiscard]] Interval dealt(std::vector<Interval>& holes) const;

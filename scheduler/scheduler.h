@@ -61,6 +61,7 @@ class Scheduler {
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
+  friend struct SchedulerFields;
   // Joining, signs of life, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
   // Answers to questions of the ModelIntake that stood in its place (server/model_intake.h).

@@ -37,6 +37,7 @@ class Settling {
   }
 
  private:
+  friend struct SchedulerFields;
   Time until_{};
   std::set<NodeId> lost_;
 };

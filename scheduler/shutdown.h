@@ -53,6 +53,7 @@ class Shutdown {
   std::set<NodeId> repeat_stop(Time now);
 
  private:
+  friend struct SchedulerFields;
   Phase phase_ = Phase::gathering;
   Stop stop_;
   bool requested_ = false;

@@ -60,6 +60,8 @@ class StandbyFeed {
   std::optional<std::uint64_t> take_change() { return std::exchange(change_, std::nullopt); }
   [[nodiscard]] bool counts() const { return copy_ && copy_->counts; }
   [[nodiscard]] bool waits() const { return claim_.has_value(); }
+  // Nothing is claimed, and a standby that counts knows whom to ask.
+  [[nodiscard]] bool is_settled() const { return !claim_ && arbiters_.size() <= 1; }
   // Why this process says nothing more: the standby leads, or nobody knows whether it does. Empty: it goes
   // on.
   [[nodiscard]] const std::string& ended() const { return ended_; }

@@ -35,6 +35,7 @@ class StateWatch {
   [[nodiscard]] std::optional<std::string> cannot_save(Time now) const;
 
  private:
+  friend struct SchedulerFields;
   struct Arrival {
     std::uint64_t parts = 0;
     Time moved;

@@ -78,6 +78,7 @@ class Training {
   void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version
 
  private:
+  friend struct SchedulerFields;
   bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
   bool run_ahead(Time now, Outbox& out);
   void open_oldest(Time now, Outbox& out);

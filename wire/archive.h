@@ -8,12 +8,20 @@
 
 #include <bit>
 #include <cereal/cereal.hpp>
+#include <cereal/types/common.hpp>
+#include <cereal/types/deque.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/set.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/utility.hpp>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
 
 #include "core/shared.h"
+#include "core/time.h"
 #include "wire/blob.h"
 
 namespace steelyard {
@@ -64,6 +72,7 @@ class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElisi
   std::vector<std::byte> header;
   Blob payload;
   bool has_payload = false;
+  Time now{};  // points of time are told as distances from it
 };
 
 class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
@@ -93,6 +102,8 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
   }
   Blob detach() { return std::exchange(payload_, {}); }
   [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
+
+  Time now{};  // as of Writer
 
  private:
   std::span<const std::byte> rest_;
@@ -178,6 +189,25 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Shared<T>& it) {
   T value;
   reader(value);
   it = Shared<T>(std::move(value));
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Duration& it) {
+  writer(static_cast<std::int64_t>(it.count()));
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Duration& it) {
+  std::int64_t count = 0;
+  reader(count);
+  it = Duration(count);
+}
+// Never and not yet are no distances.
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Time& it) {
+  const bool is_point = it != Time{} && it != Time::max();
+  writer(is_point, is_point ? it - writer.now : it.since_origin);
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Time& it) {
+  bool is_point = false;
+  Duration distance{};
+  reader(is_point, distance);
+  it = is_point ? reader.now + distance : Time{distance};
 }
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Blob& blob) { writer.attach(blob); }
 inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Blob& blob) { blob = reader.detach(); }

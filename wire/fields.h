@@ -1,11 +1,8 @@
 // The fields of every message and of the job description, in the order in which they travel.
 //
-// Included by the codec and wire/message_text.cpp alone. A field added here changes the wire: raise
-// `protocol_version`.
+// Included by the codec, wire/message_text.cpp and scheduler/saved_state.cpp alone. A field added here
+// changes the wire: raise `protocol_version`.
 #pragma once
-
-#include <cereal/types/map.hpp>
-#include <cereal/types/string.hpp>
 
 #include "wire/archive.h"
 #include "wire/messages.h"

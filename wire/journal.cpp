@@ -19,7 +19,8 @@ enum class Kind : std::uint8_t {
   interrupt,
   woken,
   restarted,
-  followed
+  followed,
+  condensed
 };
 constexpr std::size_t start = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
 
@@ -66,7 +67,7 @@ void put_head(Writer& writer, Time now, const JournalHead& it) {
   writer(it.build);
   put(writer, Message(std::in_place_type<ToWorker>, Welcome{it.from.term, 0, it.job}));
   put(writer, Message(std::in_place_type<ToCheckpointer>, Save{it.from}));
-  writer(it.remarks);
+  writer(it.remarks, it.record);
 }
 
 JournalHead get_head(Reader& reader) {
@@ -74,7 +75,7 @@ JournalHead get_head(Reader& reader) {
   reader(head.build);
   head.job = std::get<Welcome>(std::get<ToWorker>(get(reader, Role::worker))).job;
   head.from = std::get<Save>(std::get<ToCheckpointer>(get(reader, Role::checkpointer))).progress;
-  reader(head.remarks);
+  reader(head.remarks, head.record);
   return head;
 }
 
@@ -92,7 +93,7 @@ Heard heard(NodeId from, Said said) {
 JournalRecord get_record(Reader& reader) {
   Kind kind{};
   std::int64_t at = 0;
-  reader(upto(kind, Kind::followed), at);
+  reader(upto(kind, Kind::condensed), at);
   const Time now{Duration(at)};
   const NodeId from = get_node(reader);
   switch (kind) {
@@ -116,12 +117,17 @@ JournalRecord get_record(Reader& reader) {
       return {now, Woken{}};
     case Kind::restarted:
       return {now, Restarted{}};
-    case Kind::followed:
+    case Kind::followed: {
+      Followed followed;
+      reader(followed.attempt);
+      return {now, followed};
+    }
+    case Kind::condensed:
       break;
   }
-  Followed followed;
-  reader(followed.attempt);
-  return {now, followed};
+  Condensed condensed;
+  reader(condensed.state);
+  return {now, std::move(condensed)};
 }
 
 }  // namespace
@@ -136,6 +142,10 @@ void append(std::vector<std::byte>& journal, const JournalRecord& record) {
                  [&](const Followed& it) {
                    start_record(writer, Kind::followed, record.now);
                    writer(it.attempt);
+                 },
+                 [&](const Condensed& it) {
+                   start_record(writer, Kind::condensed, record.now);
+                   writer(it.state);
                  },
              },
              record.what);

@@ -27,6 +27,7 @@ struct JournalHead {
   Shared<Job> job{};
   Progress from;          // where the machine began
   std::string remarks{};  // the host's own
+  std::string record{};   // of the run so far, likewise
 };
 struct Heard {
   Envelope envelope;  // to the scheduler
@@ -38,8 +39,13 @@ struct Followed {
   std::uint64_t attempt = 0;
 };
 
+// What the machine knew here. Behind the head it is in the place of all that was heard before.
+struct Condensed {
+  std::string state;  // scheduler/saved_state.h
+};
+
 struct JournalRecord {
-  using What = std::variant<JournalHead, Heard, Woken, Restarted, Followed>;
+  using What = std::variant<JournalHead, Heard, Woken, Restarted, Followed, Condensed>;
   Time now;
   What what;
 };

@@ -14,11 +14,19 @@ struct Affine {
 
   [[nodiscard]] double operator()(double samples) const { return fixed + per_sample * samples; }
   friend bool operator==(const Affine&, const Affine&) = default;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(fixed, per_sample);
+  }
 };
 
 struct TimedBatch {
   double samples = 0;
   double seconds = 0;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(samples, seconds);
+  }
 };
 
 // The curve through measured batches (both numbers positive; others are ignored; at least one usable).

@@ -23,6 +23,11 @@ class AffineWindow {
   // False, and no change, for a batch that cannot be: no samples, no time, not finite.
   bool add(TimedBatch batch);
 
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(batches_, curve_);
+  }
+
   [[nodiscard]] bool empty() const { return batches_.empty(); }
   [[nodiscard]] const Affine& curve() const {
     return curve_;

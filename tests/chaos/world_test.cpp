@@ -46,6 +46,7 @@ class Chaos {
     restarts_ = options.scheduler_dies_at.size();
     options.standby = random_.below(3) == 0;
     options.back_late_s = 5;
+    if (random_.below(2) == 0) options.condense_after = random_.below(8000);
     for (std::uint64_t i = random_.below(4); i > 0; --i) options.faults.push_back(fault());
     rate_ = 0.02 * random_.uniform() * random_.uniform();
     return options;
@@ -144,7 +145,7 @@ class Chaos {
 };
 
 TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
-  std::uint64_t struck = 0, restarts = 0, take_overs = 0;
+  std::uint64_t struck = 0, restarts = 0, take_overs = 0, condensed = 0;
   for (std::uint64_t seed = first_seed; seed <= last_seed; ++seed) {
     Chaos chaos(seed);
     const Job job = chaos.job();
@@ -166,10 +167,15 @@ TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
     struck += static_cast<std::uint64_t>(chaos.struck());
     restarts += world.restarts() - world.take_overs();
     take_overs += world.take_overs();
+    condensed += world.condensed();
   }
-  std::printf("%llu losses, %llu restarts of the scheduler, %llu standbys that lead\n",
-              static_cast<unsigned long long>(struck), static_cast<unsigned long long>(restarts),
-              static_cast<unsigned long long>(take_overs));
+  const auto count = [](std::uint64_t of, const char* what) {
+    std::printf("%llu %s\n", static_cast<unsigned long long>(of), what);
+  };
+  count(struck, "losses");
+  count(restarts, "restarts of the scheduler");
+  count(take_overs, "standbys that lead");
+  count(condensed, "journals that begin anew");
 }
 
 }  // namespace

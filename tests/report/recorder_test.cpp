@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/error.h"
 #include "server/checkpoint.h"
 #include "tests/support/temporary_folder.h"
 
@@ -124,6 +125,32 @@ TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
   EXPECT_EQ(folder_.text("run/rounds.jsonl"), rounds);
   EXPECT_EQ(folder_.text("run/events.jsonl"), whole);
   EXPECT_EQ(second.verdict().rounds, 1U);
+}
+
+// What it knows beside its files is told to another one, whose clock may be another.
+TEST_F(RecorderTest, GoesOnFromWhatOneHasSaved) {
+  std::string saved;
+  Recorder whole(file_, run(), bar_);
+  for (Round round = 0; round < 14; ++round) {
+    if (round == 12) saved = whole.save(at(12.5));
+    whole.handle(a_round(round, 0.1 + 0.01 * static_cast<double>(round)), at(1 + static_cast<double>(round)));
+  }
+  whole.handle(an_evaluation(14, 0.75), at(15));
+  whole.flush(at(15));
+  const std::vector<nlohmann::json> expected = lines();
+  Recorder second(file_, run(), bar_, true);
+  second.restore(saved, at(1012.5));
+  for (Round round = 12; round < 14; ++round)
+    second.handle(a_round(round, 0.1 + 0.01 * static_cast<double>(round)),
+                  at(1001 + static_cast<double>(round)));
+  second.handle(an_evaluation(14, 0.75), at(1015));
+  second.flush(at(1015));
+  const std::vector<nlohmann::json> all = lines();
+  ASSERT_EQ(all.size(), expected.size() + 3);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(all[all.size() - 3 + i], expected[expected.size() - 3 + i]);
+  EXPECT_EQ(second.summary(), whole.summary());
+  for (const std::string& other : {saved.substr(1), saved + "x", std::string()})
+    EXPECT_THROW(second.restore(other, at(0)), Failure);
 }
 
 TEST_F(RecorderTest, ABoardHasTheSameNumbers) {

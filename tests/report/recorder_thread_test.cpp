@@ -78,6 +78,17 @@ TEST_F(RecorderThreadTest, WhoeverTellsNeverWaitsAndNothingIsLost) {
   EXPECT_THAT(recorder.summary(), Not(HasSubstr("warning")));
 }
 
+TEST_F(RecorderThreadTest, IsIdleWhenAllIsRecorded) {
+  Recorder recorder(file_, run_, bar_);
+  RecorderThread thread(recorder);
+  EXPECT_TRUE(thread.idle());
+  for (Round k = 0; k < 1000; ++k) thread.tell(a_round(k), at(k));
+  EXPECT_FALSE(thread.idle()) << "the pipe is full";
+  thread.tell(Ended{Outcome::finished, "", {}}, at(1000));
+  EXPECT_EQ(read_rounds(999).size(), 1000U);
+  while (!thread.idle()) std::this_thread::yield();
+}
+
 TEST_F(RecorderThreadTest, BeyondTheLimitRoundsAreLeftOutAndTheSummarySaysSo) {
   Recorder recorder(file_, run_, bar_);
   RecorderThread thread(recorder, 100);  // rounds with a worker each count two

@@ -66,6 +66,30 @@ TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
   EXPECT_EQ(read_journal(path_), bytes(1, 4));
 }
 
+TEST_F(JournalFileTest, BeginsAnewAsAWholeOrNotAtAll) {
+  JournalFile journal(path_, bytes(1 << 10, 1), 1 << 20);
+  EXPECT_TRUE(journal.begin_anew(bytes(10, 2)));
+  EXPECT_EQ(journal.write(bytes(1, 3)), News::none);
+  auto expected = bytes(10, 2);
+  expected.push_back(std::byte{3});
+  EXPECT_EQ(read_journal(path_), expected);
+  {
+    const FilesOfAtMost little(100);
+    EXPECT_FALSE(journal.begin_anew(bytes(200, 4)));
+  }
+  EXPECT_EQ(journal.write(bytes(1, 5)), News::none);
+  expected.push_back(std::byte{5});
+  EXPECT_EQ(read_journal(path_), expected);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+}
+
+TEST_F(JournalFileTest, WhileItWaitsForRoomItDoesNotBeginAnew) {
+  JournalFile journal(path_, bytes(90, 1), 1 << 20);
+  const FilesOfAtMost little(100);
+  EXPECT_EQ(journal.write(bytes(20, 2)), News::waits);
+  EXPECT_FALSE(journal.begin_anew(bytes(10, 3)));
+}
+
 TEST_F(JournalFileTest, AtItsLimitItIsEmptiedAndSaysSoOnce) {
   JournalFile journal(path_, bytes(10, 1), 1 << 20);
   EXPECT_EQ(journal.write(bytes(1000, 2)), News::none);

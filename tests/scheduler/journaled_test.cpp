@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
+#include "scheduler/saved_state.h"
 #include "tests/scheduler/script.h"
 #include "tests/support/toy_job.h"
 
@@ -66,6 +67,32 @@ TEST(Journaled, TheJournalSaysWhetherAStandbyCountsAndWhomItMayAsk) {
   EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 9}})) << "the standby knows of it";
   append(journal, {at(5), Followed{0}});
   EXPECT_EQ(follower().attempt, 0U);
+}
+
+TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
+  const Job job = test::toy_job(8, 4, 1, 1, 1);
+  Scheduler scheduler(job, {}, balancing::make_policy("equal"));
+  std::vector<std::byte> journal;
+  int refusals = 1;
+  const auto write = [&](const std::vector<std::byte>& record) {
+    journal.insert(journal.end(), record.begin(), record.end());
+    return true;
+  };
+  const auto condense = [&](const std::vector<std::byte>& records) {
+    if (refusals-- > 0) return false;
+    journal = records;
+    return true;
+  };
+  Journaled journaled(scheduler, write, {.condense = condense, .most = 100});
+  Outbox out(scheduler_node);
+  const std::string name(200, 'a');
+  for (double t = 1; t < 5; ++t) journaled.step(at(t), from_worker(Hello{0, name, {}, {}, 0}), out);
+  EXPECT_LT(refusals, 0) << "what was refused is tried again";
+  EXPECT_TRUE(std::holds_alternative<Condensed>(JournalReader(journal).next().value().what));
+  JournalReader reader(journal);
+  Scheduler again(job, {}, balancing::make_policy("equal"));
+  (void)replay(reader, again, [](const JournalRecord&, const std::vector<Envelope>&) {});
+  EXPECT_EQ(save_state(again, at(9)), save_state(scheduler, at(9)));
 }
 
 // One that was lost while nobody could hear it, with the next that bears its name.

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "balancing/policies.h"
+#include "scheduler/saved_state.h"
 #include "tests/scheduler/script_words.h"
 #include "wire/codec.h"
 
@@ -90,9 +91,7 @@ std::vector<std::string> Script::say(const std::string& line) {
     tell(link_node, Interrupt{});
   } else if (first == "wait") {
     now_ = now_ + from_seconds(std::stod(words.plain.at(0)));
-    Outbox out(scheduler_node);
-    journaled_->wake(now_, out);
-    take(out.take());
+    let([&](auto& machine, Outbox& out) { machine.wake(now_, out); });
   } else if (first == "killed") {
     scheduler_ = replayed().scheduler;
     begin_journal();
@@ -132,6 +131,7 @@ void Script::begin(Words words) {
   from.epoch = words.count("epoch", 0);
   from.offset = words.count("offset", 0);
   if (words.values.contains("names")) from.workers = parts(words.values.at("names"), ',');
+  from_ = from;
   scheduler_ = std::make_unique<Scheduler>(job_, from, balancing::make_policy(job_.policy));
   journal_.clear();
   said_.clear();
@@ -240,10 +240,25 @@ Report Script::report_of(PieceId id, const Words& words) const {
 
 template <class Said>
 void Script::tell(NodeId from, Said said) {
-  Outbox out(scheduler_node);
-  journaled_->step(now_, {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))},
-                   out);
-  take(out.take());
+  const Envelope heard{from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))};
+  let([&](auto& machine, Outbox& out) { machine.step(now_, heard, out); });
+}
+
+// What is made of its saved state answers the same, and knows the same afterwards.
+template <class Do>
+void Script::let(Do act) {
+  Scheduler twin(job_, from_, balancing::make_policy(job_.policy));
+  restore_state(twin, save_state(*scheduler_, now_), now_);
+  Outbox out(scheduler_node), twins(scheduler_node);
+  act(*journaled_, out);
+  act(twin, twins);
+  std::vector<Envelope> said = out.take();
+  std::string answer, twins_answer;
+  for (const Envelope& it : said) answer += bytes_of(it);
+  for (const Envelope& it : twins.take()) twins_answer += bytes_of(it);
+  EXPECT_EQ(answer, twins_answer);
+  EXPECT_EQ(save_state(*scheduler_, now_), save_state(twin, now_));
+  take(said);
 }
 
 void Script::take(const std::vector<Envelope>& said) {

@@ -34,6 +34,7 @@ class Script {
   // that it does not understand.
   std::vector<std::string> say(const std::string& line);
   [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
+  [[nodiscard]] const Job& job() const { return job_; }
   // A scheduler made of the journal, and all that it said on the way, byte for byte.
   struct Replayed {
     std::unique_ptr<Scheduler> scheduler;
@@ -48,12 +49,15 @@ class Script {
   void hear(NodeId from, const std::string& what, Words words);
   template <class Said>
   void tell(NodeId from, Said said);
+  template <class Do>
+  void let(Do act);
   void tell_shard_beat(NodeId from, Words words);
   Report report_of(PieceId id, const Words& words) const;
   void take(const std::vector<Envelope>& said);
   void begin_journal();
 
   Job job_;
+  Progress from_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Journaled> journaled_;
   std::vector<std::byte> journal_;

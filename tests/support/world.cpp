@@ -73,8 +73,16 @@ void World::start_scheduler(const Job& job, const Progress& from) {
     journal_.insert(journal_.end(), record.begin(), record.end());
     return true;
   };
-  journaled_ = &world_.start<Journaled>(scheduler_node, *scheduler_, write,
-                                        StandbyFeed::Options{"world", [this] { return journal_; }});
+  const auto condense = [this](const std::vector<std::byte>& records) {
+    journal_.clear();
+    write_down(JournalHead{"world", job_, options_.from, {}});
+    journal_.insert(journal_.end(), records.begin(), records.end());
+    told_before_ = recorded_;
+    ++condensed_;
+    return true;
+  };
+  Journaled::Options options{{"world", [this] { return journal_; }}, condense, options_.condense_after};
+  journaled_ = &world_.start<Journaled>(scheduler_node, *scheduler_, write, options);
 }
 
 void World::kill_scheduler() {
@@ -93,8 +101,18 @@ void World::start_standby() {
   standby_node_ = {Role::standby, world_.size()};
   standby_ = &world_.start<Standby>(
       standby_node_, Standby::Options{"world", 7, from_seconds(60), [this] { standbys_journal_.clear(); },
-                                      [this](const JournalRecord& it) { append(standbys_journal_, it); },
+                                      [this](const JournalRecord& it) { standby_writes(it); },
                                       [this] { return arbiter(); }});
+}
+
+void World::standby_writes(const JournalRecord& record) {
+  if (std::holds_alternative<Condensed>(record.what)) {
+    JournalReader reader(standbys_journal_);
+    const JournalRecord head = reader.next().value();
+    standbys_journal_.clear();
+    append(standbys_journal_, head);
+  }
+  append(standbys_journal_, record);
 }
 
 std::optional<Standby::Place> World::arbiter() const {
@@ -133,7 +151,7 @@ void World::bring_back() {
   const JournalRecord first = journal.next().value();
   const auto& head = std::get<JournalHead>(first.what);
   start_scheduler(*head.job, head.from);
-  std::vector<ToRecorder> told;
+  std::vector<ToRecorder> told = told_before_;
   const auto listen = [&](std::vector<Envelope> said) {
     for (Envelope& it : said) {
       if (auto* message = std::get_if<ToRecorder>(&it.message)) told.push_back(std::move(*message));

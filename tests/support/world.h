@@ -47,6 +47,8 @@ class World final : sim::Observer, sim::ComputeModel {
     // leads. But where the two had just lost one another, the scheduler may have gone on alone.
     bool standby = false;
     double back_late_s = std::numeric_limits<double>::infinity();
+    // Bytes of the scheduler's journal, of which it makes its state.
+    std::uint64_t condense_after = std::numeric_limits<std::uint64_t>::max();
   };
 
   World(Job job, Options options);
@@ -69,6 +71,7 @@ class World final : sim::Observer, sim::ComputeModel {
   void bring_back_soon() { back_at_ = now() + milliseconds(100); }  // also where there is a standby
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
   [[nodiscard]] std::uint64_t take_overs() const { return take_overs_; }
+  [[nodiscard]] std::uint64_t condensed() const { return condensed_; }
   [[nodiscard]] NodeId standby() const { return standby_node_; }
   // Until the scheduler has finished, or `most` steps. Returns whether it has.
   bool run(std::size_t most = 200'000);
@@ -104,6 +107,7 @@ class World final : sim::Observer, sim::ComputeModel {
   void write_down(JournalRecord::What what) { append(journal_, {world_.now(), std::move(what)}); }
   void start_scheduler(const Job& job, const Progress& from);
   void start_standby();
+  void standby_writes(const JournalRecord& record);
   [[nodiscard]] std::optional<Standby::Place> arbiter() const;
   void die_hearing(const Envelope& envelope);
   void take_over();
@@ -127,6 +131,8 @@ class World final : sim::Observer, sim::ComputeModel {
   std::vector<std::byte> standbys_journal_;
   NodeId checkpointer_{Role::checkpointer, 1};
   std::vector<std::byte> journal_;
+  std::vector<ToRecorder> told_before_;  // it was begun anew
+  std::uint64_t condensed_ = 0;
   std::set<std::uint64_t> dies_at_;
   Time back_at_{};
   std::uint64_t restarts_ = 0, take_overs_ = 0;

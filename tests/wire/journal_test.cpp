@@ -16,7 +16,7 @@ Heard heard(NodeId from, Said said) {
 }
 
 std::vector<std::byte> some_journal() {
-  JournalHead head{"this build", Job{}, {}, "tcp://127.0.0.1:7070"};
+  JournalHead head{"this build", Job{}, {}, "tcp://127.0.0.1:7070", "recorded"};
   head.from.version = 3;
   head.from.policy_state = std::string("a\0b", 3);
   std::vector<std::byte> journal;
@@ -26,6 +26,7 @@ std::vector<std::byte> some_journal() {
   append(journal, {Time{Duration(4)}, heard(worker, VersionMismatch{9})});
   append(journal, {Time{Duration(5)}, heard(link_node, Interrupt{"no more"})});
   append(journal, {Time{Duration(6)}, Woken{}});
+  append(journal, {Time{Duration(6)}, Condensed{"state"}});
   append(journal, {Time{Duration(7)}, Restarted{}});
   return journal;
 }
@@ -49,11 +50,13 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(head.from.version, 3U);
   EXPECT_EQ(head.from.policy_state, std::string("a\0b", 3));
   EXPECT_EQ(head.remarks, "tcp://127.0.0.1:7070");
+  EXPECT_EQ(head.record, "recorded");
   EXPECT_EQ(said_in<Leave>(reader.next(), worker).failure, "why");
   EXPECT_EQ(said_in<Disconnected>(reader.next(), link_node).node, worker);
   EXPECT_EQ(said_in<VersionMismatch>(reader.next(), worker).protocol, 9U);
   EXPECT_EQ(said_in<Interrupt>(reader.next(), link_node).failure, "no more");
   EXPECT_TRUE(std::holds_alternative<Woken>(reader.next().value().what));
+  EXPECT_EQ(std::get<Condensed>(reader.next().value().what).state, "state");
   const auto last = reader.next();
   EXPECT_TRUE(std::holds_alternative<Restarted>(last.value().what));
   EXPECT_EQ(last->now, Time{Duration(7)});
@@ -76,7 +79,7 @@ TEST(Journal, EndsWhereItsWriterWasKilled) {
     JournalReader reader({whole.data(), size});
     std::size_t records = 0;
     while (reader.next()) ++records;
-    EXPECT_LT(records, 7U);
+    EXPECT_LT(records, 8U);
     EXPECT_LE(reader.read(), size);
     EXPECT_FALSE(reader.damaged()) << "its end is missing: size " << size;
     JournalReader again({whole.data(), reader.read()});
@@ -92,7 +95,7 @@ TEST(Journal, EndsBeforeWhatIsDamaged) {
     JournalReader reader(damaged);
     std::size_t records = 0;
     while (reader.next()) ++records;
-    EXPECT_LT(records, 7U) << "byte " << at;
+    EXPECT_LT(records, 8U) << "byte " << at;
     EXPECT_LE(reader.read(), at);
   }
 }

@@ -1,0 +1,29 @@
+// The journal of a run and the record that is made of it: how far the one is in the other.
+//
+// The record of a run is what people see (report/recorder.h). A scheduler that goes on in the place of
+// another makes it anew from the journal, behind what the head says is in the files.
+#pragma once
+
+#include "report/recorder.h"
+#include "roles/journal_file.h"
+#include "roles/killed.h"
+#include "scheduler/journaled.h"
+
+namespace steelyard {
+
+// Of a journal that begins, or begins anew: it says how long the files are, and what the recorder knows
+// beside them. Flush it before.
+std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const Progress& from,
+                                 SchedulersPlace place, const Recorder& recorder);
+
+// Says to a scheduler what the killed one had heard, and to the recorder what that had said of it.
+struct ToldAgain {
+  StandbyFeed::Follower follower;  // that it had
+  std::uint64_t bytes = 0;         // of the journal, that are whole
+};
+ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder);
+
+// What was recorded behind the head goes from the files: it is told again.
+void cut_record(const RunDirectory& run, const SchedulersPlace& place);
+
+}  // namespace steelyard

@@ -215,6 +215,15 @@ std::string memory_note(const JobFile& file) {
          std::to_string((batch + hold - 1) / hold) + " turns; give them more, or [train] a smaller batch";
 }
 
+std::string replica_note(const Job& job) {
+  const bool of_compensation = job.sync.compensation != SyncMode::Compensation::none;
+  if (job.replicas == 0 || !(job.sync.has_hubs() || of_compensation || job.gradient_limit > 0)) return "";
+  const std::string what =
+      job.gradient_limit > 0 ? "a gradient_limit" : "sync = \"" + sync_text(job.sync) + '"';
+  return "with " + what + " a mirror that is lost is not replaced: of each part of the model one loss is " +
+         "survived, not one after another";
+}
+
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   if (train < job.global_batch) {
     throw Failure(ExitCode::configuration,

@@ -129,7 +129,9 @@ void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, c
            " parameters, results in " + run.path());
   bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
            std::to_string(file.job.workers) + " workers at " + endpoint);
-  if (const std::string note = memory_note(file); !note.empty()) bar.note(note);
+  for (const std::string& note : {memory_note(file), replica_note(file.job)}) {
+    if (!note.empty()) bar.note(note);
+  }
 }
 
 std::unique_ptr<TensorboardFile> board_for(const ResultOptions& results, const RunDirectory& run) {

@@ -32,6 +32,7 @@ import pathlib
 import random
 import subprocess
 import tempfile
+import time
 
 import checks
 import faults
@@ -93,10 +94,13 @@ def lose(run, kinds, options):
     draw, done = random.Random(options.seed), []
     draw.shuffle(kinds)
     while kinds and run.going_on(options.every) and not run.nearly_over() and run.wait_for_whole():
-        fault, rounds = kinds[len(done) % len(kinds)], len(run.rounds())
+        fault, rounds, heard = kinds[len(done) % len(kinds)], len(run.rounds()), run.losses()
         with fault(run, draw, options) as name:
+            when = time.monotonic()
             run.going_on(draw.uniform(*faults.LOSSES[fault]))
-        done.append((fault.__name__, name, rounds))
+        run.going_on(0.5)
+        heard = min(run.losses() - heard, default=None)
+        done.append(report.Loss(fault.__name__, name, rounds, heard and max(0.0, heard - when)))
     return done
 
 
@@ -110,7 +114,7 @@ def turn(run, kinds, options):
 
 
 def disturb(run, losses, weather, options):
-    """Until the training is over. Which losses there were: fault, process, and behind how many rounds."""
+    """Until the training is over. Which losses there were."""
     if not run.wait_for_whole():
         raise SystemExit(f'chaos: the training was over before it was disturbed: see {run.folder}')
     with concurrent.futures.ThreadPoolExecutor() as threads:

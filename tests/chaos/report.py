@@ -1,7 +1,16 @@
 """What a disturbed run cost, and what it told its user."""
 import collections
+import dataclasses
 import re
 import statistics
+
+
+@dataclasses.dataclass
+class Loss:
+    fault: str
+    name: str
+    rounds: int  # before it
+    heard: float | None  # by the scheduler, seconds later
 
 
 def walls(run):
@@ -11,10 +20,10 @@ def walls(run):
 def delays(done, rounds):
     """Of each process, what the longest round of those behind its loss took more than usual."""
     of, usual = {}, statistics.median(rounds)
-    for fault, name, number in done:
-        behind = rounds[max(0, number - 1):number + 40]
+    for it in done:
+        behind = rounds[max(0, it.rounds - 1):it.rounds + 40]
         if behind:
-            of.setdefault((fault, name), []).append(max(behind) - usual)
+            of.setdefault((it.fault, it.name), []).append(max(behind) - usual)
     return of
 
 
@@ -42,6 +51,11 @@ def write(quiet, run, done):
         middle = statistics.median(seconds)
         print(f'  {fault} {name}, {len(seconds)} times: held up a round by {middle:.3f} s, '
               f'at most {max(seconds):.3f} s')
+    heard = [1000 * it.heard for it in done
+             if it.fault == 'kill' and it.name != 'scheduler' and it.heard is not None]
+    if heard:
+        print(f'{len(heard)} kills were heard of by the scheduler after {statistics.median(heard):.1f} ms, '
+              f'at most {max(heard):.1f} ms')
     print('memory in MB, undisturbed and disturbed: ' +
           ', '.join(f'{name} {quiet.peaks[name]:.0f} {peak:.0f}' for name, peak in sorted(run.peaks.items())))
     told(run)

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 
+import journal
 import network
 
 ROLES = ('scheduler', 'server', 'worker')
@@ -102,6 +103,9 @@ class Run:
 
     def rounds(self):
         return [record for record in self.records('rounds.jsonl') if record['purpose'] == 'train']
+
+    def losses(self):
+        return journal.losses(self.results / 'journal')
 
     def told(self):
         return [record['text'] for record in self.records('events.jsonl') if 'text' in record]

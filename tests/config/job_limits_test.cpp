@@ -88,6 +88,21 @@ TEST(JobLimits, MemoryThatDoesNotHoldARoundIsSaid) {
             "turns; give them more, or [train] a smaller batch");
 }
 
+TEST(JobLimits, MirrorsThatAreNotReplacedAreSaid) {
+  const auto note = [](const std::string& lines) {
+    return replica_note(
+        parse_job("[cluster]\nservers = 2\nreplicas = 1\n" + lines + "[[worker]]\n[[worker]]\n", "j.toml")
+            .job);
+  };
+  EXPECT_EQ(note(""), "");
+  EXPECT_EQ(note("sync = \"ssp:2\"\n"), "");
+  EXPECT_THAT(note("sync = \"mll:2:2:2\"\n"),
+              HasSubstr("with sync = \"mll:2:2:2\" a mirror that is lost is not"));
+  EXPECT_THAT(note("sync = \"dc-asgd\"\n"), HasSubstr("dc-asgd"));
+  EXPECT_THAT(note("[train]\ngradient_limit = 10\n"), HasSubstr("gradient_limit"));
+  EXPECT_EQ(replica_note(parse_job("[cluster]\nsync = \"dc-asgd\"\n[[worker]]\n", "j.toml").job), "");
+}
+
 TEST(JobLimits, AScenarioIsNoJob) {
   EXPECT_EQ(refused("[job]\nrounds = 20\n[[worker]]\ntime_ms = [1]\n[[event]]\nscale = 2\n"),
             "j.toml: this is a scenario, it has [[event]]: run it with `steelyard simulate`, or give a job "

@@ -25,6 +25,7 @@ std::string boot() {
 std::string remarks_of(const SchedulersPlace& it) {
   return Json{{"boot", boot()},
               {"listen", it.listen},
+              {"keyed", it.keyed},
               {"job", it.job},
               {"checkpoint", it.checkpoint},
               {"rounds_bytes", it.rounds_bytes},
@@ -46,6 +47,7 @@ SchedulersPlace place_in(const Json& it) {
            it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>()},
           it.at("rounds_bytes"),
           it.at("events_bytes"),
+          it.at("keyed"),
           it.at("boot")};
 }
 

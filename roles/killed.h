@@ -26,6 +26,7 @@ struct SchedulersPlace {
   std::string checkpoint;  // that it began with; empty: none
   SampleSource source;
   std::uint64_t rounds_bytes = 0, events_bytes = 0;  // of the files before its first record
+  bool keyed = false;                                // only those take part that have keys
   std::string boot{};  // which start of the machine it was; journal_head() fills it in
 };
 

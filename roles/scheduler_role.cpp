@@ -201,6 +201,7 @@ Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<Run
   std::filesystem::remove(run->journal());  // of an earlier life
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
+  task.place.keyed = !options.keys.empty();
   within_memory("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
   });
@@ -358,6 +359,9 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   }
   const std::string listen = killed ? killed->place.listen : listening_endpoint(options.listen);
   require_loopback(listen, options.insecure || !options.keys.empty());
+  if (killed && killed->place.keyed && options.keys.empty())
+    throw Failure(ExitCode::usage,
+                  "--recover: the run in " + run->path() + " had keys: give the same --keys");
   if (!killed && !results.resume_from.empty()) require_checkpoint(results.resume_from);
   require_descriptors_for(killed ? killed->job : file.job);
   const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins

@@ -136,6 +136,21 @@ TEST_F(ProcessTrust, WhoIsRevokedIsLostAndTheOthersGoOn) {
   for (const auto* it : {&decides, &s0, &s1, &ada}) ends_clean(**it, 75);
 }
 
+TEST_F(ProcessTrust, ARunThatHadKeysGoesOnWithThemAlone) {
+  const auto decides = scheduler();
+  decides->signal(SIGKILL);
+  EXPECT_EQ(decides->code(), -SIGKILL);
+  const std::vector<std::string> again{"scheduler", job_, "--run-dir", path("run"), "--recover"};
+  EXPECT_EQ(run(again), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr(path("run")), HasSubstr("give the same --keys")));
+  std::vector<std::string> keyed = again;
+  keyed.insert(keyed.end(), {"--keys", keys_});
+  const auto second = start("second", keyed);
+  EXPECT_TRUE(eventually([&] { return second->says("going on with job"); })) << second->output();
+  second->signal(SIGINT);
+  ends_clean(*second, 75);
+}
+
 // A thousand connections that say nothing or nonsense, to the scheduler while it trains.
 TEST_F(ProcessTrust, ConnectionsThatAreNoneDoNotStopTheTraining) {
   const auto decides = scheduler({"--set", "train.epochs=1000000"});

@@ -27,9 +27,14 @@ class KilledTest : public testing::Test {
     job.name = "left";
     Progress from;
     from.term = 5;
-    return journal_head(
-        job, from,
-        {"tcp://127.0.0.1:7070", "[job]", "checkpoints/3", {"npy", 100, "abc", 10, {1, 2}, {3, 4}}, 11, 12});
+    return journal_head(job, from,
+                        {"tcp://127.0.0.1:7070",
+                         "[job]",
+                         "checkpoints/3",
+                         {"npy", 100, "abc", 10, {1, 2}, {3, 4}},
+                         11,
+                         12,
+                         true});
   }
 
   const TemporaryFolder folder_;
@@ -48,6 +53,7 @@ TEST_F(KilledTest, HadAPlaceAndAJob) {
   EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
   EXPECT_EQ(killed.place.rounds_bytes, 11U);
   EXPECT_EQ(killed.place.events_bytes, 12U);
+  EXPECT_TRUE(killed.place.keyed);
   EXPECT_EQ(without_values(killed).fingerprint, fingerprint(killed.job));
 }
 

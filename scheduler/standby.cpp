@@ -19,23 +19,24 @@ void Standby::step(Time now, const Envelope& in, Outbox& out) {
   if (message == nullptr || finished()) return;
   if (in.from == scheduler_node && !claimed_from_) heard_ = now;
   std::visit(
-      Overloaded{
-          [&](const Following& it) { handle(now, it); }, [&](const JournalPart& it) { handle(it, out); },
-          [&](const Granted& it) { handle(now, it, out); }, [&](const Stop& it) { exit_reason_.stopped(it); },
-          [&](const Interrupt&) {
-            exit_reason_.stopped({Outcome::interrupted, {}});
-          },
-          [&](const Disconnected& it) {
-            if (it.node == scheduler_node) follow_anew();
-          },
-          [&](const VersionMismatch& it) {
-            exit_reason_.refused({Refusal::other_protocol, "the scheduler speaks protocol " +
-                                                               std::to_string(it.protocol) +
-                                                               ": use the same release everywhere"});
-          },
-          [&](const Unreachable& it) {
-            if (it.node == scheduler_node) exit_reason_.refused({Refusal::endpoint, it.why});
-          }},
+      Overloaded{[&](const Following& it) { handle(now, it); },
+                 [&](const JournalPart& it) { handle(it, out); },
+                 [&](const Granted& it) { handle(now, in.from, it, out); },
+                 [&](const Stop& it) { exit_reason_.stopped(it); },
+                 [&](const Interrupt&) {
+                   exit_reason_.stopped({Outcome::interrupted, {}});
+                 },
+                 [&](const Disconnected& it) {
+                   if (it.node == scheduler_node) follow_anew();
+                 },
+                 [&](const VersionMismatch& it) {
+                   exit_reason_.refused({Refusal::other_protocol, "the scheduler speaks protocol " +
+                                                                      std::to_string(it.protocol) +
+                                                                      ": use the same release everywhere"});
+                 },
+                 [&](const Unreachable& it) {
+                   if (it.node == scheduler_node) exit_reason_.refused({Refusal::endpoint, it.why});
+                 }},
       *message);
 }
 
@@ -76,11 +77,12 @@ void Standby::handle(const JournalPart& part, Outbox& out) {
   const auto bytes = std::as_bytes(std::span(part.bytes));
   cut_.insert(cut_.end(), bytes.begin(), bytes.end());
   have_ += bytes.size();
-  take_records();
+  if (!take_records()) return follow_anew();
   out.send<ToScheduler>(scheduler_node, JournalAck{attempt_, have_});
 }
 
-void Standby::take_records() {
+// Whether all that is there can be read, but for a record whose end is still to come.
+bool Standby::take_records() {
   JournalReader reader(cut_);
   while (auto record = reader.next()) {
     if (const auto* head = std::get_if<JournalHead>(&record->what)) {
@@ -94,7 +96,9 @@ void Standby::take_records() {
     record->now = record->now + ahead_;
     options_.write(*record);
   }
+  const bool damaged = reader.damaged();
   cut_.erase(cut_.begin(), cut_.begin() + static_cast<std::ptrdiff_t>(reader.read()));
+  return !damaged;
 }
 
 // ---- leading
@@ -117,8 +121,8 @@ void Standby::claim(Time now, Outbox& out) {
   out.send<ToShard>(claimed_from_->node, Claim{term_, *counted_});
 }
 
-void Standby::handle(Time now, const Granted& granted, Outbox& out) {
-  if (!claimed_from_ || granted.attempt != *counted_) return;
+void Standby::handle(Time now, NodeId from, const Granted& granted, Outbox& out) {
+  if (!claimed_from_ || from != claimed_from_->node || granted.attempt != *counted_) return;
   out.send<ToLink>(link_node, Disconnect{claimed_from_->node});
   claimed_from_.reset();
   counted_.reset();

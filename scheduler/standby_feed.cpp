@@ -124,7 +124,8 @@ void StandbyFeed::lose(NodeId node) {
 }
 
 void StandbyFeed::handle(NodeId from, const Granted& granted, Outbox& out) {
-  if (!claim_ || granted.attempt != claim_->attempt) return;
+  const bool asked = claim_ && std::ranges::find(arbiters_, from, &Arbiter::node) != arbiters_.end();
+  if (!asked || granted.attempt != claim_->attempt) return;
   if (!granted.granted) return end("its standby took this scheduler for lost, and leads the job now");
   std::erase_if(arbiters_, [&](const Arbiter& it) { return it.node == from; });
   if (arbiters_.empty()) go_on_alone(out);

@@ -145,6 +145,13 @@ TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
   EXPECT_TRUE(heard<Gone>().empty());
 }
 
+TEST_F(Feed, OnlyAShardThatItAskedRefusesIt) {
+  follow();
+  hear(link_node, Disconnected{standby});
+  hear(its_mirror, Granted{7, false});
+  EXPECT_TRUE(feed.ended().empty());
+}
+
 TEST_F(Feed, AStandbyThatDoesNotAnswerIsLost) {
   follow();
   wake(5);

@@ -152,6 +152,29 @@ TEST_F(FollowingStandby, AGapMakesItBeginAnew) {
   EXPECT_EQ(heard<Follow>().size(), 1u);
 }
 
+// What it confirms is what it has: its scheduler acts on that.
+TEST_F(FollowingStandby, WhatItCannotReadItDoesNotConfirm) {
+  count();
+  std::vector<std::byte> record;
+  append(record, {at(3), Woken{}});
+  record.back() ^= std::byte{1};
+  hear(scheduler_node, JournalPart{7, sent, {reinterpret_cast<const char*>(record.data()), record.size()}},
+       103);
+  EXPECT_TRUE(heard<JournalAck>().empty());
+  wake(103.1);
+  ASSERT_EQ(heard<Follow>().size(), 1u) << "from the beginning";
+  EXPECT_EQ(heard<Follow>()[0].attempt, 8u);
+}
+
+TEST_F(FollowingStandby, OnlyTheShardThatItAskedGrantsTheJob) {
+  count();
+  wake(104.2);
+  hear({Role::shard, 3}, Granted{7, true}, 104.3);
+  EXPECT_FALSE(standby.leads());
+  hear(arbiter, Granted{7, true}, 104.4);
+  EXPECT_TRUE(standby.leads());
+}
+
 TEST_F(FollowingStandby, WhatIsSaidTwiceIsNoGap) {
   begin();
   hear(scheduler_node, JournalPart{7, 0, "x"}, 102);

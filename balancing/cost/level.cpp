@@ -8,10 +8,11 @@ namespace {
 
 constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
 constexpr double first_noise = 0.05, least_noise = 0.004;
-constexpr double memory = 0.93;     // per round, of noise and errors
-constexpr double clear_lead = 0.8;  // of the other's error: less takes over
-constexpr double guessing = 2;      // measurements that the first guess of the noise counts for
-constexpr double jump_doubt = 0.7;  // after a sudden change
+constexpr double memory = 0.93;           // per round, of noise and errors
+constexpr double clear_lead = 0.8;        // of the other's error: less takes over
+constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
+constexpr double jump_doubt = 0.7;        // after a sudden change
+constexpr double most_log_seconds = 600;  // more or less is no time
 
 }  // namespace
 
@@ -78,6 +79,7 @@ void Level::restore(StateReader& reader) {
   for (Average& average : averages_) {
     average.log_seconds = reader.real(), average.variance = reader.real(), average.error = reader.real();
     reader.require(average.variance >= 0, "a variance is negative");
+    reader.require(std::abs(average.log_seconds) < most_log_seconds, "no machine takes that long");
   }
   believed_ = reader.count(averages_.size() - 1);
   noise_ = reader.real();

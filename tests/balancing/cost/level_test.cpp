@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/error.h"
 #include "core/random.h"
 
 namespace steelyard::balancing {
@@ -64,6 +65,18 @@ TEST(Level, ItsStateComesBack) {
   EXPECT_EQ(restored.seconds(), level.seconds());
   EXPECT_EQ(restored.doubt(), level.doubt());
   EXPECT_EQ(restored.noise(), level.noise());
+}
+
+// Of which a policy would make a share of nothing, or none at all.
+TEST(Level, AStateWithoutATimeIsRefused) {
+  for (const double log_seconds : {-6e15, -1000.0, 1000.0}) {
+    StateWriter writer("level");
+    for (int average = 0; average < 2; ++average) writer.real(log_seconds).real(0.1).real(0.1);
+    writer.count(0).real(0.02);
+    StateReader reader(writer.str(), "level");
+    Level restored(1, {});
+    EXPECT_THROW(restored.restore(reader), Failure) << log_seconds;
+  }
 }
 
 }  // namespace

@@ -164,8 +164,8 @@ std::vector<sim::MeasuredTime> read_recording(const std::string& path, const std
   return times;
 }
 
-RunRecord read_record(const std::string& path) {
-  RunRecord record;
+RecordedRun read_record(const std::string& path) {
+  RecordedRun record;
   std::map<std::string, std::uint64_t> first;
   for (const RecordedRound& round : read_rounds(path)) {
     for (std::size_t i = 0; i < round.workers.size(); ++i)

@@ -28,14 +28,14 @@ struct RecordedWorker {
   std::string name;
   std::uint64_t first_round = 0;  // in which it had a share, counted from the first of the record
 };
-struct RunRecord {
+struct RecordedRun {
   std::vector<RecordedWorker> workers;  // in the order of their names
   std::uint64_t rounds = 0;
   double seconds = 0;               // of all rounds together
   double exchange_ms = 0;           // what they took beyond their longest compute time, on average
   std::uint64_t epoch_samples = 0;  // the furthest position that a round came to
 };
-RunRecord read_record(const std::string& path);
+RecordedRun read_record(const std::string& path);
 
 // A CSV: "time_s,speed" or "time_s,cpu", and a line for each step (sim/speed_trace.h). Lines that are empty
 // or begin with # are passed over.

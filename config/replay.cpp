@@ -44,7 +44,8 @@ std::string worker_section(const JobFile& job, const std::string& name, const st
          line("recorded", steelyard::quoted(rounds));
 }
 
-void require_known(const std::vector<std::string>& without, const RunRecord& record, const std::string& run) {
+void require_known(const std::vector<std::string>& without, const RecordedRun& record,
+                   const std::string& run) {
   for (const std::string& name : without) {
     if (std::ranges::find(record.workers, name, &RecordedWorker::name) != record.workers.end()) continue;
     std::vector<std::string> names;
@@ -66,7 +67,7 @@ Replay replay_of(const std::string& run, const std::vector<std::string>& without
     refuse(run + " took local steps (" + sync_text(sync) +
            "): its rounds do not tell how long a step takes: replay a run under bsp, ssp or asp");
   }
-  const RunRecord record = read_record(rounds);
+  const RecordedRun record = read_record(rounds);
   require_known(without, record, run);
   Replay replay{"", job.job.policy, sync_text(sync), record.seconds, record.rounds};
   replay.scenario =

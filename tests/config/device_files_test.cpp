@@ -87,7 +87,7 @@ TEST_F(DeviceFiles, ARecordingIsOfOneWorkersTrainingRounds) {
               ElementsAre(MeasuredTime{20, 8.5}, MeasuredTime{18, 8}, MeasuredTime{}))
       << "it was not there in the third";
   EXPECT_DOUBLE_EQ(read_exchange_ms(path), 2) << "the median of 1.5, 3 and 2";
-  const RunRecord record = read_record(path);
+  const RecordedRun record = read_record(path);
   EXPECT_EQ(record.rounds, 3U);
   EXPECT_NEAR(record.exchange_ms, 6.5 / 3, 1e-9);
   ASSERT_EQ(record.workers.size(), 2U);

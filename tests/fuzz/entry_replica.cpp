@@ -1,30 +1,12 @@
-#include <memory>
-
 #include "tests/fuzz/entry.h"
+#include "tests/fuzz/said.h"
 #include "tests/server/shard_case.h"
-#include "wire/codec.h"
 
 namespace steelyard::fuzz {
 namespace {
 
 using test::ShardCase;
 constexpr NodeId mirror_node{Role::shard, 7};
-
-std::size_t number_at(std::span<const std::byte> bytes) {
-  return std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1]) << 8;
-}
-
-void put(std::vector<std::byte>& said, const Message& message) {
-  const Frames frames = encode(message);
-  const std::span<const std::byte> payload =
-      frames.payload ? frames.payload->bytes() : std::span<const std::byte>();
-  for (const std::size_t size : {frames.header.size(), payload.size()}) {
-    said.push_back(static_cast<std::byte>(size & 0xff));
-    said.push_back(static_cast<std::byte>(size >> 8));
-  }
-  said.insert(said.end(), frames.header.begin(), frames.header.end());
-  said.insert(said.end(), payload.begin(), payload.end());
-}
 
 // A round of millions of local steps is allowed, and takes its time: that is no finding.
 bool takes_long(const Message& message) {
@@ -47,21 +29,10 @@ bool hear_as_mirror(std::span<const std::byte> said) {
       {scheduler_node, mirror_node, Message(std::in_place_type<ToShard>, Welcome{ShardCase::term, 0, job})},
       out);
   Time now{};
-  while (said.size() >= 4) {
-    const std::size_t header = number_at(said), payload = number_at(said.subspan(2));
-    said = said.subspan(4);
-    if (header + payload > said.size()) break;
-    const auto values = std::make_shared<std::vector<std::byte>>(
-        said.begin() + static_cast<std::ptrdiff_t>(header),
-        said.begin() + static_cast<std::ptrdiff_t>(header + payload));
-    const auto decoded =
-        steelyard::decode(Role::shard, said.first(header),
-                          payload == 0 ? Blob() : Blob{values, std::span<const std::byte>(*values)});
-    said = said.subspan(header + payload);
+  while (!said.empty()) {
+    const std::optional<Message> message = take_message(said, Role::shard);
     now = now + from_seconds(0.01);
-    const auto* message = std::get_if<Message>(&decoded);
-    if (message != nullptr && !takes_long(*message))
-      mirror.step(now, {test::shard_node, mirror_node, *message}, out);
+    if (message && !takes_long(*message)) mirror.step(now, {test::shard_node, mirror_node, *message}, out);
     mirror.wake(now, out);
     static_cast<void>(out.take());
   }

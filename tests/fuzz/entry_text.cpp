@@ -2,27 +2,12 @@
 #include "config/job_file.h"
 #include "config/scenario_file.h"
 #include "core/check.h"
-#include "core/error.h"
+#include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 #include "wire/keys.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard::fuzz {
-namespace {
-
-// Whether it reads this; a Failure is a refusal, and all else a bug.
-template <class Reader>
-bool believes(std::span<const std::byte> bytes, const Reader& read) {
-  try {
-    read(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    return true;
-  } catch (const Failure&) {
-    return false;
-  }
-}
-
-}  // namespace
-
 bool read_job(std::span<const std::byte> text) {
   return believes(text, [](std::string_view it) { static_cast<void>(parse_job(it, "fuzz.toml")); });
 }

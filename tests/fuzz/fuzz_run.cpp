@@ -1,13 +1,18 @@
-// fuzz_run TARGET INPUTS SEED: reads so many mutated inputs, those of the seeds from SEED on, and says how
-// fast. On a crash, an exception or ten seconds for one input it says which seed that was. Without words: the
-// targets.
+// fuzz_run TARGET inputs|seconds N SEED FILE: reads so many mutated inputs, or for so long, those of the seeds
+// from SEED on, and says how fast. On a crash, an exception or ten seconds for one input it leaves that input in
+// FILE and says how to read it again: fuzz_run TARGET file FILE. Without words: the targets.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 
 #include "core/time.h"
 #include "tests/fuzz/targets.h"
@@ -19,51 +24,93 @@ using namespace steelyard;
 constexpr unsigned longest = 10;                 // seconds an input
 constexpr rlim_t most_memory = rlim_t{4} << 30;  // bytes, where no sanitizer needs more
 
+// What a finding is told by, also in a signal.
 const char* target_name = "";
-volatile unsigned long long seed_now = 0;
+const char* finding_file = nullptr;  // null: the input is in a file already
+fuzz::Bytes input_now;
 
 void found() {
-  std::fprintf(stderr, "\nfinding: script/fuzz %s --inputs 1 --seed %llu\n", target_name, seed_now);
+  if (finding_file == nullptr) return;
+  const int file = ::open(finding_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const bool kept = file >= 0 && ::write(file, input_now.data(), input_now.size()) ==
+                                     static_cast<ssize_t>(input_now.size());
+  std::fprintf(stderr, "\nfinding: %s%s\nagain:   script/fuzz %s --file %s\n", finding_file,
+               kept ? "" : " (it cannot be written)", target_name, finding_file);
 }
 extern "C" void on_signal(int) {
   found();
   ::_exit(1);
 }
 
-int run(const fuzz::Target& target, std::uint64_t inputs, std::uint64_t seed) {
+struct Amount {
+  bool of_seconds = false;
+  std::uint64_t number = 0;
+};
+
+void tell(std::uint64_t inputs, std::uint64_t believed, double took, char end) {
+  const double all = static_cast<double>(inputs);
+  std::printf("%-20s %9llu inputs, %5.1f %% believed, %8.0f inputs/s%c", target_name,
+              static_cast<unsigned long long>(inputs), 100 * static_cast<double>(believed) / all, all / took,
+              end);
+  std::fflush(stdout);
+}
+
+void run(const fuzz::Target& target, const Amount& amount, std::uint64_t seed) {
   const std::vector<fuzz::Bytes> corpus = target.corpus();
-  std::uint64_t believed = 0;
+  const bool shows = ::isatty(STDOUT_FILENO) == 1;
+  std::uint64_t believed = 0, inputs = 0;
   const Time begin = steady_now();
-  for (std::uint64_t i = 0; i < inputs; ++i) {
-    seed_now = seed + i;
+  double took = 0, shown = 0;
+  do {
+    input_now = fuzz::mutated(corpus, seed + inputs++);
     ::alarm(longest);
-    believed += target.read(fuzz::mutated(corpus, seed + i)) ? 1 : 0;
-  }
-  const double took = seconds(steady_now() - begin);
-  std::printf("%-20s %9llu inputs, %5.1f %% believed, %8.0f inputs/s\n", target.name.c_str(),
-              static_cast<unsigned long long>(inputs),
-              100.0 * static_cast<double>(believed) / static_cast<double>(inputs),
-              static_cast<double>(inputs) / took);
-  return 0;
+    believed += target.read(input_now) ? 1 : 0;
+    took = seconds(steady_now() - begin);
+    if (shows && took >= shown + 1) {
+      tell(inputs, believed, took, '\r');
+      shown = took;
+    }
+  } while (amount.of_seconds ? took < static_cast<double>(amount.number) : inputs < amount.number);
+  ::alarm(0);
+  tell(inputs, believed, took, '\n');
+}
+
+void read_file(const fuzz::Target& target, const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  for (const char c : text) input_now.push_back(static_cast<std::byte>(c));
+  ::alarm(longest);
+  std::puts(target.read(input_now) ? "believed" : "refused");
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 4) {
+  const bool of_file = count == 4 && std::string_view(words[2]) == "file";
+  if (count != 6 && !of_file) {
     for (const auto& target : fuzz::targets()) std::puts(target.name.c_str());
     return count == 1 ? 0 : 2;
   }
-#ifndef __SANITIZE_ADDRESS__
+#ifdef __SANITIZE_ADDRESS__
+  constexpr std::array signals{SIGABRT, SIGALRM};  // the sanitizer tells of the others, and aborts
+#else
+  constexpr std::array signals{SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   const rlimit limit{most_memory, most_memory};
   ::setrlimit(RLIMIT_AS, &limit);
 #endif
-  for (const int it : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM}) std::signal(it, on_signal);
+  for (const int it : signals) std::signal(it, on_signal);
   target_name = words[1];
+  if (!of_file) finding_file = words[5];
   for (const auto& target : fuzz::targets()) {
     if (target.name != words[1]) continue;
     try {
-      return run(target, std::strtoull(words[2], nullptr, 10), std::strtoull(words[3], nullptr, 10));
+      if (of_file) {
+        read_file(target, words[3]);
+      } else {
+        run(target, {std::string_view(words[2]) == "seconds", std::strtoull(words[3], nullptr, 10)},
+            std::strtoull(words[4], nullptr, 10));
+      }
+      return 0;
     } catch (const std::exception& it) {
       std::fprintf(stderr, "%s\n", it.what());
       found();

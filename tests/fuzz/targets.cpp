@@ -4,6 +4,7 @@
 #include "config/job_file.h"
 #include "server/manifest.h"
 #include "server/safetensors.h"
+#include "tests/fuzz/believes.h"
 #include "tests/wire/made_messages.h"
 #include "wire/float_code.h"
 #include "wire/journal.h"
@@ -16,10 +17,6 @@ namespace {
 
 void append(Bytes& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
-}
-Bytes input_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
 }
 
 std::vector<Bytes> messages() {
@@ -134,7 +131,19 @@ const std::vector<Target>& targets() {
       {"read_sync", read_sync, sync_modes, 20'000},
       {"read_keys", read_keys, key_files, 20'000},
       {"read_data_file", read_data_file, data_inputs, 3'000},
-      {"hear_as_mirror", hear_as_mirror, mirror_inputs, 5'000}};
+      {"hear_as_mirror", hear_as_mirror, mirror_inputs, 5'000},
+      {"hear_as_standby", hear_as_standby, standby_inputs, 20'000},
+      {"hear_of_standby", hear_of_standby, feed_inputs, 20'000},
+      {"hear_claims", hear_claims, claims, 20'000},
+      {"read_run", read_run, run_inputs, 500},
+      {"read_trial", read_trial, run_inputs, 5'000},
+      {"read_recorded_file", read_recorded_file, recorded_inputs, 500},
+      {"read_launch_line", read_launch_line, launch_inputs, 10'000},
+      {"read_place", read_place, place_inputs, 50'000},
+      {"use_policy", use_policy, policy_inputs, 5'000},
+      {"restore_policy", restore_policy, policy_states, 5'000},
+      {"read_description", read_description, description_inputs, 10'000},
+      {"ask_page", ask_page, page_inputs, 500}};
   return all;
 }
 

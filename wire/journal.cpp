@@ -22,6 +22,7 @@ enum class Kind : std::uint8_t {
   followed,
   condensed
 };
+constexpr std::uint32_t longest_record = 64 << 20;  // a head with a large layout, or what a scheduler knew
 constexpr std::size_t start = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
 
 void put(Writer& writer, const Message& message) {
@@ -187,6 +188,7 @@ bool JournalReader::damaged() const {
   std::uint32_t length = 0;
   if (rest.size() < start) return false;
   std::memcpy(&length, rest.data(), sizeof length);
+  if (length > longest_record) return true;
   return length <= rest.size() - start && !JournalReader(rest).next();
 }
 

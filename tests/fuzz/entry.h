@@ -39,8 +39,8 @@ bool read_scenario(std::span<const std::byte> text);
 bool read_sync(std::span<const std::byte> text);  // what is believed is written and read the same
 bool read_keys(std::span<const std::byte> text);  // likewise
 
-// First byte: which file of which data set (data_inputs()); the file follows, its others are as they should
-// be. All samples of what is believed are read.
+// First byte: which file of which data set (data_inputs()); the file follows, its others are as they
+// should be. All samples of what is believed are read.
 bool read_data_file(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> data_inputs();  // valid ones, one a file
 
@@ -49,9 +49,9 @@ std::vector<std::vector<std::byte>> data_inputs();  // valid ones, one a file
 bool hear_as_mirror(std::span<const std::byte> said);
 std::vector<std::vector<std::byte>> mirror_inputs();  // what a primary really says
 
-// What a standby hears of its scheduler and of the shard that decides, what a scheduler hears of its standby, and
-// what a shard hears of both. Before each word a byte says from whom it is. Nothing is confirmed that is not
-// written, nothing is said before the standby knows, only one of both leads.
+// What a standby hears of its scheduler and of the shard that decides, what a scheduler hears of its
+// standby, and what a shard hears of both. Before each word a byte says from whom it is. Nothing is
+// confirmed that is not written, nothing is said before the standby knows, only one of both leads.
 bool hear_as_standby(std::span<const std::byte> said);
 bool hear_of_standby(std::span<const std::byte> said);
 bool hear_claims(std::span<const std::byte> said);
@@ -59,13 +59,15 @@ std::vector<std::vector<std::byte>> standby_inputs();
 std::vector<std::vector<std::byte>> feed_inputs();
 std::vector<std::vector<std::byte>> claims();
 
-// What a run left behind: job.toml, rounds.jsonl, events.jsonl and result.json, with a 0 between. read_run makes
-// a page of them (report/run); read_trial a row of a comparison. Returns whether rounds were found.
+// What a run left behind: job.toml, rounds.jsonl, events.jsonl and result.json, with a 0 between.
+// read_run makes a page of them (report/run); read_trial a row of a comparison. Returns whether rounds
+// were found.
 bool read_run(std::span<const std::byte> files);
 bool read_trial(std::span<const std::byte> files);
 std::vector<std::vector<std::byte>> run_inputs();
 
-// First byte: which file (recorded_inputs()); the file follows: measurements, profiles, records of runs, traces.
+// First byte: which file (recorded_inputs()); the file follows: measurements, profiles, records of
+// runs, traces.
 bool read_recorded_file(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> recorded_inputs();
 
@@ -83,8 +85,8 @@ std::vector<std::vector<std::byte>> place_inputs();
 bool use_policy(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> policy_inputs();
 
-// First byte: which policy; the state follows that a checkpoint has of it. What is restored is saved the same,
-// and plans; what is refused has changed nothing.
+// First byte: which policy; the state follows that a checkpoint has of it. What is restored is saved
+// the same, and plans; what is refused has changed nothing.
 bool restore_policy(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> policy_states();
 

@@ -1,6 +1,7 @@
-// fuzz_run TARGET inputs|seconds N SEED FILE: reads so many mutated inputs, or for so long, those of the seeds
-// from SEED on, and says how fast. On a crash, an exception or ten seconds for one input it leaves that input in
-// FILE and says how to read it again: fuzz_run TARGET file FILE. Without words: the targets.
+// fuzz_run TARGET inputs|seconds N SEED FILE: reads so many mutated inputs, or for so long, those of
+// the seeds from SEED on, and says how fast. On a crash, an exception or ten seconds for one input it
+// leaves that input in FILE and says how to read it again: fuzz_run TARGET file FILE. Without words:
+// the targets.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -64,6 +64,14 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(reader.read(), journal.size());
 }
 
+// Whoever gathers what comes of it would wait for gigabytes.
+TEST(Journal, NoRecordIsThatLong) {
+  std::vector<std::byte> journal(64, std::byte{0xff});
+  JournalReader reader(journal);
+  EXPECT_FALSE(reader.next());
+  EXPECT_TRUE(reader.damaged());
+}
+
 // The first weights of a model have been taken before a scheduler is there: it ignores them.
 TEST(Journal, LeavesPayloadsOut) {
   std::vector<std::byte> journal;

@@ -107,6 +107,26 @@ TEST_F(ProcessRestart, TheJournalTellsTheSameEveryTime) {
   ASSERT_EQ(run({"journal", path("nowhere")}), 74);
 }
 
+// After four megabytes: what the scheduler knew is in their place.
+TEST_F(ProcessRestart, GoesOnFromAJournalThatBeganAnew) {
+  Process killed(path("killed.log"), train("killed", {"train.epochs=80", "train.batch=32",
+                                                      "train.checkpoint_every=0", "train.evaluate_every=0"}));
+  std::uintmax_t most = 0;
+  const auto began_anew = [&] {
+    std::error_code none;
+    const std::uintmax_t size = std::filesystem::file_size(path("killed/journal"), none);
+    return none ? false : size < std::exchange(most, std::max(most, size));
+  };
+  ASSERT_TRUE(eventually(began_anew)) << most;
+  ASSERT_TRUE(restart_scheduler(killed));
+  ends_clean(killed, 0);
+  expect_each_round_once("killed", 80 * 256);
+  const std::string events = text_of(path("killed/events.jsonl"));
+  EXPECT_EQ(times(events, "the scheduler was restarted"), 1U);
+  EXPECT_EQ(times(events, "worker 'ada' joined"), 1U);
+  EXPECT_THAT(killed.output(), HasSubstr("(20480 rounds)"));
+}
+
 TEST_F(ProcessRestart, BeforeTheTrainingBegins) {
   std::vector<std::string> arguments = train("run", {"train.epochs=1"});
   Process run(path("run.log"), arguments);

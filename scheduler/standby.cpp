@@ -9,6 +9,9 @@ namespace {
 constexpr Duration beat = std::chrono::milliseconds(250), claim_again = std::chrono::milliseconds(50);
 constexpr Duration shortest_silence = std::chrono::seconds(2);
 constexpr int many_heartbeats = 4;
+constexpr Time far_off{std::chrono::hours(24 * 365 * 100)};  // no machine runs for so long
+
+bool is_possible(Time it) { return it >= Time{} && it < far_off; }
 
 }  // namespace
 
@@ -62,6 +65,7 @@ void Standby::follow_anew() {
 void Standby::handle(Time now, const Following& following) {
   if (following.attempt != attempt_ || following_ || claimed_from_) return;
   if (!following.refusal.empty()) return exit_reason_.refused({Refusal::other_job, following.refusal});
+  if (!is_possible(Time{Duration(following.now)})) return;
   following_ = true;
   counted_.reset();
   ahead_ = now - Time{Duration(following.now)};
@@ -85,6 +89,7 @@ void Standby::handle(const JournalPart& part, Outbox& out) {
 bool Standby::take_records() {
   JournalReader reader(cut_);
   while (auto record = reader.next()) {
+    if (!is_possible(record->now)) return false;
     if (const auto* head = std::get_if<JournalHead>(&record->what)) {
       term_ = head->from.term;
       silence_ = std::max<Duration>(shortest_silence, many_heartbeats * from_seconds(head->job->heartbeat));

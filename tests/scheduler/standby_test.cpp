@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/support/heard.h"
 #include "tests/support/toy_job.h"
 
@@ -164,6 +166,16 @@ TEST_F(FollowingStandby, WhatItCannotReadItDoesNotConfirm) {
   wake(103.1);
   ASSERT_EQ(heard<Follow>().size(), 1u) << "from the beginning";
   EXPECT_EQ(heard<Follow>()[0].attempt, 8u);
+}
+
+TEST_F(FollowingStandby, TimesThatNoClockTellsAreNotBelieved) {
+  wake(101);
+  hear(scheduler_node, Following{7, std::numeric_limits<std::int64_t>::min()}, 101);
+  wake(102);
+  EXPECT_EQ(heard<Follow>().size(), 1u) << "it is not answered";
+  begin(103);
+  send({Time::max(), Woken{}}, 104);
+  EXPECT_TRUE(heard<JournalAck>().empty());
 }
 
 TEST_F(FollowingStandby, OnlyTheShardThatItAskedGrantsTheJob) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "scheduler/reminder.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/standby_feed.h"
 #include "wire/journal.h"
@@ -56,6 +57,7 @@ class Journaled {
   StandbyFeed standby_;
   std::uint64_t bytes_ = 0;        // written since it began
   std::uint64_t followed_ = 0;     // as was told
+  Reminder undecided_;             // whether this process leads
   std::vector<std::byte> record_;  // memory for the next
 };
 

@@ -6,6 +6,7 @@
 #include "balancing/policies.h"
 #include "scheduler/saved_state.h"
 #include "tests/scheduler/script.h"
+#include "tests/support/heard.h"
 #include "tests/support/toy_job.h"
 
 namespace steelyard {
@@ -93,6 +94,20 @@ TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
   Scheduler again(job, {}, balancing::make_policy("equal"));
   (void)replay(reader, again, [](const JournalRecord&, const std::vector<Envelope>&) {});
   EXPECT_EQ(save_state(again, at(9)), save_state(scheduler, at(9)));
+}
+
+TEST(Journaled, SaysThatItWaitsForWhoDecides) {
+  Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
+  Journaled journaled(scheduler, [](const std::vector<std::byte>&) { return true; });
+  Outbox out(scheduler_node);
+  journaled.restarted(at(1), {7, {{Role::shard, 8}}}, out);
+  (void)out.take();
+  journaled.wake(at(1.1), out);
+  EXPECT_TRUE(test::heard<Note>(out.take()).empty());
+  journaled.wake(at(3.2), out);
+  const auto notes = test::heard<Note>(out.take());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].text.find("decides who of the two leads"), std::string::npos);
 }
 
 // One that was lost while nobody could hear it, with the next that bears its name.

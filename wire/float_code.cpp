@@ -134,7 +134,7 @@ Blob encode(FloatCode code, std::span<const float> values, std::optional<std::ui
 bool decode(FloatCode code, std::span<const std::byte> bytes, std::span<float> values) {
   if (bytes.size() != coded_bytes(code, values.size())) return false;
   if (code == FloatCode::float32) {
-    std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return true;
   }
   const auto* in = reinterpret_cast<const std::uint8_t*>(bytes.data());

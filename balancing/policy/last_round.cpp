@@ -1,18 +1,18 @@
 #include "balancing/policy/last_round.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace steelyard::balancing {
 namespace {
 
-constexpr double shortest_time = 1e-9;  // seconds; less is a broken clock, not a fast worker
+// Seconds; less or more is a broken clock, not a fast or a slow worker, and its sums need not be finite.
+constexpr double shortest_time = 1e-9, longest_time = 1e9;
 
 }  // namespace
 
-bool possible(const Sample& sample) {
-  return sample.samples > 0 && sample.seconds >= shortest_time && std::isfinite(sample.seconds);
-}
+bool possible_time(double seconds) { return seconds >= shortest_time && seconds <= longest_time; }
+
+bool possible(const Sample& sample) { return sample.samples > 0 && possible_time(sample.seconds); }
 
 void LastRound::add(const Sample& sample) {
   if (!possible(sample) || sample.round < round_) return;
@@ -63,6 +63,7 @@ void LastRound::restore(StateReader& reader) {
     Work& work = work_[slot];
     work.samples = reader.count();
     work.seconds = reader.real();
+    reader.require(possible_time(work.seconds), "no round takes that long");
     work.exchange = reader.real();
   }
 }

@@ -16,6 +16,7 @@ namespace steelyard::balancing {
 
 // A sample that a policy may believe: samples, and a time that a clock can measure.
 [[nodiscard]] bool possible(const Sample& sample);
+[[nodiscard]] bool possible_time(double seconds);
 
 class LastRound {
  public:

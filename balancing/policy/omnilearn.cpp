@@ -72,7 +72,7 @@ void OmniLearn::restore(const std::string& text) {
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     double& seconds = restored.seconds_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
     seconds = reader.real();
-    reader.require(seconds > 0, "a time is not positive");
+    reader.require(possible_time(seconds), "no round takes that long");
   }
   restored.last_.restore(reader);
   restored.split_.restore(reader);

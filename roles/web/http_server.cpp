@@ -215,12 +215,13 @@ class HttpServer::State {
 
  private:
   void visited(const httplib::Request& request, httplib::Response& response, const HttpPages& pages) const {
+    // All that is answered is sent whole. The library sends the parts that are asked for without a look at
+    // where it ends.
+    const_cast<httplib::Request&>(request).ranges.clear();
     const std::string host = request.get_header_value("Host");
     if (!is_own_host(host, place_.host, machine_))
       return answer(response,
                     refusal(421, "This page is not for that name: use the address of this machine"));
-    // A page is sent whole. The library sends the parts that are asked for without a look at where it ends.
-    const_cast<httplib::Request&>(request).ranges.clear();
     if (request.method != "GET" && request.method != "HEAD") {
       response.set_header("Allow", "GET, HEAD");
       return answer(response, refusal(405, "Only to be read"));

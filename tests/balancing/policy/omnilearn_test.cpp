@@ -51,6 +51,15 @@ TEST(OmniLearn, OneLateRoundIsSmoothedAway) {
   EXPECT_THAT(next(plain, 4, 100, 1.2, 1), ElementsAre(45, 55));
 }
 
+// A worker's clock is broken, or it lies: nothing follows from that, and nobody's share is lost.
+TEST(OmniLearn, TimesThatCannotBeAreIgnored) {
+  for (const double seconds : {1e308, 1e300, 1e-300, 0.0, -1.0}) {
+    OmniLearn policy;
+    EXPECT_THAT(next(policy, 1, 120, seconds, seconds), ElementsAre(60, 60)) << seconds;
+    EXPECT_THAT(next(policy, 2, 120, seconds, 1), ElementsAre(60, 60)) << seconds;
+  }
+}
+
 // Smoothing begins anew after an adjustment: the times before it are those of other batches.
 TEST(OmniLearn, TimesOfTheOldBatchesAreForgotten) {
   OmniLearn policy;

@@ -101,11 +101,13 @@ TEST_F(Http, ManyRangesAreNotParsed) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
-// A page is sent whole: their library would send parts that it has not.
+// All is sent whole, refusals too: their library would send parts that it has not.
 TEST_F(Http, PartsOfAPageAreNotSent) {
-  const std::string whole = get("/a");
-  for (const char* range : {"1-2", "40-200000", "0-300000,5-", "0-3,5-"})
-    EXPECT_EQ(get("/a", "Host: localhost\r\nRange: bytes=" + std::string(range) + "\r\n"), whole) << range;
+  for (const char* host : {"Host: localhost\r\n", "Host: elsewhere\r\n", ""}) {
+    const std::string whole = get("/a", host);
+    for (const char* range : {"1-2", "40-200000", "0-300000,5-", "0-3,5-"})
+      EXPECT_EQ(get("/a", std::string(host) + "Range: bytes=" + range + "\r\n"), whole) << host << range;
+  }
 }
 
 // However much is sent, it is not kept.

@@ -21,6 +21,11 @@ std::string word(const Json& from, const char* key) {
   return found != from.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+Json list(const Json& from, const char* key) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_array() ? *found : Json::array();
+}
+
 // Adds up one run, line by line.
 class Reader {
  public:
@@ -49,9 +54,7 @@ class Reader {
 
  private:
   void add_workers(const Json& line) {
-    const Json none = Json::array();
-    const Json &names = line.value("workers", none), &shares = line.value("shares", none),
-               &times = line.value("compute_ms", none);
+    const Json names = list(line, "workers"), shares = list(line, "shares"), times = list(line, "compute_ms");
     std::uint64_t pieces = 0;
     for (std::size_t i = 0; i < std::min({names.size(), shares.size(), times.size()}); ++i) {
       if (!names[i].is_string() || !shares[i].is_number() || !times[i].is_number()) continue;

@@ -55,13 +55,17 @@ struct Layout {
     double at = 0;
     for (const std::size_t i : kept) {
       rounds.push_back(&record.rounds[i]);
-      starts.push_back(std::lround(at * scale));
+      starts.push_back(place(at));
       at += record.rounds[i].seconds();
     }
-    starts.push_back(std::lround(at * scale));
+    starts.push_back(place(at));
+  }
+  // A record that was damaged may have any times.
+  [[nodiscard]] long place(double seconds) const {
+    return std::lround(std::clamp(seconds * scale, 0.0, width));
   }
   [[nodiscard]] long within(std::size_t i, double seconds) const {
-    return std::min(starts[i] + std::lround(seconds * scale), starts[i + 1]);
+    return std::min(starts[i] + place(seconds), starts[i + 1]);
   }
 };
 

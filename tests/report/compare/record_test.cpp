@@ -40,6 +40,15 @@ TEST(CompareRecord, ReadsARunWithoutTheTimeOfEvaluations) {
   EXPECT_DOUBLE_EQ(trial.workers[0].samples / trial.workers[0].seconds, 512 / 0.04);
 }
 
+// A line that is JSON, and no round.
+TEST(CompareRecord, WhatIsNoListIsNone) {
+  for (const char* workers : {"7", "\"ab\"", "null", "{\"a\":1}"}) {
+    const std::string line = std::string(R"({"purpose":"train","end":8,"at_ms":5,"workers":)") + workers +
+                             R"(,"shares":7,"compute_ms":{"a":1,"b":2}})";
+    EXPECT_TRUE(trial_of(line, finished, "bsp").workers.empty()) << workers;
+  }
+}
+
 TEST(CompareRecord, WhereNobodyWaitsEachPieceIsAnUpdateAndThereIsNoIdeal) {
   for (const char* sync : {"asp", "ssp:3"}) {
     const Trial trial = trial_of(rounds, finished, sync);

@@ -20,6 +20,10 @@ using Json = nlohmann::ordered_json;
 // Microseconds are as fine as anything here is measured.
 double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 
+// The shards have the gradients of a round, but who computed them may be lost before its word about them is
+// heard. Then there is a round of which no loss and no time is known.
+bool is_told(const RoundRecord& r) { return r.purpose != Purpose::train || !r.parts.empty(); }
+
 std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
                       double at) {
   Json workers = Json::array(), shares = Json::array(), compute = Json::array();
@@ -31,8 +35,9 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
     times.push_back(part.seconds);
   }
   const bool train = r.purpose == Purpose::train;
+  const bool told = is_told(r);
   const balancing::WorkTime work = totals.work_of_last();
-  const auto of_training = [&](double value) { return train && value >= 0 ? Json(value) : Json(); };
+  const auto of_training = [&](double value) { return train && told && value >= 0 ? Json(value) : Json(); };
   Json line = {{"round", r.round},
                {"epoch", r.epoch},
                {"purpose", train ? "train" : "evaluate"},
@@ -48,8 +53,8 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"percent_of_ideal", of_training(totals.percent_of_last())},
                {"computing", of_training(work.computing())},
                {"efficiency", of_training(work.efficiency())},
-               {"loss", r.loss},
-               {"accuracy", r.accuracy}};
+               {"loss", told ? Json(r.loss) : Json()},
+               {"accuracy", told ? Json(r.accuracy) : Json()}};
   if (r.holes > 0) line["holes"] = r.holes;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and need not be UTF-8.
@@ -60,8 +65,9 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
 TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerPart>& parts,
                                  const RunTotals& totals) {
   if (r.purpose != Purpose::train) return {{"test/loss", r.loss}, {"test/accuracy", r.accuracy}};
-  TensorboardFile::Scalars all{
-      {"train/loss", r.loss}, {"train/accuracy", r.accuracy}, {"train/learning_rate", r.rate}};
+  TensorboardFile::Scalars all{{"train/learning_rate", r.rate}};
+  if (!is_told(r)) return all;
+  all.insert(all.begin(), {{"train/loss", r.loss}, {"train/accuracy", r.accuracy}});
   const auto measured = [&](const char* tag, double value) {
     if (value >= 0) all.emplace_back(tag, value);
   };
@@ -171,7 +177,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
   view.epochs = file_.job.epochs;
   view.round = record.round + 1;
   view.rounds = file_.job.rounds;
-  view.loss = record.loss;
+  if (is_told(record)) view.loss = record.loss;
   view.accuracy = totals_.accuracy();
   view.samples_per_second = totals_.recent_samples_per_second();
   view.percent_of_ideal = totals_.percent_of_ideal();

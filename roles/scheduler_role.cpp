@@ -127,8 +127,9 @@ void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, c
     return bar.note("going on with job '" + file.job.name + "' in " + run.path() + " at " + endpoint);
   bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
            " parameters, results in " + run.path());
-  bar.note("waiting for " + std::to_string(file.job.shards) + " shards and " +
-           std::to_string(file.job.workers) + " workers at " + endpoint);
+  bar.note("waiting for " + std::to_string(file.job.shards) + (file.job.shards == 1 ? " shard" : " shards") +
+           " and " + std::to_string(file.job.workers) + (file.job.workers == 1 ? " worker" : " workers") +
+           " at " + endpoint);
   for (const std::string& note : {memory_note(file), replica_note(file.job)}) {
     if (!note.empty()) bar.note(note);
   }

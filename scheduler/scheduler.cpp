@@ -287,7 +287,8 @@ void Scheduler::lose(Time now, NodeId node, Outbox& out) {
 void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out) {
   if (!worker.present) return;
   worker.present = false;
-  Dispatch::note("worker '" + worker.name + "' " + why, out);
+  const bool alone = phase() == Phase::running && members_.working().empty();
+  Dispatch::note("worker '" + worker.name + "' " + why + (alone ? "; no worker is left" : ""), out);
   training_.release(now, worker.slot, out);
 }
 

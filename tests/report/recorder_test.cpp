@@ -103,6 +103,26 @@ TEST_F(RecorderTest, OneLineARound) {
   EXPECT_EQ(all[1]["accuracy"], 0.75);
 }
 
+// Its gradients counted, but nobody who computed them lived to say so.
+TEST_F(RecorderTest, OfARoundThatNobodyToldOfNothingIsSaid) {
+  Recorder recorder(file_, run(), bar_);
+  recorder.handle(a_round(12), at(1));
+  RoundRecord silent = a_round(13);
+  silent.loss = silent.accuracy = 0;
+  silent.parts.clear();
+  recorder.handle(silent, at(2));
+  recorder.handle(Ended{}, at(3));
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1]["begin"], 300);
+  EXPECT_EQ(all[1]["lr"], 0.05);
+  for (const char* unknown : {"loss", "accuracy", "percent_of_ideal", "efficiency"}) {
+    EXPECT_TRUE(all[0][unknown].is_number()) << unknown;
+    EXPECT_TRUE(all[1][unknown].is_null()) << unknown;
+  }
+  EXPECT_THAT(out_.str(), Not(HasSubstr("loss 0.0000")));
+}
+
 // Told again what another one had been told, it makes the same files, and goes on.
 TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
   std::string events, rounds;

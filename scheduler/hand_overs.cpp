@@ -30,7 +30,7 @@ void HandOvers::observe(std::uint32_t slot, const Report& report) {
 }
 
 bool HandOvers::told(Time now, OwedPiece& piece, const PieceProgress& progress) {
-  OwedPiece::Underway& underway = piece.underway;
+  PieceUnderway& underway = piece.underway;
   const bool possible = progress.micro_batch > 0 && progress.done <= piece.positions.size();
   const bool is_new = underway.micro_batch == 0 || progress.done > underway.done;
   if (!possible || !is_new || piece.reported) return false;

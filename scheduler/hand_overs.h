@@ -32,7 +32,7 @@ class HandOvers {
 
   struct Ask {
     PieceId piece = 0;
-    OwedPiece::Asked cut;
+    PieceCut cut;
   };
   // The next cut to be asked for; nothing: there is none now.
   [[nodiscard]] std::optional<Ask> next(Time now, const RoundState& round) const;

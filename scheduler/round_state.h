@@ -16,6 +16,25 @@
 
 namespace steelyard {
 
+// What was reported of a piece; nothing if it was done without.
+struct PieceTold {
+  double seconds = 0, loss = 0;
+  std::uint64_t correct = 0;
+};
+
+// With hand-over, what its owner has told of it while it computes.
+struct PieceUnderway {
+  std::uint64_t done = 0, micro_batch = 0;  // positions; micro_batch 0: it has not begun
+  Time since{};
+};
+
+// It is asked to end sooner, for this worker to have the rest, and has not answered.
+struct PieceCut {
+  Position end = 0;
+  std::uint32_t helper = 0;
+  Time since{};
+};
+
 // Whether it is reported changes through RoundState alone, which keeps account of it; its owner never does.
 struct OwedPiece {
   Interval positions;
@@ -25,25 +44,9 @@ struct OwedPiece {
   bool asked_again = false;     // the owner was asked to push it again
   unsigned refusals = 0;        // how often its numbers were not finite
   HubNumber hub = whole_model;  // Piece::hub, whoever owns it
-  // What was reported of it; nothing if it was done without.
-  struct Told {
-    double seconds = 0, loss = 0;
-    std::uint64_t correct = 0;
-  };
-  std::optional<Told> told{};
-  // With hand-over, what its owner has told of it while it computes.
-  struct Underway {
-    std::uint64_t done = 0, micro_batch = 0;  // positions; micro_batch 0: it has not begun
-    Time since{};
-  };
-  Underway underway{};
-  // It is asked to end sooner, for this worker to have the rest, and has not answered.
-  struct Asked {
-    Position end = 0;
-    std::uint32_t helper = 0;
-    Time since{};
-  };
-  std::optional<Asked> cut{};
+  std::optional<PieceTold> told{};
+  PieceUnderway underway{};
+  std::optional<PieceCut> cut{};
   bool handed = false;  // it was the rest of another
   PieceId before = 0;   // RoundState's: the piece that its owner got before it; 0: none
 };

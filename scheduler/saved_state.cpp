@@ -70,15 +70,15 @@ struct SchedulerFields {
   // ---- rounds
 
   template <class Archive>
-  static void of(Archive& archive, OwedPiece::Told& it) {
+  static void of(Archive& archive, PieceTold& it) {
     archive(it.seconds, it.loss, it.correct);
   }
   template <class Archive>
-  static void of(Archive& archive, OwedPiece::Underway& it) {
+  static void of(Archive& archive, PieceUnderway& it) {
     archive(it.done, it.micro_batch, it.since);
   }
   template <class Archive>
-  static void of(Archive& archive, OwedPiece::Asked& it) {
+  static void of(Archive& archive, PieceCut& it) {
     archive(it.end, it.helper, it.since);
   }
   template <class Archive>

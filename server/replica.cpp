@@ -113,7 +113,7 @@ void Replica::join_again(Outbox& out) {
 void Replica::handle(Time now, const Mirror& mirror, Outbox& out) {
   if (mirror.term != shard_->term() || mirror.attempt <= attempt_ || source_) return ignore();
   attempt_ = mirror.attempt;
-  const std::optional<Copy> former = std::exchange(mirror_, std::nullopt);
+  const std::optional<KnownMirror> former = std::exchange(mirror_, std::nullopt);
   if (former && (mirror.alone || former->node != mirror.node))
     out.send<ToLink>(link_node, Disconnect{former->node});
   if (!mirror.alone) {

@@ -32,6 +32,18 @@
 
 namespace steelyard {
 
+// What a primary knows of its mirror.
+struct KnownMirror {
+  NodeId node;
+  bool begun = false;                 // it has been sent the state
+  bool filled = false;                // it had all that we had, and has had ever since
+  bool late = false;                  // it has not answered, and that is said
+  std::uint64_t sent = 0, below = 0;  // messages; those below are there
+  std::uint64_t room = 0;             // so many may be under way while it is filled
+  Time asked;                         // since when something is under way, or when it last answered
+  Duration slowest{};                 // answer so far
+};
+
 class Replica {
  public:
   explicit Replica(const Shard::Options& options) : options_(options), shard_(std::in_place, options) {}
@@ -49,17 +61,6 @@ class Replica {
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
-  // Of its mirror, as a primary.
-  struct Copy {
-    NodeId node;
-    bool begun = false;                 // it has been sent the state
-    bool filled = false;                // it had all that we had, and has had ever since
-    bool late = false;                  // it has not answered, and that is said
-    std::uint64_t sent = 0, below = 0;  // messages; those below are there
-    std::uint64_t room = 0;             // so many may be under way while it is filled
-    Time asked;                         // since when something is under way, or when it last answered
-    Duration slowest{};                 // answer so far
-  };
   // Of its primary, as a mirror.
   struct Source {
     NodeId node;
@@ -91,7 +92,7 @@ class Replica {
   const Shard::Options options_;
   std::optional<Shard> shard_;  // always there; made anew when a mirror is filled anew
   std::optional<Envelope> welcome_;
-  std::optional<Copy> mirror_;
+  std::optional<KnownMirror> mirror_;
   std::optional<Source> source_;
   std::uint64_t attempt_ = 0;  // the highest that the scheduler has named
   bool promoted_ = false;

@@ -45,7 +45,7 @@ template <class Combine>
 [[gnu::always_inline]] inline Vector folded(Vector values, Combine combine) {
 #pragma GCC unroll 4
   for (int step = width / 2; step > 0; step /= 2) {
-    values = combine(values, __builtin_shuffle(values, lane ^ step));
+    values = combine(values, shuffled(values, values, lane ^ step));
   }
   return values;
 }

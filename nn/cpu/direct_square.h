@@ -22,8 +22,8 @@ inline constexpr Mask high = low + width / 2;
     Vector riffled[width];
 #pragma GCC unroll 8
     for (int i = 0; i < width / 2; ++i) {
-      riffled[2 * i] = __builtin_shuffle(rows[i], rows[i + width / 2], low);
-      riffled[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + width / 2], high);
+      riffled[2 * i] = shuffled(rows[i], rows[i + width / 2], low);
+      riffled[2 * i + 1] = shuffled(rows[i], rows[i + width / 2], high);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < width; ++i) rows[i] = riffled[i];

@@ -27,5 +27,16 @@ typedef float VectorInMemory __attribute__((vector_size(4 * width), aligned(4), 
 [[gnu::always_inline]] inline Vector broadcast(float value) { return value - Vector{}; }
 // As max(value, 0), but NaN stays NaN, so that a diverging network is seen.
 [[gnu::always_inline]] inline Vector rectified(Vector value) { return value < 0.0F ? Vector{} : value; }
+// Each lane from where `from` says, counted through `a` and then `b`. Clang, with which only fuzz targets are
+// built, has no instruction for places that are not constants.
+[[gnu::always_inline]] inline Vector shuffled(Vector a, Vector b, Mask from) {
+#if defined(__clang__)
+  Vector to;
+  for (int i = 0; i < width; ++i) to[i] = from[i] < width ? a[from[i]] : b[from[i] - width];
+  return to;
+#else
+  return __builtin_shuffle(a, b, from);
+#endif
+}
 
 }  // namespace steelyard::nn::direct::STEELYARD_LEVEL

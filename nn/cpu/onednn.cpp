@@ -1,7 +1,6 @@
 #include "nn/cpu/onednn.h"
 
 #include <dnnl.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <map>
@@ -12,6 +11,9 @@
 
 #include "core/check.h"
 #include "core/level.h"
+
+// Of the libgomp on which oneDNN runs; its header comes with gcc alone.
+extern "C" void omp_set_num_threads(int threads);
 
 namespace steelyard::nn::onednn {
 namespace {

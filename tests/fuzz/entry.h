@@ -1,11 +1,7 @@
 // What the fuzzers call: one function a reader of bytes from outside. Whatever the bytes are, it returns; a
 // crash, a CHECK or a report of a sanitizer is a bug.
 //
-// script/fuzz runs them without a fuzzer; with clang's:
-//
-//   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DSTEELYARD_FUZZ=ON
-//     -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link,address,undefined
-//   ninja -C build/fuzz fuzz_decode && build/fuzz/bin/fuzz_decode -max_total_time=60 CORPUS
+// script/fuzz runs them: with mutations that are drawn, or guided by what is reached (fuzz_guided.cpp).
 #pragma once
 
 #include <cstddef>

@@ -19,6 +19,7 @@ constexpr Duration between_starts = std::chrono::seconds(5);
 constexpr Duration doubt = std::chrono::seconds(2);  // whether a process failed, or the job did
 // A life of this length was no failure of its start: for one that was killed, or that waits for somebody.
 constexpr Duration settled = std::chrono::seconds(10), settled_in_sight = std::chrono::minutes(5);
+constexpr Duration settled_scheduler = std::chrono::seconds(3);  // it loads neither data nor a model
 constexpr unsigned most_killed = 12, most_unseen = 3;  // in a row; out of sight, each takes a minute or more
 constexpr Duration rare = std::chrono::minutes(1);     // between the starts of one that is not counted on
 constexpr Duration between_words = std::chrono::seconds(1);
@@ -88,7 +89,7 @@ Steps Supervision::ended(Time now, const std::string& name, int status, const st
 }
 
 Steps Supervision::scheduler_killed(Time now, Watched& scheduler, int status) {
-  if (scheduler.began && now - *scheduler.began > settled) scheduler.killed = 0;
+  if (scheduler.began && now - *scheduler.began > settled_scheduler) scheduler.killed = 0;
   if (ending_ || ++scheduler.killed >= most_killed) return job_over(scheduler, status);
   Steps steps;
   steps.says.push_back(called(*scheduler.it) + " " + describe_status(status));

@@ -17,9 +17,9 @@ training is nearly over.
   garbage    random bytes, and right beginnings of ZMTP followed by random bytes, to each of these ports
   loss       every process loses 5 % of the packets that it gets
   bandwidth  no process sends more than 100 Mbit/s
-  clock      the wall clock jumps: skipped, for Linux can set it for the whole machine only
-`all` are all of these. kill and stop are done to `steelyard train`. The others need root: disk mounts a small
-tmpfs, and the rest start the job with `launch`, in network namespaces (Debian packages iproute2 and
+  clock      the wall clock jumps by an hour or ten years, to and fro (Debian package faketime)
+`all` are all of these. kill, stop and clock are done to `steelyard train`. The others need root: disk mounts
+a small tmpfs, and the rest start the job with `launch`, in network namespaces (Debian packages iproute2 and
 nftables). What the machine cannot do is skipped, with the reason.
 
 Fails unless every position of every epoch is counted once, the versions follow one another, the parameters
@@ -68,7 +68,7 @@ def arguments():
 
 
 def possible(asked, say):
-    known = [*faults.FAULTS, 'clock']
+    known = list(faults.FAULTS)
     asked = known if asked == ['all'] else asked
     if unknown := set(asked) - set(known):
         raise SystemExit(f'chaos: no fault is called {", ".join(unknown)}: there are {", ".join(known)}')
@@ -141,7 +141,8 @@ def main():
     place = (options.folder or pathlib.Path(tempfile.mkdtemp(prefix='steelyard-chaos-'))).resolve()
     quiet = undisturbed(options, place, on_network)
     name = '-'.join(kind.__name__ for kind in kinds)
-    run = Run(options, place / name, quiet.epochs, on_network, DISK if faults.disk in kinds else 0)
+    run = Run(options, place / name, quiet.epochs, on_network, DISK if faults.disk in kinds else 0,
+              faults.clock in kinds)
     try:
         done = disturb(run, losses, weather, options)
         run.finish()

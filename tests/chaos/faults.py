@@ -5,9 +5,12 @@ promised. Bad weather (WEATHER) holds beside them.
 """
 import contextlib
 import os
+import pathlib
 import signal
 import subprocess
+import tempfile
 
+import clock as wall_clock
 import flood
 import network
 from run import ROLES
@@ -92,6 +95,16 @@ def bandwidth(run, draw, options):
 
 
 @contextlib.contextmanager
+def clock(run, draw, options):
+    """An hour or ten years, to and fro, for all processes."""
+    wall_clock.move(run.clock, draw.choice([-1, 1]) * draw.choice([3600, 10 * 365 * 86400]))
+    try:
+        yield 'all'
+    finally:
+        wall_clock.move(run.clock, 0)
+
+
+@contextlib.contextmanager
 def silent(run, draw, options):
     with flood.Flood(run, draw, 1000, flood.silence):
         yield 'all'
@@ -105,20 +118,20 @@ def garbage(run, draw, options):
 
 # How long each loss lasts, in seconds.
 LOSSES = {kill: (0, 0), stop: (0.5, 8), halfopen: (0.5, 8), disk: (0.5, 8)}
-WEATHER = (silent, garbage, loss, bandwidth)
+WEATHER = (silent, garbage, loss, bandwidth, clock)
 NETWORK = (silent, garbage, halfopen, loss, bandwidth)
 FAULTS = {fault.__name__: fault for fault in (*LOSSES, *WEATHER)}
 NFT = "nft 'add table inet chaos; add chain inet chaos in; add rule inet chaos in {} drop'"
 TRIALS = {halfopen: NFT.format('iifname lo'), loss: NFT.format('numgen random mod 100 < 5'),
           bandwidth: 'tc qdisc add dev lo root tbf rate 1mbit burst 9k latency 1s'}
-CLOCK = 'Linux has no namespace for the wall clock, and setting it would do so for the whole machine'
 
 
 def lacking(name):
     """Why this machine cannot do it, or nothing."""
-    if name == 'clock':
-        return CLOCK
     fault = FAULTS[name]
+    if fault is clock:
+        with tempfile.TemporaryDirectory() as folder:
+            return wall_clock.lacking(pathlib.Path(folder, 'clock'))
     if fault is disk or fault in NETWORK:
         if os.geteuid() != 0:
             return 'needs root'

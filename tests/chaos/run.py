@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 
+import clock
 import journal
 import network
 
@@ -45,10 +46,12 @@ def few_files():
 
 
 class Run:
-    """Of `train`, or of `launch` on the hosts of network.py. `disk`: its run directory has so many MB."""
+    """Of `train`, or of `launch` on the hosts of network.py. `disk`: its run directory has so many MB; `moved`:
+    its clock may be (clock.py)."""
 
-    def __init__(self, options, folder, epochs, on_network, disk=0):
+    def __init__(self, options, folder, epochs, on_network, disk=0, moved=False):
         self.folder, self.results, self.peaks = folder, folder / 'run', {}
+        self.clock = folder / 'clock'
         self.epochs, self.disk = epochs, disk
         folder.mkdir(parents=True)
         if disk:
@@ -62,9 +65,11 @@ class Run:
             (folder / 'hosts.toml').write_text(network.hosts_file(WORKERS))
             command = [options.steelyard, 'launch', 'hosts.toml', 'job.toml', '--exchange', 'sockets']
             command += ['--insecure'] if options.insecure else []
+        clock.move(self.clock, 0)
         self.log = open(folder / 'output', 'w')
         self.process = subprocess.Popen([*command, '--run-dir', self.results, '--quiet'], stdout=self.log,
-                                        stderr=subprocess.STDOUT, cwd=folder, preexec_fn=few_files)
+                                        stderr=subprocess.STDOUT, cwd=folder, preexec_fn=few_files,
+                                        env=clock.environment(self.clock) if moved else None)
         threading.Thread(target=self.watch_memory, daemon=True).start()
 
     def going_on(self, seconds=0.0):

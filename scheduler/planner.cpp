@@ -118,8 +118,9 @@ std::optional<std::uint64_t> Planner::length(Round round, std::uint64_t epoch) {
 
 void Planner::ended(const RoundState& round, double seconds, double accuracy) {
   if (!paced_) return;
-  const Open& open = round.open();
-  policy_->pacing()->ended({open.epoch + 1, grains_in(open.positions.size(), grain_), accuracy, seconds});
+  std::uint64_t told = 0;  // of the others nobody knows the accuracy: who computed them was lost
+  for (const RoundState::Part& part : round.parts()) told += part.samples;
+  policy_->pacing()->ended({round.open().epoch + 1, grains_in(told, grain_), accuracy, seconds});
 }
 
 std::uint64_t Planner::batch_for(const RoundState& round) const {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "balancing/pacing.h"
 #include "balancing/policies.h"
 #include "core/random.h"
 #include "tests/support/toy_job.h"
@@ -242,6 +243,42 @@ TEST(Planner, AsksThePolicyHowLongPacedRoundsAre) {
   members.workers.at(1).most = 12;
   EXPECT_EQ(planner.length(3, 0), 5 * 12U) << "what the smaller one holds";
   EXPECT_DEATH(Planner(job, {}, balancing::make_policy("equal"), members), "says how long they are");
+}
+
+// Divides equally, in rounds of one mini-batch each, and keeps what it is told of their ends.
+class Pacer final : public balancing::Policy, public balancing::Pacing {
+ public:
+  explicit Pacer(std::vector<std::uint64_t>& told) : told_(told) {}
+  void observe(const balancing::Sample&) override {}
+  std::vector<std::uint64_t> plan(const balancing::Request& request) override {
+    return equal_->plan(request);
+  }
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Pacer>(told_); }
+  [[nodiscard]] std::string save() const override { return {}; }
+  void restore(const std::string&) override {}
+  Pacing* pacing() override { return this; }
+  std::vector<std::uint64_t> steps(const balancing::Request& request) override {
+    return std::vector<std::uint64_t>(request.workers.size(), 1);
+  }
+  void ended(const balancing::RoundEnd& round) override { told_.push_back(round.positions); }
+
+ private:
+  std::vector<std::uint64_t>& told_;
+  const std::unique_ptr<Policy> equal_ = balancing::make_policy("equal");
+};
+
+TEST(Planner, APolicyHearsOfAccuracyWhereSomebodyToldOfIt) {
+  Job job = test::toy_job(1000, 32, 1, 2, 1);
+  job.sync = parse_sync("orchestra");
+  std::vector<std::uint64_t> told;
+  Planner planner(job, {}, std::make_unique<Pacer>(told), Members());
+  RoundState round{{1, 0, 0, {0, 32}, 32, false, false, {1, 1}}, Purpose::train, Time{}};
+  round.add(1, {{0, 16}, 0});
+  round.add(2, {{16, 32}, 1});
+  planner.ended(round, 3, 0);
+  round.report(2, Report{}, Time{});
+  planner.ended(round, 3, 0.5);
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{0, 16}));
 }
 
 }  // namespace

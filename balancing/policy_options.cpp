@@ -11,6 +11,8 @@
 namespace steelyard::balancing {
 namespace {
 
+constexpr double most_ms = 1e12;  // of a term of a curve; more no clock could have told
+
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& remedy) {
   throw Failure(ExitCode::configuration, "option " + key + " = '" + value + "': " + remedy);
 }
@@ -52,7 +54,10 @@ Profile curves_option(const Options& options, const std::string& key) {
       refuse(key, text,
              "give one to four numbers in ms for each worker, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
     }
+    const bool possible = std::ranges::all_of(terms, [](double it) { return std::abs(it) <= most_ms; });
     for (std::size_t k = 0; k < terms.size(); ++k) line.curve.terms[k] = terms[k] / 1000;
+    if (!possible || !(line.curve(1) > 0))
+      refuse(key, text, "'" + part + "' is no time that samples take: give that of each worker in ms");
     const bool twice =
         !line.name.empty() && std::ranges::find(lines, line.name, &Profile::Line::name) != lines.end();
     if (twice) refuse(key, text, "worker '" + line.name + "' is listed twice");

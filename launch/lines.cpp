@@ -1,5 +1,6 @@
 #include "launch/lines.h"
 
+#include <concepts>
 #include <nlohmann/json.hpp>
 
 #include "wire/machine.h"
@@ -48,6 +49,10 @@ std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
     bool is_kind = json.is_object(), first = true;
     each_field(it, [&](auto key, auto& value) {
       is_kind &= !std::exchange(first, false) || json.contains(key);
+      // Of a number that does not fit, the conversion to a whole one could be anything.
+      const bool whole =
+          std::integral<std::remove_cvref_t<decltype(value)>> && json.contains(key) && json[key].is_number();
+      if (whole && !json[key].is_number_integer()) return;
       if (is_kind && json.contains(key)) try {
           json[key].get_to(value);
         } catch (const Json::exception&) {

@@ -32,12 +32,11 @@ void Steelyard::observe(const Sample& sample) {
   auto worker = workers_.find(sample.slot);
   if (worker == workers_.end()) {
     const auto profile = profiled_.find(sample.slot);
-    worker = workers_
-                 .emplace(sample.slot,
-                          profile == profiled_.end()
-                              ? CostFilter(options_.rules)
-                              : CostFilter(options_.rules, profile->second.near(batch.samples, walk_)))
-                 .first;
+    const Affine before = profile == profiled_.end() ? Affine{} : profile->second.near(batch.samples, walk_);
+    const bool known = before(batch.samples) > 0;  // a profile of no time says nothing
+    worker =
+        workers_.emplace(sample.slot, known ? CostFilter(options_.rules, before) : CostFilter(options_.rules))
+            .first;
   }
   const CostFilter::Verdict verdict =
       worker->second.observe(batch, heard(sample.cpu, sample.memory), changes_last());

@@ -92,8 +92,8 @@ int main(int count, char** words) {
     for (const auto& target : fuzz::targets()) std::puts(target.name.c_str());
     return count == 1 ? 0 : 2;
   }
-#ifdef __SANITIZE_ADDRESS__
-  constexpr std::array signals{SIGABRT, SIGALRM};  // the sanitizer tells of the others, and aborts
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)  // which is used with sanitizers alone
+  constexpr std::array signals{SIGABRT, SIGALRM};        // the sanitizer tells of the others, and aborts
 #else
   constexpr std::array signals{SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   const rlimit limit{most_memory, most_memory};

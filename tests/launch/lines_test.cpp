@@ -80,6 +80,11 @@ TEST(LaunchLines, ValuesOfAnotherKindAreNotThere) {
   const auto ended = from_host(R"({"ended":3,"status":"x"})");
   ASSERT_TRUE(ended);
   EXPECT_EQ(std::get<ProcessEnded>(*ended).name, "");
+  for (const char* number : {"1e30", "1.5", "-1e300", "178888888888888888888888888888888888"}) {
+    const auto signal = to_host(R"({"to":"ada","signal":)" + std::string(number) + "}");
+    ASSERT_TRUE(signal) << number;
+    EXPECT_EQ(std::get<SignalProcess>(*signal).signal, 0) << number;
+  }
 }
 
 }  // namespace

@@ -179,6 +179,17 @@ TEST(Steelyard, AProfileThatIsWrongIsCorrected) {
   for (std::size_t k = 3; k < 30; ++k) EXPECT_LT(rounds[k].straggler_effect(), 0.12) << k + 1;
 }
 
+// As a line that was measured where a fixed cost goes below zero.
+TEST(Steelyard, AProfileThatTakesNoTimeSaysNothing) {
+  Steelyard policy({.profile = Profile({{"", {{-0.1, 0.001}}}})});
+  const Request request{1, 100, {{.slot = 0}, {.slot = 1}}};
+  policy.plan(request);
+  policy.observe({.slot = 0, .round = 1, .samples = 50, .seconds = 0.1});
+  policy.observe({.slot = 1, .round = 1, .samples = 50, .seconds = 0.2});
+  const auto shares = policy.plan({2, 100, request.workers});
+  EXPECT_GT(shares[0], shares[1]);
+}
+
 TEST(Steelyard, ANewcomerCountsAsItsProfileSays) {
   Scenario scenario(
       "", 900, 20,

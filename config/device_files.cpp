@@ -82,7 +82,8 @@ std::vector<RecordedRound> read_rounds(const std::string& path) {
       json.at("shares").get_to(round.shares);
       json.at("compute_ms").get_to(round.compute_ms);
       json.at("round_ms").get_to(round.round_ms);
-      round.end = json.value("end", std::uint64_t{0});
+      const auto end = json.find("end");
+      if (end != json.end() && end->is_number_unsigned()) end->get_to(round.end);
     } catch (const Json::exception&) {
       refuse(place, std::string("is no line of a run's record: ") + recording_remedy);
     }
@@ -133,6 +134,8 @@ std::vector<sim::MeasuredTime> read_profile(const std::string& path) {
   } catch (const Json::parse_error& trouble) {
     const auto line = 1 + std::count(text.begin(), text.begin() + std::min(trouble.byte, text.size()), '\n');
     refuse(path + ":" + std::to_string(line), std::string("is not JSON: ") + profile_remedy);
+  } catch (const Json::out_of_range&) {
+    refuse(path, std::string("has a number without bounds: ") + profile_remedy);
   }
   if (!json.is_object() || json.value("steelyard_profile", Json()) != 1) {
     refuse(path, std::string("is no profile of this release: ") + profile_remedy);

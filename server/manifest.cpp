@@ -114,7 +114,7 @@ Layout layout_of(const Json& json) {
   }
   for (const Json& r : field(json, "ranges")) {
     layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
-                             factor(r, "decay"), get<std::uint32_t>(r, "norm_group")});
+                             factor(r, "decay"), static_cast<std::uint32_t>(count(r, "norm_group"))});
     // Not in earlier releases:
     if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");
     if (r.contains("rate")) layout.ranges.back().rate = get<double>(r, "rate");

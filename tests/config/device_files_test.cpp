@@ -59,6 +59,7 @@ TEST_F(DeviceFiles, WhatIsNoProfileIsToldSo) {
   const auto read = [](const std::string& path) { read_profile(path); };
   EXPECT_THAT(trouble("{\n\"steelyard_profile\": 1,\noops", read),
               AllOf(HasSubstr(":3: is not JSON"), HasSubstr("steelyard profile")));
+  EXPECT_THAT(trouble("[1e9999]", read), AllOf(HasSubstr("a number"), HasSubstr("steelyard profile")));
   EXPECT_THAT(trouble("[]", read), HasSubstr("no profile"));
   EXPECT_THAT(trouble("{\"steelyard_profile\": 2}", read), HasSubstr("no profile"));
   EXPECT_THAT(trouble("{\"steelyard_profile\": 1, \"alone\": []}", read), HasSubstr("has no times"));

@@ -5,13 +5,12 @@
 #include <optional>
 #include <sstream>
 
+#include "balancing/policy/last_round.h"
 #include "core/error.h"
 #include "core/text.h"
 
 namespace steelyard::balancing {
 namespace {
-
-constexpr double most_ms = 1e12;  // of a term of a curve; more no clock could have told
 
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& remedy) {
   throw Failure(ExitCode::configuration, "option " + key + " = '" + value + "': " + remedy);
@@ -54,8 +53,9 @@ Profile curves_option(const Options& options, const std::string& key) {
       refuse(key, text,
              "give one to four numbers in ms for each worker, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
     }
-    const bool possible = std::ranges::all_of(terms, [](double it) { return std::abs(it) <= most_ms; });
     for (std::size_t k = 0; k < terms.size(); ++k) line.curve.terms[k] = terms[k] / 1000;
+    const bool possible =
+        std::ranges::all_of(line.curve.terms, [](double it) { return std::abs(it) <= longest_time; });
     if (!possible || !(line.curve(1) > 0))
       refuse(key, text, "'" + part + "' is no time that samples take: give that of each worker in ms");
     const bool twice =

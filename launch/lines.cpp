@@ -48,15 +48,15 @@ std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
   const auto try_kind = [&](auto it) {
     bool is_kind = json.is_object(), first = true;
     each_field(it, [&](auto key, auto& value) {
-      is_kind &= !std::exchange(first, false) || json.contains(key);
+      const auto found = json.find(key);
+      is_kind &= !std::exchange(first, false) || found != json.end();
+      if (!is_kind || found == json.end()) return;
       // Of a number that does not fit, the conversion to a whole one could be anything.
-      const bool whole =
-          std::integral<std::remove_cvref_t<decltype(value)>> && json.contains(key) && json[key].is_number();
-      if (whole && !json[key].is_number_integer()) return;
-      if (is_kind && json.contains(key)) try {
-          json[key].get_to(value);
-        } catch (const Json::exception&) {
-        }
+      if (std::integral<std::remove_cvref_t<decltype(value)>> && found->is_number_float()) return;
+      try {
+        found->get_to(value);
+      } catch (const Json::exception&) {
+      }
     });
     if (is_kind) message = it;
   };

@@ -58,8 +58,9 @@ void Journaled::look_at_standby(Time now, Outbox& out) {
                      out);
     }
   }
-  if (!standby_.waits()) undecided_ = {};
-  if (standby_.waits() && undecided_.due(now, std::chrono::seconds(2))) {
+  if (!standby_.waits()) {
+    undecided_ = {};
+  } else if (undecided_.due(now, std::chrono::seconds(2))) {
     Dispatch::note(
         "the standby does not answer: the job waits for the server that decides who of the two leads", out);
   }

@@ -5,8 +5,7 @@
 namespace steelyard::balancing {
 namespace {
 
-// Seconds; less or more is a broken clock, not a fast or a slow worker, and its sums need not be finite.
-constexpr double shortest_time = 1e-9, longest_time = 1e9;
+constexpr double shortest_time = 1e-9;  // seconds; less is a broken clock, not a fast worker
 
 }  // namespace
 

@@ -14,6 +14,8 @@
 
 namespace steelyard::balancing {
 
+inline constexpr double longest_time = 1e9;  // seconds; more is a broken clock, and sums need not be finite
+
 // A sample that a policy may believe: samples, and a time that a clock can measure.
 [[nodiscard]] bool possible(const Sample& sample);
 [[nodiscard]] bool possible_time(double seconds);

@@ -21,6 +21,9 @@ std::string text_of(const JournalRecord::What& what) {
           [](const Followed& it) {
             return std::string(it.attempt == 0 ? "no standby follows" : "a standby follows");
           },
+          [](const Skipped& it) { return "skipped: the message above, from " + to_string(it.from); },
+          [](const TookOver& it) { return "a standby leads, generation " + std::to_string(it.generation); },
+          [](const Superseded&) { return std::string("superseded: the standby leads"); },
           [](const Condensed& it) {
             return "what the scheduler knew, " + std::to_string(it.state.size()) + " bytes";
           },

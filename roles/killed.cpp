@@ -104,7 +104,7 @@ std::optional<Killed> left_by_killed(const RunDirectory& run) {
     refuse(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
   if (!killed) return killed;
   JournalReader reader(killed->journal);
-  while (reader.next()) continue;
+  for (std::size_t begin = 0; reader.next(); begin = reader.read()) killed->last_record = begin;
   if (reader.damaged()) {
     refuse(ExitCode::io, run.journal(),
            "what begins at byte " + std::to_string(reader.read()) + " is not as it was written");

@@ -41,6 +41,7 @@ std::string job_text_in(const JournalHead& head);
 struct Killed {
   std::vector<std::byte> journal;
   std::size_t head_bytes = 0;
+  std::size_t last_record = 0;  // where the last whole record begins
   Job job;
   Progress from;
   SchedulersPlace place;

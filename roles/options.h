@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "config/job_file.h"
+#include "wire/transport/reserved_port.h"
 
 namespace steelyard {
 
@@ -25,8 +27,9 @@ struct SchedulerOptions {
   std::string listen = "127.0.0.1:7070";
   std::string keys;  // directory or file (wire/transport/key_files.h); empty: plain text. Likewise below.
   ResultOptions results;
-  std::string trace;     // directory for report/trace_file.h; empty: none. Likewise below.
-  bool recover = false;  // the scheduler of results.directory was killed: go on where it was
+  std::string trace;                     // directory for report/trace_file.h; empty: none. Likewise below.
+  bool recover = false;                  // the scheduler of results.directory was killed: go on where it was
+  std::shared_ptr<ReservedPort> port{};  // to listen on, which a standby has held; null: it is bound then
   bool quiet = false;
   bool insecure = false;
 };

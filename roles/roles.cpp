@@ -81,6 +81,12 @@ void require_descriptors(const std::string& what, std::uint64_t connections, std
           ": raise that (ulimit -n), or give the job fewer servers or shards_per_server in [cluster]");
 }
 
+void require_descriptors_for(const Job& job) {
+  raise_descriptor_limit();
+  require_descriptors("a scheduler of " + std::to_string(job.shards) + " shards", job.shards,
+                      job.shards + job.workers);
+}
+
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

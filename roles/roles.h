@@ -35,6 +35,8 @@ void raise_descriptor_limit();
 // Throws Failure (configuration) if this process may not have the descriptors that so many outward
 // connections and peers take; `what` says what they are for.
 void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers);
+// The same for a scheduler of this job; raises the limit first.
+void require_descriptors_for(const Job& job);
 // Why a server or worker ended, and its exit code.
 struct Ending {
   int code = 0;

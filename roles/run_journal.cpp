@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/error.h"
+
 namespace steelyard {
 namespace {
 
@@ -22,17 +24,42 @@ std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const 
   return head;
 }
 
-ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder) {
+ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder, const Acting& acting) {
   if (!killed.record.empty()) recorder.restore(killed.record, killed.recorded);
   JournalReader journal(killed.journal);
   (void)journal.next();
-  StandbyFeed::Follower follower =
-      replay(journal, scheduler, [&](const JournalRecord& record, std::vector<Envelope> answers) {
+  StandbyFeed::Follower follower = replay(
+      journal, scheduler,
+      [&](const JournalRecord& record, std::vector<Envelope> answers) {
         for (const Envelope& answer : answers) {
           if (const auto* it = std::get_if<ToRecorder>(&answer.message)) recorder.handle(*it, record.now);
         }
-      });
+      },
+      acting);
   return {std::move(follower), journal.read()};
+}
+
+void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const ReplayMark& mark) {
+  const auto ended = mark.ended();
+  if (!ended || ended->times < ReplayMark::enough) return;
+  if (ended->begin != killed.last_record) {
+    throw Failure(ExitCode::io,
+                  run.journal() + ": the record at byte " + std::to_string(ended->begin) +
+                      " ends each process that reads it, and what follows from it has been sent: go "
+                      "on from the last checkpoint with --resume");
+  }
+  JournalReader last(std::span(killed.journal).subspan(ended->begin));
+  const auto record = last.next();
+  if (!record) return;
+  const auto* heard = std::get_if<Heard>(&record->what);
+  killed.journal.resize(ended->begin + last.read());  // a record behind it may have been cut short
+  std::vector<std::byte> skipped;
+  append(skipped, {record->now, Skipped{heard == nullptr ? NodeId{} : heard->envelope.from}});
+  JournalFile file(run.journal(), killed.journal.size());
+  if (file.write(skipped) != JournalFile::News::none)
+    throw Failure(ExitCode::io, run.journal() + ": it cannot be written: " + file.trouble());
+  killed.last_record = killed.journal.size();
+  killed.journal.insert(killed.journal.end(), skipped.begin(), skipped.end());
 }
 
 void cut_record(const RunDirectory& run, const SchedulersPlace& place) {

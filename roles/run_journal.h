@@ -7,6 +7,7 @@
 #include "report/recorder.h"
 #include "roles/journal_file.h"
 #include "roles/killed.h"
+#include "roles/replay_mark.h"
 #include "scheduler/journaled.h"
 
 namespace steelyard {
@@ -21,7 +22,14 @@ struct ToldAgain {
   StandbyFeed::Follower follower;  // that it had
   std::uint64_t bytes = 0;         // of the journal, that are whole
 };
-ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder);
+// `acting` as of replay().
+ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder,
+                     const Acting& acting = {});
+
+// Where the last record of the journal ended two processes that acted on it, it is skipped: that is written
+// behind it, in `killed` and in the file. Nothing that followed from it had been sent, so skipping it is like
+// losing the message. An earlier record cannot be skipped: throws Failure (io).
+void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const ReplayMark& mark);
 
 // What was recorded behind the head goes from the files: it is told again.
 void cut_record(const RunDirectory& run, const SchedulersPlace& place);

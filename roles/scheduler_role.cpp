@@ -22,6 +22,7 @@
 #include "roles/external_model.h"
 #include "roles/journal_file.h"
 #include "roles/killed.h"
+#include "roles/leadership.h"
 #include "roles/roles.h"
 #include "roles/run_journal.h"
 #include "roles/run_lock.h"
@@ -140,12 +141,6 @@ std::unique_ptr<TensorboardFile> board_for(const ResultOptions& results, const R
   const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
   return std::make_unique<TensorboardFile>(run.tensorboard(),
                                            std::chrono::duration<double>(since_1970).count());
-}
-
-void require_descriptors_for(const Job& job) {
-  raise_descriptor_limit();
-  require_descriptors("a scheduler of " + std::to_string(job.shards) + " shards", job.shards,
-                      job.shards + job.workers);
 }
 
 // What this process is about, whether the job begins here or goes on.
@@ -282,9 +277,18 @@ void host_all(Journaled& scheduler, Task& task, bool goes_on, const std::string&
   host(scheduler, scheduler_node, traced_link ? *traced_link : link, local);
 }
 
+// Of the killed one, if it may lead; and listens.
+ToldAgain take_place(Killed& killed, Task& task, Scheduler& scheduler, Recorder& recorder,
+                     const SchedulerOptions& options, ZmqContext& context, ZmqLink& link) {
+  ToldAgain told = replay_killed(killed, task.run, scheduler, recorder);
+  require_leadership(told, task.run, scheduler, context);
+  task.place.listen = link.listen(task.place.listen, options.port.get());
+  return told;
+}
+
 // The scheduler's job from here to its end; the exit code.
-int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqContext& context,
-         ZmqLink& link, RunWeb* web, const Extensions& extensions) {
+int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext& context, ZmqLink& link,
+         RunWeb* web, const Extensions& extensions) {
   auto policy = policy_for(task.file.job, task.initial.progress, extensions);
   const Progress from = task.initial.progress;
   Scheduler scheduler(task.file.job, from, std::move(policy));
@@ -296,7 +300,7 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   recorder.flush(steady_now());
   const auto head = [&] { return head_here(task.run, task.file.job, from, task.place, recorder); };
   ToldAgain told;
-  if (killed != nullptr) told = tell_again(*killed, scheduler, recorder);
+  if (killed != nullptr) told = take_place(*killed, task, scheduler, recorder, options, context, link);
   JournalFile journal = killed != nullptr ? JournalFile(task.run.journal(), told.bytes)
                                           : JournalFile(task.run.journal(), head());
   if (!options.quiet) shown.rdbuf(&terminal);
@@ -331,12 +335,13 @@ int lead(const SchedulerOptions& options, Task& task, const Killed* killed, ZmqC
   if (killed != nullptr) {
     if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
     Outbox out(scheduler_node);
-    journaled.restarted(steady_now(), told.follower, out);
+    journaled.restarted(steady_now(), told.follower.attempt != 0, out);
     deliver(link, local, out.take());
   }
   host_all(journaled, task, killed != nullptr, options.trace, context, link, local);
   recording.finish();
-  if (!journaled.ended().empty()) throw Failure(ExitCode::temporary, journaled.ended());
+  if (!journaled.ended().empty())  // to start a superseded one again makes no sense
+    throw Failure(journaled.superseded() ? ExitCode::configuration : ExitCode::temporary, journaled.ended());
   write_text(task.run.result(), verdict_json(recorder.verdict()));
   terminal.finish();  // from here on only people wait, for whoever stopped the terminal
   std::cout << recorder.summary() << std::flush;
@@ -368,9 +373,9 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins
   ZmqContext context(1, trust_for(options.keys, KeyRole::scheduler, "scheduler", false));
   ZmqLink link(context, scheduler_node);
-  const std::string endpoint = link.listen(listen);
   Task task = killed ? go_on(*killed, *run, extensions)
-                     : begin_anew(options, std::move(file), std::move(run), lock, link, endpoint, extensions);
+                     : begin_anew(options, std::move(file), std::move(run), lock, link, link.listen(listen),
+                                  extensions);
   return lead(options, task, killed ? &*killed : nullptr, context, link, web.get(), extensions);
 }
 

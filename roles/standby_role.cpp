@@ -38,19 +38,20 @@ class Copy {
       throw Failure(ExitCode::io, run_->journal() + ": " + journal_->trouble() + ": this standby ends");
   }
   // The shard that decides, as the journal says.
-  [[nodiscard]] std::optional<Standby::Place> arbiter() const {
+  [[nodiscard]] std::optional<Standby::Place> arbiter() {
     std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
     if (!left) return std::nullopt;
     Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions_));
     JournalReader journal(left->journal);
     (void)journal.next();
-    replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
-    const ShardMember* its = scheduler.members().arbiter();
-    return its == nullptr ? std::nullopt : std::optional(Standby::Place{its->node, its->endpoint});
+    const auto follower =
+        replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
+    generation_ = scheduler.members().generation;
+    return arbiter_in(follower, scheduler.members());
   }
   // What this process is to go on from. It follows nobody any more.
   SchedulerOptions take_over(SchedulerOptions lead) {
-    write({steady_now(), Followed{0}});
+    write({steady_now(), TookOver{generation_ + 1}});
     journal_.reset();
     lock_.reset();
     lead.results.directory = run_->path();
@@ -65,6 +66,9 @@ class Copy {
       run_ = choose_run_directory(results_, head.job->name);
       lock_ = std::make_unique<RunLock>(run_->path());
     }
+    Progress from = head.from;
+    (void)policy_for(*head.job, from, extensions_);
+    require_descriptors_for(*head.job);
     write_text(run_->job(), job_text_in(head));
     // The record of the run is made of the journal, from its beginning.
     for (const std::string& file : {run_->rounds(), run_->events()}) std::ofstream(file, std::ios::trunc);
@@ -97,6 +101,7 @@ class Copy {
   std::optional<RunDirectory> run_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<JournalFile> journal_;
+  std::uint64_t generation_ = 0;  // of the scheduler that is followed, as of arbiter()
 };
 
 void tell(const StandbyOptions& options, const std::string& text) {
@@ -136,10 +141,13 @@ int run_standby(const StandbyOptions& options, const Extensions& extensions) {
                       ": servers and workers have to know the port of a standby beforehand: give one");
   }
   Copy copy(options.lead, extensions);
+  // What leading takes is made sure of now: later nobody else could lead.
+  SchedulerOptions lead = options.lead;
+  lead.port = std::make_shared<ReservedPort>(listening_endpoint(lead.listen));
   int code = 0;
   if (!follow(options, copy, code)) return code;
   tell(options, "the scheduler is lost: leading the job now, in " + copy.path());
-  return run_scheduler(copy.take_over(options.lead), {}, extensions);
+  return run_scheduler(copy.take_over(std::move(lead)), {}, extensions);
 }
 
 }  // namespace steelyard

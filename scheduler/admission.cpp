@@ -137,7 +137,12 @@ Roster Admission::roster() const {
   Roster roster{{}, roster_number_};
   if (!has_all_shards()) return roster;
   for (const auto& [slot, shard] : members_.shards) {
-    roster.shards.push_back({shard.node, shard.endpoint, borders_[slot], borders_[slot + 1], shard.name});
+    ShardPlace place{shard.node, shard.endpoint, borders_[slot], borders_[slot + 1], shard.name};
+    if (const auto mirror = members_.mirrors.find(slot); mirror != members_.mirrors.end()) {
+      place.mirror = mirror->second.node;
+      place.mirror_endpoint = mirror->second.endpoint;
+    }
+    roster.shards.push_back(std::move(place));
   }
   return roster;
 }

@@ -76,6 +76,7 @@ class Assignments {
   void pushed(Duration after_report) { longest_push_ = std::max(longest_push_ * 3 / 4, after_report); }
 
   [[nodiscard]] std::string policy_state() const { return planner_.state(); }
+  [[nodiscard]] std::string take_doubt() { return planner_.take_doubt(); }
 
  private:
   friend struct SchedulerFields;

@@ -7,8 +7,8 @@ void Dispatch::note(std::string text, Outbox& out) {
 }
 
 void Dispatch::heartbeat(NodeId to, Outbox& out) const {
-  if (to.role == Role::worker) out.send<ToWorker>(to, SchedulerBeat{term_});
-  if (to.role == Role::shard) out.send<ToShard>(to, SchedulerBeat{term_});
+  if (to.role == Role::worker) out.send<ToWorker>(to, SchedulerBeat{term_, members_.generation});
+  if (to.role == Role::shard) out.send<ToShard>(to, SchedulerBeat{term_, members_.generation});
 }
 
 void Dispatch::welcome(NodeId to, std::uint32_t slot, Outbox& out) const {

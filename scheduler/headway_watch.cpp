@@ -75,14 +75,21 @@ bool HeadwayWatch::gets_on_again(Time now, const WorkerMember& worker, const Wor
 std::string HeadwayWatch::what_is_missing(Time now, const WorkerMember& worker) const {
   const std::string who = "worker '" + worker.name + "' ";
   const std::string relief = worker.ready ? "; others do what it owes" : "; nothing is given to it";
-  for (const auto& [slot, shard] : members_.shards) {
-    const auto& unreached = worker.headway.unreached();
-    if (std::ranges::find(unreached, shard.node) == unreached.end()) continue;
-    const auto silent = std::chrono::duration_cast<std::chrono::seconds>(worker.headway.cut_off(now));
-    return who + "has had no answer from server '" + shard.name + "' at " +
-           split_key(shard.endpoint).address + " for " + std::to_string(silent.count()) + " s" + relief +
-           ": can that address be reached from there (server --advertise, firewall)?";
-  }
+  const auto& unreached = worker.headway.unreached();
+  const auto cut_off = [&](const auto& servers) -> std::string {
+    for (const auto& [slot, server] : servers) {
+      if (std::ranges::find(unreached, server.node) == unreached.end()) continue;
+      const auto silent = std::chrono::duration_cast<std::chrono::seconds>(worker.headway.cut_off(now));
+      return who + "has had no answer from server '" + server.name + "' at " +
+             split_key(server.endpoint).address + " for " + std::to_string(silent.count()) + " s" + relief +
+             ": can that address be reached from there (server --advertise, firewall), and is the worker's "
+             "key in "
+             "the allow-list there?";
+    }
+    return "";
+  };
+  if (std::string it = cut_off(members_.shards); !it.empty()) return it;
+  if (std::string it = cut_off(members_.mirrors); !it.empty()) return it;
   if (unusually_silent(worker, now, job_)) return who + "has not been heard for unusually long" + relief;
   return who + "stands still, though it has all the parameters that it needs" + relief +
          ": is its data within reach?";

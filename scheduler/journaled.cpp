@@ -31,11 +31,11 @@ void Journaled::wake(Time now, Outbox& out) {
   look_at_standby(now, out);
 }
 
-void Journaled::restarted(Time now, const StandbyFeed::Follower& follower, Outbox& out) {
-  standby_.restarted(follower);
-  followed_ = follower.attempt;
+void Journaled::restarted(Time now, bool without_standby, Outbox& out) {
+  if (without_standby) write(now, Followed{0}, out);
   write(now, Restarted{}, out);
   let([&](Outbox& said) { scheduler_.restarted(now, said); }, out);
+  if (without_standby) Dispatch::note("the standby is lost; the scheduler goes on without", out);
 }
 
 // What is said goes through the hands of who keeps the standby.
@@ -48,16 +48,16 @@ void Journaled::let(Do act, Outbox& out) {
 }
 
 void Journaled::look_at_standby(Time now, Outbox& out) {
-  const ShardMember* arbiter = scheduler_.members().arbiter();
-  standby_.wake(now, arbiter == nullptr ? std::nullopt : std::optional(arbiter->node), out);
-  if (const auto attempt = standby_.take_change()) {
-    write(now, Followed{*attempt}, out);
-    if (std::exchange(followed_, *attempt) != *attempt) {
-      Dispatch::note(*attempt != 0 ? "a standby follows the scheduler and can take its place"
-                                   : "the standby is lost; the scheduler goes on without",
+  standby_.wake(now, scheduler_.members(), out);
+  if (const auto change = standby_.take_change()) {
+    write(now, *change, out);
+    if (std::exchange(followed_, *change).attempt != change->attempt) {
+      Dispatch::note(change->attempt != 0 ? "a standby follows the scheduler and can take its place"
+                                          : "the standby is lost; the scheduler goes on without",
                      out);
     }
   }
+  if (superseded() && !std::exchange(written_superseded_, true)) write(now, Superseded{}, out);
   if (!standby_.waits()) {
     undecided_ = {};
   } else if (undecided_.due(now, std::chrono::seconds(2))) {
@@ -82,35 +82,61 @@ void Journaled::condense(Time now, Outbox& out) {
   if (!condense_ || bytes_ < most_ || !standby_.is_settled() || scheduler_.finished()) return;
   record_.clear();
   append(record_, {now, Condensed{save_state(scheduler_, now)}});
-  if (followed_ != 0) append(record_, {now, Followed{followed_}});
+  if (followed_.attempt != 0) append(record_, {now, followed_});
   if (!condense_(record_)) return;
   bytes_ = 0;
   standby_.written(now, record_, out);
 }
 
-StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said) {
+namespace {
+
+// Named twice, it is the only one that the standby may ask.
+void follow(StandbyFeed::Follower& follower, const Followed& it) {
+  if (it.attempt != follower.attempt) follower = {it.attempt, {}};
+  if (it.attempt == 0 || it.arbiter.role != Role::shard) return;
+  if (!follower.arbiters.empty() && follower.arbiters.back() == it.arbiter) follower.arbiters.clear();
+  follower.arbiters.push_back(it.arbiter);
+}
+
+void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Follower& follower, Outbox& out) {
+  std::visit(Overloaded{
+                 [](const JournalHead&) {},
+                 [&](const Heard& it) { scheduler.step(record.now, it.envelope, out); },
+                 [&](const Woken&) { scheduler.wake(record.now, out); },
+                 [&](const Restarted&) { scheduler.restarted(record.now, out); },
+                 [&](const Followed& it) { follow(follower, it); },
+                 [&](const Condensed& it) {
+                   follower = {};
+                   restore_state(scheduler, it.state, record.now);
+                 },
+                 [&](const Skipped& it) { scheduler.skipped(record.now, it.from, out); },
+                 [&](const TookOver& it) {
+                   follower = {};
+                   scheduler.lead(it.generation);
+                 },
+                 [&](const Superseded&) { follower.superseded = true; },
+             },
+             record.what);
+}
+
+}  // namespace
+
+StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said,
+                             const Acting& acting) {
   StandbyFeed::Follower follower;
   Outbox out(scheduler_node);
-  while (const auto record = journal.next()) {
-    std::visit(Overloaded{
-                   [](const JournalHead&) {},
-                   [&](const Heard& it) { scheduler.step(record->now, it.envelope, out); },
-                   [&](const Woken&) { scheduler.wake(record->now, out); },
-                   [&](const Restarted&) { scheduler.restarted(record->now, out); },
-                   [&](const Followed& it) {
-                     follower = {it.attempt, {}};
-                   },
-                   [&](const Condensed& it) {
-                     follower = {};
-                     restore_state(scheduler, it.state, record->now);
-                   },
-               },
-               record->what);
-    const ShardMember* arbiter = scheduler.members().arbiter();
-    std::vector<NodeId>& asked = follower.arbiters;
-    if (arbiter != nullptr && (asked.empty() || asked.back() != arbiter->node))
-      asked.push_back(arbiter->node);
+  std::size_t begin = journal.read();
+  auto record = journal.next();
+  while (record) {
+    const std::size_t end = journal.read();
+    auto next = journal.next();
+    if (!next || !std::holds_alternative<Skipped>(next->what)) {
+      if (acting) acting(begin);
+      act(*record, scheduler, follower, out);
+    }
     said(*record, out.take());
+    record = std::move(next);
+    begin = end;
   }
   return follower;
 }

@@ -36,12 +36,15 @@ class Journaled {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // This process goes on where another one ended, which had this standby.
-  void restarted(Time now, const StandbyFeed::Follower& follower, Outbox& out);
+  // This process goes on where another one ended. `without_standby`: that one had a standby, and shards have
+  // granted the job to this one (scheduler/reclaim.h).
+  void restarted(Time now, bool without_standby, Outbox& out);
   [[nodiscard]] Time deadline() const { return std::min(scheduler_.deadline(), standby_.deadline()); }
   [[nodiscard]] bool finished() const { return scheduler_.finished() || !ended().empty(); }
   // Why nothing that is said here counts any more, though the job goes on: a standby leads it.
   [[nodiscard]] const std::string& ended() const { return standby_.ended(); }
+  // Likewise for good, which is written down.
+  [[nodiscard]] bool superseded() const { return standby_.superseded(); }
 
  private:
   void write(Time now, JournalRecord::What what, Outbox& out);
@@ -55,15 +58,19 @@ class Journaled {
   const Condense condense_;
   const std::uint64_t most_;
   StandbyFeed standby_;
-  std::uint64_t bytes_ = 0;        // written since it began
-  std::uint64_t followed_ = 0;     // as was told
-  Reminder undecided_;             // whether this process leads
+  std::uint64_t bytes_ = 0;  // written since it began
+  Followed followed_;        // as was told
+  Reminder undecided_;       // whether this process leads
+  bool written_superseded_ = false;
   std::vector<std::byte> record_;  // memory for the next
 };
 
 // All that is left in the journal, said to a scheduler made of its head. `said` gets the answers to each.
+// `acting` gets the place of each record, in bytes, before the scheduler acts on it: it may end the process.
 // Returns the standby that counted at its end.
 using Said = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
-StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said);
+using Acting = std::function<void(std::size_t begin)>;
+StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said,
+                             const Acting& acting = {});
 
 }  // namespace steelyard

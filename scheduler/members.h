@@ -64,6 +64,7 @@ struct MirrorMember {
   std::string name;
   std::string endpoint;
   Time last_heard;
+  bool named = false;   // it knows its primary and the attempt, so the primary may be told of it
   bool filled = false;  // it may take that shard's place
   Duration longest_silence{};
 };
@@ -80,6 +81,7 @@ class Members {
   std::map<std::uint32_t, ShardMember> shards;
   std::map<std::uint32_t, MirrorMember> mirrors;
   std::optional<NodeId> checkpointer;
+  std::uint64_t generation = 0;  // of the scheduler that they follow (SchedulerBeat)
 
   // Replaces the worker that had its slot. No other slot has a worker of its name or node.
   void add(WorkerMember worker);

@@ -1,16 +1,25 @@
 #include "scheduler/mirrors.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "scheduler/silence.h"
 
 namespace steelyard {
 
+void Mirrors::name_primary(const MirrorMember& mirror, Outbox& out) const {
+  const auto primary = members_.shards.find(mirror.slot);
+  const auto attempt = attempts_.find(mirror.slot);
+  if (primary == members_.shards.end() || attempt == attempts_.end()) return;
+  out.send<ToShard>(mirror.node, MirrorOf{term_, attempt->second, primary->second.node});
+}
+
 void Mirrors::tell(const ShardMember& primary, Outbox& out) const {
   const auto attempt = attempts_.find(primary.slot);
   if (attempt == attempts_.end()) return;
   const auto mirror = members_.mirrors.find(primary.slot);
+  if (mirror != members_.mirrors.end() && !mirror->second.named) return name_primary(mirror->second, out);
   Mirror message{term_, attempt->second};
   if (mirror != members_.mirrors.end()) {
     message = {term_, attempt->second, false, mirror->second.node, mirror->second.endpoint};
@@ -22,7 +31,7 @@ void Mirrors::joined(std::uint32_t slot, Outbox& out) {
   const auto mirror = members_.mirrors.find(slot);
   const auto primary = members_.shards.find(slot);
   if (mirror == members_.mirrors.end() || primary == members_.shards.end()) return;
-  mirror->second.filled = false;
+  mirror->second.filled = mirror->second.named = false;
   ++attempts_[slot];
   tell(primary->second, out);
 }
@@ -34,6 +43,14 @@ bool Mirrors::heard(Time now, NodeId from) {
 }
 
 void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out) {
+  if (MirrorMember* mirror = members_.mirror(from)) {
+    const auto attempt = attempts_.find(mirror->slot);
+    const auto its = members_.shards.find(mirror->slot);
+    if (attempt == attempts_.end() || its == members_.shards.end()) return;
+    if (said.attempt != attempt->second) return name_primary(*mirror, out);
+    if (!std::exchange(mirror->named, true)) tell(its->second, out);
+    return;
+  }
   const ShardMember* primary = members_.shard(from);
   if (primary == nullptr) return;
   if (said.fed) return out.send<ToShard>(from, Promote{term_});  // it has not heard yet
@@ -65,6 +82,7 @@ bool Mirrors::lose(NodeId node, const std::string& why, Outbox& out) {
       primary == members_.shards.end() ? "" : "; '" + primary->second.name + "' goes on without a mirror";
   Dispatch::note("mirror '" + mirror->name + "' " + why + whose, out);
   members_.mirrors.erase(slot);
+  lost_ = true;
   ++attempts_[slot];
   if (primary != members_.shards.end()) tell(primary->second, out);
   return true;
@@ -95,7 +113,8 @@ bool Mirrors::promote(std::uint32_t slot, Outbox& out) {
 }
 
 void Mirrors::beat(Outbox& out) const {
-  for (const auto& [slot, mirror] : members_.mirrors) out.send<ToShard>(mirror.node, SchedulerBeat{term_});
+  for (const auto& [slot, mirror] : members_.mirrors)
+    out.send<ToShard>(mirror.node, SchedulerBeat{term_, members_.generation});
 }
 
 void Mirrors::give_up_silent(const std::function<bool(const MirrorMember&)>& gone, Outbox& out) {

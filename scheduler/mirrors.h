@@ -1,5 +1,8 @@
 // Mirrors: which shards have one, which may be trusted, and what is said to both sides.
 //
+// A mirror is named its primary first, and the primary is told of its mirror when that has confirmed it: so a
+// mirror can refuse all others.
+//
 // Of a primary and its mirror (server/replica.h) one may be lost. A mirror counts from when its primary says
 // that it is filled, under the latest attempt; from then on the primary waits for its word, and the scheduler
 // alone decides which of the two goes on:
@@ -15,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "scheduler/dispatch.h"
 #include "scheduler/members.h"
@@ -31,7 +35,7 @@ class Mirrors {
   void joined(std::uint32_t slot, Outbox& out);
   // Whether this is a mirror's word. It is noted that it lives.
   bool heard(Time now, NodeId from);
-  // What a primary says of its mirror.
+  // What a primary says of its mirror, or a mirror of itself.
   void heard(Time now, NodeId from, const MirrorState& said, Outbox& out);
   // This mirror is gone, as `why` says. False: it is none.
   bool lose(NodeId mirror, const std::string& why, Outbox& out);
@@ -42,17 +46,22 @@ class Mirrors {
   void beat(Outbox& out) const;
   void give_up_silent(const std::function<bool(const MirrorMember&)>& gone, Outbox& out);
 
+  // Whether a mirror was lost since this was asked last: the roster names another one, or none.
+  bool take_lost() { return std::exchange(lost_, false); }
+
   // Every shard has one that is filled, or the job wants none.
   [[nodiscard]] bool all_filled() const;
 
  private:
   friend struct SchedulerFields;
+  void name_primary(const MirrorMember& mirror, Outbox& out) const;
   void tell(const ShardMember& primary, Outbox& out) const;
 
   const Job& job_;
   const Term term_;
   Members& members_;
   std::map<std::uint32_t, std::uint64_t> attempts_;  // by slot: the last that was said
+  bool lost_ = false;
 };
 
 }  // namespace steelyard

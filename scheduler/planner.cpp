@@ -5,6 +5,7 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/pacing.h"
+#include "balancing/policy/share_bounds.h"
 #include "core/check.h"
 #include "core/random.h"
 #include "scheduler/drawn_steps.h"
@@ -23,11 +24,27 @@ std::uint64_t capacity(const balancing::Request& request) {
   return std::min(sum, request.positions);
 }
 
+bool is_plan(const std::vector<std::uint64_t>& shares, const balancing::Request& request) {
+  if (shares.size() != request.workers.size()) return false;
+  std::uint64_t left = request.positions;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] > std::min(left, request.workers[i].most)) return false;
+    left -= shares[i];
+  }
+  return left == 0;
+}
+
+std::vector<std::uint64_t> equal_shares(const balancing::Request& request) {
+  const std::vector<double> alike(request.workers.size(), 1.0);
+  return balancing::largest_remainder(alike, request.positions, balancing::share_bounds(request));
+}
+
 }  // namespace
 
 Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
                  const Members& members)
-    : grain_(job.grain),
+    : name_(job.policy),
+      grain_(job.grain),
       seed_(job.seed),
       global_batch_(job.global_batch),
       hubs_(job.sync.hubs),
@@ -111,16 +128,25 @@ std::optional<std::uint64_t> Planner::length(Round round, std::uint64_t epoch) {
   balancing::Request request{round, 0, workers(nullptr), epoch + 1, {}, grain_};
   request.positions = request.workers.size() * (batch / grain_);
   request.walk.batch = batch / grain_;
+  const auto paces = asked([&] { return policy_->pacing()->steps(request); });
   std::uint64_t steps = 0;
-  for (const std::uint64_t each : policy_->pacing()->steps(request)) steps += each;
-  return steps * batch;
+  for (const std::uint64_t each : paces.value_or(std::vector<std::uint64_t>()))
+    steps += std::min(each, balancing::Pacing::most_steps);
+  return std::max(steps, request.workers.size()) * batch;  // at least one each
 }
 
 void Planner::ended(const RoundState& round, double seconds, double accuracy) {
   if (!paced_) return;
   std::uint64_t told = 0;  // of the others nobody knows the accuracy: who computed them was lost
   for (const RoundState::Part& part : round.parts()) told += part.samples;
-  policy_->pacing()->ended({round.open().epoch + 1, grains_in(told, grain_), accuracy, seconds});
+  (void)asked([&] {
+    policy_->pacing()->ended({round.open().epoch + 1, grains_in(told, grain_), accuracy, seconds});
+    return true;
+  });
+}
+
+void Planner::observe(const balancing::Sample& sample) {
+  (void)asked([&] { return policy_->observe(sample), true; });
 }
 
 std::uint64_t Planner::batch_for(const RoundState& round) const {
@@ -200,11 +226,28 @@ std::vector<balancing::WorkerView> Planner::workers(const RoundState* round) con
 }
 
 std::vector<std::uint64_t> Planner::plan(const balancing::Request& request) {
-  std::vector<std::uint64_t> shares = policy_->plan(request);
-  CHECK(shares.size() == request.workers.size(), "a plan has a share for every worker");
-  CHECK(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}) == request.positions,
-        "the shares of a plan sum to the round");
-  return shares;
+  auto shares = asked([&] { return policy_->plan(request); });
+  if (shares && is_plan(*shares, request)) return std::move(*shares);
+  if (shares) doubt("its shares do not fit the round and the workers' limits");
+  return equal_shares(request);
+}
+
+template <class Ask>
+auto Planner::asked(Ask ask) -> std::optional<decltype(ask())> {
+  try {
+    return ask();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& trouble) {
+    doubt(trouble.what());
+    return std::nullopt;
+  }
+}
+
+void Planner::doubt(const std::string& why) {
+  if (std::exchange(doubted_, true)) return;
+  doubt_ = "warning: policy '" + name_ + "' gave no usable plan (" + why +
+           "); rounds in which that happens are divided equally";
 }
 
 }  // namespace steelyard

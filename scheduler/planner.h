@@ -14,6 +14,9 @@
 // of its own. So neither what is pushed nor the order in which it is added depends on how a round is split
 // (docs/decisions/40-grain-by-grain.md). The policy is shown what a worker did of a round as one sample.
 //
+// What a policy is shown was measured on other machines, and its answer may make no sense: shares that do not
+// sum to the round, an exception. Equal shares take its place then, and people are told so once.
+//
 // Reads the members and the rounds; changes nothing but the policy.
 #pragma once
 
@@ -21,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "balancing/policy.h"
@@ -65,11 +69,13 @@ class Planner {
   [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
                                                         double waited,
                                                         const RoundState* round = nullptr) const;
-  void observe(const balancing::Sample& sample) { policy_->observe(sample); }
+  void observe(const balancing::Sample& sample);
   // A training round is done, after so many seconds, and so many of its labels were right, relative.
   void ended(const RoundState& round, double seconds, double accuracy);
 
   [[nodiscard]] std::string state() const { return policy_->save(); }
+  // The first time that an answer of the policy made no sense: what people should know. Empty otherwise.
+  [[nodiscard]] std::string take_doubt() { return std::exchange(doubt_, {}); }
 
  private:
   friend struct SchedulerFields;
@@ -80,17 +86,24 @@ class Planner {
   [[nodiscard]] std::uint64_t batch_of(std::uint64_t positions, std::uint64_t steps) const;
   [[nodiscard]] std::vector<balancing::WorkerView> workers(const RoundState* round) const;
   [[nodiscard]] std::vector<std::uint64_t> plan(const balancing::Request& request);
+  // Calls `ask`, and returns nothing where the policy throws.
+  template <class Ask>
+  auto asked(Ask ask) -> std::optional<decltype(ask())>;
+  void doubt(const std::string& why);
   [[nodiscard]] std::vector<Share> divide_in_batches(const RoundState& round, Interval positions,
                                                      const balancing::Request& request, HubNumber hub);
   // By worker of the request, how many of so many batches it takes.
   [[nodiscard]] std::vector<std::uint64_t> batches(std::uint64_t count, const balancing::Request& request,
                                                    HubNumber hub);
 
+  const std::string name_;  // of the policy
   const std::uint64_t grain_, seed_, global_batch_;
   const Hubs hubs_;
   const bool paced_, grain_by_grain_;
   const std::unique_ptr<balancing::Policy> policy_;
   const Members& members_;
+  bool doubted_ = false;
+  std::string doubt_;
 };
 
 }  // namespace steelyard

@@ -43,13 +43,13 @@ struct SchedulerFields {
   }
   template <class Archive>
   static void of(Archive& archive, MirrorMember& it) {
-    archive(it.node, it.slot, it.name, it.endpoint, it.last_heard, it.filled, it.longest_silence);
+    archive(it.node, it.slot, it.name, it.endpoint, it.last_heard, it.named, it.filled, it.longest_silence);
   }
   template <class Archive>
   static void of(Archive& archive, Members& it) {
     std::vector<std::pair<NodeId, std::uint32_t>> slots;
     for (const auto& [node, worker] : it.by_node_) slots.emplace_back(node, worker->slot);
-    archive(it.workers, it.shards, it.mirrors, it.checkpointer, it.slot_of_name_, it.reserved_,
+    archive(it.workers, it.shards, it.mirrors, it.checkpointer, it.generation, it.slot_of_name_, it.reserved_,
             it.first_free_, slots);
     it.by_node_.clear();
     for (const auto& [node, slot] : slots) it.by_node_.emplace_back(node, &it.workers.at(slot));
@@ -119,7 +119,7 @@ struct SchedulerFields {
   template <class Archive>
   static void of(Archive& archive, Planner& it) {
     std::string state = loads<Archive> ? std::string() : it.policy_->save();
-    archive(state);
+    archive(state, it.doubted_);
     if (loads<Archive> && !state.empty()) it.policy_->restore(state);
   }
   template <class Archive>
@@ -142,7 +142,7 @@ struct SchedulerFields {
     Training& training = it.training_;
     archive(it.members_, training.rounds_, training.assignments_, training.checkpoints_, training.shutdown_,
             it.admission_.roster_number_, it.mirrors_.attempts_, it.state_watch_, it.headway_watch_.reminder_,
-            it.settling_, it.next_beat_, it.heard_, it.silence_counts_from_, it.ignored_);
+            it.settling_, it.next_beat_, it.heard_, it.silence_counts_from_, it.ignored_, it.shunned_);
   }
 };
 

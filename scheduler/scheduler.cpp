@@ -23,7 +23,7 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
 
 void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
-  if (message == nullptr || finished()) return ignore();
+  if (message == nullptr || finished() || shunned_.contains(in.from)) return ignore();
   hear_after_silence(now, in.from, out);
   const bool back = hear(now, in.from);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
@@ -47,7 +47,32 @@ void Scheduler::restarted(Time now, Outbox& out) {
   Dispatch::note("the scheduler was restarted; the job goes on", out);
 }
 
+void Scheduler::skipped(Time now, NodeId from, Outbox& out) {
+  if (finished()) return;
+  const std::string what = "a message that ended the scheduler more than once is skipped";
+  const std::string why =
+      "sent a message that ended the scheduler more than once, and takes no part any more";
+  if (WorkerMember* worker = members_.worker(from)) {
+    lose_worker(now, *worker, why, out);
+  } else if (const ShardMember* shard = members_.shard(from);
+             shard != nullptr && !promote_mirror(shard->slot, out)) {
+    return Dispatch::note("warning: " + what + "; server '" + shard->name +
+                              "' sent it, and has no mirror that could take its place",
+                          out);
+  } else if (!mirrors_.lose(from, why, out)) {
+    Dispatch::note("warning: " + what, out);
+  }
+  const bool member = from.role == Role::worker || from.role == Role::shard;
+  if (!member) return;
+  shunned_.insert(from);
+  Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that ended the scheduler"}, out);
+}
+
 void Scheduler::advance(Time now, Outbox& out) {
+  if (mirrors_.take_lost()) {
+    admission_.change_roster();
+    dispatch_.roster_to_all(out);
+  }
   if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) && mirrors_.all_filled() &&
       headway_watch_.enough_workers(now)) {
     training_.begin(now);
@@ -63,7 +88,8 @@ void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
                    if (!it.remark.empty()) Dispatch::note(it.remark, out);
                    dispatch_.welcome(from, it.slot, out);
                    if (from.role == Role::shard && !it.remark.empty()) mirrors_.joined(it.slot, out);
-                   if (it.mirror) return;
+                   if (it.mirror && it.remark.empty()) return;
+                   if (it.mirror) admission_.change_roster();
                    if (from.role == Role::shard) return dispatch_.roster_to_all(out);
                    if (admission_.has_all_shards()) dispatch_.roster(from, out);
                  },
@@ -333,7 +359,8 @@ void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
   count(training_.hear(now, from, closed));
 }
 void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
-  if (beat.term != term_ || members_.mirror(from) != nullptr) return;
+  if (beat.term != term_) return;
+  if (members_.mirror(from) != nullptr) return mirrors_.heard(now, from, beat.mirror, out);
   if (members_.shard(from) == nullptr && phase() < Phase::stopping) {
     ignore();
     return out.send<ToShard>(from, Refuse{Refusal::replaced, "another one is in its place"});

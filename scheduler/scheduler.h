@@ -18,6 +18,7 @@
 
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "scheduler/admission.h"
@@ -44,6 +45,11 @@ class Scheduler {
   // Its process was killed, and another one has made it anew (scheduler/journaled.h). Silence counts from
   // now; what members miss of what was said is said again with their first word.
   void restarted(Time now, Outbox& out);
+  // A message from this node ended each process that acted on it, and this one does not. A worker or mirror
+  // that sends such messages, or a server whose mirror can take its place, has no part in the job any more.
+  void skipped(Time now, NodeId from, Outbox& out);
+  // A standby leads now: the number of this leader (SchedulerBeat::generation).
+  void lead(std::uint64_t generation) { members_.generation = generation; }
   [[nodiscard]] Time deadline() const { return finished() ? Time::max() : next_beat_; }
   [[nodiscard]] bool finished() const { return phase() == Phase::finished; }
 
@@ -70,6 +76,7 @@ class Scheduler {
   // Said to who stands around it (scheduler/standby_feed.h).
   void handle(Time, NodeId, const Follow&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const JournalAck&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Arbitrates&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Granted&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
@@ -121,6 +128,7 @@ class Scheduler {
   Time heard_;  // when any member was, last
   Time silence_counts_from_;
   std::uint64_t ignored_ = 0;
+  std::set<NodeId> shunned_;  // nodes that sent what ended a process
 };
 
 }  // namespace steelyard

@@ -112,7 +112,9 @@ void Standby::claim(Time now, Outbox& out) {
   if (!claimed_from_) {
     claimed_from_ = options_.arbiter();
     if (!claimed_from_) {
-      const char* why = "the scheduler is lost, and the job had no servers yet: start it again";
+      const char* why =
+          "the scheduler is lost, and so is the server that could let this standby lead, if the job had any: "
+          "go on from the last checkpoint with --resume, or start the job again";
       return exit_reason_.stopped({Outcome::server_lost, why});
     }
     out.send<ToLink>(link_node, Connect{claimed_from_->node, claimed_from_->endpoint});
@@ -123,7 +125,8 @@ void Standby::claim(Time now, Outbox& out) {
     return exit_reason_.stopped({Outcome::server_lost, why});
   }
   next_ = now + claim_again;
-  out.send<ToShard>(claimed_from_->node, Claim{term_, *counted_});
+  out.send<ToShard>(claimed_from_->node,
+                    Claim{term_, *counted_, claimed_from_->node, claimed_from_->generation, true});
 }
 
 void Standby::handle(Time now, NodeId from, const Granted& granted, Outbox& out) {
@@ -134,6 +137,15 @@ void Standby::handle(Time now, NodeId from, const Granted& granted, Outbox& out)
   leads_ = granted.granted;
   heard_ = now;
   follow_anew();
+}
+
+std::optional<Standby::Place> arbiter_in(const StandbyFeed::Follower& follower, const Members& members) {
+  if (follower.arbiters.empty()) return std::nullopt;
+  const NodeId node = follower.arbiters.back();
+  for (const auto& [slot, shard] : members.shards) {
+    if (shard.node == node) return Standby::Place{node, shard.endpoint, members.generation};
+  }
+  return std::nullopt;
 }
 
 static_assert(Machine<Standby>);

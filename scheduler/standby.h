@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/standby_feed.h"
 #include "wire/exit_reason.h"
 #include "wire/journal.h"
 #include "wire/machine.h"
@@ -25,8 +26,9 @@ namespace steelyard {
 class Standby {
  public:
   struct Place {
-    NodeId node;
+    NodeId node;  // the shard that decides
     std::string endpoint;
+    std::uint64_t generation = 0;  // of the scheduler that this standby follows
   };
   struct Options {
     std::string build;
@@ -34,7 +36,8 @@ class Standby {
     Duration wait = std::chrono::seconds(60);         // for a scheduler that answers, or a shard that decides
     std::function<void()> begin;                      // a journal begins: what there was of another goes
     std::function<void(const JournalRecord&)> write;  // behind those before
-    std::function<std::optional<Place>()> arbiter;    // as the journal says; nothing: no shard is there
+    // As the journal says (arbiter_in()); nothing: no shard had been asked to decide, or that one is gone.
+    std::function<std::optional<Place>()> arbiter;
   };
   explicit Standby(Options options);
 
@@ -70,5 +73,8 @@ class Standby {
   std::optional<Place> claimed_from_;
   Time heard_{}, next_{};  // heard_: the scheduler, or when the claim began
 };
+
+// The shard that a standby with this journal may ask, and what the journal says of the scheduler.
+std::optional<Standby::Place> arbiter_in(const StandbyFeed::Follower& follower, const Members& members);
 
 }  // namespace steelyard

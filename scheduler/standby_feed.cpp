@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace steelyard {
 namespace {
@@ -9,23 +10,18 @@ namespace {
 constexpr std::size_t part = 64 << 10, under_way = 64 * part;  // bytes
 constexpr Duration patience = std::chrono::seconds(1);         // for an answer, at least
 constexpr int many_times = 4;                                  // the longest so far
-constexpr Duration claim_again = std::chrono::milliseconds(50);
+constexpr Duration claim_again = std::chrono::milliseconds(50), ask_again = std::chrono::milliseconds(500);
 
 }  // namespace
 
 StandbyFeed::StandbyFeed(Term term, Options options) : term_(term), options_(std::move(options)) {}
-
-void StandbyFeed::restarted(const Follower& follower) {
-  if (follower.attempt == 0) return;
-  claim_ = Claiming{follower.attempt};
-  for (const NodeId node : follower.arbiters) arbiters_.push_back({node});
-}
 
 bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
   if (message == nullptr) return false;
   return std::visit(Overloaded{[&](const Follow& it) { return handle(now, in.from, it, out), true; },
                                [&](const JournalAck& it) { return handle(now, in.from, it, out), true; },
+                               [&](const Arbitrates& it) { return handle(in.from, it), true; },
                                [&](const Granted& it) { return handle(in.from, it, out), true; },
                                [&](const Disconnected& it) {
                                  lose(it.node);
@@ -50,7 +46,9 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
   unconfirmed_ = options_.journal();
   if (unconfirmed_.empty()) return refuse("the scheduler's journal has ended (events.jsonl says why)");
   before_ = 0;
-  copy_ = Copy{from, follow.attempt, false, 0, 0, now};
+  arbiters_.clear();
+  candidate_.reset();  // none has confirmed this attempt
+  copy_ = Copy{from, follow.attempt, false, false, 0, 0, now};
   out.send<ToStandby>(from, Following{follow.attempt, now.since_origin.count()});
   send_parts(now, out);
 }
@@ -58,6 +56,7 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
 void StandbyFeed::written(Time now, const std::vector<std::byte>& record, Outbox& out) {
   if (!copy_) return;
   unconfirmed_.insert(unconfirmed_.end(), record.begin(), record.end());
+  if (std::exchange(naming_, false) && !arbiters_.empty()) arbiters_.back().below = end_of_journal();
   send_parts(now, out);
 }
 
@@ -82,12 +81,35 @@ void StandbyFeed::handle(Time now, NodeId from, const JournalAck& ack, Outbox& o
   before_ = ack.below;
   send_parts(now, out);
   release(ack.below, out);
-  // That it knows of another one who decides is written down too.
-  const bool knows = arbiters_.size() > 1 && arbiters_.back().below <= ack.below;
-  while (arbiters_.size() > 1 && arbiters_[1].below <= ack.below) arbiters_.pop_front();
-  const bool counts_now = !copy_->counts && unconfirmed_.empty();
+  count_if_ready();
+}
+
+void StandbyFeed::handle(NodeId from, const Arbitrates& confirmed) {
+  if (!copy_ || confirmed.attempt != copy_->attempt || !candidate_ || candidate_->node != from) return;
+  candidate_->authorised = true;
+  count_if_ready();
+}
+
+void StandbyFeed::count_if_ready() {
+  const bool confirmed = arbiters_.size() > 1 && arbiters_.back().below <= copy_->below;
+  if (confirmed) {  // it asks no other any more
+    arbiters_.erase(arbiters_.begin(), arbiters_.end() - 1);
+    change(arbiters_.back().node);
+  }
+  const bool decided = copy_->looked && (!candidate_ || candidate_->authorised);
+  const bool counts_now = !copy_->counts && unconfirmed_.empty() && decided;
   copy_->counts |= counts_now;
-  if (counts_now || (copy_->counts && knows)) change_ = copy_->attempt;
+  if (counts_now && !candidate_) change({});  // there are no shards yet
+  if (!copy_->counts || !candidate_ || !candidate_->authorised || change_) return;
+  arbiters_.push_back({candidate_->node, UINT64_MAX});
+  change(candidate_->node);
+  candidate_.reset();
+}
+
+std::optional<Followed> StandbyFeed::take_change() {
+  const bool names = change_ && !arbiters_.empty() && arbiters_.back().below == UINT64_MAX;
+  naming_ |= names;
+  return std::exchange(change_, std::nullopt);
 }
 
 // ---- what is said meanwhile
@@ -120,13 +142,18 @@ void StandbyFeed::lose(NodeId node) {
   if (!copy_ || copy_->node != node) return;
   if (copy_->counts) claim_ = Claiming{copy_->attempt};
   copy_.reset();
+  change_.reset();
   unconfirmed_.clear();
 }
 
 void StandbyFeed::handle(NodeId from, const Granted& granted, Outbox& out) {
-  const bool asked = claim_ && std::ranges::find(arbiters_, from, &Arbiter::node) != arbiters_.end();
-  if (!asked || granted.attempt != claim_->attempt) return;
-  if (!granted.granted) return end("its standby took this scheduler for lost, and leads the job now");
+  const bool decides = claim_ && std::ranges::find(arbiters_, from, &Arbiter::node) != arbiters_.end();
+  const bool other = claim_ && std::ranges::find(others_, from) != others_.end();
+  if (!(decides || other) || granted.attempt != claim_->attempt) return;
+  if (!granted.granted) {
+    superseded_ = true;
+    return end("its standby took this scheduler for lost, and leads the job now");
+  }
   std::erase_if(arbiters_, [&](const Arbiter& it) { return it.node == from; });
   if (arbiters_.empty()) go_on_alone(out);
 }
@@ -139,20 +166,33 @@ void StandbyFeed::end(const char* why) {
 
 void StandbyFeed::go_on_alone(Outbox& out) {
   claim_.reset();
-  change_ = 0;
+  change_ = Followed{};
   release(UINT64_MAX, out);
 }
 
 // What is not told to a standby any more it does not act on.
-void StandbyFeed::look_at_arbiter(std::optional<NodeId> now) {
+void StandbyFeed::look_at_arbiter(Time now, const Members& members, Outbox& out) {
   if (claim_) return;
-  if (!copy_) arbiters_.clear();
-  if (now && (arbiters_.empty() || arbiters_.back().node != *now))
-    arbiters_.push_back({*now, copy_ ? end_of_journal() : 0});
+  if (!copy_) {
+    arbiters_.clear();
+    candidate_.reset();
+    return;
+  }
+  const ShardMember* last = members.arbiter();
+  if (last == nullptr || (!arbiters_.empty() && arbiters_.back().node == last->node)) {
+    candidate_.reset();
+  } else if (!candidate_ || candidate_->node != last->node) {
+    candidate_ = Candidate{last->node};
+  }
+  if (!std::exchange(copy_->looked, true)) count_if_ready();
+  if (!candidate_ || candidate_->authorised || (candidate_->asked && now - *candidate_->asked < ask_again))
+    return;
+  candidate_->asked = now;
+  out.send<ToShard>(candidate_->node, Arbitrate{term_, copy_->attempt, members.generation});
 }
 
-void StandbyFeed::wake(Time now, std::optional<NodeId> arbiter, Outbox& out) {
-  look_at_arbiter(arbiter);
+void StandbyFeed::wake(Time now, const Members& members, Outbox& out) {
+  look_at_arbiter(now, members, out);
   const bool late = copy_ && copy_->sent > copy_->below &&
                     now - copy_->asked > std::max<Duration>(patience, many_times * copy_->slowest);
   if (late) lose(copy_->node);
@@ -166,7 +206,20 @@ void StandbyFeed::wake(Time now, std::optional<NodeId> arbiter, Outbox& out) {
         "its standby is lost, and so is the server that could let it go on without: start the job "
         "again with --resume");
   }
-  for (const Arbiter& it : arbiters_) out.send<ToShard>(it.node, Claim{term_, claim_->attempt});
+  claim(members, out);
+}
+
+void StandbyFeed::claim(const Members& members, Outbox& out) {
+  const auto ask = [&](NodeId shard) {
+    out.send<ToShard>(shard, Claim{term_, claim_->attempt, shard, members.generation});
+  };
+  for (const Arbiter& it : arbiters_) ask(it.node);
+  others_.clear();
+  for (const auto& [slot, shard] : members.shards) {
+    if (std::ranges::find(arbiters_, shard.node, &Arbiter::node) != arbiters_.end()) continue;
+    others_.push_back(shard.node);
+    ask(shard.node);
+  }
 }
 
 Time StandbyFeed::deadline() const {

@@ -1,15 +1,18 @@
 // StandbyFeed: a scheduler's standby, as the scheduler's process sees it.
 //
-// A standby (scheduler/standby.h) is sent the journal. When it has all of it, it counts: from then on nothing
-// that the scheduler says leaves before the standby has the records that it follows from. So whatever anybody
-// has heard from this scheduler, its standby would have said as well.
+// A standby (scheduler/standby.h) is sent the journal. When it has all of it, and the shard in the last slot
+// has confirmed that it decides between the two (Arbitrate), the standby counts: from then on nothing that
+// the scheduler sends leaves before the standby has the records that it follows from. So whatever a member
+// has received from this scheduler, the standby would have sent as well.
 //
-// Of the two, one may be lost. Who misses the other claims the job from the shard in the last slot, which
-// grants it to the first of them: to the scheduler, which goes on alone, or to the standby, which leads.
-// Until then a scheduler whose standby is silent says nothing. Who is refused ends.
+// Of the two, one may be lost. The one that misses the other claims the job from that shard, which grants it
+// to the first claimant: to the scheduler, which goes on alone, or to the standby, which leads. Until then a
+// scheduler whose standby is silent sends nothing. The process whose claim is refused exits.
 //
-// Which shard that is may change, and the standby learns of it a moment later. What it has confirmed last it
-// may also have been told since: a scheduler needs the word of every shard that its standby may ask.
+// The shard in the last slot may change. The new one confirms that it decides, the journal names it, and the
+// standby learns of it a moment later. The standby may have
+// received more than it has confirmed: a scheduler needs the grant of every shard that its standby may ask.
+// It asks all others too, since each of them refuses if it knows of a later leader.
 //
 // Pure; part of a Journaled scheduler.
 #pragma once
@@ -21,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/members.h"
+#include "wire/journal.h"
 #include "wire/machine.h"
 
 namespace steelyard {
@@ -35,20 +40,19 @@ class StandbyFeed {
   // The standby that counted when a process was killed.
   struct Follower {
     std::uint64_t attempt = 0;     // 0: there was none
-    std::vector<NodeId> arbiters;  // that it may ask
+    std::vector<NodeId> arbiters;  // that it may ask; by its latest word it asks the last
+    bool superseded = false;       // it leads, and the process that had it never does again
   };
   StandbyFeed(Term term, Options options);
 
-  // Of the one that the process before this one had: the job has to be claimed before anything is said.
-  void restarted(const Follower& follower);
   // Whether this was said to it, and not to the scheduler.
   bool hear(Time now, const Envelope& in, Outbox& out);
   // One more record is in the journal.
   void written(Time now, const std::vector<std::byte>& record, Outbox& out);
   // What the scheduler says: it leaves at once, or when it may.
   void say(std::vector<Envelope> said, Outbox& out);
-  // `arbiter`: the shard in the last slot; nothing: there is none yet.
-  void wake(Time now, std::optional<NodeId> arbiter, Outbox& out);
+  // `members`: of the job, and the generation of this scheduler.
+  void wake(Time now, const Members& members, Outbox& out);
   void journal_ended() {
     if (copy_) lose(copy_->node);
   }
@@ -56,20 +60,24 @@ class StandbyFeed {
   void end(const Stop& stop, Outbox& out);
   [[nodiscard]] Time deadline() const;
 
-  // Who counts now, each time that this has changed: to be written down. 0: nobody.
-  std::optional<std::uint64_t> take_change() { return std::exchange(change_, std::nullopt); }
+  // Which standby counts now and which shard it may ask, each time that this has changed: to be written down
+  // at once.
+  std::optional<Followed> take_change();
   [[nodiscard]] bool counts() const { return copy_ && copy_->counts; }
   [[nodiscard]] bool waits() const { return claim_.has_value(); }
   // Nothing is claimed, and a standby that counts knows whom to ask.
-  [[nodiscard]] bool is_settled() const { return !claim_ && arbiters_.size() <= 1; }
+  [[nodiscard]] bool is_settled() const { return !claim_ && arbiters_.size() <= 1 && !change_; }
   // Why this process says nothing more: the standby leads, or nobody knows whether it does. Empty: it goes
   // on.
   [[nodiscard]] const std::string& ended() const { return ended_; }
+  // The standby leads: this process never does again.
+  [[nodiscard]] bool superseded() const { return superseded_; }
 
  private:
   struct Copy {
     NodeId node;
     std::uint64_t attempt = 0;
+    bool looked = false;  // whether there is a shard that could decide
     bool counts = false;
     std::uint64_t sent = 0, below = 0;  // bytes of the journal
     Time asked;                         // since when something is under way, or when it last answered
@@ -82,7 +90,12 @@ class StandbyFeed {
   };
   struct Arbiter {
     NodeId node;
-    std::uint64_t below = 0;  // bytes of the journal that say so
+    std::uint64_t below = 0;  // bytes of the journal that name it
+  };
+  struct Candidate {  // to be the arbiter
+    NodeId node;
+    bool authorised = false;      // it has confirmed that
+    std::optional<Time> asked{};  // to confirm it
   };
   struct Held {
     std::uint64_t below = 0;  // bytes that the standby has to have
@@ -91,8 +104,12 @@ class StandbyFeed {
 
   void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
   void handle(Time now, NodeId from, const JournalAck& ack, Outbox& out);
+  void handle(NodeId from, const Arbitrates& confirmed);
   void handle(NodeId from, const Granted& granted, Outbox& out);
-  void look_at_arbiter(std::optional<NodeId> now);
+  void look_at_arbiter(Time now, const Members& members, Outbox& out);
+  void claim(const Members& members, Outbox& out);
+  void count_if_ready();
+  void change(NodeId arbiter) { change_ = Followed{copy_->attempt, arbiter}; }
   void lose(NodeId node);
   void send_parts(Time now, Outbox& out);
   void go_on_alone(Outbox& out);
@@ -107,11 +124,15 @@ class StandbyFeed {
   // Those that the standby may ask, of which the first is the last that it has confirmed. None: there was no
   // shard yet. While the job is claimed, those that have not granted it.
   std::deque<Arbiter> arbiters_;
+  std::optional<Candidate> candidate_;  // nothing: the shard in the last slot is the latest arbiter
+  std::vector<NodeId> others_;          // shards that are asked too: one that knows of a later leader refuses
   std::string ended_;
+  bool superseded_ = false;
   std::uint64_t before_ = 0;            // bytes of the journal that the standby has
   std::vector<std::byte> unconfirmed_;  // and those behind them
   std::deque<Held> held_;
-  std::optional<std::uint64_t> change_;
+  std::optional<Followed> change_;
+  bool naming_ = false;  // the next record names the latest arbiter
 };
 
 }  // namespace steelyard

@@ -6,6 +6,16 @@
 #include "scheduler/timeout.h"
 
 namespace steelyard {
+namespace {
+
+// What a worker measures lies below these. Beyond them, policies would plan with numbers that mean nothing.
+constexpr double longest_compute = 1e8;  // seconds of one piece: three years
+constexpr double most_memory = 1e12;     // MB
+
+// Not a number is not.
+bool is_within(double value, double most) { return value >= 0 && value <= most; }
+
+}  // namespace
 
 Training::Training(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
                    Members& members, Dispatch& dispatch)
@@ -29,6 +39,7 @@ void Training::advance(Time now, Outbox& out) {
   if (phase() == Phase::running && end_rests_if_nobody_works(members_)) adopt_orphans(now, out);
   while (phase() == Phase::running && go_on(now, out)) {
   }
+  if (std::string doubt = assignments_.take_doubt(); !doubt.empty()) Dispatch::note(std::move(doubt), out);
   // Nobody is left to finish the round, or it is so long that it is rather done again.
   const bool waits = phase() == Phase::running && shutdown_.requested();
   if (waits &&
@@ -141,12 +152,15 @@ void Training::restarted(Time now) {
 
 // ---- messages
 
-bool Training::hear(Time now, NodeId from, const Report& report, Outbox& out) {
+bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  if (worker == nullptr || report.term != term_ || !report.piece.positions.valid() ||
-      report.correct / job_.labels > report.piece.positions.size() || !(report.seconds >= 0)) {
+  if (worker == nullptr || told.term != term_ || !told.piece.positions.valid() ||
+      told.correct / job_.labels > told.piece.positions.size() || !is_within(told.seconds, longest_compute)) {
     return false;
   }
+  Report report = told;
+  if (!is_within(report.cpu, 1)) report.cpu = -1;
+  if (!is_within(report.memory, most_memory)) report.memory = -1;
   const auto orders = assignments_.report(now, *worker, report);
   if (!orders) return false;
   worker->cpu = report.cpu;

@@ -36,7 +36,13 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
   if (finished()) return ignore();
   std::visit(Overloaded{[&](const Mirror& it) { handle(now, it, out); },
                         [&](const Promote& it) { handle(now, it, out); },
+                        [&](const MirrorOf& it) { handle(it, out); },
+                        [&](const Arbitrate& it) { handle(in.from, it, out); },
                         [&](const Claim& it) { handle(in.from, it, out); },
+                        [&](const SchedulerBeat& it) {
+                          claims_.lead(it.generation);
+                          hear(now, in, out);
+                        },
                         [&](const Forward& it) { handle(now, in.from, it, out); },
                         [&](const ForwardAck& it) { handle(now, in.from, it, out); },
                         [&](const Refuse& it) {
@@ -102,6 +108,7 @@ void Replica::join_again(Outbox& out) {
   welcome_.reset();
   mirror_.reset();
   source_.reset();
+  named_.reset();
   waiting_.clear();
   early_.clear();
   attempt_ = 0;
@@ -178,14 +185,22 @@ void Replica::handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out) 
 
 // ---- as a mirror
 
+// Its heartbeat tells the scheduler that the primary may begin.
+void Replica::handle(const MirrorOf& mirror_of, Outbox& out) {
+  const bool is_primary = mirror_ || promoted_ || (!source_ && shard_->loaded() && !shard_->slices().empty());
+  if (mirror_of.term != shard_->term() || !welcome_ || is_primary || mirror_of.attempt < attempt_)
+    return ignore();
+  if (mirror_of.attempt > attempt_) named_ = mirror_of.primary;
+  attempt_ = mirror_of.attempt;
+  say(out);
+}
+
 void Replica::handle(Time now, NodeId from, const Forward& forward, Outbox& out) {
   if (forward.term != shard_->term() || !welcome_ || promoted_ || mirror_) return ignore();
-  if (forward.attempt > attempt_ && forward.sequence == 0) {
-    const bool has_its_own = !source_ && shard_->loaded() && !shard_->slices().empty();
-    if (has_its_own) return ignore();  // it is a primary
+  if (named_ == from && forward.attempt == attempt_ && forward.sequence == 0) {
+    named_.reset();
     begin_anew(now);
     source_ = Source{from, 0};
-    attempt_ = forward.attempt;
   }
   if (!source_ || from != source_->node || forward.attempt != attempt_ || forward.sequence != source_->next)
     return ignore();
@@ -235,13 +250,21 @@ void Replica::handle(Time now, const Promote& promote, Outbox& out) {
 
 // ---- between a scheduler and its standby
 
+// Before it is welcome it knows no term, and either may be of its job.
+void Replica::handle(NodeId from, const Arbitrate& arbitrate, Outbox& out) {
+  const bool of_this_job = !welcome_ || arbitrate.term == shard_->term();
+  if (!of_this_job || !claims_.arbitrate(arbitrate)) return ignore();
+  out.send<ToScheduler>(from, Arbitrates{arbitrate.attempt});
+}
+
 void Replica::handle(NodeId from, const Claim& claim, Outbox& out) {
-  if (welcome_ && claim.term != shard_->term()) return ignore();  // before that any may be its job's
-  const Granted word{claim.attempt, claims_.grant(claim.attempt, from.role)};
+  const bool of_this_job = !welcome_ || claim.term == shard_->term();
+  if (!of_this_job || claim.shard != options_.self) return ignore();
+  const Granted answer{claim.attempt, claims_.answer(claim)};
   if (from.role == Role::standby) {
-    out.send<ToStandby>(from, word);
+    out.send<ToStandby>(from, answer);
   } else {
-    out.send<ToScheduler>(from, word);
+    out.send<ToScheduler>(from, answer);
   }
 }
 

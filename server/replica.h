@@ -75,6 +75,8 @@ class Replica {
   void handle(Time now, NodeId from, const Forward& forward, Outbox& out);
   void handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out);
   void handle(Time now, const Promote& promote, Outbox& out);
+  void handle(const MirrorOf& mirror_of, Outbox& out);
+  void handle(NodeId from, const Arbitrate& arbitrate, Outbox& out);
   void handle(NodeId from, const Claim& claim, Outbox& out);
 
   void hear(Time now, const Envelope& in, Outbox& out);
@@ -94,7 +96,8 @@ class Replica {
   std::optional<Envelope> welcome_;
   std::optional<KnownMirror> mirror_;
   std::optional<Source> source_;
-  std::uint64_t attempt_ = 0;  // the highest that the scheduler has named
+  std::optional<NodeId> named_;  // the primary that the scheduler named, until it begins to fill this mirror
+  std::uint64_t attempt_ = 0;    // the highest that the scheduler has named
   bool promoted_ = false;
   std::deque<Waiting> waiting_;  // what was heard: until the mirror has it; as a mirror, until acted on
   std::deque<Envelope> early_;   // as a mirror: the last that others said to it itself

@@ -102,6 +102,8 @@ class Shard {
   void handle(Time, NodeId, const Promote&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Forward&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const ForwardAck&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const MirrorOf&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Arbitrate&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Claim&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Quiet& quiet, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);

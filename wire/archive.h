@@ -15,6 +15,7 @@
 #include <cereal/types/set.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/utility.hpp>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
@@ -54,6 +55,22 @@ template <Plain Number>
 Positive<Number> positive(Number& value) {
   return {value};
 }
+
+// A number that need not be finite: anything(it.loss). All others are.
+template <class Number>
+struct Anything {
+  Number& value;
+};
+template <class Number>
+Anything<Number> anything(Number& value) {
+  return {value};
+}
+
+// A measurement that may be missing, which is -1: measured(it.cpu). What is not finite is missing.
+struct Measured {
+  double& value;
+};
+inline Measured measured(double& value) { return {value}; }
 
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
  public:
@@ -125,6 +142,9 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, T& value) {
     value = byte == 1;
   } else {
     reader.get(&value, sizeof value);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) throw Malformed("has a number that is not finite");
+    }
   }
 }
 template <class T>
@@ -179,6 +199,26 @@ template <Plain Number>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Positive<Number>& it) {
   reader(it.value);
   if (it.value == 0) throw Malformed("has a 0 where there is none");
+}
+template <class Number>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Anything<Number>& it) {
+  writer(it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Anything<Number>& it) {
+  reader.get(&it.value, sizeof it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Anything<std::vector<Number>>& it) {
+  std::size_t count = 0;
+  reader(cereal::make_size_tag(count));
+  it.value.clear();
+  while (count-- > 0) reader(anything(it.value.emplace_back()));
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Measured& it) { writer(it.value); }
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Measured& it) {
+  reader(anything(it.value));
+  if (!std::isfinite(it.value)) it.value = -1;
 }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Shared<T>& it) {

@@ -41,6 +41,8 @@ struct Speakers {
   bool operator()(const Following&) const { return it == Role::scheduler; }
   bool operator()(const JournalPart&) const { return it == Role::scheduler; }
   bool operator()(const Claim&) const { return it == Role::scheduler || it == Role::standby; }
+  bool operator()(const Arbitrate&) const { return it == Role::scheduler; }
+  bool operator()(const Arbitrates&) const { return it == Role::shard; }
   bool operator()(const Granted&) const { return it == Role::shard; }
 
   bool operator()(const CheckpointerBeat&) const { return it == Role::checkpointer; }
@@ -59,6 +61,7 @@ struct Speakers {
   bool operator()(const Cut&) const { return it == Role::scheduler; }
   bool operator()(const Commit&) const { return it == Role::scheduler; }
   bool operator()(const Mirror&) const { return it == Role::scheduler; }
+  bool operator()(const MirrorOf&) const { return it == Role::scheduler; }
   bool operator()(const Promote&) const { return it == Role::scheduler; }
   bool operator()(const Resend&) const { return it == Role::scheduler; }
   bool operator()(const SchedulerBeat&) const { return it == Role::scheduler; }

@@ -20,7 +20,10 @@ enum class Kind : std::uint8_t {
   woken,
   restarted,
   followed,
-  condensed
+  condensed,
+  skipped,
+  took_over,
+  superseded
 };
 constexpr std::uint32_t longest_record = 64 << 20;  // a head with a large layout, or what a scheduler knew
 constexpr std::size_t start = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
@@ -94,7 +97,7 @@ Heard heard(NodeId from, Said said) {
 JournalRecord get_record(Reader& reader) {
   Kind kind{};
   std::int64_t at = 0;
-  reader(upto(kind, Kind::condensed), at);
+  reader(upto(kind, Kind::superseded), at);
   const Time now{Duration(at)};
   const NodeId from = get_node(reader);
   switch (kind) {
@@ -121,14 +124,25 @@ JournalRecord get_record(Reader& reader) {
     case Kind::followed: {
       Followed followed;
       reader(followed.attempt);
+      followed.arbiter = get_node(reader);
       return {now, followed};
     }
-    case Kind::condensed:
+    case Kind::condensed: {
+      Condensed condensed;
+      reader(condensed.state);
+      return {now, std::move(condensed)};
+    }
+    case Kind::skipped:
+      return {now, Skipped{get_node(reader)}};
+    case Kind::took_over: {
+      TookOver took_over;
+      reader(took_over.generation);
+      return {now, took_over};
+    }
+    case Kind::superseded:
       break;
   }
-  Condensed condensed;
-  reader(condensed.state);
-  return {now, std::move(condensed)};
+  return {now, Superseded{}};
 }
 
 }  // namespace
@@ -142,12 +156,21 @@ void append(std::vector<std::byte>& journal, const JournalRecord& record) {
                  [&](const Restarted&) { start_record(writer, Kind::restarted, record.now); },
                  [&](const Followed& it) {
                    start_record(writer, Kind::followed, record.now);
-                   writer(it.attempt);
+                   writer(it.attempt, static_cast<std::uint8_t>(it.arbiter.role), it.arbiter.number);
                  },
                  [&](const Condensed& it) {
                    start_record(writer, Kind::condensed, record.now);
                    writer(it.state);
                  },
+                 [&](const Skipped& it) {
+                   start_record(writer, Kind::skipped, record.now);
+                   writer(static_cast<std::uint8_t>(it.from.role), it.from.number);
+                 },
+                 [&](const TookOver& it) {
+                   start_record(writer, Kind::took_over, record.now);
+                   writer(it.generation);
+                 },
+                 [&](const Superseded&) { start_record(writer, Kind::superseded, record.now); },
              },
              record.what);
   if (writer.header.empty()) return;

@@ -35,9 +35,25 @@ struct Heard {
 struct Woken {};      // its deadline had passed
 struct Restarted {};  // its process was killed; from here on it is another one
 // From here on nothing was said before a standby had the records above (wire/standby.h); 0: there is none.
+// `arbiter` is the shard that the standby may ask; where it changes there are two such records: the first
+// names it, and with the second the standby has confirmed that it asks no other. A role of scheduler: there
+// is none.
 struct Followed {
   std::uint64_t attempt = 0;
+  NodeId arbiter{};
 };
+
+// The record before this one is not acted on: it ended each process that acted on it. A member that sent it
+// has no part in the job from here on.
+struct Skipped {
+  NodeId from;  // its sender
+};
+// A standby leads from here on. The number grows with each take-over (SchedulerBeat::generation).
+struct TookOver {
+  std::uint64_t generation = 0;
+};
+// The standby leads, and the scheduler that wrote this never does again.
+struct Superseded {};
 
 // What the machine knew here. Behind the head it is in the place of all that was heard before.
 struct Condensed {
@@ -45,7 +61,8 @@ struct Condensed {
 };
 
 struct JournalRecord {
-  using What = std::variant<JournalHead, Heard, Woken, Restarted, Followed, Condensed>;
+  using What =
+      std::variant<JournalHead, Heard, Woken, Restarted, Followed, Condensed, Skipped, TookOver, Superseded>;
   Time now;
   What what;
 };

@@ -54,6 +54,11 @@ template <Plain Number>
 void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Positive<Number>& it) {
   writer(it.value);
 }
+template <class Number>
+void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Anything<Number>& it) {
+  writer(it.value);
+}
+void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Measured& it) { writer(it.value); }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Shared<T>& it) {
   writer(*it);

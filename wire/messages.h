@@ -71,6 +71,9 @@ struct ShardPlace {
   std::string endpoint;
   std::uint32_t first = 0, last = 0;  // its slices: [first, last)
   std::string name{};                 // what people call it
+  NodeId mirror{};                    // that may take its place; of another role: there is none
+  std::string mirror_endpoint{};
+  [[nodiscard]] bool has_mirror() const { return mirror.role == Role::shard; }
 };
 struct Roster {
   std::vector<ShardPlace> shards;
@@ -282,6 +285,8 @@ struct CheckpointerBeat {
 };
 struct SchedulerBeat {
   Term term = 0;
+  // Of schedulers of one job the one with the highest number leads. It grows when a standby takes over.
+  std::uint64_t generation = 0;
 };
 
 // Link -> machine: the connection to this node is gone, and with it whatever was on its way.
@@ -378,10 +383,10 @@ struct Computed {  // compute -> worker
 using ToScheduler =
     std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, NonFinite,
                  Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Leave, Follow, JournalAck,
-                 Granted, Disconnected, VersionMismatch, Interrupt>;
+                 Arbitrates, Granted, Disconnected, VersionMismatch, Interrupt>;
 using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
-                             Saved, Mirror, Promote, Forward, ForwardAck, Quiet, Claim, SchedulerBeat, Stop,
-                             Disconnected, VersionMismatch, Interrupt>;
+                             Saved, Mirror, MirrorOf, Promote, Forward, ForwardAck, Quiet, Arbitrate, Claim,
+                             SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
 using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
                               Gone, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried,
                               Computed, Disconnected, VersionMismatch, Unreachable, Interrupt>;

@@ -20,6 +20,13 @@ struct Mirror {
   NodeId node{};
   std::string endpoint{};
 };
+// Scheduler -> mirror: from now on this node is your primary, under this attempt. A mirror believes no other.
+// Its next heartbeat has the attempt, and only then is the primary told of its mirror.
+struct MirrorOf {
+  Term term = 0;
+  std::uint64_t attempt = 0;
+  NodeId primary{};
+};
 // Scheduler -> mirror: the shard that you mirror is lost, and you are in its place.
 struct Promote {
   Term term = 0;

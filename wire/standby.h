@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "wire/node.h"
 #include "wire/terms.h"
 
 namespace steelyard {
@@ -31,10 +32,25 @@ struct JournalAck {  // standby -> scheduler: I have all below
   std::uint64_t below = 0;
 };
 
-// Scheduler or standby -> shard: the other one is lost to me. Who says so first goes on, and the other ends.
+// Scheduler -> shard: this shard decides between the scheduler and its standby of this attempt, should they
+// lose each other. A standby counts once the shard has confirmed that, and a shard grants no other attempt.
+struct Arbitrate {
+  Term term = 0;
+  std::uint64_t attempt = 0;
+  std::uint64_t generation = 0;  // of the scheduler
+};
+struct Arbitrates {  // shard -> scheduler
+  std::uint64_t attempt = 0;
+};
+
+// Scheduler or standby -> shard: the other one is lost to me. The first to claim an attempt goes on, and the
+// other ends.
 struct Claim {
   Term term = 0;
   std::uint64_t attempt = 0;
+  NodeId shard{};                // that is asked; another process at its endpoint does not answer
+  std::uint64_t generation = 0;  // of the scheduler that the claimant is, or follows
+  bool standby = false;  // the standby claims; false: the scheduler, or one that was restarted in its place
 };
 struct Granted {  // shard -> who claimed
   std::uint64_t attempt = 0;

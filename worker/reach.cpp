@@ -10,7 +10,10 @@ bool Reach::adopt(const Roster& roster) {
   roster_ = roster.number;
   ready_ = false;
   awaited_.clear();
-  for (const ShardPlace& shard : roster.shards) awaited_.push_back(shard.node);
+  for (const ShardPlace& shard : roster.shards) {
+    awaited_.push_back(shard.node);
+    if (shard.has_mirror()) awaited_.push_back(shard.mirror);
+  }
   return true;
 }
 

@@ -1,8 +1,9 @@
 // Reach: which shards answer this worker.
 //
 // A worker can be in touch with the scheduler and still be cut off from a shard: a wrong --advertise, a
-// firewall, a line that is down in one place. It takes part in the training only once every shard has
-// answered it, and those that stop answering are named in its heartbeats. Pure; part of the worker machine.
+// firewall, a line that is down in one place, an allow-list that lacks its key. It takes part in the training
+// only once every shard has answered it, and every mirror, which may be in a shard's place later. Those that
+// stop answering are named in its heartbeats. Pure; part of the worker machine.
 #pragma once
 
 #include <vector>

@@ -101,6 +101,7 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
   if (reach_.adopt(roster)) {
     const std::vector<ShardPlace> former = shards_;
     adopt(roster, shards_, out);
+    try_mirrors(out);
     ping(out);
     repeat_to_newcomers(former, out);
   } else if (reach_.ready()) {
@@ -117,6 +118,22 @@ void Worker::repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& 
   }
 }
 
+// Whether a mirror lets this worker in has to be known before the mirror is needed.
+void Worker::try_mirrors(Outbox& out) {
+  const auto is_in = [&](NodeId node) {
+    return std::ranges::any_of(shards_,
+                               [&](const ShardPlace& it) { return it.node == node || it.mirror == node; });
+  };
+  for (const NodeId node : std::exchange(tried_, {})) {
+    if (!is_in(node)) out.send<ToLink>(link_node, Disconnect{node});
+  }
+  for (const ShardPlace& shard : shards_) {
+    if (!shard.has_mirror()) continue;
+    tried_.push_back(shard.mirror);
+    out.send<ToLink>(link_node, Connect{shard.mirror, shard.mirror_endpoint});
+  }
+}
+
 void Worker::ping(Outbox& out) {
   for (const NodeId shard : reach_.awaited()) out.send<ToShard>(shard, Ping{term_});
 }
@@ -124,6 +141,7 @@ void Worker::ping(Outbox& out) {
 void Worker::handle(Time, NodeId from, const Pong& pong, Outbox& out) {
   if (pong.term != term_) return ignore();
   answered(from, out);
+  if (std::erase(tried_, from) > 0) out.send<ToLink>(link_node, Disconnect{from});
 }
 
 void Worker::answered(NodeId shard, Outbox& out) {

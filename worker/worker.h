@@ -94,6 +94,7 @@ class Worker {
 
   void beat(Outbox& out);
   void ping(Outbox& out);  // whoever is to answer
+  void try_mirrors(Outbox& out);
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);
   void answered(NodeId shard, Outbox& out);
   void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
@@ -122,6 +123,7 @@ class Worker {
   std::vector<Slice> slices_;
   std::optional<BufferPool> pool_;
   std::vector<ShardPlace> shards_;
+  std::vector<NodeId> tried_;  // mirrors that are connected to until they have answered
   Reach reach_;
   std::uint64_t progress_ = 0;  // WorkerBeat::progress
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "balancing/no_plan.h"
 #include "core/check.h"
 
 namespace steelyard::balancing {
@@ -43,7 +44,8 @@ std::vector<double> proportional(std::span<const double> weights, std::uint64_t 
                                  std::span<const Bound> bounds) {
   CHECK(!weights.empty() && (bounds.empty() || bounds.size() == weights.size()),
         "one bound per weight, or none");
-  for (const double w : weights) CHECK(w >= 0 && std::isfinite(w), "a weight is negative or not finite");
+  for (const double w : weights)
+    require_sense(w >= 0 && std::isfinite(w), "a weight is negative or not finite");
   check_feasible(
       bounds.empty() ? std::vector<Bound>(weights.size()) : std::vector<Bound>(bounds.begin(), bounds.end()),
       total);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "balancing/allocate/largest_remainder.h"
+#include "balancing/no_plan.h"
 #include "core/check.h"
 
 namespace steelyard::balancing {
@@ -30,6 +31,11 @@ class Times {
   [[nodiscard]] virtual bool wants_guesses() const = 0;
 
  protected:
+  // Numbers that are none have no order, and whatever sorts them may run away.
+  static double sound(double seconds) {
+    require_sense(seconds >= 0, "a curve is negative or not a number");
+    return seconds;
+  }
   // Outwards from the guess in steps that double, then by halving.
   [[nodiscard]] std::uint64_t search(std::size_t worker, double t, std::uint64_t low, std::uint64_t high,
                                      std::uint64_t guess) const {
@@ -72,7 +78,7 @@ class AnyTimes final : public Times {
  public:
   explicit AnyTimes(std::span<const Curve> curves) : curves_(curves) {}
   [[nodiscard]] double at(std::size_t worker, std::uint64_t samples) const override {
-    return curves_[worker](samples);
+    return sound(curves_[worker](samples));
   }
   void within(double t, const Counts& low, const Counts& high, Counts& counts) const override {
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = search(i, t, low[i], high[i], counts[i]);
@@ -88,7 +94,7 @@ class AffineTimes final : public Times {
  public:
   explicit AffineTimes(std::span<const Affine> curves) : curves_(curves) {}
   [[nodiscard]] double at(std::size_t worker, std::uint64_t samples) const override {
-    return curves_[worker](static_cast<double>(samples));
+    return sound(curves_[worker](static_cast<double>(samples)));
   }
   void within(double t, const Counts& low, const Counts& high, Counts& counts) const override {
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = one_within(i, t, low[i], high[i]);
@@ -158,7 +164,6 @@ Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::ui
   double earliest = INFINITY, latest = 0;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     taken[i] = times.at(i, static_cast<std::uint64_t>(std::ceil(equal[i])));
-    CHECK(taken[i] >= 0, "a curve is negative or not a number");
     earliest = std::min(earliest, taken[i]);
     latest = std::max(latest, taken[i]);
   }
@@ -218,7 +223,7 @@ Counts finish_by_order(Bracket bracket, const Times& times, std::uint64_t total)
       next.emplace_back(times.at(i, b), i);
   }
   const auto missing = static_cast<std::ptrdiff_t>(total - bracket.low_sum);
-  CHECK(missing <= std::ssize(next), "the bracket does not hold the optimum: a curve decreases");
+  require_sense(missing <= std::ssize(next), "a curve decreases");
   // Pairs compare by time, then by worker: the order in which the definition hands samples out.
   std::nth_element(next.begin(), next.begin() + missing, next.end());
   for (std::ptrdiff_t k = 0; k < missing; ++k) ++bracket.low[next[k].second];
@@ -233,7 +238,7 @@ Counts finish_by_slot(Bracket bracket, std::uint64_t total) {
     bracket.low[i] += taken;
     missing -= taken;
   }
-  CHECK(missing == 0, "the bracket does not hold the optimum: a curve decreases");
+  require_sense(missing == 0, "a curve decreases");
   return std::move(bracket.low);
 }
 

@@ -25,7 +25,8 @@ namespace steelyard::balancing {
 // Seconds for a number of samples: not negative, never decreasing; infinity for "cannot" is allowed.
 using Curve = std::function<double(std::uint64_t)>;
 
-// One bound per curve. Throws Failure as check_feasible() does.
+// One bound per curve. Throws Failure as check_feasible() does, and NoPlan for a curve that is negative, not
+// a number, or decreases where that shows.
 std::vector<std::uint64_t> min_max(std::span<const Curve> curves, std::span<const Bound> bounds,
                                    std::uint64_t total);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/check.h"
+#include "balancing/no_plan.h"
 #include "core/stats.h"
 
 namespace steelyard::balancing {
@@ -66,7 +66,7 @@ Affine solve(const Sums& s, double noise) {
 Affine fit_affine(std::span<const TimedBatch> batches) {
   std::vector<TimedBatch> good;
   std::copy_if(batches.begin(), batches.end(), std::back_inserter(good), usable);
-  CHECK(!good.empty(), "no usable batch to fit a curve through");
+  require_sense(!good.empty(), "no usable batch to fit a curve through");
 
   std::vector<double> times, weights(good.size(), 1.0), residuals(good.size());
   for (const TimedBatch& batch : good) times.push_back(batch.seconds);

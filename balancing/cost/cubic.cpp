@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/check.h"
+#include "balancing/no_plan.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -72,7 +72,7 @@ Cubic fit_cubic(std::span<const TimedBatch> batches) {
     sizes.insert(batch.samples);
     largest = std::max(largest, batch.samples);
   }
-  CHECK(!good.empty(), "no usable batch to fit a curve through");
+  require_sense(!good.empty(), "no usable batch to fit a curve through");
   // One size leaves only the linear term; each further one pays for one more: constant, square, cube.
   static constexpr std::array<int, 4> powers{1, 0, 2, 3};
   const auto terms = static_cast<Eigen::Index>(std::min<std::size_t>(sizes.size(), powers.size()));

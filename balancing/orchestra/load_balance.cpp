@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "balancing/no_plan.h"
 #include "core/check.h"
 
 namespace steelyard::balancing::orchestra {
@@ -19,7 +20,7 @@ std::uint64_t local_steps(double period, double batch_seconds) {
 Period best_period(std::span<const double> batch_seconds, SearchOptions options) {
   CHECK(!batch_seconds.empty(), "no worker to balance");
   const auto [least, most] = std::ranges::minmax(batch_seconds);
-  CHECK(least > 0 && std::isfinite(most), "a mini-batch takes time");
+  require_sense(least > 0 && std::isfinite(most), "a mini-batch takes no time, or for ever");
   Period best;
   for (std::uint64_t k = 0;; ++k) {
     // Counted, not added up: the last of a thousand units is where it should be.

@@ -28,6 +28,10 @@ bool hear_as_mirror(std::span<const std::byte> said) {
       Time{},
       {scheduler_node, mirror_node, Message(std::in_place_type<ToShard>, Welcome{ShardCase::term, 0, job})},
       out);
+  mirror.step(Time{},
+              {scheduler_node, mirror_node,
+               Message(std::in_place_type<ToShard>, MirrorOf{ShardCase::term, 1, test::shard_node})},
+              out);
   Time now{};
   while (!said.empty()) {
     const std::optional<Message> message = take_message(said, Role::shard);

@@ -1,3 +1,6 @@
+#include <map>
+#include <set>
+
 #include "core/check.h"
 #include "scheduler/standby.h"
 #include "scheduler/standby_feed.h"
@@ -82,7 +85,11 @@ class Leader {
   void hear(Time now, unsigned before, const std::optional<Message>& message) {
     constexpr std::array from{standby_node, other_standby, arbiter, its_mirror};
     Outbox out(scheduler_node);
-    feed_.wake(now, (before & moved) != 0 ? its_mirror : arbiter, out);
+    ShardMember decides;
+    decides.node = (before & moved) != 0 ? its_mirror : arbiter;
+    Members members;
+    members.shards.emplace(0, decides);
+    feed_.wake(now, members, out);
     if ((before & lost) != 0) hear(now, link_node, Message(ToScheduler(Disconnected{standby_node})), out);
     if (message) hear(now, from[before & who], *message, out);
     if (feed_.take_change()) write(now, out);
@@ -198,8 +205,9 @@ bool hear_of_standby(std::span<const std::byte> said) {
 std::vector<std::vector<std::byte>> feed_inputs() {
   std::vector<std::byte> said;
   put<ToScheduler>(said, 0, Follow{"build", first_attempt});
-  put<ToScheduler>(said, 0, JournalAck{first_attempt, 310});  // and that it counts is a record too
-  for (std::uint64_t below = 330; below < 380; below += 10)
+  put<ToScheduler>(said, 2, Arbitrates{first_attempt});
+  put<ToScheduler>(said, 0, JournalAck{first_attempt, 320});  // and that it counts is a record too
+  for (std::uint64_t below = 340; below < 390; below += 10)
     put<ToScheduler>(said, 0, JournalAck{first_attempt, below});
   std::vector<std::vector<std::byte>> inputs;
   for (const bool granted : {true, false}) {
@@ -211,33 +219,50 @@ std::vector<std::vector<std::byte>> feed_inputs() {
   return inputs;
 }
 
+// Which claimants a shard lets lead: of each attempt one, and a standby only where the scheduler has asked
+// the shard to decide.
 bool hear_claims(std::span<const std::byte> said) {
   test::ShardCase shard(test::shard_job(4, 4));
-  std::vector<std::pair<std::uint64_t, Role>> granted;
+  std::map<std::uint64_t, bool> leads;  // by attempt: whether the standby does
+  std::set<std::uint64_t> arbitrated;
   bool all_read = true;
   while (!said.empty()) {
     const NodeId from = take_before(said) % 2 == 0 ? scheduler_node : standby_node;
     const auto message = take_message(said, Role::shard);
-    const auto* claim = message ? std::get_if<Claim>(&std::get<ToShard>(*message)) : nullptr;
-    all_read = all_read && claim != nullptr;
+    const auto* to_shard = message ? &std::get<ToShard>(*message) : nullptr;
+    const auto* claim = to_shard == nullptr ? nullptr : std::get_if<Claim>(to_shard);
+    const auto* arbitrate = to_shard == nullptr ? nullptr : std::get_if<Arbitrate>(to_shard);
+    all_read = all_read && (claim != nullptr || arbitrate != nullptr);
+    if (arbitrate != nullptr) {
+      shard.tell(scheduler_node, *arbitrate);
+      arbitrated.insert(arbitrate->attempt);
+    }
     if (claim == nullptr) continue;
     const auto& answers = shard.tell(from, *claim);
     const auto words = heard<Granted>(answers);
-    CHECK(words.size() == (claim->term == test::ShardCase::term ? 1 : 0), "one answer, to this job's");
+    const bool is_for_it = claim->term == test::ShardCase::term && claim->shard == test::shard_node;
+    CHECK(words.size() == (is_for_it ? 1 : 0), "one answer, to this job's, from the shard that is asked");
     if (words.empty()) continue;
     CHECK(answers.at(0).to == from && words[0].attempt == claim->attempt, "an answer to another question");
-    const auto known = std::ranges::find(granted, claim->attempt, [](const auto& it) { return it.first; });
-    CHECK(words[0].granted == (known == granted.end() || known->second == from.role), "two lead");
-    if (known == granted.end()) granted.emplace_back(claim->attempt, from.role);
+    if (!words[0].granted) continue;
+    CHECK(!claim->standby || arbitrated.contains(claim->attempt),
+          "a standby leads without the scheduler's word");
+    const auto known = leads.try_emplace(claim->attempt, claim->standby).first;
+    CHECK(known->second == claim->standby, "two lead");
   }
   return all_read;
 }
 
 std::vector<std::vector<std::byte>> claims() {
   std::vector<std::byte> said;
-  for (const unsigned from : {0U, 1U, 1U, 0U})
-    for (const std::uint64_t attempt : {1, 2, 3})
-      put<ToShard>(said, (from + static_cast<unsigned>(attempt)) % 2, Claim{test::ShardCase::term, attempt});
+  for (const std::uint64_t attempt : {1, 2, 3}) {
+    put<ToShard>(said, 0, Arbitrate{test::ShardCase::term, attempt, attempt / 3});
+    for (const unsigned from : {0U, 1U, 1U, 0U}) {
+      const bool standby = (from + attempt) % 2 == 1;
+      put<ToShard>(said, standby ? 1 : 0,
+                   Claim{test::ShardCase::term, attempt, test::shard_node, attempt / 3, standby});
+    }
+  }
   return {said};
 }
 

@@ -41,7 +41,7 @@ TEST(Standby, LeadsWhenTheSchedulerIsLost) {
       expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
       if (HasFailure()) return;
     }
-    EXPECT_GT(2 * take_overs, messages) << sync << ": the standby counts soon after the beginning";
+    EXPECT_GT(5 * take_overs, 2 * messages) << sync << ": the standby counts soon after the shards are there";
   }
 }
 
@@ -50,7 +50,7 @@ TEST(Standby, LeadsFromWhatItHas) {
   for (const std::string& sync : modes) {
     const Job job = small_job(sync);
     const std::uint64_t messages = messages_of(job);
-    for (std::uint64_t at = messages / 3; at < messages / 2; ++at) {
+    for (std::uint64_t at = messages / 2; at < 2 * messages / 3; ++at) {
       World::Options options = with_standby();
       options.policy = "steelyard";
       World world(job, options);
@@ -115,7 +115,7 @@ TEST(Standby, LeadsWhenTheSchedulerIsCutOffFromAll) {
   for (const std::string& sync : modes) {
     const Job job = small_job(sync);
     const std::uint64_t messages = messages_of(job);
-    for (std::uint64_t at = messages / 3; at < messages / 2; ++at) {
+    for (std::uint64_t at = messages / 2; at < 2 * messages / 3; ++at) {
       World world(job, with_standby());
       world.populate(3, 2);
       world.on_delivery = [&](const Envelope& it) {

@@ -31,6 +31,7 @@ inline std::vector<std::string> violations_of(const World& world, const SyncMode
 inline void expect_whole(World& world, const Job& job, const std::string& what) {
   const SyncMode mode = job.sync;
   ASSERT_THAT(violations_of(world, mode), testing::IsEmpty()) << what;
+  ASSERT_TRUE(world.has_scheduler()) << what << ": no scheduler leads; " << world.describe();
   ASSERT_TRUE(world.scheduler().finished()) << what << ": the job hangs, " << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::finished)
       << what << ": " << world.scheduler().outcome().text;

@@ -57,15 +57,18 @@ TEST(Journaled, TheJournalSaysWhetherAStandbyCountsAndWhomItMayAsk) {
     Scheduler scheduler(job, {}, balancing::make_policy("equal"));
     return replay(reader, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
   };
+  const NodeId eight{Role::shard, 8}, nine{Role::shard, 9};
   EXPECT_EQ(follower().attempt, 0U);
   append(journal, {at(1), hello(8)});
-  append(journal, {at(2), Followed{7}});
+  append(journal, {at(2), Followed{7, eight}});
   EXPECT_EQ(follower().attempt, 7U);
-  EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 8}}));
+  EXPECT_EQ(follower().arbiters, (std::vector{eight}));
   append(journal, {at(3), hello(9)});
-  EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 8}, NodeId{Role::shard, 9}}));
-  append(journal, {at(4), Followed{7}});
-  EXPECT_EQ(follower().arbiters, (std::vector{NodeId{Role::shard, 9}})) << "the standby knows of it";
+  EXPECT_EQ(follower().arbiters, (std::vector{eight})) << "it has not confirmed that it decides";
+  append(journal, {at(4), Followed{7, nine}});
+  EXPECT_EQ(follower().arbiters, (std::vector{eight, nine}));
+  append(journal, {at(4), Followed{7, nine}});
+  EXPECT_EQ(follower().arbiters, (std::vector{nine})) << "the standby knows of it";
   append(journal, {at(5), Followed{0}});
   EXPECT_EQ(follower().attempt, 0U);
 }
@@ -98,9 +101,18 @@ TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
 
 TEST(Journaled, SaysThatItWaitsForWhoDecides) {
   Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
-  Journaled journaled(scheduler, [](const std::vector<std::byte>&) { return true; });
+  Journaled journaled(scheduler, [](const std::vector<std::byte>&) { return true; },
+                      {.standby = {"build", [] { return std::vector<std::byte>(1); }}});
   Outbox out(scheduler_node);
-  journaled.restarted(at(1), {7, {{Role::shard, 8}}}, out);
+  const NodeId standby{Role::standby, 9}, shard{Role::shard, 8};
+  const auto hear = [&](double when, NodeId from, ToScheduler said) {
+    journaled.step(at(when), {from, scheduler_node, Message(std::move(said))}, out);
+  };
+  hear(1, shard, Hello{0, "s", "tcp://s", {}, 0});
+  hear(1, standby, Follow{"build", 7});
+  hear(1, standby, JournalAck{7, 1});
+  hear(1, shard, Arbitrates{7});
+  hear(1, link_node, Disconnected{standby});
   (void)out.take();
   journaled.wake(at(1.1), out);
   EXPECT_TRUE(test::heard<Note>(out.take()).empty());

@@ -21,9 +21,12 @@ struct MirrorsCase : testing::Test {
     members.mirrors.try_emplace(0, MirrorMember{copy, 0, "server-1", "ipc://b", now});
     mirrors.joined(0, out);
   }
+  // The mirror knows its primary.
+  void confirm(std::uint64_t attempt) { mirrors.heard(now, copy, {attempt}, out); }
   std::vector<Envelope> said() { return out.take(); }
   void tell(const MirrorState& state) { mirrors.heard(now, primary, state, out); }
   void fill() {
+    confirm(1);
     tell({1, true});
     (void)said();
   }
@@ -35,7 +38,15 @@ struct MirrorsCase : testing::Test {
   Mirrors mirrors{job, term, members};
 };
 
-TEST_F(MirrorsCase, APrimaryIsToldOfItsMirror) {
+TEST_F(MirrorsCase, APrimaryIsToldOfItsMirrorOnceThatKnowsItsPrimary) {
+  const std::vector<Envelope> named = said();
+  EXPECT_THAT(test::heard<Mirror>(named), IsEmpty());
+  ASSERT_THAT(test::heard<MirrorOf>(named), SizeIs(1));
+  EXPECT_EQ(test::heard<MirrorOf>(named)[0].primary, primary);
+  EXPECT_EQ(test::heard<MirrorOf>(named)[0].attempt, 1u);
+  confirm(0);
+  EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1)) << "it was lost";
+  confirm(1);
   const std::vector<Mirror> told = test::heard<Mirror>(said());
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told[0].node, copy);
@@ -46,6 +57,12 @@ TEST_F(MirrorsCase, APrimaryIsToldOfItsMirror) {
 
 TEST_F(MirrorsCase, WhatItMissesIsSaidAgain) {
   (void)said();
+  tell({0});
+  EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1));
+  confirm(1);
+  (void)said();
+  confirm(1);
+  EXPECT_THAT(said(), IsEmpty());
   tell({0});
   EXPECT_THAT(test::heard<Mirror>(said()), SizeIs(1));
   tell({1});
@@ -91,6 +108,8 @@ TEST_F(MirrorsCase, WithoutItsMirrorAPrimaryGoesOn) {
 TEST_F(MirrorsCase, OneThatIsLateAndAliveIsFilledAnew) {
   fill();
   tell({1, true, true});
+  EXPECT_THAT(test::heard<Mirror>(said()), IsEmpty());
+  confirm(2);
   const std::vector<Mirror> told = test::heard<Mirror>(said());
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_FALSE(told[0].alone);

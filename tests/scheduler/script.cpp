@@ -96,7 +96,7 @@ std::vector<std::string> Script::say(const std::string& line) {
     scheduler_ = replayed().scheduler;
     begin_journal();
     Outbox out(scheduler_node);
-    journaled_->restarted(now_, {}, out);
+    journaled_->restarted(now_, false, out);
     take(out.take());
   } else {
     throw std::runtime_error("what is this: " + line);

@@ -9,8 +9,8 @@
 namespace steelyard::test {
 namespace {
 
-constexpr NodeId standby{Role::standby, 5}, other{Role::standby, 6}, arbiter{Role::shard, 2},
-    its_mirror{Role::shard, 4}, worker{Role::worker, 3};
+constexpr NodeId standby{Role::standby, 5}, other{Role::standby, 6}, first{Role::shard, 1},
+    arbiter{Role::shard, 2}, its_mirror{Role::shard, 4}, worker{Role::worker, 3};
 constexpr Term term = 4;
 Time at(double s) { return Time{from_seconds(s)}; }
 
@@ -35,9 +35,14 @@ struct Feed : testing::Test {
     feed.say(said.take(), out);
     take(out);
   }
+  // `decides`: the shard in the last slot; nothing: there are no shards.
   void wake(double when, std::optional<NodeId> decides = arbiter) {
+    Members members;
+    members.generation = 3;
+    if (decides) members.shards.try_emplace(0, ShardMember{first, 0, "first", "tcp://f", {}, {}});
+    if (decides) members.shards.try_emplace(1, ShardMember{*decides, 1, "last", "tcp://l", {}, {}});
     Outbox out(scheduler_node);
-    feed.wake(at(when), decides, out);
+    feed.wake(at(when), members, out);
     take(out);
   }
   // All of the journal is confirmed.
@@ -46,10 +51,17 @@ struct Feed : testing::Test {
     hear(standby, Follow{"build", 7});
     confirm();
     wake(1, decides);
-    EXPECT_EQ(feed.take_change(), 7u);
+    if (decides) hear(*decides, Arbitrates{7});
+    expect_change(7, decides.value_or(NodeId{}));
     write(10);  // that it is so
     confirm();
     left.clear();
+  }
+  void expect_change(std::uint64_t attempt, NodeId decides) {
+    const auto change = feed.take_change();
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->attempt, attempt);
+    EXPECT_EQ(change->arbiter, decides);
   }
   std::vector<NodeId> asked() const {
     std::vector<NodeId> nodes;
@@ -105,8 +117,13 @@ TEST_F(Feed, WaitsForTheStandbyOnceItCounts) {
   say(2);
   EXPECT_EQ(heard<Gone>().size(), 2u) << "it does not count yet";
   EXPECT_FALSE(feed.take_change());
+  wake(1);
   confirm();
-  EXPECT_EQ(feed.take_change(), 7u);
+  EXPECT_FALSE(feed.take_change()) << "no shard has confirmed that it decides";
+  hear(arbiter, Arbitrates{6});
+  EXPECT_FALSE(feed.take_change()) << "of another attempt";
+  hear(arbiter, Arbitrates{7});
+  expect_change(7, arbiter);
   write(10);
   say(3);
   EXPECT_EQ(heard<Gone>().size(), 2u);
@@ -122,15 +139,15 @@ TEST_F(Feed, WithoutItsStandbyItClaimsTheJobBeforeItSpeaks) {
   say(1);
   hear(link_node, Disconnected{standby});
   wake(2);
-  EXPECT_EQ(heard<Claim>().size(), 1u);
+  EXPECT_THAT(asked(), testing::ElementsAre(arbiter, first));
   wake(2.01);
-  EXPECT_EQ(heard<Claim>().size(), 1u) << "not at once";
+  EXPECT_EQ(asked().size(), 2u) << "not at once";
   wake(2.1);
-  EXPECT_EQ(heard<Claim>().size(), 2u);
+  EXPECT_EQ(asked().size(), 4u);
   EXPECT_TRUE(heard<Gone>().empty());
   hear(arbiter, Granted{7, true});
   EXPECT_EQ(heard<Gone>().size(), 1u);
-  EXPECT_EQ(feed.take_change(), 0u);
+  expect_change(0, {});
   say(2);
   EXPECT_EQ(heard<Gone>().size(), 2u);
 }
@@ -141,6 +158,7 @@ TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
   hear(link_node, Disconnected{standby});
   hear(arbiter, Granted{7, false});
   EXPECT_THAT(feed.ended(), testing::HasSubstr("leads the job"));
+  EXPECT_TRUE(feed.superseded());
   say(2);
   EXPECT_TRUE(heard<Gone>().empty());
 }
@@ -148,8 +166,21 @@ TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
 TEST_F(Feed, OnlyAShardThatItAskedRefusesIt) {
   follow();
   hear(link_node, Disconnected{standby});
+  wake(2);
   hear(its_mirror, Granted{7, false});
   EXPECT_TRUE(feed.ended().empty());
+}
+
+// That one knows of a later leader, though it does not decide.
+TEST_F(Feed, EveryShardThatItAskedMayRefuseIt) {
+  follow();
+  hear(link_node, Disconnected{standby});
+  wake(2);
+  say(1);
+  hear(first, Granted{7, true});
+  EXPECT_TRUE(heard<Gone>().empty()) << "it does not decide";
+  hear(first, Granted{7, false});
+  EXPECT_THAT(feed.ended(), testing::HasSubstr("leads the job"));
 }
 
 TEST_F(Feed, AStandbyThatDoesNotAnswerIsLost) {
@@ -160,7 +191,7 @@ TEST_F(Feed, AStandbyThatDoesNotAnswerIsLost) {
   wake(1.9);
   EXPECT_TRUE(heard<Claim>().empty());
   wake(2.1);
-  EXPECT_EQ(heard<Claim>().size(), 1u);
+  EXPECT_EQ(heard<Claim>().size(), 2u);
 }
 
 TEST_F(Feed, OneThatDoesNotCountYetMayGo) {
@@ -184,15 +215,18 @@ TEST_F(Feed, AsksWhomeverItsStandbyMayAsk) {
   follow();
   write(10);  // the arbiter is lost
   wake(1, its_mirror);
+  hear(its_mirror, Arbitrates{7});
+  expect_change(7, its_mirror);
+  write(10);
   say(1);
   hear(link_node, Disconnected{standby});
   wake(2, its_mirror);
-  EXPECT_THAT(asked(), testing::ElementsAre(arbiter, its_mirror));
+  EXPECT_THAT(asked(), testing::ElementsAre(arbiter, its_mirror, first));
   hear(its_mirror, Granted{7, true});
   EXPECT_TRUE(heard<Gone>().empty()) << "the standby may have asked the other one, which it knows of";
   left.clear();
   wake(2.1, its_mirror);
-  EXPECT_THAT(asked(), testing::ElementsAre(arbiter));
+  EXPECT_THAT(asked(), testing::ElementsAre(arbiter, first, its_mirror));
   hear(arbiter, Granted{7, true});
   EXPECT_EQ(heard<Gone>().size(), 1u);
 }
@@ -202,10 +236,17 @@ TEST_F(Feed, AsksNobodyWhomItsStandbyKnowsToBeReplaced) {
   write(10);
   wake(1, its_mirror);
   confirm();
-  EXPECT_EQ(feed.take_change(), 7u) << "so that whoever reads the journal knows it too";
+  EXPECT_FALSE(feed.take_change()) << "it would refuse the standby";
+  hear(its_mirror, Arbitrates{7});
+  expect_change(7, its_mirror);
+  write(10);
+  EXPECT_FALSE(feed.is_settled());
+  confirm();
+  expect_change(7, its_mirror);  // so that it is the only one in the journal too
+  EXPECT_TRUE(feed.is_settled());
   hear(link_node, Disconnected{standby});
   wake(2, its_mirror);
-  EXPECT_THAT(asked(), testing::ElementsAre(its_mirror));
+  EXPECT_THAT(asked(), testing::ElementsAre(its_mirror, first));
 }
 
 TEST_F(Feed, EndsWhereNobodyDecides) {
@@ -220,6 +261,7 @@ TEST_F(Feed, EndsWhereNobodyDecides) {
   EXPECT_TRUE(feed.ended().empty());
   wake(63, its_mirror);
   EXPECT_THAT(feed.ended(), testing::HasSubstr("--resume"));
+  EXPECT_FALSE(feed.superseded());
   EXPECT_TRUE(heard<Gone>().empty());
 }
 
@@ -236,18 +278,19 @@ TEST_F(Feed, RefusesWhomItCannotServe) {
   EXPECT_FALSE(heard<Following>()[3].refusal.empty()) << "the journal has ended";
 }
 
-TEST_F(Feed, AProcessThatTookThePlaceOfAKilledOneClaimsFirst) {
-  StandbyFeed back(term, {"build", [this] { return journal; }});
-  back.restarted({7, {arbiter}});
-  Outbox out(scheduler_node);
-  Outbox said(scheduler_node);
-  said.send<ToWorker>(worker, Gone{1, 0});
-  back.say(said.take(), out);
-  EXPECT_TRUE(out.take().empty());
-  back.wake(at(1), arbiter, out);
-  EXPECT_EQ(test::heard<Claim>(out.take()).size(), 1u);
-  back.hear(at(1), {arbiter, scheduler_node, Message(ToScheduler(Granted{7, true}))}, out);
-  EXPECT_EQ(test::heard<Gone>(out.take()).size(), 1u);
+// The former attempt's arbiter has not confirmed this one.
+TEST_F(Feed, AStandbyThatFollowsAnewCountsWhenTheShardHasConfirmedThat) {
+  follow();
+  hear(standby, Follow{"build", 8});
+  wake(2);
+  EXPECT_TRUE(heard<Following>().size() <= 1u);
+  hear(arbiter, Granted{7, true});
+  hear(standby, Follow{"build", 9});
+  left.clear();
+  wake(3);
+  ASSERT_EQ(heard<Arbitrate>().size(), 1u);
+  EXPECT_EQ(heard<Arbitrate>()[0].attempt, 9u);
+  EXPECT_EQ(heard<Arbitrate>()[0].generation, 3u);
 }
 
 TEST_F(Feed, LeavesTheRestToTheScheduler) {

@@ -212,7 +212,7 @@ TEST_F(FollowingStandby, WithoutServersThereIsNothingToLead) {
   wake(104.2);
   EXPECT_TRUE(standby.finished());
   EXPECT_FALSE(standby.leads());
-  EXPECT_NE(standby.exit_reason().stop().text.find("start it again"), std::string::npos);
+  EXPECT_NE(standby.exit_reason().stop().text.find("start the job again"), std::string::npos);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ struct Replicas : testing::Test {
     wake_mirror();
   }
   void pair(std::uint64_t attempt = 1) {
+    tell_mirror(scheduler_node, MirrorOf{ShardCase::term, attempt, shard_node});
     tell(scheduler_node, Mirror{ShardCase::term, attempt, false, mirror_node, "ipc://mirror"});
     travel();
   }
@@ -207,6 +208,8 @@ TEST_F(Replicas, AMirrorThatIsFilledLaterHasTheVersionBefore) {
 
 TEST_F(Replicas, AMirrorCountsOnceItHasAllThatThePrimaryHas) {
   primary.load();
+  tell_mirror(scheduler_node, MirrorOf{ShardCase::term, 1, shard_node});
+  EXPECT_EQ(heard<ShardBeat>().back().mirror.attempt, 1u) << "so that the primary may be told";
   others.clear();
   tell(scheduler_node, Mirror{ShardCase::term, 1, false, mirror_node, "ipc://mirror"});
   ASSERT_EQ(heard<ShardBeat>().size(), 1u);
@@ -292,6 +295,25 @@ TEST_F(Replicas, AnOlderWordOfTheSchedulerChangesNothing) {
   EXPECT_EQ(version(), 0u);
   travel();
   EXPECT_EQ(version(), 1u);
+}
+
+// Any server with a key could feed it, and the true primary would be ignored.
+TEST_F(Replicas, AMirrorBelievesOnlyThePrimaryThatTheSchedulerNamed) {
+  primary.load();
+  pair();
+  const Frames frames = encode(Message(ToShard(Quiet{})));
+  Forward false_primary{ShardCase::term, UINT64_MAX, 0, scheduler_node};
+  false_primary.words.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
+  for (const std::uint64_t attempt : {std::uint64_t{1}, std::uint64_t{2}, UINT64_MAX}) {
+    false_primary.attempt = attempt;
+    tell_mirror({Role::shard, 99}, false_primary);
+  }
+  EXPECT_TRUE(between.empty()) << "nothing is acknowledged";
+  open(0, {0, 8});
+  push(0, {0, 8});
+  travel();
+  EXPECT_EQ(version(), 1u);
+  EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
 
 TEST_F(Replicas, APrimaryIsNoMirrorWhateverItIsSent) {

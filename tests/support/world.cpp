@@ -86,12 +86,13 @@ void World::start_scheduler(const Job& job, const Progress& from) {
 }
 
 void World::kill_scheduler() {
-  if (scheduler_ == nullptr) return;
+  if (scheduler_ == nullptr && reclaim_ == nullptr) return;
   const bool elsewhere = standby_ != nullptr && standby_->counts();
   const double away = elsewhere ? options_.back_late_s : random_.uniform() * options_.back_within_ms / 1000;
   back_at_ = std::isinf(away) ? Time::max() : world_.now() + from_seconds(away);
   world_.kill(checkpointer_);
   world_.kill(scheduler_node);
+  if (std::exchange(reclaim_, nullptr) != nullptr) world_.kill(reclaim_node_);
   scheduler_.reset();
 }
 
@@ -120,9 +121,8 @@ std::optional<Standby::Place> World::arbiter() const {
   const JournalRecord first = journal.next().value();
   const auto& head = std::get<JournalHead>(first.what);
   Scheduler scheduler(*head.job, head.from, policy());
-  replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
-  const ShardMember* its = scheduler.members().arbiter();
-  return its == nullptr ? std::nullopt : std::optional(Standby::Place{its->node, its->endpoint});
+  return arbiter_in(replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {}),
+                    scheduler.members());
 }
 
 // What the former scheduler has written in vain is its own.
@@ -131,9 +131,35 @@ void World::take_over() {
   kill_scheduler();
   world_.kill(standby_node_);
   journal_ = std::exchange(standbys_journal_, {});
-  write_down(Followed{0});
+  write_down(TookOver{take_overs_});
   invariants_.begin_anew();
   bring_back();
+}
+
+// Where a standby counted, the servers are asked before anybody can reach the scheduler.
+bool World::may_lead() {
+  JournalReader journal(journal_);
+  const JournalRecord first = journal.next().value();
+  const auto& head = std::get<JournalHead>(first.what);
+  Scheduler scheduler(*head.job, head.from, policy());
+  const StandbyFeed::Follower follower =
+      replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
+  const bool has_ended = scheduler.phase() >= Scheduler::Phase::stopping;
+  if ((follower.attempt == 0 || has_ended) && !follower.superseded) return true;
+  back_at_ = Time::max();
+  if (follower.superseded) return false;
+  reclaim_node_ = {Role::standby, world_.size()};
+  reclaim_ = &world_.start<Reclaim>(reclaim_node_, scheduler.term(), follower, scheduler.members(),
+                                    from_seconds(60));
+  return false;
+}
+
+void World::reclaimed() {
+  const Reclaim::Answer answer = reclaim_->answer();
+  world_.kill(reclaim_node_);
+  reclaim_ = nullptr;
+  if (answer == Reclaim::Answer::refused) write_down(Superseded{});
+  if (answer == Reclaim::Answer::granted) bring_back(true);
 }
 
 // What it heard last was written down and not answered, or not even written to the end.
@@ -145,7 +171,8 @@ void World::die_hearing(const Envelope& envelope) {
   kill_scheduler();
 }
 
-void World::bring_back() {
+void World::bring_back(bool granted) {
+  if (!granted && !may_lead()) return;
   ++restarts_;
   JournalReader journal(journal_);
   const JournalRecord first = journal.next().value();
@@ -157,16 +184,15 @@ void World::bring_back() {
       if (auto* message = std::get_if<ToRecorder>(&it.message)) told.push_back(std::move(*message));
     }
   };
-  const StandbyFeed::Follower follower =
-      replay(journal, *scheduler_,
-             [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
+  replay(journal, *scheduler_,
+         [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
   const bool all_is_the_schedulers = !options_.standby;  // and nothing is told of a standby
   if (all_is_the_schedulers && told.size() < recorded_.size())
     checks_.complain("a replay tells less than was told");
   recorded_ = std::move(told);
   journal_.resize(journal.read());
   Outbox out(scheduler_node);
-  journaled_->restarted(world_.now(), follower, out);
+  journaled_->restarted(world_.now(), granted, out);
   for (Envelope& it : out.take()) recorded_.push_back(std::get<ToRecorder>(it.message));
   start_checkpointer({Role::checkpointer, world_.size()});
   if (!options_.members_notice) return;
@@ -176,11 +202,12 @@ void World::bring_back() {
 
 bool World::step() {
   if (standby_ != nullptr && standby_->leads()) take_over();
+  if (reclaim_ != nullptr && reclaim_->finished()) reclaimed();
   if (scheduler_ == nullptr && world_.now() >= back_at_) bring_back();
   if (world_.step()) return true;
   if (scheduler_ != nullptr) return false;
   bring_back();  // nobody else has anything to do
-  return true;
+  return scheduler_ != nullptr || reclaim_ != nullptr;
 }
 
 NodeId World::add_worker(const std::string& name) {
@@ -273,7 +300,13 @@ std::vector<float> World::parameters() const {
 }
 
 std::string World::describe() const {
-  if (scheduler_ == nullptr) return "the scheduler is dead";
+  if (scheduler_ == nullptr) {
+    return std::string("the scheduler is dead, the standby ") +
+           (standby_ == nullptr    ? "too"
+            : !standby_->counts()  ? "does not count"
+            : standby_->finished() ? "has ended: " + standby_->exit_reason().stop().text
+                                   : "waits");
+  }
   std::string text = "phase " + std::to_string(static_cast<int>(scheduler_->phase()));
   for (const auto& [slot, worker] : scheduler_->members().workers) {
     text += "\n  worker " + std::to_string(slot) + ' ' + worker.name +

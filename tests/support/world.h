@@ -12,6 +12,7 @@
 #include "balancing/policies.h"
 #include "core/random.h"
 #include "scheduler/journaled.h"
+#include "scheduler/reclaim.h"
 #include "scheduler/standby.h"
 #include "server/checkpointer.h"
 #include "sim/invariants_watch.h"
@@ -78,6 +79,7 @@ class World final : sim::Observer, sim::ComputeModel {
 
   [[nodiscard]] std::uint64_t delivered() const { return world_.delivered(); }
   [[nodiscard]] Time now() const { return world_.now(); }
+  [[nodiscard]] bool has_scheduler() const { return scheduler_ != nullptr; }
   [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }  // not while it is dead
   [[nodiscard]] const std::vector<NodeId>& shards() const { return shards_; }
   [[nodiscard]] const std::vector<NodeId>& workers() const { return workers_; }
@@ -111,7 +113,9 @@ class World final : sim::Observer, sim::ComputeModel {
   [[nodiscard]] std::optional<Standby::Place> arbiter() const;
   void die_hearing(const Envelope& envelope);
   void take_over();
-  void bring_back();
+  void bring_back(bool granted = false);
+  bool may_lead();
+  void reclaimed();
   void killed(NodeId node) override;
   [[nodiscard]] double seconds_for(NodeId worker, const Compute& order, Time now) override;
   [[nodiscard]] std::uint64_t micro_batch(const Compute& order) const override;
@@ -126,7 +130,8 @@ class World final : sim::Observer, sim::ComputeModel {
   sim::InvariantsWatch invariants_;
   std::unique_ptr<Scheduler> scheduler_;  // null: it is dead
   Journaled* journaled_ = nullptr;        // around it
-  NodeId standby_node_{Role::standby, 0};
+  NodeId standby_node_{Role::standby, 0}, reclaim_node_{Role::standby, 0};
+  const Reclaim* reclaim_ = nullptr;  // asked on behalf of a scheduler that is to come back
   const Standby* standby_ = nullptr;
   std::vector<std::byte> standbys_journal_;
   NodeId checkpointer_{Role::checkpointer, 1};

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr std::size_t longest_file = 400, longest_function = 60, longest_line = 110;
+constexpr std::size_t longest_file = 500, longest_function = 60, longest_line = 110;
 
 // Functions that may be longer: a part of the signature, and why.
 const std::map<std::string, std::string> long_functions{
@@ -90,7 +90,7 @@ class FunctionFinder {
   int round_ = 0;          // depth of parentheses outside of functions
 };
 
-TEST(Sizes, FilesHaveFourHundredLinesAtTheMost) {
+TEST(Sizes, FilesHaveFiveHundredLinesAtTheMost) {
   std::vector<std::string> findings;
   for (const SourceFile& file : source_tree()) {
     if (is_code(file) && !is_kernel(file) && file.lines.size() > longest_file) {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tests/support/numbers_in.h"
 #include "tests/wire/counted_memory.h"
 #include "tests/wire/made_messages.h"
 
@@ -38,6 +39,42 @@ TEST(CodecDamage, EveryTruncationOfEveryMessageIsRefused) {
       }
     }
   }
+}
+
+// A worker's loss and a shard's norms may be infinite, and what a worker does not know of its machine is -1.
+bool may_be_infinite(const Message& message) {
+  const auto* to_scheduler = std::get_if<ToScheduler>(&message);
+  return to_scheduler != nullptr &&
+         (std::holds_alternative<Report>(*to_scheduler) || std::holds_alternative<Covered>(*to_scheduler));
+}
+
+TEST(CodecDamage, ANumberThatIsNotFiniteIsRefused) {
+  int refused = 0;
+  for (MadeMessage& made : test::messages_of_every_kind(3)) {
+    std::visit(
+        [&](auto& receiver) {
+          std::visit(
+              [&]<class Said>(Said& said) {
+                if constexpr (requires(test::NumbersIn & archive) { serialize(archive, said); }) {
+                  for (double* real : test::NumbersIn(said).reals) {
+                    for (const double number : {std::nan(""), double{INFINITY}}) {
+                      const double sound = std::exchange(*real, number);
+                      const Frames frames = encode(made.message);
+                      const auto decoded =
+                          decode(made.receiver, frames.header, frames.payload.value_or(Blob()));
+                      if (std::holds_alternative<Damage>(decoded)) ++refused;
+                      EXPECT_TRUE(std::holds_alternative<Damage>(decoded) || may_be_infinite(made.message))
+                          << made.name();
+                      *real = sound;
+                    }
+                  }
+                }
+              },
+              receiver);
+        },
+        made.message);
+  }
+  EXPECT_GT(refused, 10);
 }
 
 TEST(CodecDamage, SurplusBytesAreRefused) {
@@ -115,7 +152,7 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
   EXPECT_EQ(home, 3U + 3U + 8U + 3U + 4U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
                                              "GradientReady, ComputeProgress, CutTried, Computed; "
                                              "to them, the checkpointer and a standby Unreachable";
-  EXPECT_EQ(unknown, 5U * 256U - 21U - 23U - 21U - 11U - 8U);
+  EXPECT_EQ(unknown, 5U * 256U - 22U - 25U - 21U - 11U - 8U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

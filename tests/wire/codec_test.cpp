@@ -45,8 +45,8 @@ TEST(Codec, TheGeneratorReachesEveryMessage) {
     EXPECT_EQ(frames.header.at(4), static_cast<std::byte>(made.receiver));
     EXPECT_EQ(frames.header.at(5), static_cast<std::byte>(made.kind));
   }
-  EXPECT_EQ(kinds.size(), 18U + 20U + 13U + 8U + 4U)
-      << "18 to the scheduler, 20 to a shard, 13 to a worker, 8 to the checkpointer, 4 to a standby";
+  EXPECT_EQ(kinds.size(), 19U + 22U + 13U + 8U + 4U)
+      << "19 to the scheduler, 22 to a shard, 13 to a worker, 8 to the checkpointer, 4 to a standby";
 }
 
 // The generator and the codec share their list of fields, so a field that the list forgot shows only by name.

@@ -30,8 +30,7 @@ void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     value = maker.random.below(2) == 1;
   } else if constexpr (std::is_floating_point_v<T>) {
-    const bool odd = maker.random.below(10) == 0;
-    value = odd ? std::numeric_limits<T>::infinity() : static_cast<T>(maker.random.normal());
+    value = static_cast<T>(maker.random.normal());
   } else {
     value = static_cast<T>(maker.random.next() >> maker.random.below(64));
   }
@@ -58,6 +57,14 @@ void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Positive<Number>& it) {
   maker(it.value);
   it.value |= 1;
 }
+template <class Number>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Anything<Number>& it) {
+  maker(it.value);
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (maker.random.below(10) == 0) it.value = std::numeric_limits<Number>::infinity();
+  }
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Measured& it) { maker(it.value); }
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Shared<T>& it) {
   T value;

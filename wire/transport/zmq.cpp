@@ -18,6 +18,7 @@
 #include "wire/transport/curve.h"
 #include "wire/transport/guests.h"
 #include "wire/transport/handshakes.h"
+#include "wire/transport/leader.h"
 #include "wire/transport/trust.h"
 
 namespace steelyard {
@@ -53,7 +54,7 @@ class ZmqLink::State {
   }
   ~State() { close(wake_); }
 
-  std::string listen(const std::string& endpoint);
+  std::string listen(const std::string& endpoint, ReservedPort* port);
   void connect(NodeId peer, const std::string& endpoint);
   void disconnect(NodeId peer) { dealers_.erase(peer); }
   bool send(NodeId to, Frames frames);  // false: nobody takes it
@@ -64,11 +65,17 @@ class ZmqLink::State {
   std::function<void(NodeId shard, bool lent)> on_exchange;
 
  private:
+  // A connection to one place of a peer.
+  struct Line {
+    std::string place;
+    std::unique_ptr<ZmqSocket> socket;
+    Handshakes handshakes{};
+  };
   struct Dealer {
     std::string endpoint;
-    std::unique_ptr<ZmqSocket> socket;
-    std::unique_ptr<Lending> lending;  // of this connection; null: nothing is lent
-    Handshakes handshakes{};
+    std::vector<Line> lines;           // the scheduler may have several places, all others have one
+    std::unique_ptr<Lending> lending;  // of a single line; null: nothing is lent
+    Leader leader{};                   // of several places
   };
   struct Lane {  // to one peer
     ZmqSocket& socket;
@@ -77,16 +84,19 @@ class ZmqLink::State {
   };
 
   Dealer dial(NodeId peer, const std::string& endpoint);
+  Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
   void wait(Time deadline);
   void drain_posted();
-  void drain_dealer(NodeId peer);
+  void drain_line(NodeId peer, std::size_t line);
   void drain_router();
-  void watch_dealer(NodeId peer);
+  void watch_line(NodeId peer, std::size_t line);
   void watch_router();
   void look_at_list();
   void lose(std::optional<NodeId> node);
-  void accept(NodeId from, Received received);
-  void accept(NodeId from, std::span<const std::byte> header, Blob payload);
+  // `line`: of the dealer that it came through; the router has one.
+  void accept(NodeId from, Received received, std::size_t line = 0);
+  void accept(NodeId from, std::span<const std::byte> header, Blob payload, std::size_t line = 0);
+  bool is_believed(NodeId from, std::size_t line, const Message* message);
   void hear(NodeId from, const Received& received);
   std::optional<Lane> lane_to(NodeId node);
   [[nodiscard]] std::string key_of_listener(const KeyedEndpoint& place) const;
@@ -110,48 +120,51 @@ class ZmqLink::State {
   Guests guests_;  // of the router
 };
 
-std::string ZmqLink::State::listen(const std::string& endpoint) {
+std::string ZmqLink::State::listen(const std::string& endpoint, ReservedPort* port) {
   CHECK(!router_, "a node has at most one listening socket");
   router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
   if (trust_ != nullptr) make_listener(router_->socket(), trust_->own());
   try {
     // Bound to [::], it is reached by IPv4 too.
     router_->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
+    const int reserved = port == nullptr ? -1 : port->take();
+    if (reserved >= 0) router_->socket().set(zmq::sockopt::use_fd, reserved);
     router_->socket().bind(endpoint);
   } catch (const zmq::error_t& error) {
-    const std::string remedy = error.num() == EADDRINUSE
-                                   ? "; another program uses it: choose another port, or :* for any"
-                               : error.num() == EADDRNOTAVAIL || error.num() == ENODEV
-                                   ? "; this machine has no such address: give one of its own, or * for all"
-                                   : "; expected tcp://address:port or ipc://path";
-    throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " + error.what() + remedy);
+    throw Failure(ExitCode::configuration,
+                  "cannot listen on " + endpoint + ": " + error.what() + listening_remedy(error.num()));
   }
   return router_->socket().get(zmq::sockopt::last_endpoint);
 }
 
-ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
+ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) {
+  Dealer dealer{endpoint, {}, nullptr};
   const std::vector<std::string> places = split_places(endpoint);
-  const KeyedEndpoint place = split_key(places.front());
-  auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
-  const RoutingId id = routing_id(self_, sockets_made_++);
-  socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
-  const auto needs_ipv6 = [](const std::string& it) { return by_ipv6(split_key(it).address); };
-  socket->socket().set(zmq::sockopt::ipv6, std::ranges::any_of(places, needs_ipv6));
-  if (const std::string key = key_of_listener(place); !key.empty())
-    make_caller(socket->socket(), trust_->own(), key);
-  if (places.size() > 1) tell_the_living(socket->socket());
-  for (const std::string& each : places) socket->socket().connect(split_key(each).address);
-  std::unique_ptr<Lending> lending;
+  for (const std::string& place : places) dealer.lines.push_back(dial_place(peer, place, places.size() > 1));
   if (trial_ && peer.role == Role::shard) {
-    lending = std::make_unique<Lending>(trial_.get(), memory_);
-    send_frames(socket->socket(), nullptr, {lending->introduction(), std::nullopt});
+    dealer.lending = std::make_unique<Lending>(trial_.get(), memory_);
+    send_frames(dealer.lines[0].socket->socket(), nullptr, {dealer.lending->introduction(), std::nullopt});
   } else if (peer.role == Role::shard && on_exchange) {
     on_exchange(peer, false);
   }
-  return {endpoint, std::move(socket), std::move(lending)};
+  return dealer;
+}
+
+ZmqLink::State::Line ZmqLink::State::dial_place(NodeId peer, const std::string& place,
+                                                bool one_of_several) try {
+  const KeyedEndpoint there = split_key(place);
+  auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
+  const RoutingId id = routing_id(self_, sockets_made_++, peer);
+  socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
+  socket->socket().set(zmq::sockopt::ipv6, by_ipv6(there.address));
+  if (const std::string key = key_of_listener(there); !key.empty())
+    make_caller(socket->socket(), trust_->own(), key);
+  if (one_of_several) tell_the_living(socket->socket());
+  socket->socket().connect(there.address);
+  return {place, std::move(socket)};
 } catch (const zmq::error_t& error) {
   throw Failure(ExitCode::configuration,
-                "cannot connect to " + endpoint + ": " + error.what() +
+                "cannot connect to " + place + ": " + error.what() +
                     (error.num() == EMFILE ? "; raise the limit of open files (ulimit -n)"
                                            : "; expected tcp://host:port or ipc://path"));
 }
@@ -164,12 +177,22 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
-    return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
+    return Lane{*dealer->second.lines[dealer->second.leader.place().value_or(0)].socket, nullptr,
+                dealer->second.lending};
   if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
   return std::nullopt;
 }
 
 bool ZmqLink::State::send(NodeId to, Frames frames) {
+  const auto dealer = dealers_.find(to);
+  if (dealer != dealers_.end() && dealer->second.lines.size() > 1 && !dealer->second.leader.place()) {
+    bool taken = false;
+    for (const Line& line : dealer->second.lines) {
+      line.socket->quiet = false;
+      taken |= send_frames(line.socket->socket(), nullptr, frames);
+    }
+    return taken;
+  }
   const std::optional<Lane> lane = lane_to(to);
   if (!lane) return false;
   const bool taken = lane->lending && lane->lending->take(frames);
@@ -190,7 +213,7 @@ void ZmqLink::State::send_batch(const Lane& lane) {
 // Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
 void ZmqLink::State::send_batches() {
   for (auto& [node, it] : dealers_)
-    if (it.lending) send_batch({*it.socket, nullptr, it.lending});
+    if (it.lending) send_batch({*it.lines[0].socket, nullptr, it.lending});
   for (auto& [node, it] : guests_.all())
     if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
@@ -219,12 +242,14 @@ void ZmqLink::State::wait(Time deadline) {
   send_batches();
   look_at_list();
   for (auto& [peer, dealer] : dealers_) {
-    if (!dealer.socket->quiet) drain_dealer(peer);
+    for (std::size_t line = 0; line < dealer.lines.size(); ++line) {
+      if (!dealer.lines[line].socket->quiet) drain_line(peer, line);
+    }
   }
   if (router_ && !router_->quiet) drain_router();
 
   std::vector<pollfd> watched{{wake_, POLLIN, 0}};
-  std::vector<NodeId> peers;
+  std::vector<std::pair<NodeId, std::size_t>> lines;
   bool quiet = inbox_.empty();
   const auto watch = [&](const ZmqSocket& socket) {
     quiet &= socket.quiet;
@@ -232,16 +257,19 @@ void ZmqLink::State::wait(Time deadline) {
     watched.push_back({socket.monitor_descriptor(), POLLIN, 0});
   };
   for (const auto& [peer, dealer] : dealers_) {
-    peers.push_back(peer);
-    watch(*dealer.socket);
+    for (std::size_t line = 0; line < dealer.lines.size(); ++line) {
+      lines.emplace_back(peer, line);
+      watch(*dealer.lines[line].socket);
+    }
   }
   if (router_) watch(*router_);
   if (poll(watched.data(), watched.size(), quiet ? timeout(deadline) : 0) <= 0) return;
 
   if (watched[0].revents != 0) drain_posted();
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (watched[1 + 2 * i].revents != 0) drain_dealer(peers[i]);
-    if (watched[2 + 2 * i].revents != 0) watch_dealer(peers[i]);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto [peer, line] = lines[i];
+    if (watched[1 + 2 * i].revents != 0) drain_line(peer, line);
+    if (watched[2 + 2 * i].revents != 0) watch_line(peer, line);
   }
   if (router_) {
     if (watched[watched.size() - 2].revents != 0) drain_router();
@@ -255,8 +283,8 @@ void ZmqLink::State::drain_posted() {
   while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
 }
 
-void ZmqLink::State::drain_dealer(NodeId peer) {
-  ZmqSocket& socket = *dealers_.at(peer).socket;
+void ZmqLink::State::drain_line(NodeId peer, std::size_t line) {
+  ZmqSocket& socket = *dealers_.at(peer).lines[line].socket;
   socket.quiet = false;
   for (int i = 0; i < drained_at_once; ++i) {
     auto received = receive_frames(socket.socket(), false);
@@ -266,7 +294,7 @@ void ZmqLink::State::drain_dealer(NodeId peer) {
       ++dropped;
       continue;
     }
-    accept(peer, std::move(*received));
+    accept(peer, std::move(*received), line);
   }
 }
 
@@ -280,7 +308,8 @@ void ZmqLink::State::drain_router() {
       ++dropped;
       continue;
     }
-    if (!guests_.may_speak(*received, allowed_.get())) {
+    const bool for_us = peer_number(received->identity) == self_.number;
+    if (!for_us || !guests_.may_speak(*received, allowed_.get())) {
       ++dropped;
       continue;
     }
@@ -290,17 +319,23 @@ void ZmqLink::State::drain_router() {
   }
 }
 
-void ZmqLink::State::watch_dealer(NodeId peer) {
+void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
   bool broken = false;
   Dealer& dealer = dealers_.at(peer);
-  while (const auto event = dealer.socket->next_event()) {
-    dealer.handshakes.hear(*event, {name(peer.role), split_key(dealer.endpoint).address, trust_ != nullptr});
-    broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !dealer.handshakes.goes_on();
+  Line& line = dealer.lines[number];
+  while (const auto event = line.socket->next_event()) {
+    line.handshakes.hear(*event, {name(peer.role), split_key(line.place).address, trust_ != nullptr});
+    broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
   }
   if (!broken) return;
-  do drain_dealer(peer);  // what had arrived before the end still counts
-  while (!dealer.socket->quiet);
-  dealer = dial(peer, std::string(dealer.endpoint));
+  do drain_line(peer, number);  // what had arrived before the end still counts
+  while (!line.socket->quiet);
+  if (dealer.lines.size() > 1) {
+    line = dial_place(peer, std::string(line.place), true);
+    if (!dealer.leader.disconnected(number)) return;  // it is not the one that is believed
+  } else {
+    dealer = dial(peer, std::string(dealer.endpoint));
+  }
   if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
 }
 
@@ -337,10 +372,28 @@ std::string ZmqLink::State::key_of_listener(const KeyedEndpoint& place) const {
   throw Failure(ExitCode::configuration, place.address + " speaks only to those that have keys: give --keys");
 }
 
-void ZmqLink::State::accept(NodeId from, Received received) {
+void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   const std::span header(received.header.data<std::byte>(), received.header.size());
   if (is_lending(header)) return hear(from, received);
-  accept(from, header, std::move(received.payload));
+  accept(from, header, std::move(received.payload), line);
+}
+
+// Of several places of the scheduler one is believed.
+bool ZmqLink::State::is_believed(NodeId from, std::size_t line, const Message* message) {
+  const auto dealer = dealers_.find(from);
+  if (dealer == dealers_.end() || dealer->second.lines.size() < 2) return true;
+  const SchedulerBeat* beat =
+      message == nullptr
+          ? nullptr
+          : std::visit(
+                [](const auto& receiver) -> const SchedulerBeat* {
+                  if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>)
+                    return std::get_if<SchedulerBeat>(&receiver);
+                  return nullptr;
+                },
+                *message);
+  return dealer->second.leader.believes(line,
+                                        beat == nullptr ? std::nullopt : std::optional(beat->generation));
 }
 
 // What the link of another process says, and messages whose payload it lends.
@@ -358,18 +411,19 @@ void ZmqLink::State::hear(NodeId from, const Received& received) {
   for (Lending::Arrived& it : heard->messages) accept(from, it.header, std::move(it.payload));
 }
 
-void ZmqLink::State::accept(NodeId from, std::span<const std::byte> header, Blob payload) {
+void ZmqLink::State::accept(NodeId from, std::span<const std::byte> header, Blob payload, std::size_t line) {
   auto decoded = header.size() > largest_header ? Damage{"has too long a header"}
                                                 : decode(self_.role, header, std::move(payload));
   std::visit(Overloaded{
                  [&](Message& message) {
-                   if (may_say(from.role, message)) {
+                   if (may_say(from.role, message) && is_believed(from, line, &message)) {
                      inbox_.push_back({from, self_, std::move(message)});
                    } else {
                      ++dropped;
                    }
                  },
                  [&](VersionMismatch& version_mismatch) {
+                   if (!is_believed(from, line, nullptr)) return;
                    if (auto notice = notice_for(self_, version_mismatch)) {
                      notice->from = from;
                      inbox_.push_back(std::move(*notice));
@@ -384,7 +438,9 @@ ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)
     : state_(std::make_unique<State>(context, self, payloads)) {}
 ZmqLink::~ZmqLink() = default;
 
-std::string ZmqLink::listen(const std::string& endpoint) { return state_->listen(endpoint); }
+std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
+  return state_->listen(endpoint, port);
+}
 void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
 void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }

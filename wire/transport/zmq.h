@@ -25,6 +25,7 @@
 
 #include "core/buffer.h"
 #include "wire/transport/link.h"
+#include "wire/transport/reserved_port.h"
 #include "wire/transport/zmq_context.h"
 
 namespace steelyard {
@@ -41,8 +42,9 @@ class ZmqLink : public Link {
   // What follows throws Failure (configuration) where the process has no descriptors left.
 
   // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others
-  // connect to, without the key of this process (wire/keyed_endpoint.h). Throws Failure.
-  std::string listen(const std::string& endpoint);
+  // connect to, without the key of this process (wire/keyed_endpoint.h). `port`: it was reserved before.
+  // Throws Failure.
+  std::string listen(const std::string& endpoint, ReservedPort* port = nullptr);
 
   void connect(NodeId peer, const std::string& endpoint) override;
   void disconnect(NodeId peer) override;

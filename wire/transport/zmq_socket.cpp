@@ -38,18 +38,25 @@ void tell_the_living(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::heartbeat_timeout, dead);
 }
 
-RoutingId routing_id(NodeId node, std::uint64_t socket_number) {
+RoutingId routing_id(NodeId node, std::uint64_t socket_number, NodeId peer) {
   RoutingId id{};
   id[0] =
       static_cast<std::uint8_t>('A' + static_cast<int>(node.role));  // ZeroMQ keeps ids that begin with zero
   std::memcpy(&id[1], &node.number, 8);
   std::memcpy(&id[9], &socket_number, 7);
+  std::memcpy(&id[16], &peer.number, 8);
   return id;
 }
 
 std::uint64_t socket_number(const RoutingId& id) {
   std::uint64_t number = 0;
   std::memcpy(&number, &id[9], 7);
+  return number;
+}
+
+std::uint64_t peer_number(const RoutingId& id) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, &id[16], 8);
   return number;
 }
 

@@ -17,10 +17,12 @@ namespace steelyard {
 // end; bulk is large and worth nothing once its connection is gone.
 enum class Traffic { control, bulk };
 
-// 16 bytes: role, number, and a counter that is new for every socket.
-using RoutingId = std::array<std::uint8_t, 16>;
-RoutingId routing_id(NodeId node, std::uint64_t socket_number);
+// 24 bytes: role and number of the node that connects, a counter that is new for each of its sockets, and the
+// number of the node that it connects to. Another process may listen at that node's endpoint by now.
+using RoutingId = std::array<std::uint8_t, 24>;
+RoutingId routing_id(NodeId node, std::uint64_t socket_number, NodeId peer);
 std::uint64_t socket_number(const RoutingId& id);  // of one node, later ones are greater
+std::uint64_t peer_number(const RoutingId& id);
 // The scheduler connects to no node: nodes connect to it.
 std::optional<NodeId> node_of(const void* routing_id, std::size_t size);
 
@@ -51,8 +53,8 @@ class ZmqSocket {
   zmq::socket_t monitor_;
 };
 
-// Before a socket connects to several places: messages go to one that is there, and one that answers no more
-// is left after two seconds.
+// Before a socket connects to one of several places of a peer: what is sent while nobody is there is lost,
+// and a peer that does not answer for two seconds is gone.
 void tell_the_living(zmq::socket_t& socket);
 
 // Sends header and payload (behind `identity`, for a ROUTER); false if the peer is unknown or takes no more.

@@ -16,7 +16,7 @@ constexpr int no_socket = 1'000'000;  // nothing is cut
 Received from(NodeId node, std::uint64_t socket, int descriptor, const std::string& key = "") {
   Received it;
   it.from = node;
-  it.identity = routing_id(node, socket);
+  it.identity = routing_id(node, socket, scheduler_node);
   it.descriptor = descriptor;
   it.key = key;
   return it;

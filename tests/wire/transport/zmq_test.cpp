@@ -55,7 +55,7 @@ class Strangers : public ::testing::Test {
     }
   }
   static std::string id_of(NodeId node) {
-    const RoutingId id = routing_id(node, 0);
+    const RoutingId id = routing_id(node, 0, scheduler_node);
     return {reinterpret_cast<const char*>(id.data()), id.size()};
   }
   // Until the listener has dropped so many: it must not hear anything meanwhile.
@@ -217,10 +217,63 @@ TEST_F(Strangers, APeerMayBeAtOneOfSeveralPlaces) {
   EXPECT_EQ(heard->from, honest);
 }
 
+// Another process may listen at the endpoint of a node that is gone, and must not answer in its place.
+TEST_F(Strangers, WhatIsForAnotherNodeIsDropped) {
+  const NodeId gone{Role::shard, 41}, here{Role::shard, 42}, worker{Role::worker, 5};
+  ZmqLink fresh(*context, here), link(*context, worker);
+  const std::string place = fresh.listen("tcp://127.0.0.1:*");
+  link.connect(gone, place);
+  const Time deadline = soon();
+  while (fresh.dropped() == 0 && steady_now() < deadline) {
+    link.send({worker, gone, Message(std::in_place_type<ToShard>, Ping{1})});
+    EXPECT_FALSE(fresh.receive(steady_now() + milliseconds(20)));
+  }
+  EXPECT_GT(fresh.dropped(), 0U);
+  link.disconnect(gone);
+  link.connect(here, place);
+  link.send({worker, here, Message(std::in_place_type<ToShard>, Ping{1})});
+  EXPECT_TRUE(fresh.receive(soon()));
+}
+
+// Two places, and a scheduler at each. The one that leads is believed, and the end of the other disturbs
+// nobody.
+TEST_F(Strangers, OfTwoSchedulersTheOneWithTheHigherGenerationIsBelieved) {
+  auto former = std::make_unique<ZmqLink>(*context, scheduler_node);
+  const std::string second = former->listen("tcp://127.0.0.1:*");
+  ZmqLink link(*context, honest);
+  link.connect(scheduler_node, second + "," + endpoint);
+  const auto meet = [&](ZmqLink& scheduler) {
+    const Time deadline = soon();
+    while (steady_now() < deadline) {
+      link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+      if (scheduler.receive(steady_now() + milliseconds(20))) return true;
+      (void)link.receive(Time{});
+    }
+    return false;
+  };
+  ASSERT_TRUE(meet(*former) && meet(*listener)) << "both places are asked while none has answered";
+  const auto beat = [&](ZmqLink& scheduler, std::uint64_t generation) {
+    scheduler.send(
+        {scheduler_node, honest, Message(std::in_place_type<ToWorker>, SchedulerBeat{1, generation})});
+    const auto got = link.receive(steady_now() + milliseconds(300));
+    const auto* message = got ? std::get_if<ToWorker>(&got->message) : nullptr;
+    return message != nullptr && std::holds_alternative<SchedulerBeat>(*message);
+  };
+  EXPECT_TRUE(beat(*former, 0));
+  EXPECT_TRUE(beat(*listener, 1));
+  EXPECT_FALSE(beat(*former, 0));
+  former.reset();
+  EXPECT_FALSE(link.receive(steady_now() + milliseconds(300)))
+      << "nothing is said of a scheduler that was not believed";
+  EXPECT_TRUE(beat(*listener, 1));
+}
+
 TEST_F(Strangers, RoutingIdsNameTheirNode) {
-  const RoutingId id = routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 42);
+  const RoutingId id = routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 42, {Role::shard, 7});
   EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::checkpointer, 0x0123456789abcdefULL}));
-  EXPECT_NE(id, routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 43)) << "each socket has its own";
+  EXPECT_NE(id, routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 43, {Role::shard, 7}))
+      << "each socket has its own";
+  EXPECT_EQ(peer_number(id), 7U);
   EXPECT_FALSE(node_of(id.data(), id.size() - 1));
 }
 

@@ -1,0 +1,69 @@
+// The numbers of a message, found through its fields (wire/fields.h), so that a test can put others there.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "core/random.h"
+#include "wire/fields.h"
+
+namespace steelyard::test {
+
+class NumbersIn {
+ public:
+  template <class Said>
+  explicit NumbersIn(Said& said) {
+    (*this)(said);
+  }
+
+  std::vector<double*> reals;
+  std::vector<std::uint64_t*> counts;
+
+  // As an archive is called.
+  template <class... Field>
+  void operator()(Field&&... field) {
+    (visit(field), ...);
+  }
+
+ private:
+  void visit(double& it) { reals.push_back(&it); }
+  void visit(std::uint64_t& it) { counts.push_back(&it); }
+  template <class T>
+  void visit(std::vector<T>& all) {
+    for (T& it : all) visit(it);
+  }
+  template <class Wrapped>
+  requires requires(Wrapped& it) { it.value; }
+  void visit(Wrapped& it) { visit(it.value); }
+  template <class T>
+  requires requires(NumbersIn& self, T& it) { serialize(self, it); }
+  void visit(T& it) { serialize(*this, it); }
+  template <class Other>
+  void visit(Other&) {}
+};
+
+// Puts a number that no honest sender means into one place of the message, if it has any.
+template <class Receiver>
+void spoil_a_number(Receiver& message, Random& random) {
+  using Real = std::numeric_limits<double>;
+  constexpr std::array reals{Real::quiet_NaN(), Real::infinity(), -Real::infinity(), -0.0, 1e308, -1.0,
+                             Real::denorm_min()};
+  constexpr std::array<std::uint64_t, 6> counts{0,   1, UINT64_MAX, UINT64_MAX - 1, std::uint64_t{1} << 63,
+                                                1000};
+  std::visit(
+      [&]<class Said>(Said& said) {
+        if constexpr (requires(NumbersIn & archive) { serialize(archive, said); }) {
+          NumbersIn numbers(said);
+          const bool real = !numbers.reals.empty() && (numbers.counts.empty() || random.below(2) == 0);
+          if (real) *numbers.reals[random.below(numbers.reals.size())] = reals[random.below(reals.size())];
+          if (!real && !numbers.counts.empty())
+            *numbers.counts[random.below(numbers.counts.size())] = counts[random.below(counts.size())];
+        }
+      },
+      message);
+}
+
+}  // namespace steelyard::test

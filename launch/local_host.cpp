@@ -34,8 +34,6 @@ Descriptor give_keys(const StartProcess& message, Program& program) {
   return file;
 }
 
-constexpr std::size_t longest_said = 1 << 16;  // letters of a line of a process
-
 std::vector<std::string> environment_of(const StartProcess& message) {
   const std::string threads = "OMP_NUM_THREADS=";
   std::vector<std::string> all = message.environment;

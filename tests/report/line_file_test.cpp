@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard {
@@ -67,6 +68,15 @@ TEST_F(LineFileTest, AFullDiskCostsLinesAndNothingElse) {
   for (int i = 0; i < 2000; ++i) file.add(line, at(i));
   EXPECT_GT(file.dropped(), 900U);
   EXPECT_LT(file.dropped(), 1000U);
+}
+
+// Whoever may write into the run directory's logs gets no further.
+TEST_F(LineFileTest, NoLinkIsFollowed) {
+  std::ofstream(root_ + "/other") << "mine\n";
+  std::filesystem::create_symlink(root_ + "/other", path_);
+  EXPECT_THAT(complaint_of([&] { const LineFile file(path_); }),
+              HasSubstr(path_ + ": cannot be opened: it is a symbolic link"));
+  EXPECT_EQ(std::filesystem::file_size(root_ + "/other"), 5U);
 }
 
 TEST_F(LineFileTest, WhatCannotBeOpenedIsNamed) {

@@ -21,7 +21,8 @@ Workload workload_of(const Job& job, const Extensions& extensions, const Computi
 
 // Whether the model is one of nn, which can be made without the data.
 bool is_made_of_layers(const Job& job, const Extensions& extensions);
-// Such a model, for samples of this shape and labels of so many classes. Throws Failure as nn::make_model() does.
+// Such a model, for samples of this shape and labels of so many classes. Throws Failure as nn::make_model()
+// does.
 nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes, const Extensions& extensions);
 
 // Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks

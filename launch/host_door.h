@@ -2,8 +2,8 @@
 //
 // The program at the other end of a connection may be any program, on a machine of somebody else. So the
 // launcher takes a message only if it is about a process that the plan has on that host. It opens logs only
-// under names from the plan, never under a name from a message, and never through a symbolic link. Each log has
-// a limit of bytes and a limit of lines a minute.
+// under names from the plan, never under a name from a message, and never through a symbolic link. Each log
+// has a limit of bytes and a limit of lines a minute.
 //
 // RemoteHost owns one for its host and calls it. One thread.
 #pragma once

@@ -19,8 +19,8 @@ namespace steelyard {
 class RemoteHost final : public Host {
  public:
   // What processes say goes to their logs in the run directory; what ssh or a login shell says, to that of
-  // the host; both as far as HostDoor takes it. `warn` gets what a person should know of the host; it is called
-  // on the thread that calls this. Plan, host and directory outlive this.
+  // the host; both as far as HostDoor takes it. `warn` gets what a person should know of the host; it is
+  // called on the thread that calls this. Plan, host and directory outlive this.
   RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run, Warning warn);
 
   void tell(const ToHost& message) override;

@@ -14,8 +14,8 @@ namespace steelyard {
 
 class LineFile {
  public:
-  // Goes on behind what is there. Throws Failure (io) if it cannot be opened, or is a symbolic link: a link could
-  // lead out of the run directory.
+  // Goes on behind what is there. Throws Failure (io) if it cannot be opened, or is a symbolic link: a link
+  // could lead out of the run directory.
   explicit LineFile(std::string path);
   ~LineFile();
   LineFile(const LineFile&) = delete;

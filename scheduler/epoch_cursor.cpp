@@ -7,8 +7,8 @@
 namespace steelyard {
 namespace {
 
-// Where the batch is the data set, an epoch is one step: a checkpoint after each would make the training wait for
-// the disk. Then minutes say when one is due, unless the job has none.
+// Where the batch is the data set, an epoch is one step: a checkpoint after each would make the training wait
+// for the disk. Then minutes say when one is due, unless the job has none.
 std::uint64_t epochs_between_checkpoints(const Job& job) {
   const bool epoch_is_step =
       job.sync.span == SyncMode::Span::batch && !job.sync.is_local() && job.global_batch >= job.train_samples;

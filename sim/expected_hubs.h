@@ -1,8 +1,9 @@
-// ExpectedHubs: what the average of all hubs comes to, round by round, in a mode with hubs (wire/hubs.h), where the
-// gradient of every position is known: server/hub_rule.h, worked out from the pieces that were computed.
+// ExpectedHubs: what the average of all hubs comes to, round by round, in a mode with hubs (wire/hubs.h),
+// where the gradient of every position is known: server/hub_rule.h, worked out from the pieces that were
+// computed.
 //
-// The average is weighted by the positions since the hubs mixed last. So with shares that change from round to
-// round it moves by other than the mean over the round's positions, and has to be followed hub by hub.
+// The average is weighted by the positions since the hubs mixed last. So with shares that change from round
+// to round it moves by other than the mean over the round's positions, and has to be followed hub by hub.
 // CoverageProbe holds one. The rate of every step is 1, and all hubs begin at 0.
 #pragma once
 
@@ -21,8 +22,8 @@ class ExpectedHubs {
 
   // A piece keeps its hub, whoever computes it; one that is computed twice changes nothing.
   void computed(const Piece& piece);
-  // The next round is closed. `gradient` is summed over the positions of an interval. What is wrong, in words;
-  // empty if nothing is.
+  // The next round is closed. `gradient` is summed over the positions of an interval. What is wrong, in
+  // words; empty if nothing is.
   std::string close(Interval positions, const std::function<double(Interval)>& gradient);
 
   struct Average {

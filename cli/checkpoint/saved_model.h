@@ -1,5 +1,5 @@
-// A checkpoint to compute with: its parameters, and the model and, where they are needed, the data of the job that
-// wrote it.
+// A checkpoint to compute with: its parameters, and the model and, where they are needed, the data of the job
+// that wrote it.
 #pragma once
 
 #include <functional>
@@ -33,11 +33,12 @@ struct SavedModel {
 
 // Checkpoint and job, without a workload. Throws Failure for a damaged checkpoint, and without a job.
 SavedModel find_saved(const SavedOptions& options, const Extensions& extensions);
-// Opens the data that the job names, and makes its model. Throws Failure for data that cannot be opened or has no
-// test samples, and if the model has other tensors.
+// Opens the data that the job names, and makes its model. Throws Failure for data that cannot be opened or
+// has no test samples, and if the model has other tensors.
 void open_workload(SavedModel& saved, const Extensions& extensions);
-// The model of a checkpoint from find_saved(), made without the job's data. Nothing if it is not made of layers,
-// or if the checkpoint does not say which samples it takes. Throws Failure if the job's model has other tensors.
+// The model of a checkpoint from find_saved(), made without the job's data. Nothing if it is not made of
+// layers, or if the checkpoint does not say which samples it takes. Throws Failure if the job's model has
+// other tensors.
 std::optional<nn::Model> model_alone(const SavedModel& saved, const Extensions& extensions);
 
 // The samples of the test set at these positions, in micro-batches. Belongs to one thread.

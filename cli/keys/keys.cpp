@@ -26,7 +26,8 @@ void enter(AllowList& list, const std::string& directory, const std::string& key
   list.insert_or_assign(key, who);
 }
 
-// The file is written while the list is locked, after the list has taken the name: who is refused leaves none.
+// The file is written while the list is locked, after the list has taken the name: who is refused leaves
+// none.
 void make_new(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   const std::string name = command.name.empty() ? command.role : command.name;

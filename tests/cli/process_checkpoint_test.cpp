@@ -80,7 +80,8 @@ TEST_F(ProcessCheckpoint, PredictTakesSamplesFromAFile) {
   EXPECT_EQ(run({"predict", path("run"), "--input", path("none.npy")}), 74);
 }
 
-// The checkpoint says what samples its model takes: where they come from a file, nobody asks for the job's data.
+// The checkpoint says what samples its model takes: where they come from a file, nobody asks for the job's
+// data.
 TEST_F(ProcessCheckpoint, PredictOfAFileDoesNotOpenTheDataSet) {
   constexpr std::size_t samples = 64;
   std::vector<float> values(samples * 6);

@@ -156,10 +156,10 @@ TEST_F(RemoteHostTest, WhateverAHostSendsNoFileOutsideAppearsOrChanges) {
     }
     const auto it = host(lines + last + "\n", lines);
     for (const FromHost& taken : all_of(*it)) {
-      if (const auto* said = std::get_if<Said>(&taken))
-        EXPECT_TRUE(said->name == "ada" || said->name == "bob");
-      if (const auto* ended = std::get_if<ProcessEnded>(&taken))
-        EXPECT_TRUE(ended->name == "ada" || ended->name == "bob");
+      const auto* said = std::get_if<Said>(&taken);
+      const auto* ended = std::get_if<ProcessEnded>(&taken);
+      const std::string of = said != nullptr ? said->name : ended != nullptr ? ended->name : "ada";
+      EXPECT_TRUE(of == "ada" || of == "bob") << of;
     }
     EXPECT_EQ(outside(), outside_) << "seed " << seed;
     it->leave();

@@ -80,8 +80,8 @@ class WitnessOfHubs : public WitnessOfAShard {
  protected:
   WitnessOfHubs() : WitnessOfAShard(parse_sync("mll:1:3:2")) {}
 
-  // The first hub takes so many positions of the 500 of a round; what is pushed for the second is of positions
-  // that are so far away.
+  // The first hub takes so many positions of the 500 of a round; what is pushed for the second is of
+  // positions that are so far away.
   void round(Round round, std::uint64_t first, std::uint64_t away = 0) {
     const Interval all{500 * round, 500 * round + 500};
     const LocalSteps local{1, 1, 100};
@@ -114,8 +114,8 @@ TEST_F(WitnessOfHubs, SeesAPieceOfOtherPositions) {
   round(0, 250);
   round(1, 400);
   EXPECT_EQ(probe_.look(self, shard_), "");
-  round(2, 100, 1);
-  ASSERT_NE(probe_.gradient({1100, 1500}), probe_.gradient({1101, 1501})) << "or the test shows nothing";
+  round(2, 100, 5);
+  ASSERT_NE(probe_.gradient({1100, 1500}), probe_.gradient({1105, 1505})) << "or the test shows nothing";
   EXPECT_THAT(probe_.look(self, shard_), testing::HasSubstr("exactly once"));
 }
 

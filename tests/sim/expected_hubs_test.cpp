@@ -27,8 +27,9 @@ class ExpectedHubsTest : public testing::Test {
 };
 
 // Worked out by hand. Round 0: hub 1 has positions 0 to 4, so -1, hub 2 the others, so -3; on average -2.
-// Round 1: hub 1 has the first eight, -1 - 14 / 8 = -2.75, hub 2 two, -3 - 3 = -6; since they mixed last they have
-// had 13 and 7 positions: (13 * -2.75 + 7 * -6) / 20 = -3.8875, from which both go on. Round 2: hub 1 has all.
+// Round 1: hub 1 has the first eight, -1 - 14 / 8 = -2.75, hub 2 two, -3 - 3 = -6; since they mixed last they
+// have had 13 and 7 positions: (13 * -2.75 + 7 * -6) / 20 = -3.8875, from which both go on. Round 2: hub 1
+// has all.
 TEST_F(ExpectedHubsTest, FollowsEveryHubAndTheirAverage) {
   it_.computed(piece(0, 0, 5, 1));
   it_.computed(piece(0, 5, 10, 2));

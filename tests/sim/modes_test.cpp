@@ -188,8 +188,8 @@ TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
   }
 }
 
-// Shares change from round to round, and with them what each hub weighs in the average of all. The probe follows
-// that: it breaks off where a position is not counted exactly once.
+// Shares change from round to round, and with them what each hub weighs in the average of all. The probe
+// follows that: it breaks off where a position is not counted exactly once.
 TEST(SimulatedModes, HubsCountEveryPositionOnceUnderEveryPolicy) {
   for (const std::string& policy : balancing::policy_names()) {
     for (const char* sync : {"mll:4:1:2", "mll:4:3:2", "mll:2:2:3:line", "mll:3:5:4:ring"}) {

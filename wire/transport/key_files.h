@@ -37,8 +37,8 @@ std::string stamp_of_allowed(const std::string& directory);
 AllowList read_allowed(const std::string& directory);  // empty if there is no such file
 
 void make_key_directory(const std::string& directory);  // unless it is there
-// The directory is made if it is not there. A key of that name is never overwritten: if several processes write
-// one at once, the first succeeds and the others throw.
+// The directory is made if it is not there. A key of that name is never overwritten: if several processes
+// write one at once, the first succeeds and the others throw.
 void write_key(const std::string& directory, const KeyPair& pair);
 void remove_key(const std::string& directory, const std::string& name);
 void write_allowed(const std::string& directory, const AllowList& list);  // whole, or not at all

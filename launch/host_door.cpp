@@ -21,7 +21,7 @@ HostLog::HostLog(std::string path, std::string source, const HostLimits& limits,
 
 void HostLog::open() {
   if (file_) return;
-  file_.emplace(path_);
+  file_.emplace(path_, LineFile::Links::refuse);
   std::error_code ignored;
   room_ = limits_.bytes - std::min<std::uint64_t>(limits_.bytes, std::filesystem::file_size(path_, ignored));
 }

@@ -26,8 +26,7 @@ void enter(AllowList& list, const std::string& directory, const std::string& key
   list.insert_or_assign(key, who);
 }
 
-// The file is written while the list is locked, after the list has taken the name: who is refused leaves
-// none.
+// All of it while the list is locked. Only a file that this very call has made is removed.
 void make_new(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   const std::string name = command.name.empty() ? command.role : command.name;
@@ -38,11 +37,11 @@ void make_new(const KeysCommand& command) {
   bool written = false;
   try {
     change_allowed(command.directory, [&](AllowList& list) {
-      enter(list, command.directory, pair.public_key, {role, name});
       write_key(command.directory, pair);
       written = true;
+      enter(list, command.directory, pair.public_key, {role, name});
     });
-  } catch (...) {  // the list could not be written: nobody knows of the key
+  } catch (...) {  // the list has another key of that name, or could not be written: nobody knows of this one
     if (written) remove_key(command.directory, name);
     throw;
   }

@@ -70,13 +70,14 @@ TEST_F(LineFileTest, AFullDiskCostsLinesAndNothingElse) {
   EXPECT_LT(file.dropped(), 1000U);
 }
 
-// Whoever may write into the run directory's logs gets no further.
-TEST_F(LineFileTest, NoLinkIsFollowed) {
+TEST_F(LineFileTest, FollowsNoLinkWhereItIsToldNotTo) {
   std::ofstream(root_ + "/other") << "mine\n";
   std::filesystem::create_symlink(root_ + "/other", path_);
-  EXPECT_THAT(complaint_of([&] { const LineFile file(path_); }),
+  EXPECT_THAT(complaint_of([&] { const LineFile file(path_, LineFile::Links::refuse); }),
               HasSubstr(path_ + ": cannot be opened: it is a symbolic link"));
   EXPECT_EQ(std::filesystem::file_size(root_ + "/other"), 5U);
+  LineFile(path_).add("yours", at(0));
+  EXPECT_EQ(std::filesystem::file_size(root_ + "/other"), 11U);
 }
 
 TEST_F(LineFileTest, WhatCannotBeOpenedIsNamed) {

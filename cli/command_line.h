@@ -50,10 +50,10 @@ struct CompareCommand {
 struct ProfileCommand {
   std::string job_file;  // empty: the defaults of a job
   std::vector<std::string> overrides;
-  std::string device = "cpu";
+  WorkerSpec computing;     // device, threads and precision of each worker
   std::string model, data;  // empty: as the job says
   std::string name;         // of this machine; empty: its host name
-  unsigned workers = 0;     // 0: as many as processors
+  unsigned workers = 0;     // 0: as many as processors have room for
   std::uint64_t max_batch = 512;
   unsigned repeats = 9;
   std::string output;

@@ -182,11 +182,11 @@ void add_profile(CLI::App& parent, ProfileCommand& it) {
       "profile", "measure time against batch size on this machine, one worker alone and all together");
   app.add_option("job", it.job_file, "take model and data from this job file (default: lenet5)");
   add_settings(app, it.overrides);
-  app.add_option("--device", it.device, "what computes, as in cuda:0; `steelyard devices` lists them")
-      ->default_str("cpu");
+  add_computing_options(app, it.computing);
   app.add_option("--model", it.model, "another model than the job's");
   app.add_option("--data", it.data, "another data set than the job's, as in synthetic");
-  app.add_option("--workers", it.workers, "so many at once (default: as many as processors; on a GPU 1)")
+  app.add_option("--workers", it.workers,
+                 "so many at once (default: a thread for every processor; on a GPU 1)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--max-batch", it.max_batch, "the largest batch")
       ->default_str("512")

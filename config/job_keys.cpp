@@ -27,7 +27,8 @@ std::vector<Key> keys_of_the_length(Job& job) {
 std::vector<Key> keys_of_checkpoints(Job& job) {
   return {
       {"checkpoint_every", &job.checkpoint_every, Limits::at_least(0, billion),
-       "epochs; 0: not for their sake, and always at the end"},
+       "epochs; 0: not for their sake, and always at the end. Where batch is the whole data set, "
+       "checkpoint_minutes count instead, unless they are 0"},
       {"checkpoint_rounds", &job.checkpoint_rounds, Limits::at_least(0, billion),
        "besides, every so many rounds; 0: never"},
       {"checkpoint_minutes", &job.checkpoint_minutes, Limits::at_least(0, billion),

@@ -13,15 +13,22 @@ Workload workload_of(const Job& job, const Extensions& extensions, const Computi
                   "the program that has the model");
   }
   DataSets data = open_data(job.data, job.data_options, extensions.data_sets);
-  if (find_choice(job.model, extensions.engines, {}) != nullptr) {
+  if (!is_made_of_layers(job, extensions)) {
     Workload workload =
         make_choice("model", job.model, nn::texts_of(job.model_options), extensions.engines, {}, data);
     workload.data = std::move(data);
     return workload;
   }
-  const nn::ModelOptions options{data.train->shape(), data.train->classes(), job.model_options};
-  nn::Model model = nn::make_model(job.model, options, extensions.models);
+  nn::Model model = model_of(job, data.train->shape(), data.train->classes(), extensions);
   return model_workload(std::move(model), std::move(data), computing);
+}
+
+bool is_made_of_layers(const Job& job, const Extensions& extensions) {
+  return job.model != external_model && find_choice(job.model, extensions.engines, {}) == nullptr;
+}
+
+nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes, const Extensions& extensions) {
+  return nn::make_model(job.model, nn::ModelOptions{input, classes, job.model_options}, extensions.models);
 }
 
 ModelDescription described(const Workload& workload) {
@@ -31,7 +38,11 @@ ModelDescription described(const Workload& workload) {
           .test_samples = data.test ? data.test->size() : 0,
           .labels = data.train->labels(),
           .grain = workload.grain,
-          .data = data.name};
+          .data = data.name,
+          .height = data.train->shape().height,
+          .width = data.train->shape().width,
+          .channels = data.train->shape().channels,
+          .classes = data.train->classes()};
 }
 
 namespace {

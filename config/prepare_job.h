@@ -19,6 +19,12 @@ inline constexpr char external_model[] = "external";
 // if this program brings none. `computing` is for an engine of ours; those of users have their own ways.
 Workload workload_of(const Job& job, const Extensions& extensions, const Computing& computing = {});
 
+// Whether the model is one of nn, which can be made without the data.
+bool is_made_of_layers(const Job& job, const Extensions& extensions);
+// Such a model, for samples of this shape and labels of so many classes. Throws Failure as nn::make_model()
+// does.
+nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes, const Extensions& extensions);
+
 // Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
 // what can be checked.
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});

@@ -26,6 +26,10 @@ constexpr Duration for_ever = std::chrono::hours(24 * 36525);
 constexpr std::size_t last_words = 5;             // lines of a log, for messages
 constexpr std::size_t last_words_of_script = 20;  // of where it was, each function has two
 
+void tell_people(const std::string& text) {
+  std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
+}
+
 bool shares_terminal(const LaunchPlan& plan, bool quiet) {
   if (!plan.here || quiet || isatty(STDOUT_FILENO) != 1 || isatty(STDERR_FILENO) != 1) return false;
   return progress_style(true, 0, std::getenv("TERM"), nullptr, nullptr).terminal;
@@ -45,7 +49,7 @@ Cluster::Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool
     if (plan.here) {
       places_.push_back({name, std::make_unique<LocalHost>(run, lock)});
     } else {
-      places_.push_back({name, std::make_unique<RemoteHost>(plan, it, run)});
+      places_.push_back({name, std::make_unique<RemoteHost>(plan, it, run, tell_people)});
     }
   }
 }
@@ -129,8 +133,7 @@ void Cluster::lose(Place& place, const Failure& why) {
 
 void Cluster::act(const Steps& steps) {
   if (code_) return;
-  for (const std::string& text : steps.says)
-    std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
+  for (const std::string& text : steps.says) tell_people(text);
   for (const LaunchProcess& process : plan_.processes) {
     if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
   }

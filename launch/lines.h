@@ -56,5 +56,7 @@ std::optional<FromHost> from_host(const std::string& line);
 
 // The longest line that a reader has to take: a job file of a megabyte, with every letter escaped.
 inline constexpr std::size_t longest_launch_line = 8 << 20;
+// Bytes of a line of a process, as it is told, written and shown: the rest of a longer one is cut off.
+inline constexpr std::size_t longest_said = 1 << 16;
 
 }  // namespace steelyard

@@ -34,8 +34,6 @@ Descriptor give_keys(const StartProcess& message, Program& program) {
   return file;
 }
 
-constexpr std::size_t longest_said = 1 << 16;  // letters of a line of a process
-
 std::vector<std::string> environment_of(const StartProcess& message) {
   const std::string threads = "OMP_NUM_THREADS=";
   std::vector<std::string> all = message.environment;
@@ -87,10 +85,11 @@ void LocalHost::start(const StartProcess& message) {
     program.out = out.write.number();
     program.error = log.number();
     children_.start(message.name, program);
-    voices_.push_back(std::make_unique<Voice>(Voice{message.name,
-                                                    {std::move(out.read), longest_said},
-                                                    {Descriptor(), longest_said},
-                                                    std::make_unique<LineFile>(path)}));
+    voices_.push_back(
+        std::make_unique<Voice>(Voice{message.name,
+                                      {std::move(out.read), longest_said},
+                                      {Descriptor(), longest_said},
+                                      std::make_unique<LineFile>(path, LineFile::Links::refuse)}));
     return;
   }
   if (run_ != nullptr) {
@@ -111,7 +110,7 @@ void LocalHost::start(const StartProcess& message) {
 void LocalHost::refuse(const StartProcess& message) {
   const std::string text = "there is no program " + message.program +
                            " here that can be run: correct the script's path, or STEELYARD_PYTHON";
-  if (run_ != nullptr) LineFile(run_->log(message.name)).add(text, steady_now());
+  if (run_ != nullptr) LineFile(run_->log(message.name), LineFile::Links::refuse).add(text, steady_now());
   news_.emplace_back(Said{message.name, true, text});
   news_.emplace_back(ProcessEnded{message.name, static_cast<int>(ExitCode::configuration) << 8});
 }

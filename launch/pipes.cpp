@@ -52,7 +52,7 @@ Descriptor text_to_read(const std::string& text) {
 }
 
 Descriptor log_to_write(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (file.number() >= 0) return file;
   throw Failure(ExitCode::io,
                 "cannot write " + path + ": " + std::strerror(errno) + "; choose another --run-dir");

@@ -58,6 +58,21 @@ const Row trace_row{"--trace",
 const Row wait_row{"--wait", "seconds to wait for the scheduler, at first and when it is silent", nullptr,
                    CLI::Range(0.0, 1e6)};
 
+Row device_row() {
+  return {"--device", "what computes: " + device_expected(), nullptr,
+          checked_by(is_device, device_expected())};
+}
+Row threads_row() {
+  return {"--threads", "that compute, on a CPU; \"auto\": one for every core that it may use", nullptr,
+          checked_by(is_thread_count, thread_count_expected())};
+}
+Row precision_row() {
+  return {"--precision",
+          "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on "
+          "GPUs only",
+          nullptr, CLI::IsMember(precision_names())};
+}
+
 void each_option(ResultOptions& it, const std::string& where, auto&& visit) {
   visit(Row{"--run-dir,--run_dir", where + "where results go (default: runs/NAME-N, a new one each time)"},
         it.directory);
@@ -118,16 +133,13 @@ void each_option(ServerOptions& it, auto&& visit) {
 void each_option(WorkerOptions& it, auto&& visit) {
   const CLI::Validator slow = checked_by(Throttle::is_slow, Throttle::slow_expected());
   const CLI::Validator cpu = checked_by(Throttle::is_cpu, Throttle::cpu_expected());
-  const CLI::Validator threads = checked_by(is_thread_count, thread_count_expected());
   // Of -1 an unsigned range would make a very large number.
   const auto natural = CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()).description("");
   visit(scheduler_row, it.scheduler);
   visit(Row{"--name", "what to call it; each worker needs its own (default: made from host and process)",
             "STEELYARD_NAME"},
         it.spec.name);
-  visit(Row{"--device", "what computes: " + device_expected(), nullptr,
-            checked_by(is_device, device_expected())},
-        it.spec.device);
+  visit(device_row(), it.spec.device);
   visit(Row{"--slow",
             "compute so many times slower, to try out unequal machines: a number, or steps as in \"2, 6@10, "
             "again@20\"",
@@ -140,17 +152,11 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.spec.cpu);
   visit(Row{"--max-batch", "positions that fit its memory in one piece (0: no limit)", nullptr, natural},
         it.spec.max_batch);
-  visit(Row{"--threads", "that compute, on a CPU; \"auto\": one for every core that it may use", nullptr,
-            threads},
-        it.spec.threads);
+  visit(threads_row(), it.spec.threads);
   visit(Row{"--polite", "compute on what others leave of this machine, and pause while they need it"},
         it.spec.polite);
   visit(keys_row, it.keys);
-  visit(Row{"--precision",
-            "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on "
-            "GPUs only",
-            nullptr, CLI::IsMember(precision_names())},
-        it.spec.precision);
+  visit(precision_row(), it.spec.precision);
   visit(exchange_row, it.exchange);
   visit(wait_row, it.wait);
   visit(trace_row, it.trace);
@@ -234,6 +240,12 @@ void add_options(CLI::App& command, WorkerOptions& options) { each_option(option
 void add_options(CLI::App& command, StandbyOptions& options) { each_option(options, Reader{command}); }
 void add_options(CLI::App& command, ResultOptions& options, const std::string& where) {
   each_option(options, where, Reader{command});
+}
+void add_computing_options(CLI::App& command, WorkerSpec& spec) {
+  const Reader reader{command};
+  reader(device_row(), spec.device);
+  reader(threads_row(), spec.threads);
+  reader(precision_row(), spec.precision);
 }
 
 std::vector<std::string> arguments_of(const SchedulerOptions& options) { return words_of(options); }

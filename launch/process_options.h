@@ -21,6 +21,8 @@ void add_options(CLI::App& command, WorkerOptions& options);
 void add_options(CLI::App& command, StandbyOptions& options);
 // Those of `train` and `launch`; `where` stands before the help of each path.
 void add_options(CLI::App& command, ResultOptions& options, const std::string& where);
+// Of those of a worker, --device, --threads and --precision: what computes, and how. For `profile`.
+void add_computing_options(CLI::App& command, WorkerSpec& spec);
 
 // The words that give these options: none for a default, unless the environment could say otherwise.
 std::vector<std::string> arguments_of(const SchedulerOptions& options);

@@ -3,19 +3,21 @@
 #include <optional>
 #include <utility>
 
+#include "report/terminal_text.h"
 #include "wire/codec.h"
 
 namespace steelyard {
 namespace {
 
-constexpr Duration between_beats = std::chrono::seconds(5);  // attend waits five minutes for the next
-constexpr Duration first_word = std::chrono::minutes(1);     // from a host
-constexpr std::size_t kept_words = 5;                        // lines
+constexpr Duration between_beats = std::chrono::seconds(5);       // attend waits five minutes for the next
+constexpr Duration first_word = std::chrono::minutes(1);          // from a host
+constexpr std::size_t kept_words = 5;                             // lines
+constexpr std::size_t longest_word = 300, longest_release = 100;  // columns, in a message for people
 
 }  // namespace
 
-RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run)
-    : plan_(plan), host_(host), run_(run) {
+RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run, Warning warn)
+    : plan_(plan), host_(host), door_(plan, host.spec.name, run, std::move(warn)) {
   const Pipe in = std::move(to_host_), out = std::move(from_host_), error = std::move(errors_);
   children_.start(host.spec.name, {.path = host.reach.front(),
                                    .arguments = {host.reach.begin() + 1, host.reach.end()},
@@ -26,7 +28,7 @@ RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const Run
 
 void RemoteHost::tell(const ToHost& message) {
   if (const auto* it = std::get_if<StartProcess>(&message))
-    log(it->name);  // there, and empty if it is silent
+    door_.open_log(it->name);  // there, and empty if it is silent
   in_.add(to_line(message));
 }
 
@@ -38,23 +40,23 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   in_.flush();
   for (const Child& child : children_.ended()) status_ = child.status;
   std::vector<FromHost> news;
-  const std::string of_host = "host-" + host_.spec.name;
   for (std::string& line : error_.read()) {
     if (line.ends_with('\r')) line.pop_back();  // ssh thinks that a terminal reads it
-    log(of_host).add(line, now);
-    words_.push_back(std::move(line));
+    door_.other(line, now);
+    words_.push_back(shown_line(line, longest_word));
     if (words_.size() > kept_words) words_.pop_front();
   }
   for (const std::string& line : out_.read()) {
     std::optional<FromHost> message = from_host(line);
     if (!message) {
-      log(of_host).add(line, now);  // a login shell that greets
+      door_.other(line, now);  // a login shell that greets
       continue;
     }
-    hear(*message, now);
+    if (!door_.take(*message, now)) continue;
+    if (const auto* it = std::get_if<HostReady>(&*message)) check(*it);
     news.push_back(std::move(*message));
   }
-  for (auto& [name, file] : logs_) file.flush(now);
+  door_.flush(now);
   if (left_) return news;
   if (status_ && news.empty()) throw lost(*status_);
   if (!ready_ && now - since_ > first_word) {
@@ -65,21 +67,14 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   return news;
 }
 
-void RemoteHost::hear(const FromHost& message, Time now) {
-  if (const auto* it = std::get_if<Said>(&message)) log(it->name).add(it->text, now);
-  const auto* it = std::get_if<HostReady>(&message);
-  if (it == nullptr) return;
+void RemoteHost::check(const HostReady& message) {
   ready_ = true;
-  if (it->protocol == protocol_version) return;
-  throw Failure(ExitCode::protocol, "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
-                                        ") has another release (" + it->release +
-                                        "), which speaks protocol " + std::to_string(it->protocol) +
-                                        ", not " + std::to_string(protocol_version) +
-                                        ": install the same release everywhere");
-}
-
-LineFile& RemoteHost::log(const std::string& name) {
-  return logs_.try_emplace(name, run_.log(name)).first->second;
+  if (message.protocol == protocol_version) return;
+  throw Failure(ExitCode::protocol,
+                "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
+                    ") has another release (" + shown_line(message.release, longest_release) +
+                    "), which speaks protocol " + std::to_string(message.protocol) + ", not " +
+                    std::to_string(protocol_version) + ": install the same release everywhere");
 }
 
 Failure RemoteHost::lost(int status) const {
@@ -92,8 +87,9 @@ Failure RemoteHost::lost(int status) const {
 }
 
 void RemoteHost::leave() {
-  left_ = true;
+  if (std::exchange(left_, true)) return;
   in_.close();
+  door_.close();
 }
 
 }  // namespace steelyard

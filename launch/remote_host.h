@@ -3,16 +3,15 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "launch/children.h"
 #include "launch/host.h"
+#include "launch/host_door.h"
 #include "launch/pipes.h"
 #include "launch/plan.h"
-#include "report/line_file.h"
 #include "report/run_directory.h"
 
 namespace steelyard {
@@ -20,8 +19,9 @@ namespace steelyard {
 class RemoteHost final : public Host {
  public:
   // What processes say goes to their logs in the run directory; what ssh or a login shell says, to that of
-  // the host. Plan, host and directory outlive this.
-  RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run);
+  // the host; both as far as HostDoor takes it. `warn` gets what a person should know of the host; it is
+  // called on the thread that calls this. Plan, host and directory outlive this.
+  RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run, Warning warn);
 
   void tell(const ToHost& message) override;
   std::vector<FromHost> hear(Time now) override;
@@ -29,18 +29,16 @@ class RemoteHost final : public Host {
   [[nodiscard]] bool over() const override { return left_ && children_.running() == 0; }
 
  private:
-  void hear(const FromHost& message, Time now);
-  LineFile& log(const std::string& name);
+  void check(const HostReady& message);
   [[nodiscard]] Failure lost(int status) const;
 
   const LaunchPlan& plan_;
   const LaunchHost& host_;
-  const RunDirectory& run_;
-  std::map<std::string, LineFile> logs_;
+  HostDoor door_;
   Pipe to_host_ = make_pipe(), from_host_ = make_pipe(), errors_ = make_pipe();
   LineWriter in_{std::move(to_host_.write)};
   LineReader out_{std::move(from_host_.read), longest_launch_line};
-  LineReader error_{std::move(errors_.read), longest_launch_line};
+  LineReader error_{std::move(errors_.read), longest_said};
   std::deque<std::string> words_;  // the last ones on standard error
   const Time since_ = steady_now();
   Time beat_ = since_;

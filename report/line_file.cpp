@@ -23,11 +23,13 @@ bool ends_within_a_line(int file) {
 
 }  // namespace
 
-LineFile::LineFile(std::string path) : path_(std::move(path)) {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+LineFile::LineFile(std::string path, Links links) : path_(std::move(path)) {
+  const int no_link = links == Links::refuse ? O_NOFOLLOW : 0;
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | no_link, 0644);
   if (file_ < 0) {
-    throw Failure(ExitCode::io, path_ + ": cannot be opened: " + std::generic_category().message(errno) +
-                                    ": give --run-dir a place where you may write");
+    const std::string why = errno == ELOOP ? "it is a symbolic link" : std::generic_category().message(errno);
+    throw Failure(ExitCode::io,
+                  path_ + ": cannot be opened: " + why + ": give --run-dir a place where you may write");
   }
   if (ends_within_a_line(file_)) waiting_ = "\n";
 }

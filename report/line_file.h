@@ -14,8 +14,12 @@ namespace steelyard {
 
 class LineFile {
  public:
+  // Whether the file may be a symbolic link. The logs of processes may not: a link could lead out of the run
+  // directory.
+  enum class Links : bool { refuse, follow };
+
   // Goes on behind what is there. Throws Failure (io) if it cannot be opened.
-  explicit LineFile(std::string path);
+  explicit LineFile(std::string path, Links links = Links::follow);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;

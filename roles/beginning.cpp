@@ -82,7 +82,8 @@ ModelDescription describe(const Workload& workload) {
 }
 
 SampleSource sample_source(const Job& job, const ModelDescription& model) {
-  return {model.data, model.train_samples, model.data_hash, job.global_batch, model.mean, model.deviation};
+  return {model.data,      model.train_samples, model.data_hash, job.global_batch, model.mean,
+          model.deviation, model.height,        model.width,     model.channels,   model.classes};
 }
 
 void require_checkpoint(const std::string& path) {

@@ -5,6 +5,17 @@
 #include "core/check.h"
 
 namespace steelyard {
+namespace {
+
+// Where the batch is the data set, an epoch is one step: a checkpoint after each would make the training wait
+// for the disk. Then minutes say when one is due, unless the job has none.
+std::uint64_t epochs_between_checkpoints(const Job& job) {
+  const bool epoch_is_step =
+      job.sync.span == SyncMode::Span::batch && !job.sync.is_local() && job.global_batch >= job.train_samples;
+  return epoch_is_step && job.checkpoint_minutes > 0 ? 0 : job.checkpoint_every;
+}
+
+}  // namespace
 
 EpochCursor::EpochCursor(const Job& job, const Progress& from)
     : mode_(job.sync),
@@ -13,7 +24,7 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
       epochs_(job.epochs),
       rounds_(job.rounds),
       evaluate_every_(job.evaluate_every),
-      checkpoint_every_(job.checkpoint_every),
+      checkpoint_every_(epochs_between_checkpoints(job)),
       checkpoint_rounds_(job.checkpoint_rounds),
       seconds_(job.seconds),
       round_(from.version),

@@ -37,6 +37,7 @@ class EpochCursor {
   [[nodiscard]] bool evaluates_first() const {
     return evaluate_every_ > 0 && epoch_ > 0 && at_epoch_start() && epoch_ % evaluate_every_ == 0;
   }
+  // An epoch that is one step is no reason for a checkpoint, while the job has checkpoint_minutes.
   [[nodiscard]] bool saves_after_next() const {
     return due_after_next(checkpoint_every_) ||
            (checkpoint_rounds_ > 0 && (round_ + 1) % checkpoint_rounds_ == 0);

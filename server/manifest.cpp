@@ -1,5 +1,6 @@
 #include "server/manifest.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -130,12 +131,25 @@ std::vector<double> numbers(const Json& json, const char* key) {
                                      : std::vector{get<double>(json, key)};
 }
 
+std::uint32_t whole_number(const Json& json, const char* key) {
+  const std::uint64_t value = count(json, key);
+  if (value > UINT32_MAX) throw Damage{"\"" + std::string(key) + "\" is too large"};
+  return static_cast<std::uint32_t>(value);
+}
+
+auto extents(auto& source) {
+  return std::array{std::pair{"height", &source.height}, std::pair{"width", &source.width},
+                    std::pair{"channels", &source.channels}, std::pair{"classes", &source.classes}};
+}
+
 SampleSource source_of(const Json& json) {
   SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
                       count(json, "batch")};
   if (!json.contains("mean")) return source;  // of an earlier release
   source.mean = numbers(json, "mean");
   source.deviation = numbers(json, "deviation");
+  if (!json.contains("height")) return source;  // likewise
+  for (const auto& [key, value] : extents(source)) *value = whole_number(json, key);
   return source;
 }
 
@@ -167,6 +181,9 @@ std::string manifest_text(const Manifest& m) {
   const Progress& p = m.progress;
   Json files = Json::object();
   for (const auto& [name, file] : m.files) files[name] = {{"size", file.size}, {"xxh3_128", file.xxh3_128}};
+  Json samples = {{"data", m.source.data},   {"count", m.source.samples}, {"hash", m.source.hash},
+                  {"batch", m.source.batch}, {"mean", m.source.mean},     {"deviation", m.source.deviation}};
+  for (const auto& [key, value] : extents(m.source)) samples[key] = *value;
   const Json body = {{"format", Manifest::format},
                      {"term", p.term},
                      {"version", p.version},
@@ -180,13 +197,7 @@ std::string manifest_text(const Manifest& m) {
                      {"steps", m.steps},
                      {"state_slots", m.state_slots},
                      {"layout", layout_json(m.layout)},
-                     {"samples",
-                      {{"data", m.source.data},
-                       {"count", m.source.samples},
-                       {"hash", m.source.hash},
-                       {"batch", m.source.batch},
-                       {"mean", m.source.mean},
-                       {"deviation", m.source.deviation}}},
+                     {"samples", samples},
                      {"files", files}};
   return Json{{"checkpoint", body}, {"xxh3_128", seal_of(body)}}.dump(1) + "\n";
 }

@@ -16,6 +16,9 @@ struct SampleSource {
   // Inputs are (raw - mean) / deviation, for whoever uses the model elsewhere: one number for all values, or
   // one for each channel.
   std::vector<double> mean{0}, deviation{1};
+  // Of a sample, as the model takes it: with them and the job the model can be made without the data set.
+  // All 0: not known, the checkpoint is of an earlier release, or of a worker's program that does not say.
+  std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 

@@ -12,7 +12,7 @@ constexpr std::uint64_t period = 1009;  // of the gradients; a prime, so that no
 
 }  // namespace
 
-CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode) {
+CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode), hubs_(mode.hubs) {
   before_.push_back(0);
   for (std::uint64_t p = 0; p < period; ++p) {
     before_.push_back(before_.back() + static_cast<double>(hash(p) % 17) - 8);
@@ -21,7 +21,7 @@ CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode) {
 
 void CoverageProbe::open(const Open& open) {
   if (open.round != rounds_.size()) return;
-  Expected round{gradient(open.positions), open.positions.size()};
+  Expected round{open.positions, gradient(open.positions), open.positions.size()};
   for (const Interval& hole : open.holes) {
     round.gradient -= gradient(hole);
     round.positions -= hole.size();
@@ -44,6 +44,7 @@ Blob CoverageProbe::pushed(const Compute& order) {
     numbers_ = std::make_shared<std::vector<float>>(numbers_at_once);
     used_ = 0;
   }
+  if (mode_.has_hubs()) hubs_.computed(order.piece);
   float& number = (*numbers_)[used_++];
   const double part =
       static_cast<double>(order.piece.positions.size()) / static_cast<double>(order.piece.whole.size());
@@ -60,6 +61,23 @@ std::string CoverageProbe::look_at_all(const SliceMemory& slice, const std::stri
   return {};
 }
 
+// A slice closes once all positions are in, and so after all of its round's pieces were computed.
+std::string CoverageProbe::look_at_average(const SliceMemory& slice, const std::string& where) {
+  const Version version = slice.version();
+  while (hubs_.averages().size() < version) {
+    const Round round = hubs_.averages().size();
+    if (round >= rounds_.size()) return where + ": a version is missing";
+    const std::string trouble =
+        hubs_.close(rounds_[round].whole, [&](Interval part) { return gradient(part); });
+    if (!trouble.empty()) return where + ": " + trouble;
+  }
+  const auto& [expected, positions] = hubs_.averages()[version - 1];
+  const double rounding = 1e-6 * std::sqrt(static_cast<double>(version)) * (1 + std::abs(expected));
+  if (std::abs(slice.current().floats()[0] - expected) > 0.25 / positions + rounding)
+    return where + ": not every position was counted exactly once";
+  return {};
+}
+
 std::string CoverageProbe::look(NodeId node, const Shard& shard) {
   if (mode_.equal_weights || mode_.gathers()) return {};
   std::vector<Seen>& seen = seen_[node];
@@ -70,9 +88,10 @@ std::string CoverageProbe::look(NodeId node, const Shard& shard) {
     auto& [version, value] = seen[i];
     if (!slice.loaded() || slice.version() == version) continue;
     const std::string where = "round " + std::to_string(version) + " on " + to_string(node);
-    if (mode_.on_arrival) {
+    if (mode_.on_arrival || mode_.has_hubs()) {
       version = slice.version();
-      if (std::string trouble = look_at_all(slice, where); !trouble.empty()) return trouble;
+      std::string trouble = mode_.on_arrival ? look_at_all(slice, where) : look_at_average(slice, where);
+      if (!trouble.empty()) return trouble;
       continue;
     }
     if (slice.version() != version + 1 || version >= rounds_.size()) return where + ": a version is missing";

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "server/shard.h"
+#include "sim/expected_hubs.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard::sim {
@@ -41,13 +42,16 @@ class CoverageProbe {
     float value = 0;
   };
   [[nodiscard]] std::string look_at_all(const SliceMemory& slice, const std::string& where) const;
+  [[nodiscard]] std::string look_at_average(const SliceMemory& slice, const std::string& where);
 
   const SyncMode mode_;
-  double all_ = 0;  // the means over the positions of all rounds that are open or were
+  ExpectedHubs hubs_;  // of a mode that has any
+  double all_ = 0;     // the means over the positions of all rounds that are open or were
   std::shared_ptr<std::vector<float>> numbers_;  // what is pushed lies here, many side by side
   std::size_t used_ = 0;                         // of them
   std::vector<double> before_;                   // sum over the positions before each one of a period
   struct Expected {
+    Interval whole;
     double gradient = 0;  // summed over the positions
     std::uint64_t positions = 0;
   };

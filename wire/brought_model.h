@@ -22,6 +22,8 @@ struct ModelDescription {  // worker -> scheduler
   std::string data{};                         // what people call it
   std::string data_hash{};                    // of some training samples; checkpoints keep it
   std::vector<double> mean{0}, deviation{1};  // how inputs were made of raw values: of all, or by channel
+  // Of a sample: 0 where the worker's program does not say.
+  std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
   // A job file's text: how it is to be trained, as the worker's program says. Empty: as the scheduler's does.
   std::string job{};
 };

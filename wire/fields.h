@@ -51,7 +51,8 @@ STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, Devi
                  it.mirror)
 STEELYARD_NO_FIELDS(AskModel)
 STEELYARD_FIELDS(ModelDescription, it.layout, it.train_samples, it.test_samples, positive(it.labels),
-                 positive(it.grain), it.data, it.data_hash, it.mean, it.deviation, it.job)
+                 positive(it.grain), it.data, it.data_hash, it.mean, it.deviation, it.height, it.width,
+                 it.channels, it.classes, it.job)
 STEELYARD_FIELDS(AskWeights, it.seed, it.floats)
 STEELYARD_FIELDS(Weights, it.floats, it.values)
 STEELYARD_FIELDS(Refuse, upto(it.reason, Refusal::replaced), it.text)

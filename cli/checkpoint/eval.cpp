@@ -9,7 +9,8 @@
 namespace steelyard {
 
 int run_eval(const EvalCommand& command, const Extensions& extensions) {
-  const SavedModel saved = open_saved(command.saved, extensions);
+  SavedModel saved = find_saved(command.saved, extensions);
+  open_workload(saved, extensions);
   const std::uint64_t samples = saved.workload.data.test->size(), answers = samples * saved.job.labels;
   std::vector<nn::Sums> parts(most_parts());
   in_parts(samples, [&](std::size_t part, Interval positions) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/checkpoint/saved_model.h"
 #include "core/error.h"
@@ -91,21 +92,44 @@ Answer answer_of(std::span<const float> scores) {
   return {static_cast<std::uint32_t>(best - scores.begin()), 1 / sum};
 }
 
-}  // namespace
+// What is predicted, and with what. The job's own data are opened where they are asked for, or where the
+// checkpoint does not say what samples its model takes.
+struct Task {
+  Snapshot snapshot;
+  nn::Model model;
+  DataSets data;  // test samples
+};
 
-int run_predict(const PredictCommand& command, const Extensions& extensions) {
-  check_output("--out", command.output);
-  SavedModel saved = open_saved(command.saved, extensions);
+Task task_of(const PredictCommand& command, const Extensions& extensions) {
+  const bool of_file = !command.input.empty();
+  SavedModel saved = find_saved(command.saved, extensions);
+  std::optional<nn::Model> alone = of_file ? model_alone(saved, extensions) : std::nullopt;
+  if (alone) {
+    DataSets data;
+    data.test = samples_of(command.input, saved.snapshot.source, *alone);
+    data.name = command.input;
+    return {std::move(saved.snapshot), std::move(*alone), std::move(data)};
+  }
+  open_workload(saved, extensions);
   if (!saved.workload.model) {
     throw Failure(ExitCode::configuration,
                   "model '" + saved.job.model +
                       "' has an engine of its own, which gives no scores: predict takes "
                       "models that are made of layers");
   }
-  const nn::Model& model = *saved.workload.model;
-  DataSets& data = saved.workload.data;
+  Task task{std::move(saved.snapshot), std::move(*saved.workload.model), std::move(saved.workload.data)};
+  if (of_file) task.data.test = samples_of(command.input, task.snapshot.source, task.model);
+  return task;
+}
+
+}  // namespace
+
+int run_predict(const PredictCommand& command, const Extensions& extensions) {
+  check_output("--out", command.output);
+  const Task task = task_of(command, extensions);
+  const nn::Model& model = task.model;
+  const DataSets& data = task.data;
   const bool labelled = command.input.empty();
-  if (!labelled) data.test = samples_of(command.input, saved.snapshot.source, model);
 
   const std::uint64_t answers = model.labels();  // of a sample; the last one is told: what comes next
   std::vector<std::string> parts(most_parts());
@@ -115,7 +139,7 @@ int run_predict(const PredictCommand& command, const Extensions& extensions) {
     TestSamples stream(data, positions, CpuEngine(model).micro_batch_sizes());
     std::uint64_t sample = positions.begin;
     while (const nn::MicroBatch* batch = stream.next()) {
-      network.predict(saved.snapshot.parameters, *batch, scores);
+      network.predict(task.snapshot.parameters, *batch, scores);
       for (std::uint32_t i = 0; i < batch->count; ++i, ++sample) {
         const Answer it =
             answer_of(std::span(scores).subspan((answers * (i + 1) - 1) * model.classes(), model.classes()));

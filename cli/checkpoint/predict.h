@@ -4,7 +4,8 @@
 // One line a sample, with a heading: sample,class,probability; with the test set the label too. The
 // probability is that of softmax over the scores. Samples of a file are [sample][row][column][channel] or
 // [sample][feature]: floats as the model takes them, or bytes, which become (byte / 255 - mean) / deviation
-// as the training samples did.
+// as the training samples did. For a file the job's own data are not opened, unless the checkpoint is of a
+// release that did not write down what samples its model takes.
 #pragma once
 
 #include "cli/command_line.h"

@@ -32,6 +32,13 @@ Job job_of(const SavedOptions& options, const std::string& checkpoint, const Ext
   return job;
 }
 
+void require_tensors(const SavedModel& saved, const Layout& layout) {
+  if (layout.tensors == saved.snapshot.layout.tensors) return;
+  throw Failure(ExitCode::configuration, "the checkpoint " + saved.path + " is of another model than '" +
+                                             saved.job.model + "' for data set '" + saved.job.data +
+                                             "': name the job that wrote it with --job");
+}
+
 }  // namespace
 
 std::string find_checkpoint(const std::string& path) {
@@ -63,22 +70,32 @@ std::string job_beside(const std::string& checkpoint) {
   return fs::is_regular_file(run / "job.toml", ignored) ? (run / "job.toml").string() : "";
 }
 
-SavedModel open_saved(const SavedOptions& options, const Extensions& extensions) {
+SavedModel find_saved(const SavedOptions& options, const Extensions& extensions) {
   SavedModel it;
   it.path = find_checkpoint(options.path);
   it.job = job_of(options, it.path, extensions);
   it.snapshot = read_checkpoint(it.path);
+  return it;
+}
+
+std::optional<nn::Model> model_alone(const SavedModel& saved, const Extensions& extensions) {
+  const SampleSource& source = saved.snapshot.source;
+  const nn::Shape input{source.height, source.width, source.channels};
+  if (input.size() == 0 || source.classes == 0 || !is_made_of_layers(saved.job, extensions))
+    return std::nullopt;
+  nn::Model model = model_of(saved.job, input, source.classes, extensions);
+  model.check();
+  require_tensors(saved, model.layout());
+  return model;
+}
+
+void open_workload(SavedModel& it, const Extensions& extensions) {
   it.workload = workload_of(it.job, extensions);
-  if (it.workload.layout.tensors != it.snapshot.layout.tensors) {
-    throw Failure(ExitCode::configuration, "the checkpoint " + it.path + " is of another model than '" +
-                                               it.job.model + "' for data set '" + it.job.data +
-                                               "': name the job that wrote it with --job");
-  }
+  require_tensors(it, it.workload.layout);
   if (!it.workload.data.test) {
     throw Failure(ExitCode::configuration, "data set '" + it.job.data + "' has no test samples");
   }
   complete(it.job, described(it.workload), extensions);
-  return it;
 }
 
 TestSamples::TestSamples(const DataSets& data, Interval positions, std::vector<std::uint32_t> sizes)

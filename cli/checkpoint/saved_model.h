@@ -1,7 +1,9 @@
-// A checkpoint to compute with: its parameters, and the model and data of the job that wrote it.
+// A checkpoint to compute with: its parameters, and the model and, where they are needed, the data of the job
+// that wrote it.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +27,19 @@ std::string job_beside(const std::string& checkpoint);
 struct SavedModel {
   std::string path;
   Snapshot snapshot;
-  Job job;  // complete
-  Workload workload;
+  Job job;              // complete, once the workload is open
+  Workload workload{};  // once it is open
 };
 
-// Throws Failure: for a damaged checkpoint, without a job, and if the job's model has other tensors.
-SavedModel open_saved(const SavedOptions& options, const Extensions& extensions);
+// Checkpoint and job, without a workload. Throws Failure for a damaged checkpoint, and without a job.
+SavedModel find_saved(const SavedOptions& options, const Extensions& extensions);
+// Opens the data that the job names, and makes its model. Throws Failure for data that cannot be opened or
+// has no test samples, and if the model has other tensors.
+void open_workload(SavedModel& saved, const Extensions& extensions);
+// The model of a checkpoint from find_saved(), made without the job's data. Nothing if it is not made of
+// layers, or if the checkpoint does not say which samples it takes. Throws Failure if the job's model has
+// other tensors.
+std::optional<nn::Model> model_alone(const SavedModel& saved, const Extensions& extensions);
 
 // The samples of the test set at these positions, in micro-batches. Belongs to one thread.
 class TestSamples final : public Samples {

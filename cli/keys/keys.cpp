@@ -17,28 +17,32 @@ KeyRole role_of(const std::string& text) {
 }
 
 // A name stands for one key; a key, for one name.
-void let_in(const std::string& directory, const std::string& key, const Allowed& who) {
-  check_key_name(who.name);
-  change_allowed(directory, [&](AllowList& list) {
-    for (const auto& [other, allowed] : list) {
-      if (allowed.name == who.name && other != key)
-        refuse("there is another key of '" + who.name + "' in " + directory +
-               ": `steelyard keys revoke` it first, or take another name");
-    }
-    list.insert_or_assign(key, who);
-  });
+void enter(AllowList& list, const std::string& directory, const std::string& key, const Allowed& who) {
+  for (const auto& [other, allowed] : list) {
+    if (allowed.name == who.name && other != key)
+      refuse("there is another key of '" + who.name + "' in " + directory +
+             ": `steelyard keys revoke` it first, or take another name");
+  }
+  list.insert_or_assign(key, who);
 }
 
+// All of it while the list is locked. Only a file that this very call has made is removed.
 void make_new(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   const std::string name = command.name.empty() ? command.role : command.name;
   if (!command.key.empty()) refuse("keys new makes the key itself: leave it out, or say keys add");
+  check_key_name(name);
+  make_key_directory(command.directory);
   const KeyPair pair = make_key(role, name);
-  write_key(command.directory, pair);
+  bool written = false;
   try {
-    let_in(command.directory, pair.public_key, {role, name});
-  } catch (...) {  // nobody knows of the key: it is as if it had not been made
-    std::remove((command.directory + "/" + name + ".key").c_str());
+    change_allowed(command.directory, [&](AllowList& list) {
+      write_key(command.directory, pair);
+      written = true;
+      enter(list, command.directory, pair.public_key, {role, name});
+    });
+  } catch (...) {  // the list has another key of that name, or could not be written: nobody knows of this one
+    if (written) remove_key(command.directory, name);
     throw;
   }
   std::printf("%s\n", allow_line(pair.public_key, {role, name}).c_str());
@@ -50,7 +54,10 @@ void add(const KeysCommand& command) {
     refuse(
         "keys add needs the name and the public key: 40 letters, in quotes, as `steelyard keys list` shows "
         "them on its own machine");
-  let_in(command.directory, command.key, {role, command.name});
+  check_key_name(command.name);
+  change_allowed(command.directory, [&](AllowList& list) {
+    enter(list, command.directory, command.key, {role, command.name});
+  });
 }
 
 void revoke(const KeysCommand& command) {

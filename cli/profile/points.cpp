@@ -100,8 +100,10 @@ ProfileLine profile_line(const std::vector<ProfilePoint>& points) {
 
 std::string profile_table(const Profile& profile) {
   const bool many = !profile.together.empty();
-  const std::string head = profile.model + " on " + profile.data + ", " + profile.device + ", " +
-                           profile.name + ": median of " + std::to_string(profile.repeats);
+  std::string head = profile.model + " on " + profile.data + ", " + profile.device + ", ";
+  if (profile.threads > 1) head += std::to_string(profile.threads) + " threads, ";
+  if (profile.precision != "float32") head += profile.precision + ", ";
+  head += profile.name + ": median of " + std::to_string(profile.repeats);
   std::string text = wrapped(shown_line(head), width, 2) + "\n";
   text += "          alone                         ";
   text += many ? formatted("each of %u together\n", profile.workers) : "\n";
@@ -140,6 +142,8 @@ std::string profile_json(const Profile& profile) {
   json["steelyard_profile"] = 1;
   json["name"] = profile.name;
   json["device"] = profile.device;
+  json["threads"] = profile.threads;
+  json["precision"] = profile.precision;
   json["model"] = profile.model;
   json["data"] = profile.data;
   json["workers"] = profile.workers;

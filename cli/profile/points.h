@@ -14,7 +14,9 @@ struct ProfilePoint {
 };
 
 struct Profile {
-  std::string name, device, model, data;
+  std::string name, device;
+  unsigned threads = 1;  // of each worker, where the device is a CPU
+  std::string precision = "float32", model, data;
   unsigned workers = 1, repeats = 0;
   std::vector<ProfilePoint> alone;     // one worker, no other
   std::vector<ProfilePoint> together;  // each of all workers, all of them computing

@@ -16,8 +16,10 @@
 #include "core/error.h"
 #include "core/stats.h"
 #include "report/output_file.h"
+#include "roles/roles.h"
 #include "wire/name.h"
 #include "worker/compute/device.h"
+#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 namespace {
@@ -113,10 +115,13 @@ std::vector<ProfilePoint> measure_all(ProfileBench& bench, const std::vector<std
 int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   setenv("OMP_NUM_THREADS", "1", 1);  // as in a worker
   if (!command.name.empty()) check_name("--name", command.name);
-  const Device device = device_here(command.device);
+  WorkerSpec spec = command.computing;
+  spec.name = command.name.empty() ? host_name() : command.name;
+  const Device device = device_of(spec);
+  const Computing computing{device, thread_count(spec.threads), precision(spec.precision)};
   check_output("--output", command.output);
   Job job = job_of(command, extensions);
-  const Workload workload = workload_of(job, extensions, {.device = device});
+  const Workload workload = workload_of(job, extensions, computing);
   const ModelDescription description = described(workload);
   job.global_batch = description.grain;  // any data set will do
   complete(job, description, extensions);
@@ -126,13 +131,16 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
                                                "\" takes its batch statistics over grains of " +
                                                std::to_string(job.grain) + " samples: give that or more");
   }
-  const unsigned usual =
-      kind(device) == DeviceKind::gpu ? 1 : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned usual = kind(device) == DeviceKind::gpu
+                             ? 1
+                             : std::max(1u, std::thread::hardware_concurrency() / computing.threads);
   const unsigned workers = command.workers > 0 ? command.workers : usual;
   const std::vector<std::uint64_t> sizes = profile_sizes(most, job.grain);
 
-  Profile profile{.name = command.name.empty() ? host_name() : command.name,
+  Profile profile{.name = spec.name,
                   .device = name(device),
+                  .threads = computing.threads,
+                  .precision = spec.precision,
                   .model = job.model,
                   .data = job.data,
                   .workers = workers,

@@ -16,13 +16,15 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// A matrix of floats as numpy saves it.
+// An array as numpy saves it.
+std::string npy(const std::string& type, const std::string& shape, const std::string& bytes) {
+  const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  return std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(header.size()) + '\0' + header + bytes;
+}
+// A matrix of floats.
 std::string npy(std::size_t rows, const std::vector<float>& values) {
-  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) +
-                             ", " + std::to_string(values.size() / rows) + "), }";
-  std::string file = std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(header.size()) + '\0' + header;
-  file.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  return file;
+  return npy("<f4", "(" + std::to_string(rows) + ", " + std::to_string(values.size() / rows) + ")",
+             std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
 }
 
 class ProcessCheckpoint : public ProcessTest {
@@ -76,6 +78,42 @@ TEST_F(ProcessCheckpoint, PredictTakesSamplesFromAFile) {
   EXPECT_EQ(run({"predict", path("run"), "--input", write("odd.npy", npy(3, {1, 2, 3}))}), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("odd.npy: is 3 x 1"), HasSubstr("28 x 28 x 1")));
   EXPECT_EQ(run({"predict", path("run"), "--input", path("none.npy")}), 74);
+}
+
+// The checkpoint says what samples its model takes: where they come from a file, nobody asks for the job's
+// data.
+TEST_F(ProcessCheckpoint, PredictOfAFileDoesNotOpenTheDataSet) {
+  constexpr std::size_t samples = 64;
+  std::vector<float> values(samples * 6);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * i % 13) / 13;
+  std::string labels(samples, '\0');
+  for (std::size_t i = 0; i < samples; ++i) labels[i] = static_cast<char>(i % 3);
+  const std::string inputs = write("inputs.npy", npy(samples, values)),
+                    answers = write("labels.npy", npy("|u1", "(64,)", labels));
+  const std::string job =
+      write("own.toml", "[model]\nname = \"mlp\"\n[data]\nname = \"npy\"\ntrain_inputs = \"" + inputs +
+                            "\"\ntrain_labels = \"" + answers + "\"\ntest_inputs = \"" + inputs +
+                            "\"\ntest_labels = \"" + answers +
+                            "\"\n[train]\nbatch = 16\nepochs = 2\n[[worker]]\nname = \"ada\"\n");
+  ASSERT_EQ(run({"train", job, "--run-dir", path("own")}), 0) << said_;
+  const std::string input = write("it.npy", npy(2, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1}));
+  ASSERT_EQ(run({"predict", path("own"), "--input", input}), 0) << said_;
+  const std::string wanted = said_;
+  Snapshot early = newest_checkpoint("own");  // of a release that did not write down its model's samples
+  early.source.height = early.source.width = early.source.channels = early.source.classes = 0;
+  const std::vector<std::string> of_early{
+      "predict", write_checkpoint(path("early"), early), "--job", path("own/job.toml"), "--input", input};
+  EXPECT_EQ(run(of_early), 0) << said_;
+  EXPECT_EQ(said_, wanted);
+
+  std::filesystem::remove(inputs);
+  std::filesystem::remove(answers);
+  EXPECT_EQ(run({"predict", path("own"), "--input", input}), 0) << said_;
+  EXPECT_EQ(said_, wanted);
+  EXPECT_NE(run({"predict", path("own")}), 0) << "these are the samples";
+  EXPECT_NE(run(of_early), 0) << "nothing else says what its model takes";
+  EXPECT_EQ(run({"predict", path("own"), "--input", input, "--set", "model.name=softmax"}), 78);
+  EXPECT_THAT(said_, HasSubstr("of another model than 'softmax'"));
 }
 
 TEST_F(ProcessCheckpoint, InspectTellsWhatIsThere) {

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "core/text.h"
@@ -83,6 +85,43 @@ TEST_F(ProcessTrust, KeysAreMadeListedAndRevoked) {
   chmod((keys_ + "/ada.key").c_str(), 0644);
   EXPECT_EQ(run({"worker", "--scheduler", "127.0.0.1:1", "--name", "ada", "--keys", keys_}), 78);
   EXPECT_THAT(said_, HasSubstr("can be read by others"));
+}
+
+TEST_F(ProcessTrust, OfTwoNewKeysOfOneNameTheFirstStays) {
+  for (int turn = 0; turn < 5; ++turn) {
+    const std::string name = "w" + std::to_string(turn), log = path("log-" + name + "-");
+    std::vector<std::unique_ptr<Process>> all;
+    for (int i = 0; i < 6; ++i)
+      all.push_back(std::make_unique<Process>(
+          log + std::to_string(i), std::vector<std::string>{"keys", "new", keys_, "worker", name}));
+    std::string made;
+    for (const auto& it : all) {
+      const int code = it->code().value_or(-1);
+      EXPECT_THAT(code, testing::AnyOf(0, 2, 78)) << it->output();
+      if (code == 0) made += it->output();
+    }
+    const std::string key = load_keys(keys_, KeyRole::worker, name).own.public_key;
+    EXPECT_EQ(made, "worker " + name + " " + key + "\n") << "one of them";
+    EXPECT_EQ(read_allowed(keys_).count(key), 1U);
+  }
+}
+
+TEST_F(ProcessTrust, ANewKeyThatIsRefusedLeavesNoFile) {
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& it : std::filesystem::directory_iterator(directory_)) names.insert(it.path());
+    for (const auto& it : std::filesystem::directory_iterator(keys_)) names.insert(it.path());
+    return names;
+  };
+  ASSERT_EQ(run({"keys", "add", keys_, "worker", "bob", make_key(KeyRole::worker, "bob").public_key}), 0);
+  const auto before = files();
+  EXPECT_EQ(run({"keys", "new", keys_, "worker", "bob"}), 2) << said_;
+  EXPECT_EQ(run({"keys", "new", keys_, "worker", "../bob"}), 2) << said_;
+  EXPECT_EQ(run({"keys", "new", path("fresh"), "worker", "a/b"}), 2) << said_;
+  EXPECT_EQ(run({"keys", "new", path("fresh"), "boss"}), 2) << said_;
+  chmod((keys_ + "/allowed").c_str(), 0666);
+  EXPECT_EQ(run({"keys", "new", keys_, "worker", "eve"}), 78) << said_;
+  EXPECT_EQ(files(), before);
 }
 
 // All that may be refused is refused; the training ends well with those that are let in.

@@ -71,6 +71,11 @@ std::vector<std::vector<std::byte>> recorded_inputs();
 bool read_launch_line(std::span<const std::byte> line);
 std::vector<std::vector<std::byte>> launch_inputs();
 
+// Lines of a host to its launcher. Only those about processes of that host are taken, and no file appears but
+// their logs and that of the host. Returns whether one was taken.
+bool hear_host(std::span<const std::byte> lines);
+std::vector<std::vector<std::byte>> host_inputs();
+
 // First byte: a name, an endpoint to connect to, one with a key, a place of a page, a line of an HTTP host.
 // No name is looked up. What is believed is believed again as it was written.
 bool read_place(std::span<const std::byte> bytes);

@@ -139,6 +139,7 @@ const std::vector<Target>& targets() {
       {"read_trial", read_trial, run_inputs, 5'000},
       {"read_recorded_file", read_recorded_file, recorded_inputs, 500},
       {"read_launch_line", read_launch_line, launch_inputs, 10'000},
+      {"hear_host", hear_host, host_inputs, 5'000},
       {"read_place", read_place, place_inputs, 50'000},
       {"use_policy", use_policy, policy_inputs, 5'000},
       {"restore_policy", restore_policy, policy_states, 5'000},

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard {
@@ -67,6 +68,16 @@ TEST_F(LineFileTest, AFullDiskCostsLinesAndNothingElse) {
   for (int i = 0; i < 2000; ++i) file.add(line, at(i));
   EXPECT_GT(file.dropped(), 900U);
   EXPECT_LT(file.dropped(), 1000U);
+}
+
+TEST_F(LineFileTest, FollowsNoLinkWhereItIsToldNotTo) {
+  std::ofstream(root_ + "/other") << "mine\n";
+  std::filesystem::create_symlink(root_ + "/other", path_);
+  EXPECT_THAT(complaint_of([&] { const LineFile file(path_, LineFile::Links::refuse); }),
+              HasSubstr(path_ + ": cannot be opened: it is a symbolic link"));
+  EXPECT_EQ(std::filesystem::file_size(root_ + "/other"), 5U);
+  LineFile(path_).add("yours", at(0));
+  EXPECT_EQ(std::filesystem::file_size(root_ + "/other"), 11U);
 }
 
 TEST_F(LineFileTest, WhatCannotBeOpenedIsNamed) {

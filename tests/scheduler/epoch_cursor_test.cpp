@@ -171,5 +171,35 @@ TEST(EpochCursor, PacedRoundsAreAsLongAsIsSaidUpToTheEpochsEnd) {
   EXPECT_DEATH(EpochCursor(job(100, 16), {}).take(0), "a round has positions");
 }
 
+// By how many rounds of 20 a checkpoint is due.
+std::uint64_t saved_of_20(const Job& job) {
+  EpochCursor cursor(job, {});
+  std::uint64_t saved = 0;
+  for (int round = 0; round < 20; ++round, cursor.advance()) saved += cursor.saves_after_next() ? 1 : 0;
+  return saved;
+}
+
+// An epoch is one step there: a checkpoint after each would keep the disk busy and the training waiting.
+TEST(EpochCursor, WhereTheBatchIsTheDataSetEpochsAreNoReasonToSave) {
+  Job it = job(100, 100, 100);
+  EXPECT_EQ(saved_of_20(it), 0U) << "minutes are";
+  it.checkpoint_every = 5;
+  EXPECT_EQ(saved_of_20(it), 0U);
+  it.checkpoint_rounds = 4;
+  EXPECT_EQ(saved_of_20(it), 5U) << "the job asks for rounds";
+  it.checkpoint_rounds = 0;
+  it.checkpoint_minutes = 0;
+  EXPECT_EQ(saved_of_20(it), 4U) << "nothing else says when";
+}
+
+TEST(EpochCursor, EpochsOfSeveralStepsAreAReasonToSave) {
+  EXPECT_EQ(saved_of_20(job(100, 99, 100)), 10U);
+  for (const char* sync : {"oneshot:epoch", "local:4", "diloco:1"}) {
+    Job it = job(100, 100, 100);
+    it.sync = parse_sync(sync);
+    EXPECT_EQ(saved_of_20(it), 20U) << sync << ": a round is as long as its steps";
+  }
+}
+
 }  // namespace
 }  // namespace steelyard

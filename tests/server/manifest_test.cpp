@@ -23,7 +23,8 @@ Manifest a_manifest() {
   append(m.layout, "b", {}, Rule::mean, 0.1 + 0.2, 0.25, 0.125);
   m.layout.ranges.back().norm_group = 5;
   m.layout.slice_size = 16;
-  m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256, {0.1 + 0.2, 0.5}, {0.35, 1}};
+  m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256, {0.1 + 0.2, 0.5}, {0.35, 1}, 28, 30,
+              2,           10};
   m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
   return m;
 }
@@ -51,6 +52,19 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(m.layout, a_manifest().layout);
   EXPECT_EQ(m.source, a_manifest().source);
   EXPECT_EQ(m.files, a_manifest().files);
+}
+
+// What samples the model takes, an earlier release did not write down.
+TEST(Manifest, ReadsTheSamplesOfAnEarlierRelease) {
+  using Json = nlohmann::ordered_json;
+  Json whole = Json::parse(manifest_text(a_manifest()));
+  for (const char* key : {"height", "width", "channels", "classes"})
+    EXPECT_EQ(whole["checkpoint"]["samples"].erase(key), 1U);
+  const std::string body = whole["checkpoint"].dump();
+  whole["xxh3_128"] = seal(std::as_bytes(std::span(body))).xxh3_128;
+  SampleSource expected = a_manifest().source;
+  expected.height = expected.width = expected.channels = expected.classes = 0;
+  EXPECT_EQ(parse_manifest(whole.dump(), "M.json").source, expected);
 }
 
 // A layout of an earlier release says whether weight decay applies, and nothing of the rate and what is kept.

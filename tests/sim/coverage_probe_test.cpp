@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/random.h"
+#include "wire/sync_mode.h"
 
 namespace steelyard::sim {
 namespace {
@@ -15,19 +16,18 @@ constexpr NodeId self{Role::shard, 2}, checkpointer{Role::checkpointer, 1}, work
 // A shard with one slice of one float, and a probe that looks at it.
 class WitnessOfAShard : public testing::Test {
  protected:
-  WitnessOfAShard() : shard_(Shard::Options{self, {}, {}}) {
+  explicit WitnessOfAShard(const SyncMode& mode = {}) : shard_(Shard::Options{self, {}, {}}), probe_(mode) {
     Job job;
     append(job.layout, "positions", {1});
     job.layout.slice_size = 1;
     job.train_samples = 10'000;
+    job.sync = mode;
     job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
     job.schedule.base = 1;
     const float zero = 0;
     tell(scheduler_node, Welcome{1, 0, job});
     tell(checkpointer, Load{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
     EXPECT_TRUE(shard_.loaded());
-    tell(scheduler_node, Open{1, 0, 0, positions_, positions_.size(), false, false});
-    probe_.open({.positions = positions_});
   }
 
   template <class Said>
@@ -36,21 +36,29 @@ class WitnessOfAShard : public testing::Test {
     shard_.step(Time{milliseconds(1)}, {from, self, Message(std::in_place_type<ToShard>, std::move(said))},
                 out);
   }
-  void push(Interval positions, double gradient) {
+  void open(Round round, Interval positions, const LocalSteps& local = {}) {
+    tell(scheduler_node, Open{1, round, 0, positions, positions.size(), false, false, local});
+    probe_.open({.round = round, .positions = positions});
+  }
+  void push(const Piece& piece, double gradient) {
     const auto value = static_cast<float>(gradient);
-    tell(worker, Push{1,
-                      {.id = 1, .positions = positions},
-                      static_cast<double>(positions.size()),
-                      0,
-                      Blob::copy_of(std::span(&value, 1))});
+    tell(worker,
+         Push{1, piece, static_cast<double>(piece.positions.size()), 0, Blob::copy_of(std::span(&value, 1))});
   }
 
-  const Interval positions_{512, 1024};
   Shard shard_;
   CoverageProbe probe_;
 };
 
-TEST_F(WitnessOfAShard, IsContentWithPiecesThatMakeTheRoundWhole) {
+class WitnessOfARound : public WitnessOfAShard {
+ protected:
+  WitnessOfARound() { open(0, {512, 1024}); }
+  void push(Interval positions, double gradient) {
+    WitnessOfAShard::push({.id = 1, .positions = positions}, gradient);
+  }
+};
+
+TEST_F(WitnessOfARound, IsContentWithPiecesThatMakeTheRoundWhole) {
   push({700, 1024}, probe_.gradient({700, 1024}));
   EXPECT_EQ(probe_.look(self, shard_), "") << "nothing is closed yet";
   push({512, 700}, probe_.gradient({512, 700}));
@@ -59,11 +67,55 @@ TEST_F(WitnessOfAShard, IsContentWithPiecesThatMakeTheRoundWhole) {
   EXPECT_EQ(probe_.look(self, shard_), "") << "looking twice changes nothing";
 }
 
-TEST_F(WitnessOfAShard, SeesAPieceOfOtherPositions) {
+TEST_F(WitnessOfARound, SeesAPieceOfOtherPositions) {
   push({700, 1024}, probe_.gradient({700, 1024}));
   push({512, 700}, probe_.gradient({513, 701}));
   ASSERT_EQ(shard_.version(), 1U);
   ASSERT_NE(probe_.gradient({512, 700}), probe_.gradient({513, 701})) << "or the test shows nothing";
+  EXPECT_THAT(probe_.look(self, shard_), testing::HasSubstr("exactly once"));
+}
+
+// Two hubs that mix after every third round, and whose shares of a round change.
+class WitnessOfHubs : public WitnessOfAShard {
+ protected:
+  WitnessOfHubs() : WitnessOfAShard(parse_sync("mll:1:3:2")) {}
+
+  // The first hub takes so many positions of the 500 of a round; what is pushed for the second is of
+  // positions that are so far away.
+  void round(Round round, std::uint64_t first, std::uint64_t away = 0) {
+    const Interval all{500 * round, 500 * round + 500};
+    const LocalSteps local{1, 1, 100};
+    open(round, all, local);
+    const Position cut = all.begin + first;
+    for (const auto& [positions, hub] : {std::pair{Interval{all.begin, cut}, 1U}, {{cut, all.end}, 2U}}) {
+      const Piece piece{.id = 2 * round + hub,
+                        .round = round,
+                        .positions = positions,
+                        .whole = all,
+                        .local = local,
+                        .hub = hub};
+      (void)probe_.pushed({piece, {}});
+      const std::uint64_t by = hub == 2 ? away : 0;
+      push(piece, probe_.gradient({positions.begin + by, positions.end + by}));
+    }
+    ASSERT_EQ(shard_.version(), round + 1);
+  }
+};
+
+TEST_F(WitnessOfHubs, IsContentWhateverTheSharesOfTheHubs) {
+  const std::vector<std::uint64_t> firsts{250, 400, 100, 300, 50, 450, 200};
+  for (Round k = 0; k < firsts.size(); ++k) {
+    round(k, firsts[k]);
+    EXPECT_EQ(probe_.look(self, shard_), "");
+  }
+}
+
+TEST_F(WitnessOfHubs, SeesAPieceOfOtherPositions) {
+  round(0, 250);
+  round(1, 400);
+  EXPECT_EQ(probe_.look(self, shard_), "");
+  round(2, 100, 5);
+  ASSERT_NE(probe_.gradient({1100, 1500}), probe_.gradient({1105, 1505})) << "or the test shows nothing";
   EXPECT_THAT(probe_.look(self, shard_), testing::HasSubstr("exactly once"));
 }
 

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "balancing/policies.h"
 #include "core/error.h"
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
@@ -163,9 +164,10 @@ std::uint64_t quiet_samples(const std::string& sync, Scenario scenario) {
 // counted exactly once, but for pieces of equal weights. Records may say less: of what somebody pushed and
 // did not live to report, they know nothing.
 TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
-  for (const char* sync : {"bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive", "nsoft:2",
-                           "ksoft:2", "eager", "local:4", "local:4:equal", "oneshot:epoch",
-                           "oneshot:epoch:equal", "oneshot:end", "oneshot:end:equal", "diloco:4"}) {
+  for (const char* sync :
+       {"bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive", "nsoft:2", "ksoft:2", "eager",
+        "local:4", "local:4:equal", "oneshot:epoch", "oneshot:epoch:equal", "oneshot:end",
+        "oneshot:end:equal", "diloco:4", "mll:4:2:2"}) {
     Scenario scenario = lbb_table_2("steelyard");
     scenario.rounds = 40;
     scenario.epochs = 2;
@@ -183,6 +185,28 @@ TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
     EXPECT_EQ(to_json(once), to_json(under(sync, scenario))) << sync;
     EXPECT_LE(samples(once), 2 * scenario.samples_per_epoch) << sync;
     EXPECT_EQ(quiet_samples(sync, scenario), 2 * scenario.samples_per_epoch) << sync;
+  }
+}
+
+// Shares change from round to round, and with them what each hub weighs in the average of all. The probe
+// follows that: it breaks off where a position is not counted exactly once.
+TEST(SimulatedModes, HubsCountEveryPositionOnceUnderEveryPolicy) {
+  for (const std::string& policy : balancing::policy_names()) {
+    for (const char* sync : {"mll:4:1:2", "mll:4:3:2", "mll:2:2:3:line", "mll:3:5:4:ring"}) {
+      Scenario scenario = lbb_table_2(policy);
+      scenario.rounds = 60;
+      scenario.samples_per_epoch = 20 * scenario.global_batch + 100;
+      for (Device& device : scenario.workers) device.noise = 0.1;
+      scenario.events.push_back(on(2, 10, 30));
+      scenario.events.back().scale = 3;
+      const Result quiet = under(sync, scenario);
+      EXPECT_GT(samples(quiet), 0U);
+      scenario.events.push_back(on(0, 5, 15));
+      scenario.events.back().kill = true;
+      scenario.events.push_back(on(1, 8, 9));
+      scenario.events.back().cut = true;
+      EXPECT_LE(samples(under(sync, scenario)), samples(quiet)) << policy << ", " << sync;
+    }
   }
 }
 

@@ -70,7 +70,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"roles/signals.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"config/toml_section.cpp", "tests/config/scenario_file_test.cpp: keys, ranges and refusals"},
     {"launch/cluster.cpp", "tests/launch/launch_test.cpp: whole processes"},
-    {"launch/remote_host.cpp", "tests/launch/launch_test.cpp: hosts that answer, refuse and are lost"},
     {"report/version_text.cpp", "tests/cli/process_version_test.cpp: what --version says"},
     {"roles/worker_role.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"cli/main.cpp", "none: one line, calls run()"},

@@ -6,7 +6,9 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -108,25 +110,51 @@ KeyPair checked(std::optional<KeyPair> own, KeyRole role, const std::string& pat
   return *own;
 }
 
-// Whole or not at all: a file of another name takes the place of the former.
-void replace(const Open& directory, const std::string& file, const std::string& path,
-             const std::string& text) {
-  const std::string draft = file + ".new-" + std::to_string(getpid());
-  unlinkat(directory.get(), draft.c_str(), 0);
-  const Open made(
-      openat(directory.get(), draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!made.there()) fail("cannot write " + path);
-  const bool whole = write(made.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     fsync(made.get()) == 0;
-  if (whole && renameat(directory.get(), draft.c_str(), directory.get(), file.c_str()) == 0) {
-    (void)fsync(directory.get());  // else a power cut would bring back who was revoked
-    return;
+// A file beside another one, with its text, before it gets that one's name. It goes unless it has been moved.
+class Draft {
+ public:
+  Draft(const Open& directory, const std::string& file, const std::string& path, const std::string& text)
+      : directory_(directory), path_(path) {
+    static std::atomic<unsigned> drafts = 0;  // threads write, too
+    name_ = file + ".new-" + std::to_string(getpid()) + "-" + std::to_string(++drafts);
+    unlinkat(directory.get(), name_.c_str(), 0);  // of a process of that number that was killed
+    const Open made(
+        openat(directory.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!made.there()) fail("cannot write " + path);
+    const bool whole = write(made.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (whole && fsync(made.get()) == 0) return;
+    const int why = errno;
+    unlinkat(directory.get(), name_.c_str(), 0);
+    errno = why;
+    fail("cannot write " + path);
   }
-  const int why = errno;
-  unlinkat(directory.get(), draft.c_str(), 0);
-  errno = why;
-  fail("cannot write " + path);
-}
+  ~Draft() { unlinkat(directory_.get(), name_.c_str(), 0); }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  void replace(const std::string& file) const {
+    if (renameat(directory_.get(), name_.c_str(), directory_.get(), file.c_str()) != 0)
+      fail("cannot write " + path_);
+    (void)fsync(directory_.get());  // else a power cut would bring back who was revoked
+  }
+  // Whether there was no such file. Of several processes at once, one gets true.
+  [[nodiscard]] bool take(const std::string& file) const {
+    const int at = directory_.get();
+    int failed = renameat2(at, name_.c_str(), at, file.c_str(), RENAME_NOREPLACE);
+    // A file system that cannot do so (NFS) can link, which replaces nothing either.
+    if (failed != 0 && (errno == EINVAL || errno == ENOSYS))
+      failed = linkat(at, name_.c_str(), at, file.c_str(), 0);
+    if (failed != 0 && errno == EEXIST) return false;
+    if (failed != 0) fail("cannot write " + path_);
+    (void)fsync(at);
+    return true;
+  }
+
+ private:
+  const Open& directory_;
+  const std::string path_;
+  std::string name_;
+};
 
 }  // namespace
 
@@ -195,21 +223,32 @@ AllowList read_allowed(const std::string& path) {
   return std::move(lines.allowed);
 }
 
+void make_key_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make the directory " + path);
+}
+
 void write_key(const std::string& path, const KeyPair& pair) {
   check_key_name(pair.name);
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make the directory " + path);
+  make_key_directory(path);
   const Open directory = open_directory(path);
   const std::string file = pair.name + ".key", where = path + "/" + file;
-  if (faccessat(directory.get(), file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-    refuse(where + " is there already: take another name, or `steelyard keys revoke` it and remove the file");
   std::string text = secret_line(pair);
-  replace(directory, file, where, text);
+  const Draft draft(directory, file, where, text);
   wipe(text);
+  if (!draft.take(file))
+    refuse(where + " is there already: take another name, or `steelyard keys revoke` it and remove the file");
+}
+
+void remove_key(const std::string& path, const std::string& name) {
+  check_key_name(name);
+  const Open directory = open_directory(path);
+  const std::string file = name + ".key";
+  if (unlinkat(directory.get(), file.c_str(), 0) != 0) fail("cannot remove " + path + "/" + file);
 }
 
 void write_allowed(const std::string& path, const AllowList& list) {
   const Open directory = open_directory(path);
-  replace(directory, list_file, path + "/" + list_file, allow_lines(list));
+  Draft(directory, list_file, path + "/" + list_file, allow_lines(list)).replace(list_file);
 }
 
 void change_allowed(const std::string& directory, const std::function<void(AllowList&)>& change) {

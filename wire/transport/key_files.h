@@ -36,8 +36,11 @@ Keys load_keys(const std::string& path, KeyRole role, const std::string& name);
 std::string stamp_of_allowed(const std::string& directory);
 AllowList read_allowed(const std::string& directory);  // empty if there is no such file
 
-// The directory is made if it is not there. A key of that name is never overwritten.
+void make_key_directory(const std::string& directory);  // unless it is there
+// The directory is made if it is not there. A key of that name is never overwritten: if several processes
+// write one at once, the first succeeds and the others throw.
 void write_key(const std::string& directory, const KeyPair& pair);
+void remove_key(const std::string& directory, const std::string& name);
 void write_allowed(const std::string& directory, const AllowList& list);  // whole, or not at all
 // Reads the list, changes it and writes it; who else changes it meanwhile, by this function, waits. If
 // `change` throws, it stays as it is.

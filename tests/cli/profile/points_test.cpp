@@ -81,6 +81,16 @@ TEST(ProfilePoints, TheTableShowsBothAndTheirRatio) {
   EXPECT_THAT(table, Not(HasSubstr("noisy")));
 }
 
+TEST(ProfilePoints, TheTableSaysHowAWorkerComputes) {
+  Profile profile = made();
+  profile.threads = 4;
+  profile.precision = "bf16";
+  EXPECT_THAT(profile_table(profile), HasSubstr("lenet5 on synthetic, cpu, 4 threads, bf16, box: median"));
+  const auto json = nlohmann::json::parse(profile_json(profile));
+  EXPECT_EQ(json["threads"], 4);
+  EXPECT_EQ(json["precision"], "bf16");
+}
+
 TEST(ProfilePoints, NoiseIsAdmitted) {
   Profile profile = made();
   profile.together[1].spread = 0.35;

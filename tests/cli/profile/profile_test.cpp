@@ -52,6 +52,23 @@ profile = "box.json"
   EXPECT_EQ(run({"simulate", scenario}), 0) << said_;
 }
 
+// A profile is of a worker as it is started; what a worker refuses, a profile refuses.
+TEST_F(ProfileTest, TakesThreadsAndPrecisionAsAWorkerDoes) {
+  ASSERT_EQ(run(profile({"--workers", "1", "--threads", "2", "--precision", "bf16", "--name", "box",
+                         "--output", path("box.json")})),
+            0)
+      << said_;
+  EXPECT_THAT(said_, HasSubstr("softmax on synthetic, cpu, 2 threads, bf16, box"));
+  const auto json = nlohmann::json::parse(text_of(path("box.json")));
+  EXPECT_EQ(json["threads"], 2);
+  EXPECT_EQ(json["precision"], "bf16");
+  EXPECT_EQ(read_profile(path("box.json")).size(), 9U);
+  EXPECT_EQ(run(profile({"--threads", "none"})), 2);
+  EXPECT_EQ(run(profile({"--precision", "float16"})), 2);
+  EXPECT_EQ(run(profile({"--precision", "tf32"})), 78);
+  EXPECT_THAT(said_, HasSubstr("tf32"));
+}
+
 TEST_F(ProfileTest, SmallDataSetsAreEnough) {
   EXPECT_EQ(run({"profile", job_, "--set", "data.train=20", "--set", "data.test=4", "--repeats", "1",
                  "--workers", "1", "--quiet"}),

@@ -5,7 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <barrier>
+#include <filesystem>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
@@ -133,6 +137,43 @@ TEST_F(KeyFiles, ChangesOfTheListWaitForEachOther) {
   };
   { const std::jthread one(add, 0), other(add, each); }
   EXPECT_EQ(read_allowed(directory_).size(), 1U + 2 * each);
+}
+
+// Two people, or a script that runs twice: the first key stays, and its owner is told that it is made.
+TEST_F(KeyFiles, OfSeveralWhoWriteAKeyOfOneNameAtOnceOneSucceeds) {
+  for (int turn = 0; turn < 100; ++turn) {
+    const std::string name = "w" + std::to_string(turn);
+    constexpr std::ptrdiff_t writers = 4;
+    std::barrier together(writers);
+    std::mutex mutex;
+    std::vector<std::string> made;
+    const auto write = [&] {
+      const KeyPair pair = make_key(KeyRole::worker, name);
+      together.arrive_and_wait();
+      try {
+        write_key(directory_, pair);
+      } catch (const Failure&) {
+        return;
+      }
+      const std::lock_guard lock(mutex);
+      made.push_back(pair.public_key);
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (std::ptrdiff_t i = 0; i < writers; ++i) threads.emplace_back(write);
+    }
+    ASSERT_EQ(made.size(), 1U) << name;
+    EXPECT_EQ(load(name).own.public_key, made[0]);
+  }
+  for (const auto& it : std::filesystem::directory_iterator(directory_))
+    EXPECT_EQ(it.path().filename().string().find(".new-"), std::string::npos) << it.path();
+}
+
+TEST_F(KeyFiles, AKeyThatIsRemovedIsGone) {
+  remove_key(directory_, "ada");
+  EXPECT_FALSE(std::filesystem::exists(file("ada.key")));
+  EXPECT_THROW(remove_key(directory_, "ada"), Failure);
+  EXPECT_THROW(remove_key(directory_, "../keys/ada"), Failure);
 }
 
 TEST_F(KeyFiles, NoKeyIsOverwrittenAndNoListIsHalf) {

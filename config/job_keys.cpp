@@ -60,6 +60,8 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
       {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between signs of life"},
       {"dead_after", &job.dead_after, Limits::above(0, 86400),
        "seconds of silence after which a process is lost; more than two heartbeats"},
+      {"server_wait", &job.server_wait, Limits::at_least(0, billion),
+       "seconds for which the job waits for a silent server without a mirror; 0: for ever"},
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <future>
+#include <optional>
 #include <utility>
 
 #include "roles/endpoint.h"
@@ -11,6 +12,7 @@
 #include "roles/trusted.h"
 #include "roles/within_memory.h"
 #include "wire/transport/host.h"
+#include "worker/compute/left_watch.h"
 #include "worker/compute/polite.h"
 
 namespace steelyard {
@@ -60,6 +62,9 @@ const ExitReason& WorkerSession::run() {
   link_.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
   const auto trace = traced(narrator, setup_.trace, self_, name);
   link_.connect(scheduler_node, scheduler);
+  std::optional<LeftWatch> watch;
+  if (setup_.polite > 0 && setup_.hello.kind == DeviceKind::cpu)
+    watch.emplace(setup_.polite, [this](double share) { tell_left(share); });
   try {
     within_memory("a worker", job_, [&] {
       host(worker_, self_, trace ? *trace : narrator, [&](const Envelope& envelope) {
@@ -75,6 +80,10 @@ const ExitReason& WorkerSession::run() {
   if (compute_ && compute_->failure()) throw Failure(*compute_->failure());  // which the worker has told
   narrator.over(worker_.exit_reason());
   return worker_.exit_reason();
+}
+
+void WorkerSession::tell_left(double share) {
+  link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, MachineLeft{share})}});
 }
 
 void WorkerSession::leave(const std::string& failure) {

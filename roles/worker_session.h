@@ -49,6 +49,7 @@ class WorkerSession {
 
  private:
   Worker::Options worker_options();
+  void tell_left(double share);  // any thread
   [[nodiscard]] std::unique_ptr<ComputeNode> compute_node(const Welcome& welcome);
 
   const Setup setup_;

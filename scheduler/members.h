@@ -10,6 +10,7 @@
 
 #include "core/time.h"
 #include "scheduler/headway.h"
+#include "scheduler/room.h"
 #include "wire/messages.h"
 
 namespace steelyard {
@@ -35,8 +36,9 @@ struct WorkerMember {
   };
   std::optional<Contest> contest{};
   Duration longest_silence{};  // before it was heard again
+  Room room{};                 // of a polite one
 
-  [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until; }
+  [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
 };
 
 struct ShardMember {
@@ -48,6 +50,8 @@ struct ShardMember {
   Time opens_sent;  // when Opens were last repeated
   bool loaded = false;
   bool broken = false;    // its connection is gone; a word from it mends that
+  Time broken_since{};    // if it is
+  bool awaited = false;   // it is silent, and the job waits for it (scheduler/awaited.h)
   bool doubtful = false;  // what was said to it last may be lost; its next heartbeat tells
   Version version = 0;
   std::uint64_t added = 0;                    // pushes, as last told

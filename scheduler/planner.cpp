@@ -210,7 +210,19 @@ balancing::Request Planner::request(const RoundState& round, Interval positions)
       grain_};
   if (const auto& local = round.open().local; local.steps > 0)
     request.walk = {local.passes, local.steps, round.batch / grain_};
+  if (!grain_by_grain_) bound_by_room(request);
   return request;
+}
+
+// Workers on crowded machines, as far as the others can take the round.
+void Planner::bound_by_room(balancing::Request& request) const {
+  balancing::Request bounded = request;
+  const std::uint64_t part = request.positions / std::max<std::size_t>(1, request.workers.size());
+  for (balancing::WorkerView& view : bounded.workers) {
+    const std::uint64_t most = members_.workers.at(view.slot).room.most(part * grain_);
+    view.most = std::min(view.most, most == UINT64_MAX ? most : grains_in(most, grain_));
+  }
+  if (capacity(bounded) == capacity(request)) request = std::move(bounded);
 }
 
 // Of a round that is not begun yet (nullptr), nobody is asked to hold more than a batch.

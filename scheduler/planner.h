@@ -82,6 +82,7 @@ class Planner {
   [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
   // In grains, as is all that is said to the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
+  void bound_by_room(balancing::Request& request) const;
   [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
   [[nodiscard]] std::uint64_t batch_of(std::uint64_t positions, std::uint64_t steps) const;
   [[nodiscard]] std::vector<balancing::WorkerView> workers(const RoundState* round) const;

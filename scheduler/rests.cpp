@@ -19,12 +19,13 @@ void end_rests(Members& members, Round round) {
   }
 }
 
-bool end_rests_if_nobody_works(Members& members) {
+bool end_rests_if_nobody_works(Time now, Members& members) {
   if (!members.working().empty()) return false;
   bool any = false;
   for (auto& [slot, worker] : members.workers) {
-    any = any || worker.rests_until;
+    any = any || worker.rests_until || worker.room.out();
     worker.rests_until.reset();
+    if (worker.room.out()) worker.room.come_back(now);
   }
   return any;
 }

@@ -14,7 +14,8 @@ bool rest(Members& members, std::uint32_t slot, Round round);
 
 // Ends those that are over when this round begins.
 void end_rests(Members& members, Round round);
-// Ends all if nobody works without them; whether there were any.
-bool end_rests_if_nobody_works(Members& members);
+// Ends all if nobody works without them, those of workers that have no room (scheduler/room.h) too; whether
+// there were any.
+bool end_rests_if_nobody_works(Time now, Members& members);
 
 }  // namespace steelyard

@@ -30,16 +30,21 @@ struct SchedulerFields {
     archive(it.since, it.last);
   }
   template <class Archive>
+  static void of(Archive& archive, Room& it) {
+    archive(it.left_, it.full_, it.since_, it.out_, it.moved_, it.trial_, it.then_, it.sum_, it.count_,
+            it.done_);
+  }
+  template <class Archive>
   static void of(Archive& archive, WorkerMember& it) {
     archive(it.node, it.slot, it.name, it.kind, it.most, it.ready, it.present, it.last_heard, it.cpu,
             it.memory, it.headway, it.stalled, it.cut_off_said, it.rests_until, it.doubtful, it.contest,
-            it.longest_silence);
+            it.longest_silence, it.room);
   }
   template <class Archive>
   static void of(Archive& archive, ShardMember& it) {
     archive(it.node, it.slot, it.name, it.endpoint, it.last_heard, it.opens_sent, it.loaded, it.broken,
             it.doubtful, it.version, it.added, it.fed, it.parts, it.parts_in_all, it.staleness,
-            it.longest_silence);
+            it.longest_silence, it.broken_since, it.awaited);
   }
   template <class Archive>
   static void of(Archive& archive, MirrorMember& it) {

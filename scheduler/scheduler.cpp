@@ -1,5 +1,6 @@
 #include "scheduler/scheduler.h"
 
+#include "scheduler/crowding.h"
 #include "scheduler/silence.h"
 
 namespace steelyard {
@@ -7,6 +8,9 @@ namespace {
 
 constexpr std::size_t longest_failure = 2000;  // letters of what a worker says of its own
 constexpr Duration longest_silence_of_all = std::chrono::seconds(60);  // or dead_after, if that is longer
+
+// Every member is heard several times a second.
+constexpr Duration unheard = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -25,6 +29,7 @@ void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
   if (message == nullptr || finished() || shunned_.contains(in.from)) return ignore();
   hear_after_silence(now, in.from, out);
+  if (ShardMember* server = members_.shard(in.from)) end_wait_for(now, *server, out);
   const bool back = hear(now, in.from);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
   if (back) training_.adopt_orphans(now, out);  // what it has reported is none
@@ -127,6 +132,7 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
       members_.mirror(from) == nullptr) {
     return;
   }
+  settle_after_silence(now);
   if (hears_nobody(now)) silence_counts_from_ = now;
   if (hears_nobody(now) && now - heard_ > from_seconds(job_.dead_after)) {
     const auto seconds = std::chrono::round<std::chrono::seconds>(now - heard_).count();
@@ -135,6 +141,12 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
                    out);
   }
   heard_ = now;
+}
+
+// Members that get no answer from here connect again: then the end of the former connection, of which this
+// process hears only now, is no loss.
+void Scheduler::settle_after_silence(Time now) {
+  if (phase() != Phase::gathering && now - heard_ > unheard) settling_.begin(now);
 }
 
 // Whether this is somebody back that had been given up.
@@ -169,6 +181,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   const bool lost_roster = beat.roster != admission_.roster_number();
   if (lost_roster && admission_.has_all_shards()) dispatch_.roster(from, out);
   worker->headway.heard(now, beat);
+  worker->room.heard(now, beat.left);
   if (HeadwayWatch::gets_on_again(now, *worker, beat)) {
     worker->stalled = false;
     Dispatch::note("worker '" + worker->name + "' gets on again", out);
@@ -196,6 +209,7 @@ void Scheduler::beat(Time now, Outbox& out) {
   beat_members(out);
   give_up_silent(now, out);
   watch_headway(now, out);
+  watch_crowding(now, out);
   training_.beat(now, out);
   if (admission_.has_all_shards() && !members_.all_shards_loaded(job_.shards)) {
     dispatch_.roster_to_checkpointer(out);
@@ -227,7 +241,7 @@ void Scheduler::give_up_silent(Time now, Outbox& out) {
   for (const auto& [slot, shard] : members_.shards) {
     if (gone(shard) || mirrors_.better_than(shard, now)) silent.push_back(slot);
   }
-  for (const std::uint32_t slot : silent) lose_shard(now, slot, out);
+  for (const std::uint32_t slot : silent) miss_shard(now, slot, out);
   mirrors_.give_up_silent(gone, out);
 }
 
@@ -246,6 +260,22 @@ void Scheduler::watch_headway(Time now, Outbox& out) {
     if (!headway_watch_.is_stalled(now, worker)) continue;
     worker.stalled = true;
     Dispatch::note(headway_watch_.what_is_missing(now, worker), out);
+    training_.release(now, slot, out);
+  }
+}
+
+void Scheduler::watch_crowding(Time now, Outbox& out) {
+  if (phase() != Phase::running) return;
+  for (const std::uint32_t slot : to_come_back(members_, now)) {
+    WorkerMember& worker = members_.workers.at(slot);
+    worker.room.come_back(now);
+    Dispatch::note(comes_back(worker), out);
+    training_.may_be_idle(slot);
+  }
+  for (const std::uint32_t slot : to_leave(members_, training_.rounds().states(), now, job_)) {
+    WorkerMember& worker = members_.workers.at(slot);
+    worker.room.leave(now);
+    Dispatch::note(leaves(worker), out);
     training_.release(now, slot, out);
   }
 }
@@ -273,6 +303,7 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
   training_.left(now, from, out);
   if (phase() >= Phase::stopping) return;
   if (from == link_node) {
+    lose_closed_shards(now, out);
     return training_.end_if_alone(
         now, "a process of this job is gone for good; what it said is above, and in its log", out);
   }
@@ -295,6 +326,7 @@ void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
 void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   training_.left(now, lost.node, out);
   if (phase() >= Phase::stopping) return;
+  settle_after_silence(now);
   if (settling_.defers(now, lost.node)) return members_.doubt(lost.node);
   lose(now, lost.node, out);
 }
@@ -305,7 +337,8 @@ void Scheduler::lose(Time now, NodeId node, Outbox& out) {
   if (mirrors_.lose(node, "is lost: its connection closed", out)) return;
   if (ShardMember* shard = members_.shard(node)) {
     if (promote_mirror(shard->slot, out)) return;
-    shard->broken = shard->doubtful = true;
+    if (!std::exchange(shard->broken, true)) shard->broken_since = now;
+    shard->doubtful = true;
     Dispatch::note("the connection to server '" + shard->name + "' broke; waiting for it to come back", out);
   }
 }
@@ -316,26 +349,6 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   const bool alone = phase() == Phase::running && members_.working().empty();
   Dispatch::note("worker '" + worker.name + "' " + why + (alone ? "; no worker is left" : ""), out);
   training_.release(now, worker.slot, out);
-}
-
-bool Scheduler::promote_mirror(std::uint32_t slot, Outbox& out) {
-  if (!mirrors_.promote(slot, out)) return false;
-  admission_.change_roster();
-  dispatch_.roster_to_all(out);
-  return true;
-}
-
-// Before the training begins a server holds nothing that the checkpointer could not give to another.
-void Scheduler::lose_shard(Time now, std::uint32_t slot, Outbox& out) {
-  const std::string name = members_.shards.at(slot).name;
-  if (promote_mirror(slot, out)) return;
-  if (phase() == Phase::gathering) {
-    Dispatch::note("server '" + name + "' is lost; waiting for another", out);
-    members_.shards.erase(slot);
-    return;
-  }
-  const std::string what = "server '" + name + "' is lost, and with it its part of the model";
-  training_.fail(now, {Outcome::server_lost, what}, out);
 }
 
 // ---- the training

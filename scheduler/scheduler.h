@@ -22,6 +22,7 @@
 #include <string>
 
 #include "scheduler/admission.h"
+#include "scheduler/awaited.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/headway_watch.h"
 #include "scheduler/members.h"
@@ -91,14 +92,19 @@ class Scheduler {
   // the others counts from then on.
   [[nodiscard]] bool hears_nobody(Time now) const;
   void hear_after_silence(Time now, NodeId from, Outbox& out);
+  void settle_after_silence(Time now);
   void lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out);
   bool promote_mirror(std::uint32_t slot, Outbox& out);
-  void lose_shard(Time now, std::uint32_t slot, Outbox& out);
+  void miss_shard(Time now, std::uint32_t slot, Outbox& out);
+  void lose_shard(Time now, const ShardMember& shard, EndOfWait why, Outbox& out);
+  void lose_closed_shards(Time now, Outbox& out);
+  void end_wait_for(Time now, ShardMember& server, Outbox& out);
   void beat(Time now, Outbox& out);
   void beat_members(Outbox& out);
   void give_up_silent(Time now, Outbox& out);
   void watch_state(Time now, Outbox& out);
   void watch_headway(Time now, Outbox& out);
+  void watch_crowding(Time now, Outbox& out);
 
   // The training.
   void handle(Time now, NodeId from, const PieceProgress& progress, Outbox& out);

@@ -1,4 +1,5 @@
-// Settling: lost connections in the first second after the scheduler's process was replaced.
+// Settling: lost connections in the first second after the scheduler's process was replaced, was stopped, or
+// was cut off from all members.
 //
 // Members connect again by themselves, and may do so twice: the transport first, the machine behind it a
 // moment later, which closes what the transport had opened. Such an end says nothing of its member. So

@@ -36,7 +36,7 @@ void Training::begin(Time now) {
 }
 
 void Training::advance(Time now, Outbox& out) {
-  if (phase() == Phase::running && end_rests_if_nobody_works(members_)) adopt_orphans(now, out);
+  if (phase() == Phase::running && end_rests_if_nobody_works(now, members_)) adopt_orphans(now, out);
   while (phase() == Phase::running && go_on(now, out)) {
   }
   if (std::string doubt = assignments_.take_doubt(); !doubt.empty()) Dispatch::note(std::move(doubt), out);
@@ -165,6 +165,7 @@ bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
   if (!orders) return false;
   worker->cpu = report.cpu;
   worker->memory = report.memory;
+  if (report.piece.purpose == Purpose::train) worker->room.did(report.piece.positions.size());
   apply(now, *orders, out);
   apply(now, assignments_.hand_over(now), out);
   return true;

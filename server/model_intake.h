@@ -18,7 +18,7 @@ namespace steelyard {
 
 class ModelIntake {
  public:
-  static constexpr std::uint64_t floats_at_a_time = 1 << 18;
+  static constexpr std::uint64_t floats_at_a_time = 1 << 16;
 
   // `seed` is the job's; the worker draws the weights with it.
   ModelIntake(std::uint64_t seed, Duration timeout) : seed_(seed), timeout_(timeout) {}

@@ -77,6 +77,7 @@ struct Speakers {
   bool operator()(const ComputeProgress&) const { return false; }
   bool operator()(const CutTried&) const { return false; }
   bool operator()(const Computed&) const { return false; }
+  bool operator()(const MachineLeft&) const { return false; }
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ template <class T>
 constexpr bool travels =
     !std::is_same_v<T, Disconnected> && !std::is_same_v<T, VersionMismatch> &&
     !std::is_same_v<T, Unreachable> && !std::is_same_v<T, Interrupt> && !std::is_same_v<T, GradientReady> &&
-    !std::is_same_v<T, ComputeProgress> && !std::is_same_v<T, CutTried> && !std::is_same_v<T, Computed>;
+    !std::is_same_v<T, ComputeProgress> && !std::is_same_v<T, CutTried> && !std::is_same_v<T, Computed> &&
+    !std::is_same_v<T, MachineLeft>;
 
 void put_start(Writer& writer, std::uint8_t receiver, std::size_t kind) {
   writer.put("SY", 2);

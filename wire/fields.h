@@ -45,7 +45,7 @@ STEELYARD_FIELDS(Job, it.name, it.seed, it.model, it.model_options, it.data, it.
                  it.checkpoint_rounds, it.checkpoint_minutes, it.workers, it.shards, it.replicas, it.sync,
                  upto(it.sums, SumOrder::positions), upto(it.push, FloatCode::int4),
                  upto(it.pull, FloatCode::int4), it.policy, it.policy_options, it.heartbeat, it.dead_after,
-                 it.gradient_limit, upto(it.bad_gradient, BadGradient::stop))
+                 it.gradient_limit, upto(it.bad_gradient, BadGradient::stop), it.server_wait)
 
 STEELYARD_FIELDS(Hello, it.fingerprint, it.name, it.endpoint, upto(it.kind, DeviceKind::gpu), it.max_batch,
                  it.mirror)
@@ -89,7 +89,7 @@ STEELYARD_FIELDS(Commit, it.term, it.round, it.scale)
 STEELYARD_FIELDS(Closed, it.term, it.version, it.staleness)
 STEELYARD_FIELDS(Resend, it.term, it.round, it.positions)
 
-STEELYARD_FIELDS(WorkerBeat, it.term, it.held, it.roster, it.unreached, it.progress)
+STEELYARD_FIELDS(WorkerBeat, it.term, it.held, it.roster, it.unreached, it.progress, it.left)
 STEELYARD_FIELDS(MirrorState, it.attempt, it.filled, it.late, it.fed)
 STEELYARD_FIELDS(ShardBeat, it.term, it.version, it.opened, it.loaded, it.gaps, it.covered, it.added,
                  it.parts, it.parts_in_all, it.mirror)

@@ -45,4 +45,9 @@ struct CutTried {  // compute -> worker, as CutAnswer
   Position asked = 0, end = 0;
 };
 
+// Host -> polite worker: what other programs leave of the processors that it computes with, 0..1.
+struct MachineLeft {
+  double share = -1;  // -1: not known
+};
+
 }  // namespace steelyard

@@ -83,6 +83,8 @@ struct Job {
   // Timeouts, in seconds.
   double heartbeat = 0.5;
   double dead_after = 10;  // a node silent for so long is lost
+  // So long the job waits for a silent server that has no mirror (scheduler/awaited.h); 0: for ever.
+  double server_wait = 0;
 };
 
 std::uint64_t fingerprint(const Job& job);

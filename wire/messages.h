@@ -260,6 +260,7 @@ struct WorkerBeat {
   std::uint64_t roster = 0;         // Roster::number of the one it goes by; 0: none yet
   std::vector<NodeId> unreached{};  // shards that have not answered it
   std::uint64_t progress = 0;       // grows with every slice that arrives and with every micro-batch
+  double left = -1;  // of a polite worker: MachineLeft::share; -1: it is not polite, or it is not known
 };
 struct ShardBeat {
   Term term = 0;
@@ -389,7 +390,7 @@ using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, Pul
                              SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
 using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
                               Gone, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried,
-                              Computed, Disconnected, VersionMismatch, Unreachable, Interrupt>;
+                              Computed, Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft>;
 using ToCheckpointer = std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Disconnected,
                                     VersionMismatch, Unreachable>;
 using ToStandby = std::variant<Following, JournalPart, Granted, Stop, Disconnected, VersionMismatch,

@@ -48,7 +48,7 @@ void Worker::wake(Time now, Outbox& out) {
 }
 
 void Worker::beat(Outbox& out) {
-  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_};
+  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_, left_};
   for (const HeldPiece& piece : pieces_) {
     if (piece.stage != Stage::done) beat.held.push_back(piece.id());
   }

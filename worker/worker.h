@@ -91,6 +91,7 @@ class Worker {
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
+  void handle(Time, NodeId, const MachineLeft& left, Outbox&) { left_ = left.share; }
 
   void beat(Outbox& out);
   void ping(Outbox& out);  // whoever is to answer
@@ -126,6 +127,7 @@ class Worker {
   std::vector<NodeId> tried_;  // mirrors that are connected to until they have answered
   Reach reach_;
   std::uint64_t progress_ = 0;  // WorkerBeat::progress
+  double left_ = -1;            // WorkerBeat::left
 
   VersionBuffer current_, next_;  // next_.begun is false while nothing is being pulled
   std::uint64_t last_ticket_ = 0;

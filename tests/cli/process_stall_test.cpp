@@ -87,6 +87,33 @@ TEST_F(ProcessStall, AStoppedServerMakesRoundsWait) {
   ends_well(run);
 }
 
+// No other process has its part of the model: whatever `dead_after` says, the job waits for it.
+TEST_F(ProcessStall, AStoppedServerWithoutAMirrorIsWaitedFor) {
+  Process run(path("run.log"), train("run", impatient));
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  stop_and_go(run.living_with("--name server-1"));
+  EXPECT_TRUE(eventually([&] { return run.says("is there again after"); })) << run.output();
+  EXPECT_TRUE(run.says("server 'server-1' at ")) << run.output();
+  EXPECT_TRUE(run.says("no mirror has its part of the model: the job waits for it")) << run.output();
+  const std::size_t before = rounds();
+  EXPECT_TRUE(eventually([&] { return rounds() > before + 20 && takes_part("bob"); }));
+  ends_well(run);
+}
+
+TEST_F(ProcessStall, WhoeverEndsAJobThatWaitsForAServerIsObeyed) {
+  Process run(path("run.log"), train("run", impatient));
+  ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
+  const pid_t server = run.living_with("--name server-1");
+  ASSERT_NE(server, 0);
+  kill(server, SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return run.says("the job waits for it"); })) << run.output();
+  run.signal(SIGINT);
+  EXPECT_TRUE(eventually([&] { return run.says("it was silent when the job was told to end"); }))
+      << run.output();
+  kill(server, SIGCONT);
+  EXPECT_EQ(run.code(), 69) << run.output();
+}
+
 TEST_F(ProcessStall, AWorkerThatIsKilledAgainAndAgainDoesNotEndTheJob) {
   Process run(path("run.log"), train("run", impatient));
   pid_t last = 0;

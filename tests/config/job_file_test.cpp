@@ -97,6 +97,7 @@ sums = "arrival"
 policy = "boa"
 heartbeat = 0.25
 dead_after = 3
+server_wait = 600
 [policy.boa]
 period = 5
 gain = "0.05"
@@ -147,6 +148,7 @@ polite = true
   EXPECT_THAT(job.policy_options, ElementsAre(Pair("gain", "0.05"), Pair("period", "5")));
   EXPECT_EQ(job.heartbeat, 0.25);
   EXPECT_EQ(job.dead_after, 3);
+  EXPECT_EQ(job.server_wait, 600);
   EXPECT_EQ(job.workers, 2U);
   const WorkerSpec& a = file.worker_specs.at(0);
   EXPECT_EQ(a.name, "a");
@@ -222,6 +224,7 @@ pull = "float32"
 policy = "equal"
 heartbeat = 0.5
 dead_after = 10
+server_wait = 0
 
 [[worker]]
 name = "worker-0"
@@ -264,7 +267,7 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[cluster]\nzzz = 3\n" + one_worker),
       "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "
-      "sums, reproducible, push, pull, policy, heartbeat, dead_after)");
+      "sums, reproducible, push, pull, policy, heartbeat, dead_after, server_wait)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
             "train, cluster, policy, worker)");

@@ -45,12 +45,21 @@ TEST(Rests, EndWhenNobodyElseIsLeft) {
   add(members, 0);
   add(members, 1);
   EXPECT_TRUE(rest(members, 0, 5));
-  EXPECT_FALSE(end_rests_if_nobody_works(members));
+  EXPECT_FALSE(end_rests_if_nobody_works(Time{}, members));
   members.workers.at(1).present = false;
-  EXPECT_TRUE(end_rests_if_nobody_works(members));
+  EXPECT_TRUE(end_rests_if_nobody_works(Time{}, members));
   EXPECT_THAT(members.working(), ElementsAre(0));
   members.workers.at(0).present = false;
-  EXPECT_FALSE(end_rests_if_nobody_works(members)) << "there was none";
+  EXPECT_FALSE(end_rests_if_nobody_works(Time{}, members)) << "there was none";
+}
+
+TEST(Rests, EndWithThoseOfCrowdedMachinesWhenNobodyElseIsLeft) {
+  Members members;
+  add(members, 0);
+  add(members, 1, false);
+  members.workers.at(0).room.leave(Time{});
+  EXPECT_TRUE(end_rests_if_nobody_works(Time{}, members));
+  EXPECT_THAT(members.working(), ElementsAre(0));
 }
 
 }  // namespace

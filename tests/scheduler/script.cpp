@@ -118,6 +118,7 @@ void Script::begin(Words words) {
   job_.shards = static_cast<std::uint32_t>(words.count("shards", 1));
   job_.clip_norm = words.real("clip", 0);
   job_.seconds = words.real("seconds", 0);
+  job_.server_wait = words.real("server_wait", 0);
   job_.target_accuracy = words.real("target", 0);
   job_.checkpoint_every = words.count("save", 0);
   job_.checkpoint_rounds = words.count("save_rounds", 0);
@@ -190,7 +191,8 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
   } else if (what == "Beat" && from.role == Role::shard) {
     tell_shard_beat(from, words);
   } else if (what == "Beat" && from.role == Role::worker) {
-    WorkerBeat beat{1, {}, words.count("roster", roster_), {}, words.count("progress", 0)};
+    WorkerBeat beat{1, {}, words.count("roster", roster_), {}, words.count("progress", 0),
+                    words.real("left", -1)};
     if (words.values.contains("unreached")) {
       for (const std::string& shard : parts(words.values.at("unreached"), ','))
         beat.unreached.push_back(node_of_word(shard));

@@ -6,9 +6,10 @@
 //
 //   job samples=64 batch=32 epochs=1 workers=2 shards=1
 //       A job; policy `equal` and sync `bsp` unless told otherwise. Also save= save_rounds= save_minutes=
-//       (when there are checkpoints), and version= epoch= offset= names=ann,ben (a resume).
+//       (when there are checkpoints), server_wait=, and version= epoch= offset= names=ann,ben (a resume).
 //   w1: Hello ann / Ready / Leave / Leave why it failed
-//   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= unless it goes by the last one
+//   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= unless it goes by the last one;
+//                                           left= of a polite worker's machine
 //   w1: Report 3 loss=1                     piece 3; also seconds= correct=
 //   s1: Hello left / Closed 1 / Covered 0 4,5
 //   s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered added=3

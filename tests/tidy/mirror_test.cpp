@@ -130,6 +130,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"wire/protocol_version.cpp", "tests/cli/process_version_test.cpp: two releases meet"},
     {"wire/transport/local.cpp", "tests/wire/transport/link_test.cpp: one body for every kind of link"},
     {"wire/transport/zmq_socket.cpp", "tests/wire/transport/zmq_test.cpp: frames of strangers"},
+    {"scheduler/absent_servers.cpp", "tests/scheduler/transcript_test.cpp: server_silent.txt and its kin"},
     {"worker/compute/table.cpp", "tests/worker/csv_test.cpp: the rows of a file"},
     {"worker/compute/cpu_engine.cpp", "tests/worker/node_test.cpp: compared with the network alone"},
 };

@@ -82,6 +82,7 @@ TEST(Authority, StateComesFromTheCheckpointerAndSumsFromShards) {
 TEST(Authority, WhatIsSaidOnOneMachineIsNeverBelievedFromAWire) {
   for (const Role role : roles) {
     EXPECT_FALSE(may_say(role, message<ToWorker>(Computed{})));
+    EXPECT_FALSE(may_say(role, message<ToWorker>(MachineLeft{})));
     EXPECT_FALSE(may_say(role, message<ToScheduler>(Disconnected{})));
     EXPECT_FALSE(may_say(role, message<ToScheduler>(Interrupt{})));
     EXPECT_FALSE(may_say(role, message<ToCompute>(Abandon{})));

@@ -149,10 +149,11 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(home, 3U + 3U + 8U + 3U + 4U) << "Disconnected, VersionMismatch, Interrupt; to workers also "
-                                             "GradientReady, ComputeProgress, CutTried, Computed; "
-                                             "to them, the checkpointer and a standby Unreachable";
-  EXPECT_EQ(unknown, 5U * 256U - 22U - 25U - 21U - 11U - 8U);
+  EXPECT_EQ(home, 3U + 3U + 9U + 3U + 4U)
+      << "Disconnected, VersionMismatch, Interrupt; to workers also "
+         "GradientReady, ComputeProgress, CutTried, Computed, MachineLeft; "
+         "to them, the checkpointer and a standby Unreachable";
+  EXPECT_EQ(unknown, 5U * 256U - 22U - 25U - 22U - 11U - 8U);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

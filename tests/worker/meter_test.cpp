@@ -37,6 +37,16 @@ TEST(ParseMachineTicks, SaysNothingAboutOtherText) {
   }
 }
 
+TEST(ParseMachineTicks, AddsThoseOfTheProcessorsThatItIsAskedFor) {
+  const std::string stat =
+      "cpu  66 6 6 6 6 6 6 6\ncpu0 10 1 1 1 1 1 1 1\ncpu1 20 2 2 2 2 2 2 2\ncpu12 36 3 3 3 3 3 3 3\nintr 5\n";
+  EXPECT_EQ(parse_machine_ticks(stat, {1}), (MachineTicks{34, 4, 2}));
+  EXPECT_EQ(parse_machine_ticks(stat, {0, 12}), (MachineTicks{17 + 57, 8, 4}));
+  EXPECT_EQ(parse_machine_ticks(stat, {1, 40}), (MachineTicks{34, 4, 2})) << "one is not there";
+  EXPECT_EQ(parse_machine_ticks(stat, {40}), std::nullopt);
+  EXPECT_EQ(parse_machine_ticks("cpu 1 2\ncpu1 1 2 x\n", {1}), std::nullopt);
+}
+
 TEST(ParseProcessTicks, CountsBehindTheLastBracket) {
   EXPECT_THAT(parse_process_ticks(self_of(120, 30)), Optional(ProcessTicks{150, 30}));
   for (const char* text : {"", "42 name S 1", "42 (name) S 1 2 3", "42 (n) S 1 2 3 4 5 6 7 8 9 10 x 12"}) {
@@ -79,6 +89,18 @@ TEST_F(MeterTest, CountsWhatWasIdleOrOursSinceTheLastCall) {
   // Another 100, all of somebody else.
   now(stat_of(1310, 530, 10, 50), self_of(280, 5));
   EXPECT_DOUBLE_EQ(meter.measure().cpu, 0);
+}
+
+TEST_F(MeterTest, OfABoundProcessTheMachineIsItsProcessors) {
+  const auto stat = [](int others, int idle) {
+    return "cpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 " + std::to_string(100 * idle) + " 0 0 0 0\ncpu1 " +
+           std::to_string(others) + " 0 0 " + std::to_string(idle) + " 0 0 0 0\n";
+  };
+  now(stat(0, 0), self_of(0, 0));
+  Meter meter(folder_.path(), {1});
+  EXPECT_EQ(meter.cores(), 1U);
+  now(stat(75, 25), self_of(0, 0));
+  EXPECT_DOUBLE_EQ(meter.measure().left, 0.25) << "the idle one is not for us";
 }
 
 TEST_F(MeterTest, StaysInItsRangeWhenTheKernelCountsStrangely) {

@@ -52,7 +52,7 @@ class PolitePaceTest : public testing::Test {
 
 TEST_F(PolitePaceTest, LooksAtTheMachineFiveTimesASecond) {
   now(0, 0, 0);
-  PolitePace pace(1, folder_.path());
+  PolitePace pace(1, Meter(folder_.path()));
   now(0, 100, 100);
   EXPECT_EQ(pace.share(at(0)), 1) << "nice programs count for nothing";
   now(200, 100, 100);
@@ -64,7 +64,7 @@ TEST_F(PolitePaceTest, LooksAtTheMachineFiveTimesASecond) {
 
 TEST_F(PolitePaceTest, PausesForWhatOthersNeedWhileItIsWanted) {
   now(0, 0, 0);
-  PolitePace pace(1, folder_.path());
+  PolitePace pace(1, Meter(folder_.path()));
   int asked = 0;
   pace.pause(milliseconds(0), [&] { return ++asked < 3; });
   EXPECT_EQ(asked, 0) << "nothing was done yet";
@@ -76,7 +76,7 @@ TEST_F(PolitePaceTest, PausesForWhatOthersNeedWhileItIsWanted) {
 
 TEST_F(PolitePaceTest, GoesOnWhenTheOthersAreDone) {
   now(0, 0, 0);
-  PolitePace pace(1, folder_.path());
+  PolitePace pace(1, Meter(folder_.path()));
   pace.pause(milliseconds(0), [] { return true; });
   now(100, 0, 0);
   std::this_thread::sleep_for(milliseconds(210));

@@ -29,12 +29,28 @@ std::optional<NodeId> Guests::remember(const Received& received) {
   if (received.identity != known.id) known = {received.identity, received.key, nullptr};
   if (received.descriptor < 0) return std::nullopt;
   const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, peer);
+  if (is_new) hold(received.descriptor, peer);
   if (is_new || entry->second == peer) return std::nullopt;
   // The system gave the number of a finished connection to a new one before we heard of the end.
   const NodeId former = std::exchange(entry->second, peer);
   ++stale_disconnects_[received.descriptor];
   guests_.erase(former);
-  return former;
+  const bool lost = closed_there(received.descriptor);
+  hold(received.descriptor, peer);
+  return lost ? std::optional(former) : std::nullopt;
+}
+
+void Guests::hold(int descriptor, NodeId peer) {
+  if (heartbeats_ && peer.role == Role::shard) servers_.emplace(descriptor, HeldEnd(descriptor));
+}
+
+// Of any other node the end of its connection is enough. The system closes ours at last.
+bool Guests::closed_there(int descriptor) {
+  const auto held = servers_.find(descriptor);
+  if (held == servers_.end()) return true;
+  const bool closed = held->second.closed_there();
+  servers_.erase(held);
+  return closed;
 }
 
 std::optional<NodeId> Guests::forget(int descriptor) {
@@ -46,12 +62,13 @@ std::optional<NodeId> Guests::forget(int descriptor) {
   const auto known = by_descriptor_.find(descriptor);
   if (known == by_descriptor_.end()) return std::nullopt;
   const NodeId peer = known->second;
+  const bool lost = closed_there(descriptor);
   by_descriptor_.erase(known);
   for (const auto& [other, node] : by_descriptor_) {
     if (node == peer) return std::nullopt;  // it has come back through another connection already
   }
   guests_.erase(peer);
-  return peer;
+  return lost ? std::optional(peer) : std::nullopt;
 }
 
 // libzmq has no way to end one connection. Its descriptor may belong to another by now: then that one is made
@@ -63,7 +80,7 @@ std::vector<NodeId> Guests::keep_only(const AllowList& allowed) {
   for (const NodeId node : gone) {
     guests_.erase(node);
     for (const auto& [descriptor, of] : by_descriptor_)
-      if (of == node) shutdown(descriptor, SHUT_RDWR);
+      if (of == node) shutdown(descriptor, SHUT_RDWR), servers_.erase(descriptor);
     std::erase_if(by_descriptor_, [&](const auto& entry) { return entry.second == node; });
   }
   return gone;

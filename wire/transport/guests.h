@@ -5,6 +5,10 @@
 // claims another role than the key has, or another holder's node, is not taken; and who has been taken from
 // the allow-list is a guest no more.
 //
+// A server whose control connection has ended is lost only if its own system closed it
+// (wire/transport/held_end.h): one that does not answer heartbeats may be stopped, and have the only copy of
+// a part of the model. So of a server "lost" is proof, and its silence is judged by the scheduler.
+//
 // One thread, the link's. Nodes that are lost are returned.
 #pragma once
 
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "wire/keys.h"
+#include "wire/transport/held_end.h"
 #include "wire/transport/lending.h"
 #include "wire/transport/zmq_socket.h"
 
@@ -27,6 +32,9 @@ struct Guest {
 
 class Guests {
  public:
+  // Of a socket for this traffic.
+  explicit Guests(Traffic traffic = Traffic::bulk) : heartbeats_(traffic == Traffic::control) {}
+
   Guest* find(NodeId node);
   std::map<NodeId, Guest>& all() { return guests_; }
 
@@ -35,14 +43,19 @@ class Guests {
 
   // Its speaker has the connection that it came through. Returns who had that before, if anybody had.
   std::optional<NodeId> remember(const Received& received);
-  // A connection has ended: whose it was, if it has no other.
+  // A connection has ended: whose it was, if it has no other, and if its end is the node's loss.
   std::optional<NodeId> forget(int descriptor);
 
   // Whoever is on the list no more goes, and its connections are cut.
   std::vector<NodeId> keep_only(const AllowList& allowed);
 
  private:
+  void hold(int descriptor, NodeId peer);
+  [[nodiscard]] bool closed_there(int descriptor);
+
+  const bool heartbeats_;  // libzmq ends connections whose other end does not answer
   std::map<NodeId, Guest> guests_;
+  std::map<int, HeldEnd> servers_;        // by descriptor
   std::map<int, NodeId> by_descriptor_;   // through which connection a peer was last heard
   std::map<int, int> stale_disconnects_;  // descriptors that were used anew before their end was told
 };

@@ -117,7 +117,7 @@ class ZmqLink::State {
   PeerMemory memory_;                           // behind the leases below
   std::map<NodeId, Dealer> dealers_;
   std::unique_ptr<ZmqSocket> router_;
-  Guests guests_;  // of the router
+  Guests guests_{traffic_of(self_)};  // of the router
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint, ReservedPort* port) {

@@ -6,6 +6,13 @@
 namespace steelyard {
 namespace {
 
+// The I/O thread of the other process answers, however busy its other threads are. Where it does not for so
+// many ms, the process is stopped, cut off or gone, and libzmq ends the connection.
+void ask_for_life(zmq::socket_t& socket, int every, int dead) {
+  socket.set(zmq::sockopt::heartbeat_ivl, every);
+  socket.set(zmq::sockopt::heartbeat_timeout, dead);
+}
+
 // Limits and keep-alive; why each: docs/protocol.md, "Sockets".
 void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   const bool bulk = traffic == Traffic::bulk;
@@ -23,6 +30,7 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   socket.set(zmq::sockopt::tcp_keepalive_idle, 10);
   socket.set(zmq::sockopt::tcp_keepalive_intvl, 5);
   socket.set(zmq::sockopt::tcp_keepalive_cnt, 3);
+  if (!bulk) ask_for_life(socket, 1000, 5000);
   if (type == zmq::socket_type::router) socket.set(zmq::sockopt::router_mandatory, true);
 }
 
@@ -32,10 +40,8 @@ void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 }  // namespace
 
 void tell_the_living(zmq::socket_t& socket) {
-  constexpr int every = 500, dead = 2000;  // ms
   socket.set(zmq::sockopt::immediate, 1);
-  socket.set(zmq::sockopt::heartbeat_ivl, every);
-  socket.set(zmq::sockopt::heartbeat_timeout, dead);
+  ask_for_life(socket, 500, 2000);
 }
 
 RoutingId routing_id(NodeId node, std::uint64_t socket_number, NodeId peer) {

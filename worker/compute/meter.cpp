@@ -1,5 +1,8 @@
 #include "worker/compute/meter.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -30,13 +33,13 @@ std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-}  // namespace
+unsigned online() { return static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
 
-std::optional<MachineTicks> parse_machine_ticks(std::string_view stat) {
+// A line of /proc/stat that begins with this word.
+std::optional<MachineTicks> ticks_of(std::string_view line, std::string_view word) {
   // cpu  user nice system idle iowait irq softirq steal guest guest_nice; guests are in user and nice, too.
   constexpr int columns = 8, nice = 1, idle = 3, waiting = 4;
-  std::string_view line = stat.substr(0, stat.find('\n'));
-  if (next_word(line) != "cpu") return std::nullopt;
+  if (next_word(line) != word) return std::nullopt;
   MachineTicks ticks;
   for (int column = 0; column < columns; ++column) {
     const std::optional<std::uint64_t> number = next_number(line);
@@ -46,6 +49,39 @@ std::optional<MachineTicks> parse_machine_ticks(std::string_view stat) {
     if (column == nice) ticks.nice = *number;
   }
   return ticks;
+}
+
+}  // namespace
+
+std::vector<unsigned> bound_to() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {};
+  std::vector<unsigned> processors;
+  for (unsigned i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors.size() < online() ? processors : std::vector<unsigned>{};
+}
+
+std::optional<MachineTicks> parse_machine_ticks(std::string_view stat,
+                                                const std::vector<unsigned>& processors) {
+  if (processors.empty()) return ticks_of(stat.substr(0, stat.find('\n')), "cpu");
+  std::optional<MachineTicks> sum;
+  while (!stat.empty()) {
+    const std::string_view line = stat.substr(0, stat.find('\n'));
+    stat.remove_prefix(std::min(line.size() + 1, stat.size()));
+    std::string_view rest = line;
+    const std::string_view word = next_word(rest);
+    if (!word.starts_with("cpu")) break;
+    const auto number = number_in<unsigned>(word.substr(3));
+    if (!number || std::ranges::find(processors, *number) == processors.end()) continue;
+    const std::optional<MachineTicks> its = ticks_of(line, word);
+    if (!its) return std::nullopt;
+    const MachineTicks before = sum.value_or(MachineTicks{});
+    sum = {before.all + its->all, before.idle + its->idle, before.nice + its->nice};
+  }
+  return sum;
 }
 
 std::optional<ProcessTicks> parse_process_ticks(std::string_view process_stat) {
@@ -70,10 +106,15 @@ std::optional<double> parse_available_memory(std::string_view meminfo) {
   return static_cast<double>(*number) / 1024;
 }
 
-Meter::Meter(std::filesystem::path proc) : proc_(std::move(proc)), last_(ticks()) {}
+Meter::Meter(std::filesystem::path proc, std::vector<unsigned> processors)
+    : proc_(std::move(proc)), processors_(std::move(processors)), last_(ticks()) {}
+
+unsigned Meter::cores() const {
+  return processors_.empty() ? online() : static_cast<unsigned>(processors_.size());
+}
 
 std::optional<Meter::Ticks> Meter::ticks() const {
-  const std::optional<MachineTicks> machine = parse_machine_ticks(contents(proc_ / "stat"));
+  const std::optional<MachineTicks> machine = parse_machine_ticks(contents(proc_ / "stat"), processors_);
   const std::optional<ProcessTicks> ours = parse_process_ticks(contents(proc_ / "self" / "stat"));
   if (!machine || !ours) return std::nullopt;
   return Ticks{*machine, *ours};

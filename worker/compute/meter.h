@@ -2,12 +2,14 @@
 // do.
 //
 //  cpu     share of the machine's processor time that was idle or ours since the last call, 0..1: what a
-//          worker alone on the machine would call 1, whatever it does itself. Time that the hypervisor gave
-//          to others counts as taken.
-//  left    share that was idle, or used by nice programs (nice value above 0), or by the system for us: what
-//          a polite worker (worker/compute/polite.h) may use. What the system does for other nice programs
-//          cannot be told apart, and counts as taken
-//  memory  what the kernel thinks can be had without swapping (MemAvailable), in MB of 2^20 bytes
+//  worker alone on the machine would call 1, whatever it does itself. Time that the hypervisor gave to
+//  others counts as taken. left    share that was idle, or used by nice programs (nice value above 0), or by
+//  the system for us: what a polite worker (worker/compute/polite.h) may use. What the system does for other
+//  nice programs cannot be told apart, and counts as taken memory  what the kernel thinks can be had without
+//  swapping (MemAvailable), in MB of 2^20 bytes
+//
+// Of a process that is bound to some of the machine's processors (taskset, a container) the machine is
+// those: what happens on the others neither helps nor disturbs it.
 //
 // -1 for what cannot be known: no /proc, or not the lines we look for. The kernel counts processor time in
 // ticks of 10 ms, so calls less than 100 ms apart tell little. Not for two threads at a time.
@@ -17,6 +19,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace steelyard {
 
@@ -38,17 +41,24 @@ struct ProcessTicks {
   friend bool operator==(const ProcessTicks&, const ProcessTicks&) = default;
 };
 
+// The processors that this thread, and what it starts, may use; empty: all that the machine has.
+std::vector<unsigned> bound_to();
+
 // What the files say; nothing if they say it in another way.
-std::optional<MachineTicks> parse_machine_ticks(std::string_view stat);          // /proc/stat
+// /proc/stat; of these processors alone, unless there are none.
+std::optional<MachineTicks> parse_machine_ticks(std::string_view stat,
+                                                const std::vector<unsigned>& processors = {});
 std::optional<ProcessTicks> parse_process_ticks(std::string_view process_stat);  // /proc/self/stat
 std::optional<double> parse_available_memory(std::string_view meminfo);          // /proc/meminfo; MB
 
 // Keeps the counters of the last call, to answer with differences.
 class Meter {
  public:
-  explicit Meter(std::filesystem::path proc = "/proc");
+  Meter() : Meter("/proc", bound_to()) {}
+  explicit Meter(std::filesystem::path proc, std::vector<unsigned> processors = {});
 
-  Reading measure();  // since the last call; the first time, since the meter was made
+  [[nodiscard]] unsigned cores() const;  // of what it calls the machine
+  Reading measure();                     // since the last call; the first time, since the meter was made
 
  private:
   struct Ticks {
@@ -58,6 +68,7 @@ class Meter {
   [[nodiscard]] std::optional<Ticks> ticks() const;
 
   std::filesystem::path proc_;
+  std::vector<unsigned> processors_;
   std::optional<Ticks> last_;
   double cpu_ = -1, left_ = -1;  // of the last call: the answer again if no tick has passed since
 };

@@ -62,15 +62,12 @@ void give_way() {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
-PolitePace::PolitePace(unsigned threads, std::filesystem::path proc)
-    : threads_(threads),
-      cores_(static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)))),
-      meter_(std::move(proc)) {}
+PolitePace::PolitePace(unsigned threads, Meter meter) : threads_(threads), meter_(std::move(meter)) {}
 
 double PolitePace::share(Time now) {
   if (now - looked_ < look_every) return share_;
   looked_ = now;
-  return share_ = polite_share(meter_.measure().left, cores_, threads_);
+  return share_ = polite_share(meter_.measure().left, meter_.cores(), threads_);
 }
 
 void PolitePace::pause(Duration processor_time, const std::function<bool()>& wanted) {

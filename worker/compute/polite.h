@@ -7,12 +7,13 @@
 //
 //   polite_share = c / t, at least 1/20 and at most 1
 //
-// of the time. Its measured speed falls with that, and balancing gives it less to do. The least share keeps
-// it in the job; what it then takes is t/20 of a core. Where nothing keeps the two apart, whatever it takes
-// makes the others' use look smaller; but each look takes that off again, so it comes down to the least.
+// of the time. Its measured speed falls with that, and balancing gives it less to do. Where nothing is left
+// it gets no piece (scheduler/crowding.h), unless it is alone; what it then takes is t/20 of a core. Where
+// nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each look takes
+// that off again, so it comes down to the least.
 //
-// Who is nice to the owner counts for nothing: programs with a nice value above 0, other polite workers among
-// them. Processors only: of a GPU it is not known what others use.
+// Who is nice to the owner counts for nothing: programs with a nice value above 0, other polite workers
+// among them. Processors only: of a GPU it is not known what others use.
 #pragma once
 
 #include <functional>
@@ -41,7 +42,7 @@ void give_way();
 // call.
 class PolitePace {
  public:
-  explicit PolitePace(unsigned threads, std::filesystem::path proc = "/proc");
+  explicit PolitePace(unsigned threads, Meter meter = Meter());
 
   // The share it may work now. Looks at the machine at most five times a second.
   double share(Time now);
@@ -50,7 +51,7 @@ class PolitePace {
   void pause(Duration processor_time, const std::function<bool()>& wanted);
 
  private:
-  const unsigned threads_, cores_;
+  const unsigned threads_;
   Meter meter_;
   Time looked_{};
   double share_ = 1;

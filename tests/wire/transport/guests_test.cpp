@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace steelyard {
 namespace {
@@ -30,6 +32,23 @@ TEST(Guests, TheEndOfItsLastConnectionIsTheEndOfAGuest) {
   EXPECT_TRUE(guests.find(ada));
   EXPECT_EQ(guests.forget(11), ada);
   EXPECT_FALSE(guests.find(ada));
+}
+
+TEST(Guests, AServerIsLostWhenItsOwnSystemHasClosedTheConnection) {
+  Guests guests(Traffic::control);
+  const NodeId left{Role::shard, 1}, right{Role::shard, 2};
+  int near[2], far[2];  // of left, of right: ours and theirs
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, near) + socketpair(AF_UNIX, SOCK_STREAM, 0, far), 0);
+  EXPECT_FALSE(guests.remember(from(left, 0, near[0])));
+  EXPECT_FALSE(guests.remember(from(right, 0, far[0])));
+  close(near[1]);
+  for (const int ours : {near[0], far[0]}) close(ours);  // as libzmq does
+  EXPECT_EQ(guests.forget(near[0]), left);
+  EXPECT_FALSE(guests.forget(far[0])) << "it did not answer, and may be stopped";
+  EXPECT_FALSE(guests.find(right)) << "there is no way to it";
+  char byte = 0;
+  EXPECT_EQ(read(far[1], &byte, 1), 0) << "it sees the end now";
+  close(far[1]);
 }
 
 TEST(Guests, ADescriptorThatIsUsedAnewBelongsToWhoUsesIt) {

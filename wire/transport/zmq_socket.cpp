@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/error.h"
+#include "wire/transport/address.h"
+
 namespace steelyard {
 namespace {
 
@@ -30,6 +33,19 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
 void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 
 }  // namespace
+
+std::string bind_to(zmq::socket_t& socket, const std::string& endpoint) try {
+  socket.set(zmq::sockopt::ipv6, by_ipv6(endpoint));  // bound to [::], it is reached by IPv4 too
+  socket.bind(endpoint);
+  return socket.get(zmq::sockopt::last_endpoint);
+} catch (const zmq::error_t& error) {
+  const std::string remedy = error.num() == EADDRINUSE
+                                 ? "; another program uses it: choose another port, or :* for any"
+                             : error.num() == EADDRNOTAVAIL || error.num() == ENODEV
+                                 ? "; this machine has no such address: give one of its own, or * for all"
+                                 : "; expected tcp://address:port or ipc://path";
+  throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " + error.what() + remedy);
+}
 
 void tell_the_living(zmq::socket_t& socket) {
   constexpr int every = 500, dead = 2000;  // ms

@@ -51,6 +51,9 @@ class ZmqSocket {
   zmq::socket_t monitor_;
 };
 
+// Listens; returns where. Throws Failure (configuration).
+std::string bind_to(zmq::socket_t& socket, const std::string& endpoint);
+
 // Before a socket connects to several places: messages go to one that is there, and one that answers no more
 // is left after two seconds.
 void tell_the_living(zmq::socket_t& socket);

@@ -1,5 +1,5 @@
-// TerminalWriter: lines for people and frames of progress, on a terminal, a pipe or a log, written by a thread
-// of its own. A reader that stops - Ctrl-S, a stalled ssh, a full pipe - holds up that thread alone.
+// TerminalWriter: lines for people and frames of progress, on a terminal, a pipe or a log, written by a
+// thread of its own. A reader that stops - Ctrl-S, a stalled ssh, a full pipe - holds up that thread alone.
 //
 // A text that ends a line is kept until it can be written, 4,096 of them; beyond, they are dropped, counted,
 // and the count is told in their place. One that does not end a line is a frame of progress: it is dropped

@@ -38,8 +38,8 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 JournalHead moved(const JournalHead& head, const std::string& listen);
 std::string job_text_in(const JournalHead& head);
 
-// Throws Failure (usage) unless `own`, the public key of this process (empty: it has none), is the one by which
-// the members of the job know their scheduler. `what`: which job, for the message.
+// Throws Failure (usage) unless `own`, the public key of this process (empty: it has none), is the one by
+// which the members of the job know their scheduler. `what`: which job, for the message.
 void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what);
 // The same of a journal elsewhere, which a standby follows.
 void require_key(const JournalHead& head, const std::string& own, const std::string& what);

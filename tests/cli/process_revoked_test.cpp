@@ -1,6 +1,6 @@
-// An allow-list loses a line while a job runs, for each pair of roles: no process ends but the one that has lost
-// the scheduler, and the job goes on where a mirror or another worker is left. Each process has a directory of
-// keys of its own.
+// An allow-list loses a line while a job runs, for each pair of roles: no process ends but the one that has
+// lost the scheduler, and the job goes on where a mirror or another worker is left. Each process has a
+// directory of keys of its own.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -94,9 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
     Pairs, ProcessRevoked,
     testing::Values(Revocation{"AServerLosesTheScheduler", "s1", "scheduler", "s1", "is in its place"},
                     Revocation{"AServerLosesAWorker", "s1", "ada", "", "worker 'ada' has had no answer"},
-                    Revocation{"AServerLosesAServer", "s1", "s0", "", "goes on without a mirror"},
+                    Revocation{"AServerLosesAServer", "s1", "s0", "", "filled anew"},
                     Revocation{"AWorkerLosesAServer", "ada", "s1", "", "worker 'ada' has had no answer"},
-                    Revocation{"AWorkerLosesTheScheduler", "ada", "scheduler", "ada", "worker 'ada' is lost"},
+                    Revocation{"AWorkerLosesTheScheduler", "ada", "scheduler", "ada", "worker 'ada' failed"},
                     Revocation{"TheSchedulerLosesAServer", "scheduler", "s1", "s1", "is in its place"},
                     Revocation{"TheSchedulerLosesAWorker", "scheduler", "ada", "ada",
                                "no key in the allow-list any more"}),

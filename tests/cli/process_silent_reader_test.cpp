@@ -1,5 +1,6 @@
-// Standard error of a process is a full pipe that nobody reads - a stopped terminal, a log collector that hangs:
-// the process and its job go on, and the process ends when it is time to. Real processes with keys, over TCP.
+// Standard error of a process is a full pipe that nobody reads - a stopped terminal, a log collector that
+// hangs: the process and its job go on, and the process ends when it is time to. Real processes with keys,
+// over TCP.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -67,7 +68,7 @@ class ProcessSilentReader : public ProcessTest, public testing::WithParamInterfa
 TEST_P(ProcessSilentReader, HoldsUpNobody) {
   const std::string both = here_ + "," + there_;
   const auto scheduler = start("scheduler", {"scheduler", job_, "--listen", here_, "--run-dir", path("run"),
-                                             "--set", "train.epochs=30"});
+                                             "--set", "train.epochs=60"});
   if (std::string(GetParam()) != "worker") {
     const auto stranger = start("stranger", {"worker", "--scheduler", here_, "--name", "eve"}, "strange");
     ends_clean(*stranger, 78);  // the scheduler has something to say now

@@ -61,23 +61,6 @@ TEST_F(WorkerTest, AShardThatDoesNotSendWhatItOwesIsNamedUntilItAnswers) {
   EXPECT_THAT(heard<Ready>(), IsEmpty()) << "it was ready all the time";
 }
 
-// It may be let in later, and the others go on meanwhile.
-TEST_F(WorkerTest, AShardThatCannotBeConnectedToIsNamedAndWaitedFor) {
-  join();
-  tell(link_node, Unreachable{right, "tcp://b", "does not let this key in"});
-  ASSERT_EQ(heard<WorkerBeat>().size(), 1U) << "at once";
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
-  EXPECT_THAT(heard<Leave>(), IsEmpty());
-  EXPECT_FALSE(worker.finished());
-  tell(link_node, Unreachable{{Role::shard, 99}, "tcp://c", "nonsense"});
-  wake(1);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right)) << "none of its shards";
-  EXPECT_THAT(heard<Ping>(), ::testing::SizeIs(1)) << "asked again";
-  tell(right, Pong{term});
-  wake(1);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, IsEmpty());
-}
-
 TEST_F(WorkerTest, WhatTheComputeNodeTellsOfIsProgress) {
   join();
   wake(1);

@@ -1,5 +1,6 @@
-// Denied: nodes that this process cannot connect to for good reasons - their allow-list or ours, another key than
-// is expected, keys at one end only. Each is tried again once a second, for lists are mended while a job runs.
+// Denied: nodes that this process cannot connect to for good reasons - their allow-list or ours, another key
+// than is expected, keys at one end only. Each is tried again once a second, for lists are mended while a job
+// runs.
 //
 // One thread, the link's. Is told the time.
 #pragma once

@@ -16,8 +16,8 @@ class Handshakes {
     bool keyed;  // whether this end uses keys
   };
 
-  // An event of the connection's monitor. Why the other side is not to be reached, if that is known now: a key
-  // that is not let in, another key than is expected there, or keys at one end only.
+  // An event of the connection's monitor. Why the other side is not to be reached, if that is known now: a
+  // key that is not let in, another key than is expected there, or keys at one end only.
   [[nodiscard]] std::optional<std::string> hear(const SocketEvent& event, const Place& place);
   // The last attempt failed before anything was said: libzmq tries again, and nothing is lost.
   [[nodiscard]] bool goes_on() const { return keyed_ && failed_ > 0; }

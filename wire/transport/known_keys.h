@@ -1,8 +1,8 @@
-// KnownKeys: what one link goes by of the keys of its process: the allow-list as the link last saw it, the keys
-// that were on it before and are no more, and the key that has to be met at an endpoint.
+// KnownKeys: what one link goes by of the keys of its process: the allow-list as the link last saw it, the
+// keys that were on it before and are no more, and the key that has to be met at an endpoint.
 //
-// A server's key need not be on the list of a worker: the scheduler, which is, told it. One that was on the list
-// and was taken from it is revoked, whoever vouches for it.
+// A server's key need not be on the list of a worker: the scheduler, which is, told it. One that was on the
+// list and was taken from it is revoked, whoever vouches for it.
 //
 // One thread, the link's. The trust outlives it.
 #pragma once

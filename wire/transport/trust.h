@@ -5,8 +5,8 @@
 // So a list is taken once it has been the same at two looks, for somebody may still be writing it; one that
 // could not be read is tried at each look.
 //
-// allowed(), scheduler_key() and say() may be called from any thread; look() from one, and refused() from one,
-// which may be another (wire/transport/zap.h).
+// allowed(), scheduler_key() and say() may be called from any thread; look() from one, and refused() from
+// one, which may be another (wire/transport/zap.h).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // ZapHandler: answers libzmq whether a key is let in (ZAP, ZeroMQ RFC 27), for all listening sockets of one
 // context. It answers at once with 200 and the key as the User-Id of the connection, or with 400, after which
-// that client gives up. Another thread looks at the list four times a second: neither a flood of strangers nor a
-// file system that hangs holds up the other.
+// that client gives up. Another thread looks at the list four times a second: neither a flood of strangers
+// nor a file system that hangs holds up the other.
 //
 // To be made before any socket of the context listens, and to go after all of them. Has two threads.
 #pragma once

@@ -326,8 +326,8 @@ void ZmqLink::State::lose(std::optional<NodeId> node) {
   if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
 }
 
-// Whoever has been taken from the allow-list since it was last looked at is cut off, whichever side opened the
-// connection.
+// Whoever has been taken from the allow-list since it was last looked at is cut off, whichever side opened
+// the connection.
 void ZmqLink::State::look_at_list() {
   if (!keys_.look()) return;
   std::vector<std::pair<NodeId, KeyedEndpoint>> gone;

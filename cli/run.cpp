@@ -30,6 +30,7 @@
 #include "launch/attend.h"
 #include "launch/launch.h"
 #include "report/terminal_text.h"
+#include "report/terminal_writer.h"
 #include "roles/journal_text.h"
 #include "roles/roles.h"
 #include "wire/machine.h"
@@ -110,15 +111,14 @@ int run(int argc, char** argv, const Extensions& extensions) {
                       },
                       command);
   } catch (const Failure& failure) {
-    std::fprintf(stderr, "steelyard: %s\n", shown_lines(failure.what()).c_str());
+    standard_error().line("steelyard: " + shown_lines(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::bad_alloc&) {
-    std::fprintf(
-        stderr,
-        "steelyard: no memory is left: a smaller model or train.batch, more servers, or a larger machine\n");
+    standard_error().line(
+        "steelyard: no memory is left: a smaller model or train.batch, more servers, or a larger machine");
     return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "steelyard: %s\n", shown_lines(trouble.what()).c_str());
+    standard_error().line("steelyard: " + shown_lines(trouble.what()));
     return static_cast<int>(ExitCode::failed);
   }
 }

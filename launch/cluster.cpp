@@ -14,6 +14,7 @@
 #include "launch/remote_host.h"
 #include "report/progress_bar.h"
 #include "report/terminal_text.h"
+#include "report/terminal_writer.h"
 #include "roles/signals.h"
 
 namespace steelyard {
@@ -27,7 +28,7 @@ constexpr std::size_t last_words = 5;             // lines of a log, for message
 constexpr std::size_t last_words_of_script = 20;  // of where it was, each function has two
 
 void tell_people(const std::string& text) {
-  std::fprintf(stderr, "steelyard: %s\n", shown_lines(text).c_str());
+  standard_error().line("steelyard: " + shown_lines(text));
 }
 
 bool shares_terminal(const LaunchPlan& plan, bool quiet) {
@@ -95,8 +96,11 @@ void Cluster::hear(Place& place, const Said& message) {
   const bool plain = scheduler || (script && plan_.workers() == 1);
   const std::string before =
       plain ? "" : message.name + (plan_.here ? std::string() : "@" + place.name) + ": ";
-  std::fprintf(message.error ? stderr : stdout, "%s%s%s\n", clears_line_ ? "\r\033[K" : "", before.c_str(),
-               shown_line(message.text).c_str());
+  const std::string line = (clears_line_ ? "\r\033[K" : "") + before + shown_line(message.text);
+  if (message.error) return standard_error().line(line);
+  // The results of a script are its user's: none of it is dropped, and on a terminal it stays in order.
+  if (clears_line_) standard_error().settle();
+  std::fprintf(stdout, "%s\n", line.c_str());
   std::fflush(stdout);
 }
 
@@ -113,8 +117,8 @@ void Cluster::hear(Place&, const ProcessEnded& message) {
   }
   const bool counts = script && !restarted_.contains(name);  // it may have come too late for the job
   if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
-    std::fprintf(stderr, "steelyard: process '%s' %s%s\n", name.c_str(), describe_status(status).c_str(),
-                 shown_lines(words).c_str());
+    standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
+                          shown_lines(words));
     code_ = static_cast<int>(ExitCode::failed);
   }
   act(supervision_.ended(steady_now(), name, status, words));

@@ -16,6 +16,7 @@
 #include "launch/plan.h"
 #include "launch/script.h"
 #include "launch/socket_directory.h"
+#include "report/terminal_writer.h"
 #include "report/timeline.h"
 #include "roles/beginning.h"
 #include "roles/roles.h"
@@ -121,7 +122,7 @@ class Sockets {
 void show_timeline(const RunDirectory& run) {
   const Timeline timeline = timeline_of({run.trace()});
   write_text(run.timeline(), timeline.json);
-  for (const std::string& note : timeline.notes) std::fprintf(stderr, "steelyard: %s\n", note.c_str());
+  for (const std::string& note : timeline.notes) standard_error().line("steelyard: " + note);
   std::printf("  %s shows who did what when: open it in ui.perfetto.dev\n", run.timeline().c_str());
 }
 

@@ -1,12 +1,12 @@
 #include "roles/killed.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "config/prepare_job.h"
 #include "core/error.h"
+#include "report/terminal_writer.h"
 #include "report/version_text.h"
 #include "roles/journal_file.h"
 
@@ -25,7 +25,7 @@ std::string boot() {
 std::string remarks_of(const SchedulersPlace& it) {
   return Json{{"boot", boot()},
               {"listen", it.listen},
-              {"keyed", it.keyed},
+              {"key", it.key},
               {"job", it.job},
               {"checkpoint", it.checkpoint},
               {"rounds_bytes", it.rounds_bytes},
@@ -47,7 +47,7 @@ SchedulersPlace place_in(const Json& it) {
            it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>()},
           it.at("rounds_bytes"),
           it.at("events_bytes"),
-          it.at("keyed"),
+          it.at("key"),
           it.at("boot")};
 }
 
@@ -70,6 +70,20 @@ JournalHead moved(const JournalHead& head, const std::string& listen) {
 }
 
 std::string job_text_in(const JournalHead& head) { return place_in(Json::parse(head.remarks)).job; }
+
+void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what) {
+  if (place.key == own) return;
+  const std::string mine = own.empty() ? "" : "; this process has the key '" + own + "'";
+  throw Failure(ExitCode::usage, what +
+                                     (place.key.empty() ? " had no keys: leave --keys out"
+                                                        : " had a scheduler with the public key '" +
+                                                              place.key + "': give the same --keys") +
+                                     mine);
+}
+
+void require_key(const JournalHead& head, const std::string& own, const std::string& what) {
+  require_key(place_in(Json::parse(head.remarks)), own, what);
+}
 
 std::optional<Killed> journal_of(const RunDirectory& run) {
   const std::string path = run.journal();
@@ -117,9 +131,8 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, co
   try {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {
-    std::fprintf(stderr,
-                 "steelyard: the checkpoint was written under another policy or release; '%s' begins anew\n",
-                 job.policy.c_str());
+    standard_error().line("steelyard: the checkpoint was written under another policy or release; '" +
+                          job.policy + "' begins anew");
     from.policy_state.clear();
   }
   return policy;

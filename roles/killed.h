@@ -26,7 +26,7 @@ struct SchedulersPlace {
   std::string checkpoint;  // that it began with; empty: none
   SampleSource source;
   std::uint64_t rounds_bytes = 0, events_bytes = 0;  // of the files before its first record
-  bool keyed = false;                                // only those take part that have keys
+  std::string key{};   // the scheduler's public one, by which the members know it; empty: plain text
   std::string boot{};  // which start of the machine it was; journal_head() fills it in
 };
 
@@ -37,6 +37,12 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 // Of the journal of a scheduler elsewhere: as if it had been written here, by one that listens there.
 JournalHead moved(const JournalHead& head, const std::string& listen);
 std::string job_text_in(const JournalHead& head);
+
+// Throws Failure (usage) unless `own`, the public key of this process (empty: it has none), is the one by
+// which the members of the job know their scheduler. `what`: which job, for the message.
+void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what);
+// The same of a journal elsewhere, which a standby follows.
+void require_key(const JournalHead& head, const std::string& own, const std::string& what);
 
 struct Killed {
   std::vector<std::byte> journal;

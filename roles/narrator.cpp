@@ -54,6 +54,8 @@ void Narrator::heard(const Envelope& in, Time now) {
   if (const auto* to_worker = std::get_if<ToWorker>(&in.message)) {
     const auto* welcome = std::get_if<Welcome>(to_worker);
     if (welcome != nullptr) joined(*welcome, "worker", welcome->job->workers);
+    if (const auto* it = std::get_if<Unreachable>(to_worker))
+      say_("server '" + server(it->node) + "' cannot be reached: " + it->why + "; trying again");
     if (const auto* roster = std::get_if<Roster>(to_worker)) {
       for (const ShardPlace& shard : roster->shards) shards_[shard.node] = shard.name;
     }
@@ -92,9 +94,13 @@ std::string Narrator::done() const {
          rounded(seconds_) + " s of computing";
 }
 
-void Narrator::exchange(NodeId shard, bool lent) {
+std::string Narrator::server(NodeId shard) const {
   const auto known = shards_.find(shard);
-  say_("parameters and gradients of server '" + (known == shards_.end() ? to_string(shard) : known->second) +
+  return known == shards_.end() ? to_string(shard) : known->second;
+}
+
+void Narrator::exchange(NodeId shard, bool lent) {
+  say_("parameters and gradients of server '" + server(shard) +
        (lent ? "': through shared memory"
              : "': through sockets (another host or user, or --exchange sockets)"));
 }

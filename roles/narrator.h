@@ -33,6 +33,7 @@ class Narrator : public Link {
   void joined(const Welcome& welcome, const std::string& what, std::uint32_t places);
   void look_for_silence(Time now);
   [[nodiscard]] std::string done() const;
+  [[nodiscard]] std::string server(NodeId shard) const;  // its name
 
   Link& link_;
   const std::string who_, device_;

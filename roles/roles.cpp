@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <random>
 
 #include "core/error.h"
 #include "report/terminal_text.h"
+#include "report/terminal_writer.h"
 #include "wire/name.h"
 
 namespace steelyard {
@@ -58,14 +58,14 @@ Ending ending_of(const ExitReason& ending, const std::string& scheduler) {
 
 int verdict(const char* role, const ExitReason& ending, const std::string& scheduler) {
   const auto [code, text] = ending_of(ending, scheduler);
-  if (!text.empty()) std::fprintf(stderr, "steelyard %s: %s\n", role, shown_line(text).c_str());
+  if (!text.empty()) standard_error().line(std::string("steelyard ") + role + ": " + shown_line(text));
   return code;
 }
 
 std::function<void(const std::string&)> speaker(const char* role, const std::string& name, bool quiet) {
   if (quiet) return [](const std::string&) {};
   return [before = std::string("steelyard ") + role + " '" + name + "': "](const std::string& line) {
-    std::fprintf(stderr, "%s%s\n", before.c_str(), shown_line(line).c_str());
+    standard_error().line(before + shown_line(line));
   };
 }
 

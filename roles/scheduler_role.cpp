@@ -1,13 +1,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <thread>
 
 #include "config/input_file.h"
@@ -21,6 +20,7 @@
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
 #include "roles/journal_file.h"
+#include "roles/keeping.h"
 #include "roles/killed.h"
 #include "roles/leadership.h"
 #include "roles/roles.h"
@@ -44,8 +44,7 @@ std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run
   if (!options.resume_from.empty() || !options.resume) return options.resume_from;
   std::vector<std::string> warnings;
   std::string path = newest_checkpoint(run.checkpoints(), &warnings);
-  for (const std::string& warning : warnings)
-    std::fprintf(stderr, "steelyard: %s\n", shown_line(warning).c_str());
+  for (const std::string& warning : warnings) standard_error().line("steelyard: " + shown_line(warning));
   return path;
 }
 
@@ -89,12 +88,11 @@ Snapshot beginning(const std::string& checkpoint, const Job& job, const SampleSo
                    Trained trained) {
   if (checkpoint.empty()) return fresh_beginning(job, source, trained.weights(job.seed));
   for (const std::string& note : check_resumable(checkpoint, read_manifest(checkpoint), job, source)) {
-    std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
+    standard_error().line("steelyard: " + shown_line(note));
   }
   Snapshot snapshot = resumed_beginning(checkpoint, job, source);
-  std::fprintf(stderr, "resuming from %s: epoch %llu, round %llu\n", checkpoint.c_str(),
-               static_cast<unsigned long long>(snapshot.progress.epoch),
-               static_cast<unsigned long long>(snapshot.progress.version));
+  standard_error().line("resuming from " + checkpoint + ": epoch " + std::to_string(snapshot.progress.epoch) +
+                        ", round " + std::to_string(snapshot.progress.version));
   return snapshot;
 }
 
@@ -104,22 +102,6 @@ ProgressStyle style(bool quiet) {
                      std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"));
   style.file = STDERR_FILENO;
   return style;
-}
-
-// Hosts the checkpointer until it is told to stop. What it has no memory for it does again when asked once
-// more; the training goes on meanwhile.
-void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link) {
-  const std::stop_callback stop(told, [&] {
-    link.post({{link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})}});
-  });
-  while (!checkpointer.finished()) {
-    try {
-      host(checkpointer, node, link);
-    } catch (const std::bad_alloc&) {
-      std::fprintf(stderr, "steelyard: no memory is left to load or save the model; trying again\n");
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-    }
-  }
 }
 
 void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint,
@@ -172,13 +154,13 @@ void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, b
   const std::string told = "the run can be watched at " + web.url() +
                            (web.for_others() ? ", also by those who can reach this machine" : "");
   bar.note(told);
-  if (quiet) std::fprintf(stderr, "%s\n", told.c_str());
+  if (quiet) standard_error().line(told);
 }
 
-// A job that nobody knows yet. `run`: the directory, where that is chosen already.
+// A job that nobody knows yet. `run`: the directory, where that is chosen already. `key`: of this process.
 Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
                 std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
-                const Extensions& extensions) {
+                const std::string& key, const Extensions& extensions) {
   const ResultOptions& results = options.results;
   Trained trained;
   if (file.job.model == external_model) {
@@ -197,7 +179,7 @@ Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<Run
   std::filesystem::remove(run->journal());  // of an earlier life
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
-  task.place.keyed = !options.keys.empty();
+  task.place.key = key;
   within_memory("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
   });
@@ -272,7 +254,8 @@ void host_all(Journaled& scheduler, Task& task, bool goes_on, const std::string&
   ZmqLink checkpointer_link(context, checkpointer_node);
   checkpointer_link.connect(scheduler_node,
                             own_endpoint(task.place.listen));  // it speaks like everybody else
-  const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link));
+  const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link),
+                             [](const std::string& line) { standard_error().line("steelyard: " + line); });
   const auto traced_link = traced(link, trace, scheduler_node, "scheduler");
   host(scheduler, scheduler_node, traced_link ? *traced_link : link, local);
 }
@@ -293,7 +276,7 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
   const Progress from = task.initial.progress;
   Scheduler scheduler(task.file.job, from, std::move(policy));
 
-  TerminalWriter terminal(STDERR_FILENO);
+  TerminalStream terminal(standard_error());
   std::ostream shown(nullptr);
   ProgressBar bar(shown, style(options.quiet));
   Recorder recorder(task.file, task.run, bar, killed != nullptr);
@@ -343,8 +326,8 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
   if (!journaled.ended().empty())  // to start a superseded one again makes no sense
     throw Failure(journaled.superseded() ? ExitCode::configuration : ExitCode::temporary, journaled.ended());
   write_text(task.run.result(), verdict_json(recorder.verdict()));
-  terminal.finish();  // from here on only people wait, for whoever stopped the terminal
-  std::cout << recorder.summary() << std::flush;
+  standard_error().settle();  // on one terminal the summary is the last thing that people see
+  standard_output().write(recorder.summary());
   return static_cast<int>(exit_code(scheduler.outcome().outcome));
 }
 
@@ -364,18 +347,18 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
     killed = left_by_killed(*run);
   }
   const std::string listen = killed ? killed->place.listen : listening_endpoint(options.listen);
+  std::unique_ptr<Trust> trust = trust_for(options.keys, KeyRole::scheduler, "scheduler", false);
+  const std::string key = trust ? trust->own().public_key : "";
+  if (killed) require_key(killed->place, key, "--recover: the run in " + run->path());
   require_loopback(listen, options.insecure || !options.keys.empty());
-  if (killed && killed->place.keyed && options.keys.empty())
-    throw Failure(ExitCode::usage,
-                  "--recover: the run in " + run->path() + " had keys: give the same --keys");
   if (!killed && !results.resume_from.empty()) require_checkpoint(results.resume_from);
   require_descriptors_for(killed ? killed->job : file.job);
   const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins
-  ZmqContext context(1, trust_for(options.keys, KeyRole::scheduler, "scheduler", false));
+  ZmqContext context(1, std::move(trust));
   ZmqLink link(context, scheduler_node);
   Task task = killed ? go_on(*killed, *run, extensions)
                      : begin_anew(options, std::move(file), std::move(run), lock, link, link.listen(listen),
-                                  extensions);
+                                  key, extensions);
   return lead(options, task, killed ? &*killed : nullptr, context, link, web.get(), extensions);
 }
 

@@ -1,14 +1,13 @@
 #include "roles/signals.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "core/time.h"
+#include "report/terminal_writer.h"
 
 namespace steelyard {
 namespace {
@@ -23,12 +22,12 @@ sigset_t watched() {
   return set;
 }
 
-// A terminal that is stopped, or a pipe that nobody reads, must not keep anybody from ending.
+constexpr Duration last_word = std::chrono::milliseconds(100);  // for whoever reads it
+
 void say(const std::string& text) {
-  pollfd error{STDERR_FILENO, POLLOUT, 0};
-  if (text.empty() || poll(&error, 1, 100) <= 0) return;
-  const char* line = isatty(STDERR_FILENO) == 1 ? "\n" : "";  // behind ^C, and perhaps a progress line
-  dprintf(STDERR_FILENO, "%ssteelyard: %s\n", line, text.c_str());
+  if (text.empty()) return;
+  const char* before = isatty(STDERR_FILENO) == 1 ? "\n" : "";  // behind ^C, and perhaps a progress line
+  standard_error().line(before + ("steelyard: " + text));
 }
 
 }  // namespace
@@ -69,6 +68,7 @@ void SignalWatch::watch() {
       on_request_(signal);
     } else if (signal != first || signal == SIGINT || steady_now() - *asked > same_request) {
       say("ending at once" + (words_.second ? ": " + words_.second() : ""));
+      standard_error().settle(last_word);
       _exit(128 + signal);
     }
   }

@@ -1,10 +1,11 @@
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 
 #include "core/error.h"
+#include "report/terminal_text.h"
+#include "report/terminal_writer.h"
 #include "report/version_text.h"
 #include "roles/endpoint.h"
 #include "roles/journal_file.h"
@@ -105,18 +106,25 @@ class Copy {
 };
 
 void tell(const StandbyOptions& options, const std::string& text) {
-  if (!options.lead.quiet) std::fprintf(stderr, "steelyard standby: %s\n", text.c_str());
+  if (!options.lead.quiet) standard_error().line("steelyard standby: " + shown_line(text));
 }
 
 // Follows until the scheduler is lost. Returns whether this process leads now.
 bool follow(const StandbyOptions& options, Copy& copy, int& code) {
   const NodeId self = new_node(Role::standby);
   const std::string scheduler = scheduler_places(options.scheduler);
-  ZmqContext context(1, trust_for(options.lead.keys, KeyRole::scheduler, "scheduler", false));
+  std::unique_ptr<Trust> trust = trust_for(options.lead.keys, KeyRole::scheduler, "scheduler", false);
+  const std::string key = trust ? trust->own().public_key : "";
+  ZmqContext context(1, std::move(trust));
   ZmqLink link(context, self);
   Standby standby({version_text(), new_node(Role::standby).number, from_seconds(options.wait),
                    [&] { tell(options, "following the scheduler at " + scheduler); },
-                   [&](const JournalRecord& record) { copy.write(record); }, [&] { return copy.arbiter(); }});
+                   [&](const JournalRecord& record) {
+                     if (const auto* head = std::get_if<JournalHead>(&record.what))
+                       require_key(*head, key, "the job of the scheduler at " + scheduler);
+                     copy.write(record);
+                   },
+                   [&] { return copy.arbiter(); }});
   const SignalWatch signals(
       [&](int) {
         link.post({{link_node, self, Message(std::in_place_type<ToStandby>, Interrupt{})}});

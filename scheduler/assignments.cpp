@@ -179,7 +179,8 @@ Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap,
     const Interval missing =
         widened_to_grains(round.open().positions, lacking, std::max(grain_, round.batch));
     const auto owner = piece.owner ? members_.workers.find(*piece.owner) : members_.workers.end();
-    const bool owner_there = owner != members_.workers.end() && owner->second.present;
+    const bool owner_there =
+        owner != members_.workers.end() && owner->second.present && !owner->second.stalled;
     if (missing == piece.positions && owner_there && !piece.asked_again) {
       piece.asked_again = true;
       piece.since = now;

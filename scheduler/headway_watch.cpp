@@ -43,7 +43,10 @@ bool HeadwayWatch::is_cut_off(Time now, const WorkerMember& worker) const {
   return worker.headway.cut_off(now) > from_seconds(job_.dead_after);
 }
 
+// A worker that is cut off may owe nothing and still hold up a round: what it has reported did not reach
+// every shard, and nor would what it is given next.
 bool HeadwayWatch::is_stalled(Time now, const WorkerMember& worker) const {
+  if (members_.working().size() > 1 && is_cut_off(now, worker)) return true;
   const std::optional<Time> possible = could_begin(worker);
   if (!possible) return false;
   const Duration still = worker.headway.standstill(now, *possible);

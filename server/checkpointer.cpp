@@ -40,7 +40,10 @@ void Checkpointer::step(Time now, const Envelope& in, Outbox& out) {
   now_ = now;
   const auto* message = std::get_if<ToCheckpointer>(&in.message);
   if (message == nullptr || finished_) return ignore();
-  if (const auto contact = contacts_.find(in.from); contact != contacts_.end()) contact->second.asked.reset();
+  if (const auto contact = contacts_.find(in.from); contact != contacts_.end()) {
+    contact->second.asked.reset();
+    contact->second.trouble.clear();
+  }
   std::visit([&](const auto& it) { handle(in.from, it, out); }, *message);
 }
 
@@ -220,12 +223,13 @@ void Checkpointer::handle(NodeId, const Gone& gone, Outbox& out) {
 void Checkpointer::give_up_waiting(Outbox& out) {
   if (!gathering_) return;
   for (const ShardPlace& shard : shards_) {
-    const Duration silent = now_ - contacts_.at(shard.node).asked.value_or(now_);
+    const auto& [asked, offered, loaded, trouble] = contacts_.at(shard.node);
+    const Duration silent = now_ - asked.value_or(now_);
     if (!awaited(shard) || silent <= too_long) continue;
     return answer({version(), false,
                    "server '" + shard.name + "' at " + split_key(shard.endpoint).address +
-                       " has not answered the scheduler's machine for " + in_seconds(silent) +
-                       ": check its --advertise, and what is between the two"},
+                       " has not answered the scheduler's machine for " + in_seconds(silent) + ": " +
+                       (trouble.empty() ? "check its --advertise, and what is between the two" : trouble)},
                   out);
   }
   if (now_ - gathering_->progress > standstill) {
@@ -247,6 +251,8 @@ void Checkpointer::answer(const Saved& saved, Outbox& out) {
 
 // Whoever is gone comes back or is replaced: the scheduler's affair. What was asked for is asked for again.
 void Checkpointer::handle(NodeId, const Disconnected& lost, Outbox&) {
+  if (const auto contact = contacts_.find(lost.node); contact != contacts_.end())
+    contact->second.trouble.clear();  // it has been connected since
   if (const ShardPlace* shard = place(lost.node)) restart(*shard);
 }
 

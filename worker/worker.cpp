@@ -391,9 +391,11 @@ void Worker::handle(Time, NodeId, const VersionMismatch& version_mismatch, Outbo
                                   ", this worker another: use the same release everywhere"});
 }
 
+// The scheduler names it to people, and gives what we owe to others meanwhile. The link tries again.
 void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
-  out.send<ToScheduler>(scheduler_node, Leave{});
-  exit_reason_.refused(Refuse{Refusal::endpoint, it.why});
+  if (std::ranges::find(shards_, it.node, &ShardPlace::node) == shards_.end()) return ignore();
+  reach_.doubt(it.node);
+  beat(out);
 }
 
 // What it has reported nobody computes again, so it stays until that is acknowledged: a push that is on its

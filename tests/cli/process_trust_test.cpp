@@ -181,7 +181,14 @@ TEST_F(ProcessTrust, ARunThatHadKeysGoesOnWithThemAlone) {
   EXPECT_EQ(decides->code(), -SIGKILL);
   const std::vector<std::string> again{"scheduler", job_, "--run-dir", path("run"), "--recover"};
   EXPECT_EQ(run(again), 2);
-  EXPECT_THAT(said_, AllOf(HasSubstr(path("run")), HasSubstr("give the same --keys")));
+  const std::string key = load_keys(keys_, KeyRole::scheduler, "").own.public_key;
+  const auto names_the_key = AllOf(HasSubstr(path("run")), HasSubstr(key), HasSubstr("give the same --keys"));
+  EXPECT_THAT(said_, names_the_key);
+  ASSERT_EQ(run({"keys", "new", path("other"), "scheduler"}), 0);
+  std::vector<std::string> other = again;
+  other.insert(other.end(), {"--keys", path("other")});
+  EXPECT_EQ(run(other), 2);
+  EXPECT_THAT(said_, names_the_key);
   std::vector<std::string> keyed = again;
   keyed.insert(keyed.end(), {"--keys", keys_});
   const auto second = start("second", keyed);

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace steelyard {
 namespace {
@@ -36,12 +37,11 @@ class TerminalWriterTest : public ::testing::Test {
       all.append(part.data(), static_cast<std::size_t>(got));
     return all;
   }
-  // What is read, from now on, while `end` ends all writing.
-  template <class End>
-  std::string read_while(const End& end) {
+  // What is read, from now on, until all is written.
+  std::string read_while_it_settles(TerminalWriter& writer) {
     std::string all;
     std::thread reader([&] { all = read_all(); });
-    end();
+    EXPECT_TRUE(writer.settle(std::chrono::minutes(1)));
     close_writing();
     reader.join();
     return all;
@@ -53,7 +53,8 @@ class TerminalWriterTest : public ::testing::Test {
 // 100 lines of 100 letters do not fit the pipe: that this goes on shows that nobody is held up.
 TEST_F(TerminalWriterTest, LinesWaitForTheReaderAndFramesDoNot) {
   TerminalWriter writer(ends_[1]);
-  std::ostream out(&writer);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
   std::string lines;
   for (int i = 0; i < 100; ++i) {
     const std::string line = std::to_string(i) + std::string(100, '.') + "\n";
@@ -62,22 +63,24 @@ TEST_F(TerminalWriterTest, LinesWaitForTheReaderAndFramesDoNot) {
   }
   for (int i = 0; i < 100'000; ++i) out << '\r' << "frame" << i << std::flush;
   out << "last" << std::endl;
-  EXPECT_EQ(read_while([&] { writer.finish(); }), lines + "last\n");
+  EXPECT_EQ(read_while_it_settles(writer), lines + "last\n");
 }
 
 TEST_F(TerminalWriterTest, WhoReadsSeesFramesToo) {
   TerminalWriter writer(ends_[1]);
-  std::ostream out(&writer);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
   out << '\r' << "frame" << 1 << std::flush;
-  EXPECT_EQ(read_while([&] { writer.finish(); }), "\rframe1");
+  EXPECT_EQ(read_while_it_settles(writer), "\rframe1");
 }
 
 TEST_F(TerminalWriterTest, TooManyLinesAreCounted) {
   TerminalWriter writer(ends_[1]);
-  std::ostream out(&writer);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
   const std::string line(4000, 'x');
   for (int i = 0; i < 5000; ++i) out << line << std::endl;
-  const std::string all = read_while([&] { writer.finish(); });
+  const std::string all = read_while_it_settles(writer);
   EXPECT_GE(std::ranges::count(all, 'x'), 4096 * 4000);
   const std::size_t kept = static_cast<std::size_t>(std::ranges::count(all, 'x')) / 4000;
   EXPECT_TRUE(
@@ -86,9 +89,45 @@ TEST_F(TerminalWriterTest, TooManyLinesAreCounted) {
 
 TEST_F(TerminalWriterTest, WhereTheOtherEndIsGoneNothingHappens) {
   TerminalWriter writer(-1);
-  std::ostream out(&writer);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
   for (int i = 0; i < 10'000; ++i) out << "to nobody" << std::endl;
-  writer.finish();
+  EXPECT_TRUE(writer.settle());
+}
+
+TEST_F(TerminalWriterTest, AnyThreadMayWriteLines) {
+  TerminalWriter writer(ends_[1]);
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i) {
+    all.emplace_back([&writer] {
+      for (int line = 0; line < 500; ++line) writer.line("a line");
+    });
+  }
+  for (std::thread& it : all) it.join();
+  std::string expected;
+  for (int i = 0; i < 2000; ++i) expected += "a line\n";
+  EXPECT_EQ(read_while_it_settles(writer), expected);
+}
+
+// A process that ends does not wait for a reader that has stopped.
+TEST_F(TerminalWriterTest, NobodyWaitsForEverWhereNobodyReads) {
+  {
+    TerminalWriter writer(ends_[1]);
+    for (int i = 0; i < 200; ++i) writer.line(std::string(100, 'x'));
+    EXPECT_FALSE(writer.settle(milliseconds(20)));
+  }
+  // The thread that was left in write() ends with its reader.
+  std::array<char, 4096> part{};
+  EXPECT_GT(::read(ends_[0], part.data(), part.size()), 0) << "what fitted was written";
+}
+
+TEST_F(TerminalWriterTest, ALineTakesThePlaceOfAFrame) {
+  TerminalWriter writer(ends_[1]);
+  writer.write("\rframe");
+  EXPECT_TRUE(writer.settle());
+  writer.line("a line");
+  writer.line("and another");
+  EXPECT_EQ(read_while_it_settles(writer), "\rframe\r\033[Ka line\nand another\n");
 }
 
 }  // namespace

@@ -34,9 +34,10 @@ class KilledTest : public testing::Test {
                          {"npy", 100, "abc", 10, {1, 2}, {3, 4}},
                          11,
                          12,
-                         true});
+                         key});
   }
 
+  static constexpr const char* key = "the key of the scheduler";
   const TemporaryFolder folder_;
   const RunDirectory run_ = RunDirectory::create((folder_.path() / "run").string());
 };
@@ -53,7 +54,7 @@ TEST_F(KilledTest, HadAPlaceAndAJob) {
   EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
   EXPECT_EQ(killed.place.rounds_bytes, 11U);
   EXPECT_EQ(killed.place.events_bytes, 12U);
-  EXPECT_TRUE(killed.place.keyed);
+  EXPECT_EQ(killed.place.key, key);
   EXPECT_EQ(without_values(killed).fingerprint, fingerprint(killed.job));
 }
 
@@ -66,6 +67,19 @@ TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
   EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
   EXPECT_EQ(killed.place.rounds_bytes + killed.place.events_bytes, 0U);
   EXPECT_EQ(job_text_in(head()), "[job]");
+}
+
+// The members know their scheduler by its key, and would let no other in.
+TEST_F(KilledTest, AnotherKeyDoesNotGoOn) {
+  leave(head());
+  const SchedulersPlace place = left_by_killed(run_).value().place;
+  EXPECT_EQ(complaint_of([&] { require_key(place, key, "the run"); }), "");
+  EXPECT_EQ(complaint_of([&] { require_key(head(), key, "the run"); }), "");
+  EXPECT_THAT(complaint_of([&] { require_key(place, "another", "the run"); }),
+              AllOf(HasSubstr("the run"), HasSubstr(key), HasSubstr("'another'"), HasSubstr("same --keys")));
+  EXPECT_THAT(complaint_of([&] { require_key(head(), "", "the run"); }), HasSubstr(key));
+  EXPECT_THAT(complaint_of([&] { require_key(SchedulersPlace{}, "another", "the run"); }),
+              HasSubstr("leave --keys out"));
 }
 
 // To begin anew in its place would throw away what was trained.

@@ -73,6 +73,18 @@ TEST_F(NarratorTest, AWorkerTellsWhichWayValuesGo) {
                           AllOf(HasSubstr("server 'hub'"), HasSubstr("sockets")), HasSubstr("shard-9")));
 }
 
+TEST_F(NarratorTest, AWorkerTellsWhichServerItCannotReachAndWhy) {
+  const auto link = network_.join(worker);
+  Narrator narrator(*link, "ada", "cpu", sayer());
+  Roster roster;
+  roster.shards = {{shard, "tcp://s:1", 0, 1, "hub"}};
+  tell<ToWorker>(worker, roster);
+  link->post({{link_node, worker,
+               Message(std::in_place_type<ToWorker>, Unreachable{shard, "tcp://s:1", "no key"})}});
+  while (narrator.receive(Time{})) continue;
+  EXPECT_THAT(said_, ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("no key"))));
+}
+
 TEST_F(NarratorTest, AServerTellsOfPushes) {
   const auto link = network_.join(shard);
   Narrator narrator(*link, "s0", "", sayer());

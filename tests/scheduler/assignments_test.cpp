@@ -157,6 +157,8 @@ TEST_F(AssignmentsTest, AGapIsPushedAgainAndThenComputedAgain) {
   EXPECT_THAT(in_words(assignments->repair_gap(at(5), round(), gap, shard)), IsEmpty());
   EXPECT_THAT(in_words(assignments->repair_gap(at(100), round(), gap, shard)),
               ElementsAre("0:[10, 14)", "1:[14, 17)", "2:[17, 20)"));
+  report(100, 5), worker(1).stalled = worker(2).stalled = true;  // it cannot push what it has
+  EXPECT_EQ(in_words(assignments->repair_gap(at(103), round(), {14, 17}, shard)).at(0), "0:[14, 17)");
 }
 
 TEST_F(AssignmentsTest, AGapIsLeftAloneWhilePushesArrive) {

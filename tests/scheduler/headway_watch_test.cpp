@@ -83,6 +83,15 @@ TEST_F(HeadwayWatchTest, AWorkerThatOwesAndStandsStillIsStalled) {
   EXPECT_FALSE(watch.is_stalled(at(1000), ann())) << "the parameters are not there yet";
 }
 
+// What it has reported may be missing at the server that it cannot reach.
+TEST_F(HeadwayWatchTest, AWorkerThatIsCutOffIsStalledEvenIfItOwesNothing) {
+  ann().headway.heard(at(1), {1, {}, 0, {left}, 5});
+  EXPECT_FALSE(watch.is_stalled(at(10), ann()));
+  EXPECT_TRUE(watch.is_stalled(at(12), ann()));
+  members.workers.at(1).present = false;
+  EXPECT_FALSE(watch.is_stalled(at(12), ann())) << "nobody else could do it";
+}
+
 TEST_F(HeadwayWatchTest, NobodyIsStalledWhereNobodyElseCouldDoIt) {
   owe_a_piece_since(1);
   members.workers.at(1).present = false;

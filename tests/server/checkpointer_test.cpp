@@ -323,16 +323,6 @@ TEST_F(CheckpointerTest, AFirstStateThatIsNotKnownIsGivenToNobody) {
   EXPECT_EQ(restarted.ignored(), 1U);
 }
 
-TEST_F(CheckpointerTest, AnEndpointThatMakesNoSenseIsTold) {
-  tell(scheduler_node, roster());
-  tell(link_node, Unreachable{right, "tcp://b:2", "cannot connect to tcp://b:2"});
-  wake(0.5);
-  const auto silent = heard<ToScheduler, CheckpointerBeat>().at(0).second.silent;
-  ASSERT_EQ(silent.size(), 1U);
-  EXPECT_EQ(silent[0].node, right);
-  EXPECT_EQ(silent[0].why, "cannot connect to tcp://b:2");
-}
-
 // While it writes it hears nobody.
 TEST_F(CheckpointerTest, ALongWriteIsNobodysSilence) {
   tell(scheduler_node, roster());

@@ -1,7 +1,8 @@
 // Handshakes: what becomes of the attempts of an outward connection to be let in, and the end of patience: a
-// Failure that says why, and what to do. libzmq itself tries for ever, or gives up without a word.
+// sentence that says why, and what to do. libzmq itself tries for ever, or gives up without a word.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "wire/transport/zmq_socket.h"
@@ -15,9 +16,9 @@ class Handshakes {
     bool keyed;  // whether this end uses keys
   };
 
-  // An event of the connection's monitor. Throws Failure (configuration): a key that is not let in, another
-  // key than is expected there, or keys at one end only.
-  void hear(const SocketEvent& event, const Place& place);
+  // An event of the connection's monitor. Why the other side is not to be reached, if that is known now: a
+  // key that is not let in, another key than is expected there, or keys at one end only.
+  [[nodiscard]] std::optional<std::string> hear(const SocketEvent& event, const Place& place);
   // The last attempt failed before anything was said: libzmq tries again, and nothing is lost.
   [[nodiscard]] bool goes_on() const { return keyed_ && failed_ > 0; }
 

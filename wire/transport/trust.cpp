@@ -7,7 +7,9 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_told = 32;  // strangers with a key of their own each must not fill a disk
+// Strangers with a key of their own each must not fill a disk, nor memory.
+constexpr std::size_t most_lines = 32, most_told = 1024;
+constexpr Duration minute = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -55,7 +57,6 @@ void Trust::look() {
     take(read_allowed(directory_));
     stamp_ = stamp;
     trouble_.clear();
-    told_.clear();  // who is refused now may be another
     say_("the allow-list has changed: " + std::to_string(allowed()->size()) + " keys");
   } catch (const Failure& trouble) {
     if (std::exchange(trouble_, trouble.what()) != trouble.what())
@@ -63,13 +64,21 @@ void Trust::look() {
   }
 }
 
-void Trust::refused(const std::string& key, const std::string& address) {
-  if (told_.size() >= most_told || !told_.insert(key).second) return;
+void Trust::refused(const std::string& key, const std::string& address, Time now) {
+  auto list = allowed();
+  if (list != told_under_ || told_.size() >= most_told) told_.clear();  // who is refused now may be another
+  told_under_ = std::move(list);
+  if (lines_ == 0 || now - minute_ > minute) {
+    minute_ = now;
+    lines_ = 0;
+  }
+  if (lines_ >= most_lines || !told_.insert(key).second) return;
+  ++lines_;
   const std::string where = directory_.empty() ? "DIR" : directory_;
   say_("refused a connection from " + address + ": its key '" + key +
        "' is not in the allow-list; if it is to take part: steelyard keys add " + where + " ROLE NAME '" +
        key + "'");
-  if (told_.size() == most_told) say_("more unknown keys will be refused without a word");
+  if (lines_ == most_lines) say_("more unknown keys will be refused without a line, for a minute at most");
 }
 
 }  // namespace steelyard

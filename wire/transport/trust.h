@@ -5,23 +5,26 @@
 // So a list is taken once it has been the same at two looks, for somebody may still be writing it; one that
 // could not be read is tried at each look.
 //
-// allowed() may be called from any thread; look() and refused() from one, the handler's
-// (wire/transport/zap.h).
+// allowed(), scheduler_key() and say() may be called from any thread; look() from one, and refused() from
+// one, which may be another (wire/transport/zap.h).
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "core/time.h"
 #include "wire/transport/key_files.h"
 
 namespace steelyard {
 
 class Trust {
  public:
-  using Say = std::function<void(const std::string&)>;  // a line for people; any thread
+  // A line for people. Any thread; it must not wait for whoever reads them.
+  using Say = std::function<void(const std::string&)>;
 
   Trust(Keys keys, Say say);
 
@@ -31,8 +34,8 @@ class Trust {
   [[nodiscard]] std::shared_ptr<const AllowList> allowed() const { return allowed_.load(); }
 
   void look();  // whether the list has changed; one that has holds from the next look on
-  // Says so, once for each key, and not more often than somebody reads.
-  void refused(const std::string& key, const std::string& address);
+  // Says so, once for each key while the list stays the same, and of some keys a minute.
+  void refused(const std::string& key, const std::string& address, Time now = steady_now());
   void say(const std::string& text) const { say_(text); }
 
  private:
@@ -44,7 +47,12 @@ class Trust {
   std::string stamp_, seen_;  // of the list that holds, and at the last look
   std::string trouble_;       // with the list, as last said
   std::atomic<std::shared_ptr<const AllowList>> allowed_;
-  std::set<std::string> told_;  // of whom it was said
+
+  // Of refusals.
+  std::shared_ptr<const AllowList> told_under_;  // this list
+  std::set<std::string> told_;                   // of these keys
+  Time minute_;                                  // since when these are counted:
+  std::size_t lines_ = 0;
 };
 
 }  // namespace steelyard

@@ -1,5 +1,6 @@
 #include "wire/transport/zap.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{250};
+constexpr int between_looks = 250;       // milliseconds
 constexpr std::size_t most_frames = 16;  // libzmq sends seven
 constexpr std::size_t key_bytes = 32;
 
@@ -46,13 +47,15 @@ ZapHandler::ZapHandler(zmq::context_t& context, Trust& trust)
   CHECK(stop_ >= 0, "no descriptor left for an eventfd");
   socket_.set(zmq::sockopt::linger, 0);
   socket_.bind("inproc://zeromq.zap.01");
-  thread_ = std::thread([this] { serve(); });
+  answering_ = std::thread([this] { serve(); });
+  looking_ = std::thread([this] { look_at_list(); });
 }
 
 ZapHandler::~ZapHandler() {
   const std::uint64_t one = 1;
   (void)!write(stop_, &one, sizeof one);
-  thread_.join();
+  answering_.join();
+  looking_.join();
   close(stop_);
 }
 
@@ -61,13 +64,17 @@ void ZapHandler::serve() {
       {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, stop_, ZMQ_POLLIN, 0}}};
   while (true) {
     try {
-      zmq::poll(watched.data(), watched.size(), between_looks);
+      zmq::poll(watched.data(), watched.size());
       if (watched[1].revents != 0) return;
       if (watched[0].revents != 0) answer();
     } catch (const zmq::error_t&) {  // an interrupted call: the next one does it
     }
-    trust_.look();
   }
+}
+
+void ZapHandler::look_at_list() {
+  pollfd stop{stop_, POLLIN, 0};
+  while (poll(&stop, 1, between_looks) <= 0) trust_.look();
 }
 
 void ZapHandler::answer() {

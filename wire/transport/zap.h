@@ -1,8 +1,9 @@
 // ZapHandler: answers libzmq whether a key is let in (ZAP, ZeroMQ RFC 27), for all listening sockets of one
 // context. It answers at once with 200 and the key as the User-Id of the connection, or with 400, after which
-// that client gives up. It looks at the list four times a second.
+// that client gives up. Another thread looks at the list four times a second: neither a flood of strangers
+// nor a file system that hangs holds up the other.
 //
-// To be made before any socket of the context listens, and to go after all of them. Has a thread.
+// To be made before any socket of the context listens, and to go after all of them. Has two threads.
 #pragma once
 
 #include <zmq.hpp>
@@ -23,11 +24,12 @@ class ZapHandler {
  private:
   void serve();
   void answer();
+  void look_at_list();
 
   Trust& trust_;
   zmq::socket_t socket_;
   const int stop_;
-  std::thread thread_;
+  std::thread answering_, looking_;
 };
 
 }  // namespace steelyard

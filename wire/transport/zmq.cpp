@@ -1,31 +1,30 @@
 #include "wire/transport/zmq.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 
 #include "core/check.h"
 #include "core/error.h"
-#include "core/queue.h"
-#include "wire/authority.h"
 #include "wire/keyed_endpoint.h"
 #include "wire/notice.h"
 #include "wire/transport/address.h"
 #include "wire/transport/curve.h"
+#include "wire/transport/denied.h"
+#include "wire/transport/door.h"
 #include "wire/transport/guests.h"
 #include "wire/transport/handshakes.h"
+#include "wire/transport/known_keys.h"
 #include "wire/transport/leader.h"
+#include "wire/transport/mailbox.h"
 #include "wire/transport/trust.h"
 
 namespace steelyard {
 namespace {
 
 constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
-constexpr std::size_t mailbox_capacity = 1 << 16;
+constexpr Duration between_looks = std::chrono::milliseconds(250);  // at the allow-list
 
 // Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
 int timeout(Time deadline) {
@@ -47,19 +46,19 @@ class ZmqLink::State {
       : context_(*static_cast<zmq::context_t*>(context.handle())),
         trust_(context.trust()),
         self_(self),
-        wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-        posted_(mailbox_capacity),
-        trial_(payloads == Memory::shared ? Segment::make(0) : nullptr) {
-    CHECK(wake_ >= 0, "no descriptor left for an eventfd");
-  }
-  ~State() { close(wake_); }
+        trial_(payloads == Memory::shared ? Segment::make(0) : nullptr) {}
 
   std::string listen(const std::string& endpoint, ReservedPort* port);
   void connect(NodeId peer, const std::string& endpoint);
-  void disconnect(NodeId peer) { dealers_.erase(peer); }
+  void disconnect(NodeId peer) {
+    dealers_.erase(peer);
+    denied_.remove(peer);
+  }
   bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
-  void post(std::vector<Envelope> envelopes);
+  void post(std::vector<Envelope> envelopes) { inbox_.post(std::move(envelopes)); }
+
+  [[nodiscard]] std::uint64_t denied() const { return denied_.times(); }
 
   std::uint64_t dropped = 0;
   std::function<void(NodeId shard, bool lent)> on_exchange;
@@ -69,6 +68,7 @@ class ZmqLink::State {
   struct Line {
     std::string place;
     std::unique_ptr<ZmqSocket> socket;
+    std::string key{};  // that has to be met there; empty: plain text
     Handshakes handshakes{};
   };
   struct Dealer {
@@ -86,36 +86,36 @@ class ZmqLink::State {
   Dealer dial(NodeId peer, const std::string& endpoint);
   Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
   void wait(Time deadline);
-  void drain_posted();
   void drain_line(NodeId peer, std::size_t line);
   void drain_router();
   void watch_line(NodeId peer, std::size_t line);
   void watch_router();
   void look_at_list();
+  void deny(NodeId peer, const std::string& why);
+  void try_denied();
   void lose(std::optional<NodeId> node);
   // `line`: of the dealer that it came through; the router has one.
   void accept(NodeId from, Received received, std::size_t line = 0);
-  void accept(NodeId from, std::span<const std::byte> header, Blob payload, std::size_t line = 0);
-  bool is_believed(NodeId from, std::size_t line, const Message* message);
+  void accept(NodeId from, const std::string& key, std::span<const std::byte> header, Blob payload,
+              std::size_t line = 0);
+  bool is_believed(const Envelope& in, std::size_t line);
   void hear(NodeId from, const Received& received);
   std::optional<Lane> lane_to(NodeId node);
-  [[nodiscard]] std::string key_of_listener(const KeyedEndpoint& place) const;
   bool send_now(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);
   void send_batches();
 
   zmq::context_t& context_;
   const Trust* const trust_;  // null: plain text
-  std::shared_ptr<const AllowList> allowed_ = trust_ == nullptr ? nullptr : trust_->allowed();
+  KnownKeys keys_{trust_};
   const NodeId self_;
-  const int wake_;
-  BoundedQueue<Envelope> posted_;  // the only thing other threads touch, with wake_
-  std::deque<Envelope> inbox_;
+  Mailbox inbox_;
   std::uint64_t sockets_made_ = 0;
 
   const std::unique_ptr<const Segment> trial_;  // for others to try; null: nothing is lent
   PeerMemory memory_;                           // behind the leases below
   std::map<NodeId, Dealer> dealers_;
+  Denied denied_;
   std::unique_ptr<ZmqSocket> router_;
   Guests guests_{traffic_of(self_)};  // of the router
 };
@@ -124,17 +124,7 @@ std::string ZmqLink::State::listen(const std::string& endpoint, ReservedPort* po
   CHECK(!router_, "a node has at most one listening socket");
   router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
   if (trust_ != nullptr) make_listener(router_->socket(), trust_->own());
-  try {
-    // Bound to [::], it is reached by IPv4 too.
-    router_->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
-    const int reserved = port == nullptr ? -1 : port->take();
-    if (reserved >= 0) router_->socket().set(zmq::sockopt::use_fd, reserved);
-    router_->socket().bind(endpoint);
-  } catch (const zmq::error_t& error) {
-    throw Failure(ExitCode::configuration,
-                  "cannot listen on " + endpoint + ": " + error.what() + listening_remedy(error.num()));
-  }
-  return router_->socket().get(zmq::sockopt::last_endpoint);
+  return bind_to(router_->socket(), endpoint, port);
 }
 
 ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) {
@@ -144,7 +134,7 @@ ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endp
   if (trial_ && peer.role == Role::shard) {
     dealer.lending = std::make_unique<Lending>(trial_.get(), memory_);
     send_frames(dealer.lines[0].socket->socket(), nullptr, {dealer.lending->introduction(), std::nullopt});
-  } else if (peer.role == Role::shard && on_exchange) {
+  } else if (peer.role == Role::shard && on_exchange && !denied_.has(peer, endpoint)) {
     on_exchange(peer, false);
   }
   return dealer;
@@ -157,11 +147,11 @@ ZmqLink::State::Line ZmqLink::State::dial_place(NodeId peer, const std::string& 
   const RoutingId id = routing_id(self_, sockets_made_++, peer);
   socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
   socket->socket().set(zmq::sockopt::ipv6, by_ipv6(there.address));
-  if (const std::string key = key_of_listener(there); !key.empty())
-    make_caller(socket->socket(), trust_->own(), key);
+  const std::string key = keys_.key_of(there);
+  if (!key.empty()) make_caller(socket->socket(), trust_->own(), key);
   if (one_of_several) tell_the_living(socket->socket());
   socket->socket().connect(there.address);
-  return {place, std::move(socket)};
+  return {place, std::move(socket), key};
 } catch (const zmq::error_t& error) {
   throw Failure(ExitCode::configuration,
                 "cannot connect to " + place + ": " + error.what() +
@@ -172,6 +162,8 @@ ZmqLink::State::Line ZmqLink::State::dial_place(NodeId peer, const std::string& 
 void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
   const auto known = dealers_.find(peer);
   if (known != dealers_.end() && known->second.endpoint == endpoint) return;
+  if (denied_.has(peer, endpoint)) return;  // it will be tried again
+  denied_.remove(peer);
   dealers_[peer] = dial(peer, endpoint);
 }
 
@@ -224,15 +216,7 @@ std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
     wait(deadline);
     if (inbox_.empty() && steady_now() >= deadline) return std::nullopt;
   }
-  Envelope envelope = std::move(inbox_.front());
-  inbox_.pop_front();
-  return envelope;
-}
-
-void ZmqLink::State::post(std::vector<Envelope> envelopes) {
-  for (Envelope& envelope : envelopes) posted_.try_push(std::move(envelope));
-  const std::uint64_t one = 1;
-  (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
+  return inbox_.next();
 }
 
 // Asking libzmq whether a socket has anything costs a system call each, so one poll() watches the descriptors
@@ -241,6 +225,7 @@ void ZmqLink::State::post(std::vector<Envelope> envelopes) {
 void ZmqLink::State::wait(Time deadline) {
   send_batches();
   look_at_list();
+  try_denied();
   for (auto& [peer, dealer] : dealers_) {
     for (std::size_t line = 0; line < dealer.lines.size(); ++line) {
       if (!dealer.lines[line].socket->quiet) drain_line(peer, line);
@@ -248,7 +233,7 @@ void ZmqLink::State::wait(Time deadline) {
   }
   if (router_ && !router_->quiet) drain_router();
 
-  std::vector<pollfd> watched{{wake_, POLLIN, 0}};
+  std::vector<pollfd> watched{{inbox_.descriptor(), POLLIN, 0}};
   std::vector<std::pair<NodeId, std::size_t>> lines;
   bool quiet = inbox_.empty();
   const auto watch = [&](const ZmqSocket& socket) {
@@ -263,24 +248,21 @@ void ZmqLink::State::wait(Time deadline) {
     }
   }
   if (router_) watch(*router_);
-  if (poll(watched.data(), watched.size(), quiet ? timeout(deadline) : 0) <= 0) return;
+  const Time look = trust_ == nullptr ? Time::max() : steady_now() + between_looks;
+  const Time until = std::min({deadline, denied_.deadline(), look});
+  if (poll(watched.data(), watched.size(), quiet ? timeout(until) : 0) <= 0) return;
 
-  if (watched[0].revents != 0) drain_posted();
+  if (watched[0].revents != 0) inbox_.take_posted();
+  const auto there = [&](const std::pair<NodeId, std::size_t>& it) { return dealers_.contains(it.first); };
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto [peer, line] = lines[i];
-    if (watched[1 + 2 * i].revents != 0) drain_line(peer, line);
-    if (watched[2 + 2 * i].revents != 0) watch_line(peer, line);
+    if (watched[1 + 2 * i].revents != 0 && there(lines[i])) drain_line(peer, line);
+    if (watched[2 + 2 * i].revents != 0 && there(lines[i])) watch_line(peer, line);
   }
   if (router_) {
     if (watched[watched.size() - 2].revents != 0) drain_router();
     if (watched.back().revents != 0) watch_router();
   }
-}
-
-void ZmqLink::State::drain_posted() {
-  std::uint64_t count = 0;
-  (void)!read(wake_, &count, sizeof count);
-  while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
 }
 
 void ZmqLink::State::drain_line(NodeId peer, std::size_t line) {
@@ -309,7 +291,7 @@ void ZmqLink::State::drain_router() {
       continue;
     }
     const bool for_us = peer_number(received->identity) == self_.number;
-    if (!for_us || !guests_.may_speak(*received, allowed_.get())) {
+    if (!for_us || !guests_.may_speak(*received, keys_.allowed())) {
       ++dropped;
       continue;
     }
@@ -324,19 +306,50 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
   Dealer& dealer = dealers_.at(peer);
   Line& line = dealer.lines[number];
   while (const auto event = line.socket->next_event()) {
-    line.handshakes.hear(*event, {name(peer.role), split_key(line.place).address, trust_ != nullptr});
+    const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
+    if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
+    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && denied_.remove(peer))
+      lose(peer);  // what was said is gone
     broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
   }
   if (!broken) return;
   do drain_line(peer, number);  // what had arrived before the end still counts
   while (!line.socket->quiet);
-  if (dealer.lines.size() > 1) {
-    line = dial_place(peer, std::string(line.place), true);
-    if (!dealer.leader.disconnected(number)) return;  // it is not the one that is believed
-  } else {
-    dealer = dial(peer, std::string(dealer.endpoint));
+  const bool of_several = dealer.lines.size() > 1;
+  if (!of_several || dealer.leader.disconnected(number))
+    lose(peer);  // else it is not the one that is believed
+  try {
+    if (of_several) {
+      line = dial_place(peer, std::string(line.place), true);
+    } else {
+      dealer = dial(peer, std::string(dealer.endpoint));
+    }
+  } catch (const Failure& failure) {
+    deny(peer, failure.what());
   }
-  if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
+}
+
+// The scheduler is needed; any other node is one that cannot be reached, which is told once.
+void ZmqLink::State::deny(NodeId peer, const std::string& why) {
+  if (peer == scheduler_node) throw Failure(ExitCode::configuration, why);
+  const std::string endpoint = dealers_.at(peer).endpoint;
+  dealers_.erase(peer);
+  if (!denied_.add(peer, endpoint, why, steady_now())) return;
+  if (auto notice = notice_for(self_, Unreachable{peer, endpoint, why}))
+    return inbox_.push_back(std::move(*notice));
+  if (trust_ != nullptr) trust_->say(why);  // a shard, whose mirror that is
+  lose(peer);
+}
+
+void ZmqLink::State::try_denied() {
+  for (const auto& [peer, endpoint] : denied_.due(steady_now())) {
+    try {
+      dealers_[peer] = dial(peer, endpoint);
+    } catch (const Failure& failure) {
+      dealers_.erase(peer);
+      denied_.add(peer, endpoint, failure.what(), steady_now());
+    }
+  }
 }
 
 // Words come before the news that their speaker is gone, however many there are.
@@ -353,45 +366,41 @@ void ZmqLink::State::lose(std::optional<NodeId> node) {
   if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
 }
 
-// Whether somebody has been taken from the allow-list since it was last looked at.
+// Whoever has been taken from the allow-list since it was last looked at is cut off, whichever side opened
+// the connection.
 void ZmqLink::State::look_at_list() {
-  if (trust_ == nullptr) return;
-  auto list = trust_->allowed();
-  if (list == allowed_) return;
-  allowed_ = std::move(list);
-  for (const NodeId node : guests_.keep_only(*allowed_)) {
+  if (!keys_.look()) return;
+  std::vector<std::pair<NodeId, KeyedEndpoint>> gone;
+  for (const auto& [peer, dealer] : dealers_) {
+    const auto revoked =
+        std::ranges::find_if(dealer.lines, [&](const Line& line) { return keys_.revoked(line.key); });
+    if (revoked != dealer.lines.end())
+      gone.push_back({peer, {split_key(revoked->place).address, revoked->key}});
+  }
+  for (const auto& [peer, place] : gone) deny(peer, revocation(place));
+  for (const NodeId node : guests_.keep_only(*keys_.allowed())) {
     trust_->say(to_string(node) + " has no key in the allow-list any more: it is not listened to");
     lose(node);
   }
 }
 
-// The key that must be met there; empty for plain text.
-std::string ZmqLink::State::key_of_listener(const KeyedEndpoint& place) const {
-  if (trust_ != nullptr) return place.key.empty() ? trust_->scheduler_key() : place.key;
-  if (place.key.empty()) return {};
-  throw Failure(ExitCode::configuration, place.address + " speaks only to those that have keys: give --keys");
-}
-
 void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   const std::span header(received.header.data<std::byte>(), received.header.size());
   if (is_lending(header)) return hear(from, received);
-  accept(from, header, std::move(received.payload), line);
+  accept(from, received.key, header, std::move(received.payload), line);
 }
 
 // Of several places of the scheduler one is believed.
-bool ZmqLink::State::is_believed(NodeId from, std::size_t line, const Message* message) {
-  const auto dealer = dealers_.find(from);
+bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
+  const auto dealer = dealers_.find(in.from);
   if (dealer == dealers_.end() || dealer->second.lines.size() < 2) return true;
-  const SchedulerBeat* beat =
-      message == nullptr
-          ? nullptr
-          : std::visit(
-                [](const auto& receiver) -> const SchedulerBeat* {
-                  if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>)
-                    return std::get_if<SchedulerBeat>(&receiver);
-                  return nullptr;
-                },
-                *message);
+  const SchedulerBeat* beat = std::visit(
+      [](const auto& receiver) -> const SchedulerBeat* {
+        if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>)
+          return std::get_if<SchedulerBeat>(&receiver);
+        return nullptr;
+      },
+      in.message);
   return dealer->second.leader.believes(line,
                                         beat == nullptr ? std::nullopt : std::optional(beat->generation));
 }
@@ -408,30 +417,14 @@ void ZmqLink::State::hear(NodeId from, const Received& received) {
     (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
     if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->agreed().value_or(false));
   }
-  for (Lending::Arrived& it : heard->messages) accept(from, it.header, std::move(it.payload));
+  for (Lending::Arrived& it : heard->messages) accept(from, received.key, it.header, std::move(it.payload));
 }
 
-void ZmqLink::State::accept(NodeId from, std::span<const std::byte> header, Blob payload, std::size_t line) {
-  auto decoded = header.size() > largest_header ? Damage{"has too long a header"}
-                                                : decode(self_.role, header, std::move(payload));
-  std::visit(Overloaded{
-                 [&](Message& message) {
-                   if (may_say(from.role, message) && is_believed(from, line, &message)) {
-                     inbox_.push_back({from, self_, std::move(message)});
-                   } else {
-                     ++dropped;
-                   }
-                 },
-                 [&](VersionMismatch& version_mismatch) {
-                   if (!is_believed(from, line, nullptr)) return;
-                   if (auto notice = notice_for(self_, version_mismatch)) {
-                     notice->from = from;
-                     inbox_.push_back(std::move(*notice));
-                   }
-                 },
-                 [&](Damage&) { ++dropped; },
-             },
-             decoded);
+void ZmqLink::State::accept(NodeId from, const std::string& key, std::span<const std::byte> header,
+                            Blob payload, std::size_t line) {
+  auto envelope = let_in(self_, from, key, header, std::move(payload));
+  if (envelope && is_believed(*envelope, line)) return inbox_.push_back(std::move(*envelope));
+  ++dropped;
 }
 
 ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)
@@ -450,5 +443,6 @@ void ZmqLink::send(Envelope envelope) {
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
 void ZmqLink::post(std::vector<Envelope> envelopes) { state_->post(std::move(envelopes)); }
 std::uint64_t ZmqLink::dropped() const { return state_->dropped; }
+std::uint64_t ZmqLink::denied() const { return state_->denied(); }
 
 }  // namespace steelyard

@@ -10,9 +10,12 @@
 // Disconnected{peer}. On the listening side the same is known from the descriptor through which a peer's
 // last message came.
 //
-// Where the context has keys (wire/transport/trust.h), all connections are encrypted, and who a peer is,
-// its key says. A caller that is refused, or meets another key than it expects, gets a Failure from
-// receive().
+// Where the context has keys (wire/transport/trust.h), all connections are encrypted, and who a peer is, its
+// key says. A caller that is refused, meets another key than it expects, or whose peer is taken from the
+// allow-list here, is told why. Towards the scheduler that is a Failure from receive(): nothing can be done
+// without it. Of any other node the machine gets Unreachable, once for each reason, and the link tries again
+// once a second; when the node lets it in, the machine gets Disconnected, for what it sent meanwhile is lost.
+// A shard has no Unreachable: it gets Disconnected at once.
 //
 // Payloads that lie in shared memory are lent to processes of the same host and user instead of being sent,
 // if both ends want it (wire/transport/lending.h). Only connections to a shard have such payloads.
@@ -54,6 +57,8 @@ class ZmqLink : public Link {
 
   // What was thrown away: it had no receiver, or made no sense.
   [[nodiscard]] std::uint64_t dropped() const;
+  // How many attempts to connect to another node than the scheduler were denied.
+  [[nodiscard]] std::uint64_t denied() const;
 
  private:
   class State;

@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/error.h"
+#include "wire/transport/address.h"
+
 namespace steelyard {
 namespace {
 
@@ -38,6 +41,17 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
 void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 
 }  // namespace
+
+std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, ReservedPort* port) try {
+  socket.set(zmq::sockopt::ipv6, by_ipv6(endpoint));  // bound to [::], it is reached by IPv4 too
+  const int reserved = port == nullptr ? -1 : port->take();
+  if (reserved >= 0) socket.set(zmq::sockopt::use_fd, reserved);
+  socket.bind(endpoint);
+  return socket.get(zmq::sockopt::last_endpoint);
+} catch (const zmq::error_t& error) {
+  throw Failure(ExitCode::configuration,
+                "cannot listen on " + endpoint + ": " + error.what() + listening_remedy(error.num()));
+}
 
 void tell_the_living(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::immediate, 1);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "wire/codec.h"
+#include "wire/transport/reserved_port.h"
 
 namespace steelyard {
 
@@ -52,6 +53,9 @@ class ZmqSocket {
   zmq::socket_t socket_;
   zmq::socket_t monitor_;
 };
+
+// Listens; returns where. `port`: it was reserved before; null: it is bound now. Throws Failure (configuration).
+std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, ReservedPort* port);
 
 // Before a socket connects to one of several places of a peer: what is sent while nobody is there is lost,
 // and a peer that does not answer for two seconds is gone.

@@ -8,6 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
+#include <future>
+
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/wire/transport/keyring.h"
@@ -69,6 +72,23 @@ class KeyedLink : public ::testing::Test {
       EXPECT_THAT(failure.what(), HasSubstr(why));
     }
   }
+  // The first of these that a link tells its machine, while something else is done as well.
+  template <class Said, class Receiver = ToWorker>
+  static std::optional<Said> first(
+      ZmqLink& link, const std::function<void()>& meanwhile = [] {}) {
+    for (const Time end = soon(); steady_now() < end;) {
+      const auto envelope = link.receive(steady_now() + milliseconds(20));
+      const auto* message = envelope ? std::get_if<Receiver>(&envelope->message) : nullptr;
+      if (message != nullptr && std::holds_alternative<Said>(*message)) return std::get<Said>(*message);
+      meanwhile();
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] AllowList without(KeyRole role) const {
+    AllowList list = keys_.list();
+    list.erase(keys_.pair(role).public_key);
+    return list;
+  }
   [[nodiscard]] int raw_connection() const {
     const int it = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in place{};
@@ -120,15 +140,9 @@ TEST_F(KeyedLink, AListenerWithoutKeysIsNotSpokenTo) {
   const auto context = keys_.context(KeyRole::worker);
   ZmqLink link(*context, ada);
   link.connect({Role::shard, 3}, with_key(endpoint, keys_.pair(KeyRole::server).public_key));
-  try {
-    for (const Time end = soon(); steady_now() < end;) {
-      (void)link.receive(steady_now() + milliseconds(20));
-      (void)open.receive(Time{});
-    }
-    ADD_FAILURE() << "the caller was told nothing";
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code(), ExitCode::configuration);
-  }
+  const auto told = first<Unreachable>(link, [&] { EXPECT_FALSE(open.receive(Time{})); });
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->node, (NodeId{Role::shard, 3}));
 }
 
 // A worker's key and a server's routing identity.
@@ -161,6 +175,146 @@ TEST_F(KeyedLink, WhoIsRevokedIsLostAndDoesNotComeBack) {
   EXPECT_EQ(lost, ada);
   link->send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
   expect_refused(*link, "does not let this key in");
+}
+
+// A server of its own, with keys in a directory.
+class KeyedShard : public KeyedLink {
+ protected:
+  void SetUp() override {
+    KeyedLink::SetUp();
+    if (IsSkipped()) return;
+    write_key(there_, keys_.pair(KeyRole::server));
+    write_allowed(there_, keys_.list());
+    write_key(here_, keys_.pair(KeyRole::worker));
+    write_allowed(here_, keys_.list());
+    server_ = keys_.context(keys_.pair(KeyRole::server), there_);
+    shard_ = std::make_unique<ZmqLink>(*server_, shard);
+    place_ = with_key(shard_->listen("tcp://127.0.0.1:*"), keys_.pair(KeyRole::server).public_key);
+    worker_ = keys_.context(keys_.pair(KeyRole::worker), here_);
+    link_ = std::make_unique<ZmqLink>(*worker_, ada);
+  }
+  void ping() { link_->send({ada, shard, Message(std::in_place_type<ToShard>, Ping{1})}); }
+  // Whether the shard hears it, while the link lives on.
+  bool heard() {
+    ping();
+    return first<Ping, ToShard>(*shard_, [&] { (void)link_->receive(Time{}); }).has_value();
+  }
+
+  static constexpr NodeId shard{Role::shard, 3};
+  const std::string there_ = folder_.path("server"), here_ = folder_.path("worker");
+  std::unique_ptr<ZmqContext> server_, worker_;
+  std::unique_ptr<ZmqLink> shard_, link_;
+  std::string place_;
+};
+
+// It can be waited for, and its list may be mended.
+TEST_F(KeyedShard, AShardThatLetsNobodyInIsUnreachableUntilItDoes) {
+  write_allowed(there_, without(KeyRole::worker));
+  Keys keys = load_keys(there_, KeyRole::server, "server");
+  shard_.reset();
+  server_ = std::make_unique<ZmqContext>(1, std::make_unique<Trust>(std::move(keys), [](const auto&) {}));
+  shard_ = std::make_unique<ZmqLink>(*server_, shard);
+  const std::string place = with_key(shard_->listen("tcp://127.0.0.1:*"), split_key(place_).key);
+  link_->connect(shard, place);
+  const auto told = first<Unreachable>(*link_);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->node, shard);
+  EXPECT_EQ(told->endpoint, place);
+  EXPECT_THAT(told->why, HasSubstr("keys add"));
+  while (link_->denied() < 2) ASSERT_FALSE(link_->receive(steady_now() + milliseconds(20))) << "told once";
+  write_allowed(there_, keys_.list());
+  const auto connected = first<Disconnected>(*link_);
+  ASSERT_TRUE(connected) << "what was said meanwhile is lost";
+  EXPECT_EQ(connected->node, shard);
+  EXPECT_TRUE(heard());
+}
+
+TEST_F(KeyedShard, OneWithAnotherKeyIsUnreachable) {
+  link_->connect(shard, with_key(split_key(place_).address, make_key(KeyRole::server, "other").public_key));
+  const auto told = first<Unreachable>(*link_);
+  ASSERT_TRUE(told);
+  EXPECT_THAT(told->why, HasSubstr("has another key than is expected"));
+  link_->connect(shard, place_);
+  EXPECT_TRUE(heard()) << "another endpoint begins anew";
+}
+
+TEST_F(KeyedShard, WhoIsRevokedHereIsSpokenToNoMore) {
+  link_->connect(shard, place_);
+  ASSERT_TRUE(heard());
+  write_allowed(here_, without(KeyRole::server));
+  const auto told = first<Unreachable>(*link_);
+  ASSERT_TRUE(told);
+  EXPECT_THAT(told->why, HasSubstr("not in the allow-list here any more"));
+  EXPECT_TRUE((first<Disconnected, ToShard>(*shard_))) << "it was cut";
+  link_->disconnect(shard);
+  EXPECT_THROW(link_->connect(shard, place_), Failure) << "and stays so";
+  write_allowed(here_, keys_.list());
+  // The list is looked at some times a second.
+  bool again = false;
+  for (const Time end = soon(); !again && steady_now() < end;) {
+    (void)link_->receive(steady_now() + milliseconds(20));
+    try {
+      link_->connect(shard, place_);
+      again = true;
+    } catch (const Failure&) {
+    }
+  }
+  EXPECT_TRUE(again && heard());
+}
+
+// Without the scheduler there is nothing that a process could do.
+TEST_F(KeyedShard, ASchedulerThatIsRevokedEndsTheProcess) {
+  link_->connect(scheduler_node, endpoint_);
+  link_->send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+  ASSERT_EQ(next<Ready>(), ada);
+  write_allowed(here_, without(KeyRole::scheduler));
+  expect_refused(*link_, "not in the allow-list here any more");
+}
+
+// A shard has no word for it: the connection to its mirror is gone, and the scheduler decides.
+TEST_F(KeyedShard, AMirrorThatLetsNobodyInIsLost) {
+  const auto context = keys_.context(make_key(KeyRole::server, "unknown"));
+  constexpr NodeId primary{Role::shard, 8};
+  ZmqLink link(*context, primary);
+  link.connect(shard, place_);
+  const auto lost = first<Disconnected, ToShard>(link);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->node, shard);
+}
+
+TEST_F(KeyedShard, ItsEndpointHasItsOwnKeyWhateverItAnnounces) {
+  shard_->connect(scheduler_node, endpoint_);
+  Hello hello;
+  hello.name = "s0";
+  hello.endpoint = with_key("tcp://127.0.0.1:4711", make_key(KeyRole::server, "other").public_key);
+  shard_->send({shard, scheduler_node, Message(std::in_place_type<ToScheduler>, hello)});
+  const auto heard = first<Hello, ToScheduler>(*listener_, [&] { (void)shard_->receive(Time{}); });
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->endpoint, with_key("tcp://127.0.0.1:4711", keys_.pair(KeyRole::server).public_key));
+}
+
+// A line of a refusal that nobody takes holds up neither the list nor those that are on it.
+TEST_F(KeyedLink, AListIsLookedAtWhateverHoldsUpTheAnswersToStrangers) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  Trust::Say say = [released](const std::string& line) {
+    if (line.find("refused") != std::string::npos) released.wait();
+  };
+  auto owned = std::make_unique<Trust>(load_keys(directory_, KeyRole::scheduler, "scheduler"), say);
+  const Trust& trust = *owned;
+  ZmqContext context(1, std::move(owned));
+  ZmqLink busy(context, {Role::shard, 9});
+  const std::string place = busy.listen("tcp://127.0.0.1:*");
+  const auto stranger = keys_.context(make_key(KeyRole::worker, "eve"));
+  ZmqLink eve(*stranger, ada);
+  eve.connect({Role::shard, 9}, with_key(place, keys_.pair(KeyRole::scheduler).public_key));
+  EXPECT_TRUE(first<Unreachable>(eve)) << "she is refused";
+  write_allowed(directory_, without(KeyRole::worker));
+  const Time end = soon();
+  while (trust.allowed()->contains(keys_.pair(KeyRole::worker).public_key) && steady_now() < end)
+    (void)busy.receive(steady_now() + milliseconds(20));
+  EXPECT_FALSE(trust.allowed()->contains(keys_.pair(KeyRole::worker).public_key));
+  release.set_value();
 }
 
 // Silent ones, and ones that speak something else, on a port of others' work.

@@ -103,5 +103,29 @@ TEST_F(TrustTest, ARefusalIsSaidOnceWithWhatToDo) {
   EXPECT_LT(said_.size(), 40U) << "many strangers fill no disk";
 }
 
+TEST_F(TrustTest, RefusalsAreSaidAgainAfterAMinute) {
+  const auto it = trust();
+  const Time begin = steady_now();
+  for (int i = 0; i < 100'000; ++i) it->refused(std::to_string(i), "10.0.0.9", begin);
+  const std::size_t of_a_minute = said_.size();
+  EXPECT_LT(of_a_minute, 40U);
+  it->refused("0", "10.0.0.9", begin + from_seconds(61));
+  EXPECT_EQ(said_.size(), of_a_minute) << "of that one it was said";
+  it->refused("another", "10.0.0.9", begin + from_seconds(61));
+  ASSERT_EQ(said_.size(), of_a_minute + 1);
+  EXPECT_THAT(said_.back(), HasSubstr("another"));
+}
+
+// Who is not let in under one list is told again under the next.
+TEST_F(TrustTest, ANewListSaysAgainWhoIsRefused) {
+  const auto it = trust();
+  it->refused("x", "10.0.0.9");
+  list_.erase(ada_);
+  write_allowed(directory_, list_);
+  for (int looks = 0; looks < 2; ++looks) it->look();
+  it->refused("x", "10.0.0.9");
+  EXPECT_THAT(said_, SizeIs(3));
+}
+
 }  // namespace
 }  // namespace steelyard

@@ -1,0 +1,106 @@
+// An allow-list loses a line while a job runs, for each pair of roles: no process ends but the one that has
+// lost the scheduler, and the job goes on where a mirror or another worker is left. Each process has a
+// directory of keys of its own.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <map>
+#include <memory>
+
+#include "tests/support/process_run.h"
+#include "wire/transport/key_files.h"
+
+namespace steelyard {
+namespace {
+
+using testing::HasSubstr;
+
+struct Revocation {
+  std::string name;     // of the test
+  std::string at, who;  // whose list loses whom
+  std::string ends;     // the process that ends with 78; empty: none
+  std::string told;     // what the scheduler says of it
+};
+
+class ProcessRevoked : public ProcessTest, public testing::WithParamInterface<Revocation> {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    if (IsSkipped()) return;
+    std::map<std::string, KeyPair> pairs;
+    for (const auto& [name, role] :
+         std::initializer_list<std::pair<const char*, KeyRole>>{{"scheduler", KeyRole::scheduler},
+                                                                {"s0", KeyRole::server},
+                                                                {"s1", KeyRole::server},
+                                                                {"ada", KeyRole::worker},
+                                                                {"bob", KeyRole::worker}}) {
+      pairs.emplace(name, make_key(role, name));
+    }
+    AllowList all;
+    for (const auto& [name, pair] : pairs) all.emplace(pair.public_key, Allowed{pair.role, name});
+    for (const auto& [name, pair] : pairs) {
+      write_key(keys(name), pair);
+      write_allowed(keys(name), all);
+    }
+  }
+  [[nodiscard]] std::string keys(const std::string& name) const { return path("keys-" + name); }
+  void start(const std::string& name, std::vector<std::string> words) {
+    words.insert(words.end(), {"--name", name, "--keys", keys(name), "--scheduler", endpoint_});
+    all_[name] = std::make_unique<Process>(path(name + ".log"), words);
+  }
+  void begin() {
+    scheduler_ = std::make_unique<Process>(
+        path("scheduler.log"),
+        std::vector<std::string>{"scheduler", job_, "--listen", endpoint_, "--run-dir", path("run"), "--keys",
+                                 keys("scheduler"), "--set", "train.epochs=1000000", "--set",
+                                 "cluster.replicas=1", "--set", "cluster.dead_after=2"});
+    for (const char* name : {"s0", "s1"}) start(name, {"server", "--mirrors", "1"});
+    for (const char* name : {"ada", "bob"}) start(name, {"worker"});
+    ASSERT_TRUE(eventually([&] {
+      const std::string said = scheduler_->output();
+      const std::size_t first = said.find(" mirrors 's");
+      return first != std::string::npos && said.find(" mirrors 's", first + 1) != std::string::npos;
+    })) << scheduler_->output();
+    ASSERT_TRUE(goes_on());
+  }
+  [[nodiscard]] bool goes_on() const {
+    const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
+    const std::size_t now = size();
+    return eventually([&] { return size() > now + 2000; });
+  }
+
+  const std::string endpoint_ = "127.0.0.1:" + free_port();
+  std::unique_ptr<Process> scheduler_;
+  std::map<std::string, std::unique_ptr<Process>> all_;
+};
+
+TEST_P(ProcessRevoked, EndsNobodyElse) {
+  const Revocation& it = GetParam();
+  begin();
+  ASSERT_EQ(run({"keys", "revoke", keys(it.at), it.who}), 0) << said_;
+  EXPECT_TRUE(eventually([&] { return scheduler_->says(it.told); })) << scheduler_->output();
+  if (!it.ends.empty()) {
+    ends_clean(*all_.at(it.ends), 78);
+    EXPECT_THAT(all_.at(it.ends)->output(), HasSubstr("keys add"));
+  }
+  EXPECT_TRUE(goes_on()) << scheduler_->output();
+  scheduler_->signal(SIGINT);
+  ends_clean(*scheduler_, 75);
+  for (const auto& [name, process] : all_)
+    if (name != it.ends) ends_clean(*process, 75);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, ProcessRevoked,
+    testing::Values(Revocation{"AServerLosesTheScheduler", "s1", "scheduler", "s1", "is in its place"},
+                    Revocation{"AServerLosesAWorker", "s1", "ada", "", "worker 'ada' has had no answer"},
+                    Revocation{"AServerLosesAServer", "s1", "s0", "", "filled anew"},
+                    Revocation{"AWorkerLosesAServer", "ada", "s1", "", "worker 'ada' has had no answer"},
+                    Revocation{"AWorkerLosesTheScheduler", "ada", "scheduler", "ada", "worker 'ada' failed"},
+                    Revocation{"TheSchedulerLosesAServer", "scheduler", "s1", "s1", "is in its place"},
+                    Revocation{"TheSchedulerLosesAWorker", "scheduler", "ada", "ada",
+                               "no key in the allow-list any more"}),
+    [](const auto& it) { return it.param.name; });
+
+}  // namespace
+}  // namespace steelyard

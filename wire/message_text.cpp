@@ -54,6 +54,11 @@ template <Plain Number>
 void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Positive<Number>& it) {
   writer(it.value);
 }
+template <class List>
+void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Bounded<List>& it) {
+  writer(it.value);
+}
+void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const ForPeople& it) { writer(it.text); }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Shared<T>& it) {
   writer(*it);

@@ -55,6 +55,12 @@ void Shard::beat(const MirrorState& mirror, Outbox& out) {
   if (session_.joined()) beat(out);
 }
 
+std::set<NodeId> Shard::pulling() const {
+  std::set<NodeId> nodes;
+  for (const auto& [node, pull] : pulls_) nodes.insert(node);
+  return nodes;
+}
+
 SliceMemory* Shard::find(std::uint32_t slice) {
   return slice >= first_ && slice - first_ < slices_.size() ? &slices_[slice - first_] : nullptr;
 }
@@ -90,7 +96,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   norms_ = NormLimit(job_.gradient_limit, slices_.size());
   std::uint64_t bytes = 0;
   for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);
-  held_ = HeldPushes(bytes, HeldPushes::models(job_));
+  held_ = HeldPushes(bytes, job_.sync.backup > 0);
   coded_ = CodedSlices(job_, slices_);
   saved_.emplace(slots());
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);

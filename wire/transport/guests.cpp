@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "wire/authority.h"
@@ -26,32 +27,71 @@ std::optional<NodeId> Guests::remember(const Received& received) {
   Guest& known = guests_[peer];
   if (socket_number(received.identity) < socket_number(known.id))
     return std::nullopt;  // late words of an older connection
-  if (received.identity != known.id) known = {received.identity, received.key, nullptr};
+  const bool anew = received.identity != known.id;
+  if (anew) known = {received.identity, received.key, nullptr};
   if (received.descriptor < 0) return std::nullopt;
-  const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, peer);
-  if (is_new || entry->second == peer) return std::nullopt;
+  const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, Speaker{peer});
+  const NodeId former = entry->second.node;
+  if (!is_new && former == peer && !anew) return std::nullopt;
+  entry->second = Speaker{peer};
+  unsettled_.push_back(received.descriptor);
+  if (former == peer) return std::nullopt;
   // The system gave the number of a finished connection to a new one before we heard of the end.
-  const NodeId former = std::exchange(entry->second, peer);
-  ++stale_disconnects_[received.descriptor];
   guests_.erase(former);
   return former;
 }
 
-std::optional<NodeId> Guests::forget(int descriptor) {
-  const auto stale = stale_disconnects_.find(descriptor);
-  if (stale != stale_disconnects_.end()) {
-    if (--stale->second == 0) stale_disconnects_.erase(stale);
-    return std::nullopt;
+std::vector<NodeId> Guests::hear(const std::vector<SocketEvent>& events) {
+  for (const SocketEvent& event : events) {
+    if (event.kind == ZMQ_EVENT_ACCEPTED) ++uses_[event.descriptor].begun;
   }
+  settle();
+  std::vector<NodeId> lost;
+  for (const SocketEvent& event : events) {
+    if (event.kind != ZMQ_EVENT_DISCONNECTED) continue;
+    if (const auto node = forget(event.descriptor)) lost.push_back(*node);
+  }
+  return lost;
+}
+
+// Who spoke first since the last events may have done so through the newest use of its descriptor, or through
+// one before. It is taken for the newest: if that is wrong, its silence tells, or the next speaker there.
+void Guests::settle() {
+  for (const int descriptor : std::exchange(unsettled_, {})) {
+    const auto speaker = by_descriptor_.find(descriptor);
+    if (speaker != by_descriptor_.end()) speaker->second.use = uses_[descriptor].begun;
+  }
+}
+
+// A use of it has ended: whose it was, if that has no other connection.
+std::optional<NodeId> Guests::forget(int descriptor) {
+  Uses& uses = uses_[descriptor];
+  const std::uint64_t ended = ++uses.ended;
+  if (uses.ended >= uses.begun) uses_.erase(descriptor);
   const auto known = by_descriptor_.find(descriptor);
-  if (known == by_descriptor_.end()) return std::nullopt;
-  const NodeId peer = known->second;
+  if (known == by_descriptor_.end() || known->second.use > ended) return std::nullopt;
+  const NodeId peer = known->second.node;
   by_descriptor_.erase(known);
-  for (const auto& [other, node] : by_descriptor_) {
-    if (node == peer) return std::nullopt;  // it has come back through another connection already
+  for (const auto& [other, speaker] : by_descriptor_) {
+    if (speaker.node == peer) return std::nullopt;  // it has come back through another connection already
   }
   guests_.erase(peer);
   return peer;
+}
+
+bool is_last_word(const Message& message) {
+  const Refuse* refuse = nullptr;
+  if (const auto* to_worker = std::get_if<ToWorker>(&message)) refuse = std::get_if<Refuse>(to_worker);
+  if (const auto* to_shard = std::get_if<ToShard>(&message)) refuse = std::get_if<Refuse>(to_shard);
+  return refuse != nullptr && refuse->reason != Refusal::replaced;
+}
+
+std::optional<int> Guests::refused(NodeId node) {
+  Guest* guest = find(node);
+  if (guest == nullptr || ++guest->refusals < 2) return std::nullopt;
+  const auto its =
+      std::ranges::find_if(by_descriptor_, [&](const auto& it) { return it.second.node == node; });
+  return its == by_descriptor_.end() ? std::nullopt : std::optional(its->first);
 }
 
 // libzmq has no way to end one connection. Its descriptor may belong to another by now: then that one is made
@@ -63,8 +103,8 @@ std::vector<NodeId> Guests::keep_only(const AllowList& allowed) {
   for (const NodeId node : gone) {
     guests_.erase(node);
     for (const auto& [descriptor, of] : by_descriptor_)
-      if (of == node) shutdown(descriptor, SHUT_RDWR);
-    std::erase_if(by_descriptor_, [&](const auto& entry) { return entry.second == node; });
+      if (of.node == node) shutdown(descriptor, SHUT_RDWR);
+    std::erase_if(by_descriptor_, [&](const auto& entry) { return entry.second.node == node; });
   }
   return gone;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -15,6 +14,7 @@
 #include "wire/keyed_endpoint.h"
 #include "wire/notice.h"
 #include "wire/transport/address.h"
+#include "wire/transport/connections.h"
 #include "wire/transport/curve.h"
 #include "wire/transport/guests.h"
 #include "wire/transport/handshakes.h"
@@ -25,18 +25,6 @@ namespace {
 
 constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
 constexpr std::size_t mailbox_capacity = 1 << 16;
-
-// Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
-int timeout(Time deadline) {
-  if (deadline == Time::max()) return -1;
-  const Duration left = std::max(deadline - steady_now(), Duration::zero());
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
-}
-
-Traffic traffic_of(NodeId listener) {
-  return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
-}
 
 }  // namespace
 
@@ -59,6 +47,7 @@ class ZmqLink::State {
   bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
   void post(std::vector<Envelope> envelopes);
+  void refused(NodeId node);
 
   std::uint64_t dropped = 0;
   std::function<void(NodeId shard, bool lent)> on_exchange;
@@ -84,6 +73,7 @@ class ZmqLink::State {
   void watch_dealer(NodeId peer);
   void watch_router();
   void look_at_list();
+  void look_at_connections();
   void lose(std::optional<NodeId> node);
   void accept(NodeId from, Received received);
   void accept(NodeId from, std::span<const std::byte> header, Blob payload);
@@ -107,26 +97,15 @@ class ZmqLink::State {
   PeerMemory memory_;                           // behind the leases below
   std::map<NodeId, Dealer> dealers_;
   std::unique_ptr<ZmqSocket> router_;
-  Guests guests_;  // of the router
+  Guests guests_;                                                    // of the router
+  Connections connections_{largest_frame(true, traffic_of(self_))};  // to it
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint) {
   CHECK(!router_, "a node has at most one listening socket");
   router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
   if (trust_ != nullptr) make_listener(router_->socket(), trust_->own());
-  try {
-    // Bound to [::], it is reached by IPv4 too.
-    router_->socket().set(zmq::sockopt::ipv6, by_ipv6(endpoint));
-    router_->socket().bind(endpoint);
-  } catch (const zmq::error_t& error) {
-    const std::string remedy = error.num() == EADDRINUSE
-                                   ? "; another program uses it: choose another port, or :* for any"
-                               : error.num() == EADDRNOTAVAIL || error.num() == ENODEV
-                                   ? "; this machine has no such address: give one of its own, or * for all"
-                                   : "; expected tcp://address:port or ipc://path";
-    throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " + error.what() + remedy);
-  }
-  return router_->socket().get(zmq::sockopt::last_endpoint);
+  return bind_to(router_->socket(), endpoint);
 }
 
 ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) try {
@@ -218,6 +197,7 @@ void ZmqLink::State::post(std::vector<Envelope> envelopes) {
 void ZmqLink::State::wait(Time deadline) {
   send_batches();
   look_at_list();
+  look_at_connections();
   for (auto& [peer, dealer] : dealers_) {
     if (!dealer.socket->quiet) drain_dealer(peer);
   }
@@ -236,7 +216,9 @@ void ZmqLink::State::wait(Time deadline) {
     watch(*dealer.socket);
   }
   if (router_) watch(*router_);
-  if (poll(watched.data(), watched.size(), quiet ? timeout(deadline) : 0) <= 0) return;
+  if (poll(watched.data(), watched.size(),
+           quiet ? poll_timeout(std::min(deadline, connections_.next_look())) : 0) <= 0)
+    return;
 
   if (watched[0].revents != 0) drain_posted();
   for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -276,6 +258,7 @@ void ZmqLink::State::drain_router() {
     auto received = receive_frames(router_->socket(), true);
     router_->quiet = !received;
     if (!received) return;
+    connections_.spoke(received->descriptor);
     if (!received->well_formed) {
       ++dropped;
       continue;
@@ -308,9 +291,24 @@ void ZmqLink::State::watch_dealer(NodeId peer) {
 void ZmqLink::State::watch_router() {
   do drain_router();
   while (!router_->quiet);
-  while (const auto event = router_->next_event()) {
-    if (event->kind == ZMQ_EVENT_DISCONNECTED) lose(guests_.forget(event->descriptor));
-  }
+  const std::vector<SocketEvent> events = router_->events();
+  connections_.hear(events, steady_now());
+  for (const NodeId node : guests_.hear(events)) lose(node);
+}
+
+void ZmqLink::State::look_at_connections() {
+  const Time now = steady_now();
+  if (!router_ || now < connections_.next_look()) return;
+  connections_.look(now, [&] {
+    drain_router();
+    for (int turns = 1; turns < drained_at_once && !router_->quiet; ++turns) drain_router();
+    return router_->quiet;
+  });
+}
+
+// Whoever goes on after it was told twice that it may not take part is closed.
+void ZmqLink::State::refused(NodeId node) {
+  if (const auto descriptor = guests_.refused(node)) connections_.condemn(*descriptor, steady_now());
 }
 
 void ZmqLink::State::lose(std::optional<NodeId> node) {
@@ -390,6 +388,7 @@ void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connec
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
 void ZmqLink::send(Envelope envelope) {
   if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
+  if (is_last_word(envelope.message)) state_->refused(envelope.to);
 }
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
 void ZmqLink::post(std::vector<Envelope> envelopes) { state_->post(std::move(envelopes)); }

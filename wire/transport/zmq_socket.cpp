@@ -1,7 +1,13 @@
 #include "wire/transport/zmq_socket.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
+
+#include "core/error.h"
+#include "wire/limits.h"
+#include "wire/transport/address.h"
 
 namespace steelyard {
 namespace {
@@ -13,7 +19,8 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   // A bulk message waiting to be sent is a reference to a blob that is kept anyway: there may be any number.
   socket.set(zmq::sockopt::sndhwm, bulk ? 0 : 4096);
   socket.set(zmq::sockopt::rcvhwm, bulk ? 2 : 4096);
-  socket.set(zmq::sockopt::maxmsgsize, (bulk ? std::int64_t{4 << 20} : std::int64_t{largest_header}) + 4096);
+  socket.set(zmq::sockopt::maxmsgsize,
+             static_cast<std::int64_t>(largest_frame(type == zmq::socket_type::router, traffic)));
   socket.set(zmq::sockopt::handshake_ivl, 3000);
   socket.set(zmq::sockopt::connect_timeout, 1000);
   socket.set(zmq::sockopt::reconnect_ivl, bulk ? 100 : 50);
@@ -30,6 +37,12 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
 void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 
 }  // namespace
+
+std::size_t largest_frame(bool listens, Traffic traffic) {
+  constexpr std::size_t besides = 4096;  // what encryption adds
+  if (traffic == Traffic::bulk) return (4 << 20) + besides;
+  return (listens ? limits::to_scheduler : largest_header) + besides;
+}
 
 void tell_the_living(zmq::socket_t& socket) {
   constexpr int every = 500, dead = 2000;  // ms
@@ -91,6 +104,33 @@ std::optional<SocketEvent> ZmqSocket::next_event() {
     std::memcpy(&it.descriptor, event.data<char>() + 2, 4);
   }
   return it;
+}
+
+std::vector<SocketEvent> ZmqSocket::events() {
+  std::vector<SocketEvent> all;
+  while (const auto event = next_event()) all.push_back(*event);
+  return all;
+}
+
+int poll_timeout(Time deadline) {
+  if (deadline == Time::max()) return -1;
+  const Duration left = std::max(deadline - steady_now(), Duration::zero());
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
+}
+
+std::string bind_to(zmq::socket_t& socket, const std::string& endpoint) try {
+  // Bound to [::], it is reached by IPv4 too.
+  socket.set(zmq::sockopt::ipv6, by_ipv6(endpoint));
+  socket.bind(endpoint);
+  return socket.get(zmq::sockopt::last_endpoint);
+} catch (const zmq::error_t& error) {
+  const std::string remedy = error.num() == EADDRINUSE
+                                 ? "; another program uses it: choose another port, or :* for any"
+                             : error.num() == EADDRNOTAVAIL || error.num() == ENODEV
+                                 ? "; this machine has no such address: give one of its own, or * for all"
+                                 : "; expected tcp://address:port or ipc://path";
+  throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " + error.what() + remedy);
 }
 
 bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames) {

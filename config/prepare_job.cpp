@@ -49,7 +49,7 @@ void check_grain(const Job& job) {
                     (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
 }
 
-// What every process is told of the job is one message.
+// Every process receives the description of the job in one message.
 void require_that_it_travels(const Job& job) {
   const Frames frames = encode(Message(std::in_place_type<ToWorker>, Welcome{0, 0, job}));
   const bool fits = frames.header.size() <= largest_header &&

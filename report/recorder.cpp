@@ -208,6 +208,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
 void Recorder::end(const Ended& ended, Time now) {
   ended_ = ended;
   totals_.add(ended);
+  if (const auto left_out = event_limit_.left_out(now)) happened(*left_out, now);
   happened(std::string(name(ended.outcome)) + (ended.text.empty() ? "" : ": " + ended.text), now);
   flush(now);
   warn_of_trouble();

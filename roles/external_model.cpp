@@ -24,7 +24,7 @@ void require_that_it_travels(const ModelDescription& model) {
                     std::holds_alternative<Message>(decode(Role::scheduler, frames.header, {}));
   if (fits) return;
   throw Failure(ExitCode::configuration,
-                "the model cannot be told to the scheduler: its description takes " +
+                "the description of the model cannot be sent to the scheduler: it takes " +
                     std::to_string(frames.header.size() / 1000 + 1) +
                     " kB, or one of its lists is too long; the scheduler takes " +
                     std::to_string(limits::to_scheduler / 1000) + " kB, " + std::to_string(limits::tensors) +

@@ -29,8 +29,8 @@ class HeldPushes {
 
   static constexpr std::uint64_t usual_most = std::uint64_t{4} << 30;
 
-  // `bytes`: of all slices of the shard. `of_all`: the pushes of all workers wait here, in `most` bytes, or in
-  // four times `bytes` where that is more.
+  // `bytes`: of all slices of the shard. `of_all`: the pushes of all workers wait here, in `most` bytes, or
+  // in four times `bytes` where that is more.
   explicit HeldPushes(std::uint64_t bytes, bool of_all = false, std::uint64_t most = usual_most)
       : bytes_(bytes), of_all_(of_all), most_(std::max(most, 4 * bytes)) {}
 

@@ -31,7 +31,7 @@ void ModelIntake::wake(Time now, Outbox& out) {
   if (!asked_ || finished()) return;
   if (now - heard_ >= timeout_) return give_up("it does not answer", out);
   if (now < patience()) return;
-  give_up("it is too slow: it has told " + megabytes(weights_.size()) +
+  give_up("it is too slow: it has sent " + megabytes(weights_.size()) +
               (described_ ? " of " + megabytes(model_.layout.size()) : "") + " within " +
               std::to_string(std::chrono::floor<std::chrono::seconds>(now - asked_since_).count()) + " s",
           out);

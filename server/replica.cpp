@@ -11,7 +11,7 @@ constexpr Duration patience = std::chrono::seconds(1);  // for a mirror's answer
 constexpr int many_times = 4;                           // the longest so far
 constexpr std::size_t room = 64;  // messages on their way to a mirror that is filled; or not acted on there
 constexpr std::size_t most_early = 128;  // messages that may wait for a promotion
-// For a worker to say something to a mirror that was promoted. It does so as soon as it hears of that.
+// For a worker to send something to a mirror that was promoted. It does so with the roster that names it.
 constexpr Duration time_to_come = std::chrono::seconds(10);
 
 // What changes a shard's part of the model, or what it answers of it. The rest is between it and the

@@ -10,7 +10,7 @@
 // A primary that is cut off from its mirror does nothing more: the scheduler decides whether the mirror is
 // promoted (Promote) or the primary goes on without (Mirror), never both. Of a mirror that is promoted,
 // workers request again what the lost primary owed them, and push again what it had not shown. Who died with
-// the primary does not: of a worker that says nothing for ten seconds nothing is kept.
+// the primary does not: of a worker that sends nothing for ten seconds nothing is kept.
 //
 // A mirror is filled when nothing of an open round is in any slice: between two rounds where versions are
 // exact, at a barrier elsewhere. It hears the state as if a checkpointer told it, and from then on what the
@@ -101,7 +101,7 @@ class Replica {
   bool promoted_ = false;
   std::deque<Waiting> waiting_;  // what was heard: until the mirror has it; as a mirror, until acted on
   std::deque<Envelope> early_;   // as a mirror: the last that others said to it itself
-  // Once promoted: whom the lost primary knew, and who has said nothing to this one yet.
+  // Once promoted: whom the lost primary knew, and who has sent nothing to this one yet.
   std::set<NodeId> unheard_;
   Time unheard_until_;
   Claims claims_;

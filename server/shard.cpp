@@ -55,12 +55,6 @@ void Shard::beat(const MirrorState& mirror, Outbox& out) {
   if (session_.joined()) beat(out);
 }
 
-std::set<NodeId> Shard::pulling() const {
-  std::set<NodeId> nodes;
-  for (const auto& [node, pull] : pulls_) nodes.insert(node);
-  return nodes;
-}
-
 SliceMemory* Shard::find(std::uint32_t slice) {
   return slice >= first_ && slice - first_ < slices_.size() ? &slices_[slice - first_] : nullptr;
 }

@@ -1,7 +1,7 @@
 // How long the lists and texts of messages may be: as long as an honest sender can need, and no longer.
 //
-// The codec refuses a longer one before it reads an element (wire/fields.h), so that no receiver has to. Where a
-// sender could come to more, it keeps to these numbers itself, by the rule that stands here.
+// The codec refuses a longer one before it reads an element (wire/fields.h), so that no receiver has to.
+// Where a sender could come to more, it keeps to these numbers itself, by the rule that stands here.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline constexpr std::size_t pieces = 65'536;
 inline constexpr std::size_t holes = members + 1;
 inline constexpr std::size_t gaps = 16;     // of a ShardBeat: the first ones; the next heartbeat has more
 inline constexpr std::size_t parts = 1024;  // of Want and Fetch: a window of 8 and one of 16 stay far below
-// That one shard may hold: 128 GB in slices of 1 MB. A job with larger shards is refused (config/prepare_job).
+// That one shard may hold: 128 GB in slices of 1 MB. A job with more is refused (config/prepare_job).
 inline constexpr std::size_t slices_of_shard = 131'072;
 
 // ---- a job; one that is longer is refused where it is made (config/prepare_job, roles/external_model)

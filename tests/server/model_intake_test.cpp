@@ -159,7 +159,7 @@ TEST_F(ModelIntakeTest, WhatIsNoModelIsRefused) {
 TEST_F(ModelIntakeTest, AModelLargerThanMemoryIsRefusedByName) {
   hello(ann);
   tell(ann, described(std::uint64_t{1} << 60));
-  EXPECT_THAT(notes, ElementsAre(testing::AllOf(HasSubstr("'ann'"), HasSubstr("1073 MB of memory"))));
+  EXPECT_THAT(notes, ElementsAre(testing::AllOf(HasSubstr("'ann'"), HasSubstr("1072 MB of memory"))));
   hello(bob, "bob");
   tell(bob, described(memory / sizeof(float)));
   EXPECT_TRUE(said_to<AskWeights>(bob));

@@ -164,27 +164,6 @@ TEST_F(Replicas, AMirrorKeepsNoMoreThanSomeOfWhatWorkersSayTooSoon) {
   EXPECT_GT(mirror.ignored(), 99'000u);
 }
 
-// Some have died with the primary, on the same machine: no connection of theirs will ever end here.
-TEST_F(Replicas, APromotedMirrorKeepsNothingOfThoseWhoDoNotCome) {
-  begin_round();
-  for (const std::uint64_t worker : {1, 2, 3}) tell(worker_node(worker), Pull{ShardCase::term, 1});
-  travel();
-  tell_mirror(worker_node(3), Ping{ShardCase::term});
-  tell_mirror(scheduler_node, Promote{ShardCase::term});
-  EXPECT_EQ(mirror.shard().pulling().size(), 3U);
-  tell_mirror(worker_node(1), Ping{ShardCase::term});
-  wake_primary(9);
-  wake_mirror();
-  EXPECT_EQ(mirror.shard().pulling().size(), 3U) << "some take a while";
-  tell_mirror(worker_node(3), Ping{ShardCase::term});
-  wake_primary(2);
-  wake_mirror();
-  EXPECT_EQ(mirror.shard().pulling(), (std::set{worker_node(1), worker_node(3)}));
-  wake_primary(100);
-  wake_mirror();
-  EXPECT_EQ(mirror.shard().pulling().size(), 2U) << "who has come may be silent, as it computes";
-}
-
 TEST_F(Replicas, APromotedMirrorHeedsItsFormerPrimaryNoMore) {
   begin_round();
   tell_mirror(scheduler_node, Promote{ShardCase::term});

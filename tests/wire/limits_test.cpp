@@ -79,8 +79,8 @@ TEST(Limits, AMirrorIsForwardedAnythingThatAShardIsTold) {
   static_assert(limits::staleness == staleness_places);
 }
 
-// Reads every message as a receiver does, each list with one element, and counts the lists that may be as long
-// as they like.
+// Reads every message as a receiver does, each list with one element, and counts the lists that may be as
+// long as they like.
 class Looker : public cereal::InputArchive<Looker, cereal::AllowEmptyClassElision> {
  public:
   Looker() : InputArchive(this) {}

@@ -14,12 +14,13 @@ namespace steelyard {
 namespace {
 
 constexpr Duration between_looks = std::chrono::milliseconds(100), in_a_hurry = std::chrono::milliseconds(5);
-constexpr Duration shortest_handshake = std::chrono::milliseconds(100);
-constexpr Duration longest_handshake = std::chrono::seconds(1);
-constexpr int round_trips = 8;
+constexpr Duration longest_idle = std::chrono::seconds(1);
 constexpr std::uint64_t much = 64 << 10;  // bytes since the last message: worth a closer look
 // Lengths, what encryption adds, heartbeats of libzmq, and what the kernel has not handed over.
 constexpr std::uint64_t besides_a_message = 256 << 10;
+constexpr std::uint64_t longest_handshake = 4096;  // bytes; one of CURVE has some 600
+// That a listener has sent before its last word of a CURVE handshake: a greeting of 64 and WELCOME, of 170.
+constexpr std::uint64_t sent_within_handshake = 64 + 170;
 
 std::uint64_t cookie_of(int descriptor) {
   std::uint64_t cookie = 0;
@@ -29,13 +30,15 @@ std::uint64_t cookie_of(int descriptor) {
 
 struct Counted {
   std::uint64_t received = 0;
-  Duration round_trip{};
+  std::uint64_t confirmed = 0;  // by the other side, of what was sent to it
+  Duration idle{};
 };
 Counted count(int descriptor) {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
-  return {info.tcpi_bytes_received, std::chrono::microseconds(info.tcpi_rtt)};
+  return {info.tcpi_bytes_received, info.tcpi_bytes_acked,
+          std::chrono::milliseconds(info.tcpi_last_data_recv)};
 }
 
 std::uint64_t left_in_kernel(int descriptor) {
@@ -45,7 +48,7 @@ std::uint64_t left_in_kernel(int descriptor) {
 
 }  // namespace
 
-void Connections::hear(const std::vector<SocketEvent>& events, Time now) {
+void Connections::take(const std::vector<SocketEvent>& events, Time now) {
   for (const SocketEvent& event : events) {
     if (event.kind == ZMQ_EVENT_ACCEPTED) accepted(event.descriptor, now);
     if (event.kind == ZMQ_EVENT_DISCONNECTED) ended(event.descriptor);
@@ -56,22 +59,26 @@ void Connections::accepted(int descriptor, Time now) {
   ended(descriptor);
   Connection& it = connections_[descriptor];
   it.cookie = cookie_of(descriptor);
-  it.since = now;
-  ++silent_;
-  next_look_ = std::min(next_look_, now + (silent_ > most_silent ? in_a_hurry : between_looks));
+  it.number = ++accepted_;
+  ++at_door_;
+  next_look_ = std::min(next_look_, now + (at_door_ > most_at_door ? in_a_hurry : between_looks));
 }
 
-void Connections::spoke(int descriptor) {
+void Connections::enters(Connection& it) {
+  if (std::exchange(it.at_door, false)) --at_door_;
+}
+
+void Connections::received_from(int descriptor) {
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) return;
-  if (std::exchange(found->second.silent, false)) --silent_;
-  found->second.spoke = true;
+  enters(found->second);
+  found->second.sent = true;
 }
 
 void Connections::ended(int descriptor) {
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) return;
-  if (found->second.silent) --silent_;
+  enters(found->second);
   connections_.erase(found);
   if (connections_.empty()) next_look_ = Time::max();
 }
@@ -84,46 +91,47 @@ void Connections::condemn(int descriptor, Time now) {
 }
 
 void Connections::look(Time now, const std::function<bool()>& read) {
-  bool hurry = silent_ > most_silent;
   std::vector<Entry*> suspects;
+  bool hurry = false;
   for (Entry& entry : connections_) {
     if (measure(entry)) suspects.push_back(&entry);
     hurry |= entry.second.received - entry.second.before > much;
   }
-  next_look_ = now + (hurry ? in_a_hurry : between_looks);
-  if (suspects.empty() && silent_ <= most_silent) return;
+  next_look_ = now + (hurry || at_door_ > most_at_door ? in_a_hurry : between_looks);
+  if (suspects.empty() && at_door_ <= most_at_door) return;
   if (!read()) return;
   for (const Entry* suspect : suspects) {
-    if (suspect->second.condemned || !suspect->second.spoke) close(*suspect);
+    if (suspect->second.condemned || !suspect->second.sent) close(*suspect);
   }
-  judge_silent(now);
+  clear_door();
 }
 
-bool Connections::measure(Entry& entry) const {
+bool Connections::measure(Entry& entry) {
   auto& [descriptor, it] = entry;
   const Counted counted = count(descriptor);
   it.received = std::max(it.received, counted.received);
-  it.handshake = std::clamp(round_trips * counted.round_trip, shortest_handshake, longest_handshake);
-  if (std::exchange(it.spoke, false)) it.before = it.received;
-  return it.condemned || it.received - it.before > largest_ + besides_a_message + left_in_kernel(descriptor);
+  it.idle = counted.idle;
+  if (std::exchange(it.sent, false)) it.before = it.received;
+  // Without keys nobody is kept out, and a long first message is a message.
+  if (keyed_ ? counted.confirmed > sent_within_handshake + 16 : it.received > longest_handshake) enters(it);
+  return it.condemned || (it.at_door && it.received > longest_handshake) ||
+         it.received - it.before > largest_ + besides_a_message + left_in_kernel(descriptor);
 }
 
-// The oldest first. They are told to be gone by the event that follows, and count until then no more.
-void Connections::judge_silent(Time now) {
-  if (silent_ <= most_silent) return;
-  std::vector<Entry*> silent;
+// One that is closed is at the door no more, though the news of its end are still to come.
+void Connections::clear_door() {
+  if (at_door_ <= most_at_door) return;
+  std::vector<Entry*> there;
   for (Entry& entry : connections_) {
-    if (entry.second.silent) silent.push_back(&entry);
+    if (entry.second.at_door) there.push_back(&entry);
   }
-  std::ranges::sort(silent, {}, [](const Entry* entry) { return entry->second.since; });
-  std::size_t left = silent.size();
-  for (Entry* entry : silent) {
-    if (left <= most_silent) return;
-    if (left <= most_silent_of_any_age && now - entry->second.since < entry->second.handshake) continue;
+  std::ranges::sort(there, {}, [](const Entry* entry) { return entry->second.number; });
+  for (Entry* entry : there) {
+    if (at_door_ <= most_at_door) return;
+    const bool gets_on = entry->second.idle < longest_idle || left_in_kernel(entry->first) > 0;
+    if (gets_on && at_door_ <= most_at_door_ever) continue;
     close(*entry);
-    entry->second.silent = false;
-    --silent_;
-    --left;
+    enters(entry->second);
   }
 }
 

@@ -1,17 +1,22 @@
-// Connections: how much the connections that others opened to a listening socket may bring before it is a
-// message. libzmq hands a message over when its last part is there, and tells of nobody before its first; how
-// much it holds until then, only the kernel knows.
+// Connections: what the connections that others opened to a listening socket may bring before it is a
+// message. libzmq hands a message over when its last part is there, and announces no connection before its
+// first message; what it holds until then, only the kernel knows.
 //
 //  - A connection that has brought more than the largest frame since its last message is closed: it sends
 //    parts without an end. So what is held is at most connections x largest frame, and what arrives between
-//    two looks. The kernel counts this for TCP alone; an ipc connection comes from this machine and user.
-//  - Of connections that have not sent a first message sixteen are kept, and the oldest closed; but each is
-//    given eight of its own round trips, between a tenth of a second and a whole one, while there are no more
-//    than 1,024: a thousand members that come back at once, over a slow line, would close each other else.
-//  - One that was condemned is closed at the next look, so that what was said to it last can leave.
+//    two looks.
+//  - With keys, one that brings more than a handshake has, and has not ended it, is closed.
+//  - Of connections at the door, which have brought neither a handshake nor a message, sixteen are kept. More
+//    are kept for as long as they get on: the oldest that has sent nothing for a second is closed, or the
+//    oldest of all where there are more than 1,024. A thousand members may come at once, and what they wait
+//    for then is this process.
+//  - One that was condemned is closed at the next look, so that what was sent to it last can leave.
+//
+// The kernel counts this for TCP alone. An ipc connection comes from this machine and this user: of those
+// only the number at the door is limited.
 //
 // libzmq has no way to end a connection: its descriptor is shut down. Where the descriptor belongs to another
-// socket by now (the kernel's cookie tells), nothing happens.
+// socket by now (the kernel's cookie of it is another), nothing happens.
 //
 // One thread, the link's.
 #pragma once
@@ -30,13 +35,13 @@ namespace steelyard {
 
 class Connections {
  public:
-  static constexpr std::size_t most_silent = 16;
-  static constexpr std::size_t most_silent_of_any_age = 1024;
+  static constexpr std::size_t most_at_door = 16;
+  static constexpr std::size_t most_at_door_ever = 1024;
 
-  explicit Connections(std::size_t largest_frame) : largest_(largest_frame) {}
+  Connections(std::size_t largest_frame, bool keyed) : largest_(largest_frame), keyed_(keyed) {}
 
-  void hear(const std::vector<SocketEvent>& events, Time now);  // in order
-  void spoke(int descriptor);                                   // a message came through it
+  void take(const std::vector<SocketEvent>& events, Time now);  // in order
+  void received_from(int descriptor);                           // a message
   void condemn(int descriptor, Time now);
 
   [[nodiscard]] Time next_look() const { return next_look_; }
@@ -46,26 +51,29 @@ class Connections {
 
  private:
   struct Connection {
-    std::uint64_t cookie = 0;    // of its socket; 0: not known
-    Time since;                  // when it was accepted
-    bool silent = true;          // it has not sent a first message
-    bool spoke = false;          // since the last look
+    std::uint64_t cookie = 0;  // of its socket; 0: not known
+    std::uint64_t number = 0;  // in the order in which they were accepted
+    bool at_door = true;
+    bool sent = false;           // a message, since the last look
     bool condemned = false;      // to be closed
     std::uint64_t received = 0;  // bytes, as of the last look
     std::uint64_t before = 0;    // of them, those that came until its last message was read
-    Duration handshake{};        // that it is given
+    Duration idle{};             // since it last sent anything, where all of it has been read
   };
   using Entry = std::pair<const int, Connection>;
 
   void accepted(int descriptor, Time now);
   void ended(int descriptor);
-  [[nodiscard]] bool measure(Entry& entry) const;  // whether it is to be closed, if it says nothing now
-  void judge_silent(Time now);
+  void enters(Connection& it);
+  [[nodiscard]] bool measure(Entry& entry);  // whether it is to be closed, if it sends nothing now
+  void clear_door();
   static void close(const Entry& entry);
 
   const std::size_t largest_;
+  const bool keyed_;
   std::map<int, Connection> connections_;  // by descriptor
-  std::size_t silent_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::size_t at_door_ = 0;
   Time next_look_ = Time::max();
 };
 

@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "wire/authority.h"
@@ -29,6 +28,7 @@ std::optional<NodeId> Guests::remember(const Received& received) {
     return std::nullopt;  // late words of an older connection
   const bool anew = received.identity != known.id;
   if (anew) known = {received.identity, received.key, nullptr};
+  known.descriptor = received.descriptor;
   if (received.descriptor < 0) return std::nullopt;
   const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, Speaker{peer});
   const NodeId former = entry->second.node;
@@ -41,7 +41,7 @@ std::optional<NodeId> Guests::remember(const Received& received) {
   return former;
 }
 
-std::vector<NodeId> Guests::hear(const std::vector<SocketEvent>& events) {
+std::vector<NodeId> Guests::take(const std::vector<SocketEvent>& events) {
   for (const SocketEvent& event : events) {
     if (event.kind == ZMQ_EVENT_ACCEPTED) ++uses_[event.descriptor].begun;
   }
@@ -88,10 +88,8 @@ bool is_last_word(const Message& message) {
 
 std::optional<int> Guests::refused(NodeId node) {
   Guest* guest = find(node);
-  if (guest == nullptr || ++guest->refusals < 2) return std::nullopt;
-  const auto its =
-      std::ranges::find_if(by_descriptor_, [&](const auto& it) { return it.second.node == node; });
-  return its == by_descriptor_.end() ? std::nullopt : std::optional(its->first);
+  if (guest == nullptr || ++guest->refusals < 2 || guest->descriptor < 0) return std::nullopt;
+  return guest->descriptor;
 }
 
 // libzmq has no way to end one connection. Its descriptor may belong to another by now: then that one is made

@@ -1,11 +1,13 @@
 // Guests: who has come to a listening socket, and through which connection, as far as its messages tell.
 //
-// A peer is known by the routing identity of its last connection, and gone when that ends. Of connections
-// the socket's monitor tells the descriptors alone, which the system uses again, and later than their messages
-// come: so uses of a descriptor are counted, and the end of a former use is not taken for that of a later one.
-// Where keys are used, a peer is who its key says (wire/keys.h): a message whose routing identity
-// claims another role than the key has, or another holder's node, is not taken; and who has been taken from
-// the allow-list is a guest no more.
+// A peer is known by the routing identity of its last connection, and gone when that ends. The socket's
+// monitor names connections by their descriptors, which the system uses again, and its news come later than
+// messages do. So the uses of a descriptor are counted, and the end of a former use is not taken for that of
+// a later one.
+//
+// Where keys are used, a peer is who its key says (wire/keys.h): a message whose routing identity claims
+// another role than the key has, or another holder's node, is not taken; and who has been taken from the
+// allow-list is a guest no more.
 //
 // One thread, the link's. Nodes that are lost are returned.
 #pragma once
@@ -25,10 +27,11 @@ struct Guest {
   RoutingId id{};
   std::string key;                   // empty: plain text
   std::unique_ptr<Lending> lending;  // once it has introduced itself
-  int refusals = 0;                  // that it was told
+  int descriptor = -1;               // of its connection; -1: not known
+  int refusals = 0;                  // that it was sent
 };
 
-// Whether it is a refusal after which its receiver has nothing more to ask. One that was replaced begins anew.
+// Whether it is a refusal after which its receiver has nothing to ask. One that was replaced begins anew.
 bool is_last_word(const Message& message);
 
 class Guests {
@@ -43,9 +46,9 @@ class Guests {
   std::optional<NodeId> remember(const Received& received);
   // All events that are there, in order, once all messages that are there have been remembered. Returns whose
   // connections have ended and who has no other.
-  std::vector<NodeId> hear(const std::vector<SocketEvent>& events);
+  std::vector<NodeId> take(const std::vector<SocketEvent>& events);
 
-  // It was told that it may not take part. At the second time its connection's descriptor is returned.
+  // It was sent a refusal. At the second one its connection's descriptor is returned.
   std::optional<int> refused(NodeId node);
 
   // Whoever is on the list no more goes, and its connections are cut.

@@ -97,8 +97,8 @@ class ZmqLink::State {
   PeerMemory memory_;                           // behind the leases below
   std::map<NodeId, Dealer> dealers_;
   std::unique_ptr<ZmqSocket> router_;
-  Guests guests_;                                                    // of the router
-  Connections connections_{largest_frame(true, traffic_of(self_))};  // to it
+  Guests guests_;                                                                       // of the router
+  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to it
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint) {
@@ -258,7 +258,7 @@ void ZmqLink::State::drain_router() {
     auto received = receive_frames(router_->socket(), true);
     router_->quiet = !received;
     if (!received) return;
-    connections_.spoke(received->descriptor);
+    connections_.received_from(received->descriptor);
     if (!received->well_formed) {
       ++dropped;
       continue;
@@ -292,8 +292,8 @@ void ZmqLink::State::watch_router() {
   do drain_router();
   while (!router_->quiet);
   const std::vector<SocketEvent> events = router_->events();
-  connections_.hear(events, steady_now());
-  for (const NodeId node : guests_.hear(events)) lose(node);
+  connections_.take(events, steady_now());
+  for (const NodeId node : guests_.take(events)) lose(node);
 }
 
 void ZmqLink::State::look_at_connections() {

@@ -29,49 +29,49 @@ SocketEvent ended(int descriptor) { return {ZMQ_EVENT_DISCONNECTED, descriptor};
 TEST(Guests, TheEndOfItsLastConnectionIsTheEndOfAGuest) {
   Guests guests;
   EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
-  EXPECT_THAT(guests.hear({accepted(10), accepted(11)}), IsEmpty());
+  EXPECT_THAT(guests.take({accepted(10), accepted(11)}), IsEmpty());
   EXPECT_FALSE(guests.remember(from(ada, 1, 11))) << "through another connection";
-  EXPECT_THAT(guests.hear({ended(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({ended(10)}), IsEmpty());
   EXPECT_TRUE(guests.find(ada));
-  EXPECT_THAT(guests.hear({ended(11)}), ElementsAre(ada));
+  EXPECT_THAT(guests.take({ended(11)}), ElementsAre(ada));
   EXPECT_FALSE(guests.find(ada));
 }
 
 TEST(Guests, ADescriptorThatIsUsedAnewBelongsToWhoUsesIt) {
   Guests guests;
-  EXPECT_THAT(guests.hear({accepted(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty());
   EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
-  EXPECT_THAT(guests.hear({}), IsEmpty());
+  EXPECT_THAT(guests.take({}), IsEmpty());
   EXPECT_EQ(guests.remember(from(bob, 0, 10)), ada);
-  EXPECT_THAT(guests.hear({ended(10), accepted(10)}), IsEmpty()) << "the news of ada's end";
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), IsEmpty()) << "the news of ada's end";
   EXPECT_TRUE(guests.find(bob));
-  EXPECT_THAT(guests.hear({ended(10)}), ElementsAre(bob));
+  EXPECT_THAT(guests.take({ended(10)}), ElementsAre(bob));
 }
 
 // Its number goes to a newcomer, whose first word is read before the news of both.
 TEST(Guests, TheEndOfAStrangerThatNeverSpokeIsNotThatOfANewcomer) {
   Guests guests;
-  EXPECT_THAT(guests.hear({accepted(10)}), IsEmpty()) << "the stranger";
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty()) << "the stranger";
   EXPECT_FALSE(guests.remember(from(bob, 0, 10)));
-  EXPECT_THAT(guests.hear({ended(10), accepted(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), IsEmpty());
   EXPECT_TRUE(guests.find(bob));
-  EXPECT_THAT(guests.hear({ended(10)}), ElementsAre(bob));
+  EXPECT_THAT(guests.take({ended(10)}), ElementsAre(bob));
 }
 
 TEST(Guests, TheEndOfAGuestIsNotedThoughAStrangerHasItsDescriptorByThen) {
   Guests guests;
   EXPECT_FALSE(guests.remember(from(bob, 0, 10)));
-  EXPECT_THAT(guests.hear({accepted(10)}), IsEmpty());
-  EXPECT_THAT(guests.hear({ended(10), accepted(10)}), ElementsAre(bob));
-  EXPECT_THAT(guests.hear({ended(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), ElementsAre(bob));
+  EXPECT_THAT(guests.take({ended(10)}), IsEmpty());
 }
 
 TEST(Guests, WhoComesBackThroughTheSameDescriptorIsNotLost) {
   Guests guests;
   EXPECT_FALSE(guests.remember(from(bob, 0, 10)));
-  EXPECT_THAT(guests.hear({accepted(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty());
   EXPECT_FALSE(guests.remember(from(bob, 1, 10)));
-  EXPECT_THAT(guests.hear({ended(10), accepted(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), IsEmpty());
   EXPECT_TRUE(guests.find(bob));
 }
 
@@ -112,7 +112,7 @@ TEST(Guests, WhoIsRevokedIsLost) {
   EXPECT_THAT(guests.keep_only(left), ElementsAre(ada));
   EXPECT_FALSE(guests.find(ada));
   EXPECT_TRUE(guests.find(bob));
-  EXPECT_THAT(guests.hear({{ZMQ_EVENT_DISCONNECTED, no_socket}}), ElementsAre()) << "lost once";
+  EXPECT_THAT(guests.take({{ZMQ_EVENT_DISCONNECTED, no_socket}}), ElementsAre()) << "lost once";
 }
 
 }  // namespace

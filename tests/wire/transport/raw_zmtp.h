@@ -67,10 +67,10 @@ class RawZmtp {
     }
   }
 
-  static std::string greeting() {
+  static std::string greeting(const std::string& mechanism = "NULL") {
     std::string text = "\xff" + std::string(8, '\0') + "\x7f\x03";
     text += '\x01';
-    text += "NULL";
+    text += mechanism;
     text.resize(64);
     return text;
   }

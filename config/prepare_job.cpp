@@ -2,6 +2,8 @@
 
 #include "config/job_file.h"
 #include "core/error.h"
+#include "wire/codec.h"
+#include "wire/limits.h"
 
 namespace steelyard {
 
@@ -58,6 +60,34 @@ void check_grain(const Job& job) {
                     (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
 }
 
+// Every process receives the description of the job in one message.
+void require_that_it_travels(const Job& job) {
+  const Frames frames = encode(Message(std::in_place_type<ToWorker>, Welcome{0, 0, job}));
+  const bool fits = frames.header.size() <= largest_header &&
+                    std::holds_alternative<Message>(decode(Role::worker, frames.header, {}));
+  if (!fits) {
+    throw Failure(ExitCode::configuration,
+                  "the description of job '" + job.name.substr(0, limits::name) + "' takes " +
+                      std::to_string(frames.header.size() / 1000 + 1) +
+                      " kB, or one of its lists is too long: a model has " + std::to_string(limits::tensors) +
+                      " tensors at the most, a tensor " + std::to_string(limits::dimensions) +
+                      " dimensions, a name " + std::to_string(limits::label) + " letters, and all takes " +
+                      std::to_string(largest_header / 1'000'000) +
+                      " MB: give the model fewer tensors, or shorten options and names");
+  }
+}
+
+void require_shards_for(const Job& job) {
+  const std::vector<std::uint32_t> borders = shard_borders(job.layout, job.shards);
+  for (std::size_t i = 1; i < borders.size(); ++i) {
+    if (borders[i] - borders[i - 1] <= limits::slices_of_shard) continue;
+    throw Failure(ExitCode::configuration,
+                  "servers = " + std::to_string(job.shards) + " in [cluster]: a shard would hold " +
+                      std::to_string(borders[i] - borders[i - 1]) + " slices of the model, and " +
+                      std::to_string(limits::slices_of_shard) + " is the most: give more servers");
+  }
+}
+
 }  // namespace
 
 void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
@@ -70,9 +100,11 @@ void complete(Job& job, const ModelDescription& model, const Extensions& extensi
   check_grain(job);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);
+  require_shards_for(job);
   nn::validate(job.optimizer);
   nn::validate(job.schedule);
   (void)policy_of(job, extensions);
+  require_that_it_travels(job);
 }
 
 std::unique_ptr<balancing::Policy> policy_of(const Job& job, const Extensions& extensions) {

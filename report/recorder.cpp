@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t longest_note = 4096;  // bytes
+
 // Microseconds are as fine as anything here is measured.
 double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 
@@ -124,11 +126,7 @@ void Recorder::write(LineFile& file, const std::string& line, Time now) {
 
 void Recorder::handle(const ToRecorder& message, Time now) {
   std::visit(Overloaded{[&](const RoundRecord& it) { record(it, now); },
-                        [&](const Note& it) {
-                          bar_.note(it.text);
-                          happened(it.text, now);
-                        },
-                        [&](const Ended& it) { end(it, now); }},
+                        [&](const Note& it) { note(it.text, now); }, [&](const Ended& it) { end(it, now); }},
              message);
 }
 
@@ -147,10 +145,24 @@ void Recorder::record(const RoundRecord& record, Time now) {
   if (record.purpose == Purpose::train) show(record, parts, now);
 }
 
-void Recorder::happened(const std::string& text, Time now) {
+void Recorder::note(const std::string& text, Time now) {
+  const std::string shown = text.substr(0, longest_note);
+  const std::string line = event_line(shown, now);
+  if (!event_limit_.admits(line.size() + 1, now)) return;
+  if (const auto left_out = event_limit_.left_out(now)) {
+    bar_.note(*left_out);
+    happened(*left_out, now);
+  }
+  bar_.note(shown);
+  write(events_, line, now);
+}
+
+void Recorder::happened(const std::string& text, Time now) { write(events_, event_line(text, now), now); }
+
+std::string Recorder::event_line(const std::string& text, Time now) const {
   const double at = began_ ? first_seconds_ + seconds(now - *began_) : 0;
   const Json line = {{"at_ms", in_ms(at)}, {"text", text}};
-  write(events_, line.dump(-1, ' ', false, Json::error_handler_t::replace), now);
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // Of all reasons to stop, the one that is nearest.
@@ -196,6 +208,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
 void Recorder::end(const Ended& ended, Time now) {
   ended_ = ended;
   totals_.add(ended);
+  if (const auto left_out = event_limit_.left_out(now)) happened(*left_out, now);
   happened(std::string(name(ended.outcome)) + (ended.text.empty() ? "" : ": " + ended.text), now);
   flush(now);
   warn_of_trouble();

@@ -22,6 +22,7 @@
 //
 // events.jsonl has what is said to people, and where each process began: where it runs, and which round was
 // its first, by which its lines belong to its rounds. `at_ms` is as above, 0 before the first round is over.
+// It grows by less than a megabyte a minute: what is beyond that is counted, and people are not shown it.
 //
 //   {"began":"2026-05-04T07:08:09Z","version":"0.1.0","machine":"box-7, AMD EPYC 9655, 96 cores"}
 //   {"at_ms":0,"first_round":0}
@@ -35,6 +36,7 @@
 #include <vector>
 
 #include "config/job_file.h"
+#include "report/event_limit.h"
 #include "report/line_file.h"
 #include "report/progress_bar.h"
 #include "report/run_directory.h"
@@ -78,7 +80,9 @@ class Recorder {
   void record(const RoundRecord& record, Time now);
   void show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now);
   void end(const Ended& ended, Time now);
+  void note(const std::string& text, Time now);
   void happened(const std::string& text, Time now);
+  [[nodiscard]] std::string event_line(const std::string& text, Time now) const;
   void warn_of_trouble();
   void write(LineFile& file, const std::string& line, Time now);
   [[nodiscard]] double share_done(const RoundRecord& record) const;
@@ -90,6 +94,7 @@ class Recorder {
   std::unique_ptr<TensorboardFile> board_;
   OnLine on_line_;  // may be empty
   RunTotals totals_;
+  EventLimit event_limit_;
   bool warned_ = false;
   std::uint64_t left_out_ = 0;
   std::optional<Time> began_;  // when the first round of this process was told of

@@ -21,6 +21,9 @@ void RecorderThread::tell(ToRecorder message, Time now) {
     ++left_out_;
     return;
   }
+  const bool note = std::holds_alternative<Note>(message);
+  if (note && notes_waiting_ >= most_notes) return;
+  notes_waiting_ += note ? 1 : 0;
   waiting_ += weight;
   ++told_so_far_;
   told_.try_push({std::move(message), now, weight});
@@ -30,6 +33,7 @@ void RecorderThread::record() {
   while (const auto told = told_.pop()) {
     recorder_.handle(told->message, told->now);
     waiting_ -= told->weight;
+    notes_waiting_ -= std::holds_alternative<Note>(told->message) ? 1 : 0;
     ++recorded_;
   }
   recorder_.left_out(left_out_);

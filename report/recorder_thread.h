@@ -3,8 +3,8 @@
 //
 // What is told waits in memory until it is recorded. Of training rounds so many may wait that they have a
 // million workers' parts in them (about 100 MB: ten workers at ten rounds a second for hours); what is beyond
-// is left out of rounds.jsonl and of the totals, and the summary says so. Evaluations, notes and the end are
-// few and always kept.
+// is left out of rounds.jsonl and of the totals, and the summary says so. Of notes ten thousand may wait; the
+// rest is dropped. Evaluations and the end are few and always kept.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@ namespace steelyard {
 class RecorderThread {
  public:
   static constexpr std::size_t usually_waiting = 1'000'000;  // parts, each round counting for one more
+  static constexpr std::size_t most_notes = 10'000;
 
   // `recorder` is this thread's alone until finish() returns.
   explicit RecorderThread(Recorder& recorder, std::size_t most_waiting = usually_waiting);
@@ -41,7 +42,7 @@ class RecorderThread {
 
   Recorder& recorder_;
   const std::size_t most_waiting_;
-  std::atomic<std::size_t> waiting_{0};
+  std::atomic<std::size_t> waiting_{0}, notes_waiting_{0};
   std::atomic<std::uint64_t> left_out_{0};  // rounds
   std::uint64_t told_so_far_ = 0;           // messages, by the one thread that tells
   std::atomic<std::uint64_t> recorded_{0};

@@ -2,9 +2,13 @@
 
 #include <memory>
 
+#include "core/error.h"
 #include "roles/beginning.h"
 #include "roles/signals.h"
+#include "roles/within_memory.h"
 #include "server/model_intake.h"
+#include "wire/codec.h"
+#include "wire/limits.h"
 #include "wire/transport/host.h"
 
 namespace steelyard {
@@ -12,6 +16,21 @@ namespace {
 
 // A worker answers at once; its framework may be busy for a while with what it had begun.
 const Duration patience = from_seconds(30);
+
+// The scheduler would cut a connection that brings more.
+void require_that_it_travels(const ModelDescription& model) {
+  const Frames frames = encode(Message(std::in_place_type<ToScheduler>, model));
+  const bool fits = frames.header.size() <= limits::to_scheduler &&
+                    std::holds_alternative<Message>(decode(Role::scheduler, frames.header, {}));
+  if (fits) return;
+  throw Failure(ExitCode::configuration,
+                "the description of the model cannot be sent to the scheduler: it takes " +
+                    std::to_string(frames.header.size() / 1000 + 1) +
+                    " kB, or one of its lists is too long; the scheduler takes " +
+                    std::to_string(limits::to_scheduler / 1000) + " kB, " + std::to_string(limits::tensors) +
+                    " tensors and " + std::to_string(limits::channels) +
+                    " channels: make names of tensors shorter, or join small tensors");
+}
 
 }  // namespace
 
@@ -22,7 +41,7 @@ std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
   };
   const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
                             [&] { post(Leave{}); });
-  ModelIntake intake(seed, patience);
+  ModelIntake intake(seed, patience, memory_of_machine());
   host(intake, scheduler_node, link, [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToRecorder>(&envelope.message);
     if (const auto* note = message != nullptr ? std::get_if<Note>(message) : nullptr) say(note->text);
@@ -36,7 +55,9 @@ Worker::Options::Model model_to_tell(const Workload& workload) {
     std::optional<std::uint64_t> seed;
     std::vector<float> weights;
   };
-  return {describe(workload),
+  ModelDescription description = describe(workload);
+  require_that_it_travels(description);
+  return {std::move(description),
           [workload, drawn = std::make_shared<Drawn>()](std::uint64_t seed, Interval floats) {
             if (drawn->seed != seed) drawn->weights = first_weights(workload, seed);
             drawn->seed = seed;

@@ -1,5 +1,7 @@
 #include "roles/within_memory.h"
 
+#include <unistd.h>
+
 #include <new>
 
 #include "core/error.h"
@@ -17,6 +19,11 @@ void within_memory(const std::string& role, const Job& job, const std::function<
             std::to_string(job.layout.size() * sizeof(float) / 1'000'000 + 1) +
             " MB, and it holds them several times: make the model smaller, or use a larger machine");
   }
+}
+
+std::uint64_t memory_of_machine() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace steelyard

@@ -5,12 +5,11 @@
 #include "scheduler/timeout.h"
 #include "wire/endpoint_trouble.h"
 #include "wire/keyed_endpoint.h"
+#include "wire/limits.h"
 #include "wire/name.h"
 
 namespace steelyard {
 namespace {
-
-constexpr std::size_t members_at_most = 131'072;
 
 // The threads of a process have its name, and each a number behind it.
 std::string_view process_of(std::string_view name) { return name.substr(0, name.find('/')); }
@@ -34,7 +33,7 @@ Admission::Answer Admission::answer(Time now, NodeId from, const Hello& hello, P
                        "' which runs here: start it with this job's file, or without one"};
   }
   if (phase == Phase::stopping) return Refused{Refusal::finished, "the job '" + job_.name + "' is over"};
-  if (members_.workers.size() + members_.shards.size() + members_.mirrors.size() >= members_at_most) {
+  if (members_.workers.size() + members_.shards.size() + members_.mirrors.size() >= limits::members) {
     return Refused{Refusal::full, "the job has all the members that it can have"};
   }
   if (from.role == Role::shard) return answer_shard(now, from, hello, phase);

@@ -144,10 +144,12 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
                                 bool doubtful) {
   Orders orders;
   const Duration timeout = doubtful ? Duration(-1) : timeout_;
+  std::vector<PieceId> known = held;  // in order, as an honest worker says them
+  std::ranges::sort(known);
   for (RoundState& round : rounds_) {
     for (const PieceId id : round.owed_by(slot)) {
       OwedPiece& piece = *round.find(id);
-      if (std::ranges::find(held, id) != held.end() || now - piece.since <= timeout) continue;
+      if (std::ranges::binary_search(known, id) || now - piece.since <= timeout) continue;
       piece.since = now;
       orders.emplace_back(assign(round, id));
     }

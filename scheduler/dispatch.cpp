@@ -16,10 +16,9 @@ void Dispatch::welcome(NodeId to, std::uint32_t slot, Outbox& out) const {
   if (to.role == Role::shard) out.send<ToShard>(to, Welcome{term_, slot, job_});
 }
 
-void Dispatch::refuse(NodeId to, Refusal reason, const std::string& text, Outbox& out) {
-  note("refused " + to_string(to) + ": " + text, out);
-  if (to.role == Role::worker) out.send<ToWorker>(to, Refuse{reason, text});
-  if (to.role == Role::shard) out.send<ToShard>(to, Refuse{reason, text});
+void Dispatch::refuse(NodeId to, const Refuse& refuse, Outbox& out) {
+  if (to.role == Role::worker) out.send<ToWorker>(to, refuse);
+  if (to.role == Role::shard) out.send<ToShard>(to, refuse);
 }
 
 void Dispatch::roster(NodeId worker, Outbox& out) const { out.send<ToWorker>(worker, admission_.roster()); }

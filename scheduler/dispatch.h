@@ -21,7 +21,7 @@ class Dispatch {
   void heartbeat(NodeId to, Outbox& out) const;
 
   void welcome(NodeId to, std::uint32_t slot, Outbox& out) const;
-  static void refuse(NodeId to, Refusal reason, const std::string& text, Outbox& out);
+  static void refuse(NodeId to, const Refuse& refuse, Outbox& out);
   void roster(NodeId worker, Outbox& out) const;
   void roster_to_all(Outbox& out) const;  // not while shards are missing
   void roster_to_checkpointer(Outbox& out) const;

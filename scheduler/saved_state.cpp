@@ -72,6 +72,11 @@ struct SchedulerFields {
     archive(it.until_, it.lost_);
   }
 
+  template <class Archive>
+  static void of(Archive& archive, Refusals& it) {
+    archive(it.noted_, it.since_, it.more_, it.last_);
+  }
+
   // ---- rounds
 
   template <class Archive>
@@ -147,7 +152,8 @@ struct SchedulerFields {
     Training& training = it.training_;
     archive(it.members_, training.rounds_, training.assignments_, training.checkpoints_, training.shutdown_,
             it.admission_.roster_number_, it.mirrors_.attempts_, it.state_watch_, it.headway_watch_.reminder_,
-            it.settling_, it.next_beat_, it.heard_, it.silence_counts_from_, it.ignored_, it.shunned_);
+            it.settling_, it.refusals_, it.next_beat_, it.heard_, it.silence_counts_from_, it.ignored_,
+            it.shunned_);
   }
 };
 

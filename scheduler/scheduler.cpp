@@ -88,20 +88,21 @@ void Scheduler::advance(Time now, Outbox& out) {
 // ---- joining
 
 void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
-  std::visit(
-      Overloaded{[&](const Admission::Admitted& it) {
-                   if (!it.remark.empty()) Dispatch::note(it.remark, out);
-                   dispatch_.welcome(from, it.slot, out);
-                   if (from.role == Role::shard && !it.remark.empty()) mirrors_.joined(it.slot, out);
-                   if (it.mirror && it.remark.empty()) return;
-                   if (it.mirror) admission_.change_roster();
-                   if (from.role == Role::shard) return dispatch_.roster_to_all(out);
-                   if (admission_.has_all_shards()) dispatch_.roster(from, out);
-                 },
-                 [&](const Admission::Refused& it) { Dispatch::refuse(from, it.reason, it.text, out); },
-                 [](const Admission::AskAgainLater&) {},
-                 [&](const EndJob& it) { training_.fail(now, it, out); }},
-      admission_.answer(now, from, hello, phase()));
+  std::visit(Overloaded{[&](const Admission::Admitted& it) {
+                          if (!it.remark.empty()) Dispatch::note(it.remark, out);
+                          dispatch_.welcome(from, it.slot, out);
+                          if (from.role == Role::shard && !it.remark.empty()) mirrors_.joined(it.slot, out);
+                          if (it.mirror && it.remark.empty()) return;
+                          if (it.mirror) admission_.change_roster();
+                          if (from.role == Role::shard) return dispatch_.roster_to_all(out);
+                          if (admission_.has_all_shards()) dispatch_.roster(from, out);
+                        },
+                        [&](const Admission::Refused& it) {
+                          refuse(now, from, {it.reason, it.text}, out);
+                        },
+                        [](const Admission::AskAgainLater&) {},
+                        [&](const EndJob& it) { training_.fail(now, it, out); }},
+             admission_.answer(now, from, hello, phase()));
 }
 
 void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
@@ -112,11 +113,16 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
   training_.adopt_orphans(now, out);
 }
 
-void Scheduler::handle(Time, NodeId from, const VersionMismatch& version_mismatch, Outbox& out) {
-  Dispatch::refuse(from, Refusal::other_protocol,
-                   "it speaks protocol " + std::to_string(version_mismatch.protocol) +
-                       ", this job another: use the same release everywhere",
-                   out);
+void Scheduler::handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out) {
+  refuse(now, from,
+         {Refusal::other_protocol, "it speaks protocol " + std::to_string(version_mismatch.protocol) +
+                                       ", this job another: use the same release everywhere"},
+         out);
+}
+
+void Scheduler::refuse(Time now, NodeId from, const Refuse& why, Outbox& out) {
+  if (auto note = refusals_.refused(now, from, why)) Dispatch::note(std::move(*note), out);
+  Dispatch::refuse(from, why, out);
 }
 
 // ---- signs of life
@@ -203,6 +209,7 @@ void Scheduler::handle(Time now, NodeId from, const CheckpointerBeat& beat, Outb
 }
 
 void Scheduler::beat(Time now, Outbox& out) {
+  if (auto note = refusals_.due(now)) Dispatch::note(std::move(*note), out);
   if (phase() == Phase::stopping) return training_.beat(now, out);
   for (const std::uint32_t slot : members_.working()) training_.may_be_idle(slot);
   for (const NodeId node : settling_.gone(now)) lose(now, node, out);

@@ -27,6 +27,7 @@
 #include "scheduler/headway_watch.h"
 #include "scheduler/members.h"
 #include "scheduler/mirrors.h"
+#include "scheduler/refusals.h"
 #include "scheduler/settling.h"
 #include "scheduler/state_watch.h"
 #include "scheduler/training.h"
@@ -85,6 +86,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const Leave& leave, Outbox& out);
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
+  void refuse(Time now, NodeId from, const Refuse& why, Outbox& out);
   bool hear(Time now, NodeId from);
   void lose(Time now, NodeId node, Outbox& out);
   // Where all members are silent at once, it is this process that was stopped, or its line that is cut.
@@ -129,6 +131,7 @@ class Scheduler {
   StateWatch state_watch_;
   HeadwayWatch headway_watch_;
   Settling settling_;
+  Refusals refusals_;
   Dispatch dispatch_;
   Time next_beat_;
   Time heard_;  // when any member was, last

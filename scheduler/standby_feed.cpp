@@ -4,12 +4,14 @@
 #include <iterator>
 #include <utility>
 
+#include "wire/limits.h"
+
 namespace steelyard {
 namespace {
 
-constexpr std::size_t part = 64 << 10, under_way = 64 * part;  // bytes
-constexpr Duration patience = std::chrono::seconds(1);         // for an answer, at least
-constexpr int many_times = 4;                                  // the longest so far
+constexpr std::size_t part = limits::journal_part, under_way = 64 * part;  // bytes
+constexpr Duration patience = std::chrono::seconds(1);                     // for an answer, at least
+constexpr int many_times = 4;                                              // the longest so far
 constexpr Duration claim_again = std::chrono::milliseconds(50), ask_again = std::chrono::milliseconds(500);
 
 }  // namespace

@@ -12,8 +12,8 @@ constexpr std::uint64_t always = 64 << 20;  // bytes: so much may be held, howev
 bool HeldPushes::add(NodeId from, const Push& push) {
   std::uint64_t& its = bytes_of_[from];
   const std::uint64_t size = push.values.size();
-  if (its + size > models_ / 2 * bytes_ || bytes_in_all_ + size > std::max(models_ * bytes_, always))
-    return false;
+  const std::uint64_t room = std::min(std::max(models() * bytes_, always), std::max(most_, always));
+  if (its + size > models() / 2 * bytes_ || bytes_in_all_ + size > room) return false;
   its += size;
   bytes_in_all_ += size;
   held_.push_back({from, push});

@@ -3,7 +3,11 @@
 // A worker may be told of a round before a shard is. Where versions are exact it is ahead by one round at
 // most, so two pieces of all slices are what one worker can have here, and all workers together have no more
 // than four: what is dropped is asked for again. With backup workers a round is opened when enough of it is
-// reported, and until then the pushes of all workers wait here.
+// reported, and until then the pushes of all workers wait here: there is room for two pieces of each worker
+// that has something here, up to a number of bytes.
+//
+// What is held follows from what came, in its order, and from nothing else, such as the memory of this
+// machine: a mirror has to hold what its primary holds.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +27,12 @@ class HeldPushes {
     Push push;
   };
 
-  // `bytes`: of all slices of the shard. All workers together have room for so many times as much, and each
-  // for half of that.
-  explicit HeldPushes(std::uint64_t bytes, std::uint64_t models = 4) : bytes_(bytes), models_(models) {}
+  static constexpr std::uint64_t usual_most = std::uint64_t{4} << 30;
 
-  // With backup workers all pushes of a round wait for its Open.
-  static std::uint64_t models(const Job& job) {
-    return std::max<std::uint64_t>(4, job.sync.backup > 0 ? 2 * std::uint64_t{job.workers} : 0);
-  }
+  // `bytes`: of all slices of the shard. `of_all`: the pushes of all workers wait here, in `most` bytes, or
+  // in four times `bytes` where that is more.
+  explicit HeldPushes(std::uint64_t bytes, bool of_all = false, std::uint64_t most = usual_most)
+      : bytes_(bytes), of_all_(of_all), most_(std::max(most, 4 * bytes)) {}
 
   // False if there is no room for it.
   bool add(NodeId from, const Push& push);
@@ -39,7 +41,14 @@ class HeldPushes {
   std::vector<Held> take();
 
  private:
-  std::uint64_t bytes_, models_;
+  // For so many times the slices there is room for all together; each sender has half of it.
+  [[nodiscard]] std::uint64_t models() const {
+    return std::max<std::uint64_t>(4, of_all_ ? 2 * bytes_of_.size() : 0);
+  }
+
+  std::uint64_t bytes_;
+  bool of_all_;
+  std::uint64_t most_;
   std::vector<Held> held_;
   std::map<NodeId, std::uint64_t> bytes_of_;  // by sender
   std::uint64_t bytes_in_all_ = 0;

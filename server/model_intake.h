@@ -2,8 +2,9 @@
 //
 // It stands in the scheduler's place until it has them; the scheduler proper begins afterwards, with a
 // complete job. Of the workers that say Hello, one is asked at a time: what it trains, then its first
-// weights, part by part. One that has no model, goes, or is silent for `timeout` is given up for the next.
-// The recorder is told why. All other nodes hear a heartbeat, so that none leaves meanwhile.
+// weights, part by part. One that has no model, or a larger one than fits here, that goes, is silent for
+// `timeout`, or takes too long in all, is given up for the next. The recorder is told why. All other nodes
+// hear a heartbeat, so that none leaves meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,12 @@ class ModelIntake {
  public:
   static constexpr std::uint64_t floats_at_a_time = 1 << 16;
 
-  // `seed` is the job's; the worker draws the weights with it.
-  ModelIntake(std::uint64_t seed, Duration timeout) : seed_(seed), timeout_(timeout) {}
+  // In all, a worker has ten times `timeout`, and besides so long for each part.
+  static constexpr Duration for_a_part = std::chrono::milliseconds(250);
+
+  // `seed` is the job's; the worker draws the weights with it. `memory`: bytes that there are for them.
+  ModelIntake(std::uint64_t seed, Duration timeout, std::uint64_t memory)
+      : seed_(seed), timeout_(timeout), memory_(memory) {}
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
@@ -41,10 +46,13 @@ class ModelIntake {
   void hear(Time now, const Weights& part, Outbox& out);
   void give_up(const std::string& why, Outbox& out);
   [[nodiscard]] Interval next_part() const;
+  [[nodiscard]] Time patience() const;  // for all that the worker has to tell
 
   const std::uint64_t seed_;
   const Duration timeout_;
+  const std::uint64_t memory_;
   std::optional<NodeId> asked_;
+  Time asked_since_;
   std::string name_;          // of the worker that is asked
   Time heard_;                // from it, last
   std::set<NodeId> in_vain_;  // not asked again

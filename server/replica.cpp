@@ -11,6 +11,8 @@ constexpr Duration patience = std::chrono::seconds(1);  // for a mirror's answer
 constexpr int many_times = 4;                           // the longest so far
 constexpr std::size_t room = 64;  // messages on their way to a mirror that is filled; or not acted on there
 constexpr std::size_t most_early = 128;  // messages that may wait for a promotion
+// For a worker to send something to a mirror that was promoted. It does so with the roster that names it.
+constexpr Duration time_to_come = std::chrono::seconds(10);
 
 // What changes a shard's part of the model, or what it answers of it. The rest is between it and the
 // scheduler.
@@ -55,6 +57,7 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
 
 void Replica::hear(Time now, const Envelope& in, Outbox& out) {
   const auto& message = std::get<ToShard>(in.message);
+  unheard_.erase(in.from);
   if (std::holds_alternative<Welcome>(message)) welcome_ = in;
   const auto* lost = std::get_if<Disconnected>(&message);
   if (lost != nullptr && lost->node.role == Role::shard) {
@@ -79,6 +82,7 @@ void Replica::act(Time now, const Envelope& in, Outbox& out) {
 void Replica::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (source_) act_on_forwarded(now);
+  drop_unheard(now, out);
   if (!source_ && shard_->gathers(now)) {
     hear(now, envelope(options_.self, options_.self, Quiet{shard_->is_quiet()}), out);
   }
@@ -111,6 +115,7 @@ void Replica::join_again(Outbox& out) {
   named_.reset();
   waiting_.clear();
   early_.clear();
+  unheard_.clear();
   attempt_ = 0;
   promoted_ = false;
 }
@@ -242,10 +247,21 @@ void Replica::begin_anew(Time now) {
 void Replica::handle(Time now, const Promote& promote, Outbox& out) {
   if (promote.term != shard_->term() || (!source_ && !promoted_)) return ignore();
   act_on_forwarded(now);
+  if (!promoted_) {
+    unheard_ = shard_->pulling();
+    unheard_until_ = now + time_to_come;
+  }
   source_.reset();
   promoted_ = true;
   for (const Envelope& in : std::exchange(early_, {})) hear(now, in, out);
   say(out);
+}
+
+// As if their connections had ended here, and to a mirror of its own as well.
+void Replica::drop_unheard(Time now, Outbox& out) {
+  if (unheard_.empty() || now < unheard_until_) return;
+  for (const NodeId node : std::exchange(unheard_, {}))
+    hear(now, envelope(options_.self, options_.self, Disconnected{node}), out);
 }
 
 // ---- between a scheduler and its standby

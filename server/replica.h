@@ -9,7 +9,8 @@
 //
 // A primary that is cut off from its mirror does nothing more: the scheduler decides whether the mirror is
 // promoted (Promote) or the primary goes on without (Mirror), never both. Of a mirror that is promoted,
-// workers request again what the lost primary owed them, and push again what it had not shown.
+// workers request again what the lost primary owed them, and push again what it had not shown. Who died with
+// the primary does not: of a worker that sends nothing for ten seconds nothing is kept.
 //
 // A mirror is filled when nothing of an open round is in any slice: between two rounds where versions are
 // exact, at a barrier elsewhere. It hears the state as if a checkpointer told it, and from then on what the
@@ -26,6 +27,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 
 #include "server/claims.h"
 #include "server/shard.h"
@@ -87,6 +89,7 @@ class Replica {
   void fill(Time now, Outbox& out);
   void begin_anew(Time now);
   void join_again(Outbox& out);
+  void drop_unheard(Time now, Outbox& out);
   [[nodiscard]] MirrorState state() const;
   void say(Outbox& out);
   void ignore() { ++ignored_; }
@@ -101,6 +104,9 @@ class Replica {
   bool promoted_ = false;
   std::deque<Waiting> waiting_;  // what was heard: until the mirror has it; as a mirror, until acted on
   std::deque<Envelope> early_;   // as a mirror: the last that others said to it itself
+  // Once promoted: whom the lost primary knew, and who has sent nothing to this one yet.
+  std::set<NodeId> unheard_;
+  Time unheard_until_;
   Claims claims_;
   Time since_;  // as a mirror: when the first of them came
   std::uint64_t ignored_ = 0;

@@ -90,7 +90,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   norms_ = NormLimit(job_.gradient_limit, slices_.size());
   std::uint64_t bytes = 0;
   for (const SliceMemory& slice : slices_) bytes += slice.place().size() * sizeof(float);
-  held_ = HeldPushes(bytes, HeldPushes::models(job_));
+  held_ = HeldPushes(bytes, job_.sync.backup > 0);
   coded_ = CodedSlices(job_, slices_);
   saved_.emplace(slots());
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);

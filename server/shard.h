@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
@@ -71,6 +72,11 @@ class Shard {
   }
   [[nodiscard]] std::uint32_t first_slice() const { return first_; }
   [[nodiscard]] const std::map<Round, Open>& open_rounds() const { return open_; }
+  // Of whom it has a pull, answered or not.
+  [[nodiscard]] std::set<NodeId> pulling() const {
+    const auto nodes = std::views::keys(pulls_);
+    return {nodes.begin(), nodes.end()};
+  }
   // Whether pushes are gathered and the next heartbeat is due: then it is to be told Quiet.
   [[nodiscard]] bool gathers(Time now) const;
   [[nodiscard]] bool is_quiet() const { return told_added_ == counts_.added; }

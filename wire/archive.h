@@ -6,6 +6,7 @@
 // pointers, no polymorphism, no types that nest in themselves.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cereal/cereal.hpp>
 #include <cereal/types/common.hpp>
@@ -18,7 +19,10 @@
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/shared.h"
@@ -56,14 +60,15 @@ Positive<Number> positive(Number& value) {
   return {value};
 }
 
-// A number that need not be finite: anything(it.loss). All others are.
+// A number that need not be finite: anything(it.loss), or a list of at most so many. All others are.
 template <class Number>
 struct Anything {
   Number& value;
+  std::size_t most = SIZE_MAX;
 };
 template <class Number>
-Anything<Number> anything(Number& value) {
-  return {value};
+Anything<Number> anything(Number& value, std::size_t most = SIZE_MAX) {
+  return {value, most};
 }
 
 // A measurement that may be missing, which is -1: measured(it.cpu). What is not finite is missing.
@@ -71,6 +76,24 @@ struct Measured {
   double& value;
 };
 inline Measured measured(double& value) { return {value}; }
+// A list, map or string of at most so many elements, which have at most `each` elements themselves where they
+// are lists or strings: bounded(it.held, limits::pieces). The sender sees to it.
+template <class List>
+struct Bounded {
+  List& value;
+  std::size_t most, each;
+};
+template <class List>
+Bounded<List> bounded(List& value, std::size_t most, std::size_t each = SIZE_MAX) {
+  return {value, most, each};
+}
+
+// A text for people, of at most so many bytes; the writer cuts what is longer.
+struct ForPeople {
+  std::string& text;
+  std::size_t most;
+};
+inline ForPeople for_people(std::string& text, std::size_t most) { return {text, most}; }
 
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
  public:
@@ -103,10 +126,18 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     std::memcpy(data, rest_.data(), size);
     rest_ = rest_.subspan(size);
   }
+  // Runs `read`, in which the first list has at most `most` elements, and lists inside of it at most `each`.
+  template <class Read>
+  void within(std::size_t most, std::size_t each, Read read) {
+    const auto outer = std::pair(std::exchange(most_, most), std::exchange(each_, each));
+    read();
+    std::tie(most_, each_) = outer;
+  }
   // An announced number of elements, each of which takes at least one byte.
   std::size_t get_count() {
     std::uint32_t count = 0;
     get(&count, sizeof count);
+    if (count > std::exchange(most_, each_)) throw Malformed("has a longer list than its sender can need");
     if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
     return count;
   }
@@ -125,6 +156,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
  private:
   std::span<const std::byte> rest_;
   Blob payload_;
+  std::size_t most_ = SIZE_MAX, each_ = SIZE_MAX;  // elements: of the next list, and of those behind it
 };
 
 static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
@@ -210,15 +242,34 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Anything<Number>& it) {
 }
 template <Plain Number>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Anything<std::vector<Number>>& it) {
-  std::size_t count = 0;
-  reader(cereal::make_size_tag(count));
-  it.value.clear();
-  while (count-- > 0) reader(anything(it.value.emplace_back()));
+  reader.within(it.most, SIZE_MAX, [&] {
+    std::size_t count = 0;
+    reader(cereal::make_size_tag(count));
+    it.value.clear();
+    while (count-- > 0) reader(anything(it.value.emplace_back()));
+  });
 }
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Measured& it) { writer(it.value); }
 inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Measured& it) {
   reader(anything(it.value));
   if (!std::isfinite(it.value)) it.value = -1;
+}
+template <class List>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Bounded<List>& it) {
+  writer(it.value);
+}
+template <class List>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Bounded<List>& it) {
+  reader.within(it.most, it.each, [&] { reader(it.value); });
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const ForPeople& it) {
+  std::size_t size = std::min(it.text.size(), it.most);
+  const auto is_inside = [&] { return (static_cast<unsigned char>(it.text[size]) & 0xc0) == 0x80; };
+  while (size < it.text.size() && size > 0 && is_inside()) --size;  // no letter of UTF-8 is cut in two
+  writer(cereal::make_size_tag(size), cereal::binary_data(it.text.data(), size));
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, ForPeople& it) {
+  reader.within(it.most, it.most, [&] { reader(it.text); });
 }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Shared<T>& it) {

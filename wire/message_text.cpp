@@ -59,6 +59,11 @@ void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Anything<Number>& it) {
   writer(it.value);
 }
 void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Measured& it) { writer(it.value); }
+template <class List>
+void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Bounded<List>& it) {
+  writer(it.value);
+}
+void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const ForPeople& it) { writer(it.text); }
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(TextWriter& writer, const Shared<T>& it) {
   writer(*it);

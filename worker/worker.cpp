@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "wire/limits.h"
 #include "wire/pull_window.h"
 #include "wire/roster.h"
 #include "worker/coded.h"
@@ -11,7 +12,6 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t pieces_at_most = 1 << 16;  // known at a time; a scheduler in its senses stays far below
 constexpr Duration last_version_timeout = std::chrono::seconds(10);
 constexpr Duration acknowledgement_timeout = std::chrono::seconds(1);
 
@@ -159,7 +159,7 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
     if (!place->report) return ignore();
     return out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
   }
-  if ((current_.begun && piece.round < current_.version) || pieces_.size() >= pieces_at_most)
+  if ((current_.begun && piece.round < current_.version) || pieces_.size() >= limits::pieces)
     return ignore();  // past
   pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
   compute_next(out);

@@ -247,6 +247,27 @@ TEST_F(RecorderTest, WhateverHappensTheLinesAreJson) {
   EXPECT_THAT(out_.str(), HasSubstr("loss not finite"));
 }
 
+// Whoever makes a thousand things happen a second.
+TEST_F(RecorderTest, EventsOfAMinuteAreLessThanAMegabyte) {
+  Recorder recorder(file_, run(), bar_);
+  recorder.handle(a_round(0), at(0));
+  const std::string text(500, '\x01');  // six letters each in JSON
+  for (int i = 0; i < 20'000; ++i) recorder.handle(Note{text}, at(i / 1000.0));
+  recorder.flush(at(20));
+  EXPECT_LT(fs::file_size(run().events()), 1'000'000U);
+  EXPECT_LT(out_.str().size(), 3'000'000U) << "nor is a terminal flooded";
+  recorder.handle(Note{"a quiet word"}, at(100));
+  recorder.handle(Note{std::string(1'000'000, 'x')}, at(101));
+  recorder.flush(at(102));
+  std::ifstream in(run().events());
+  std::vector<std::string> events;
+  for (std::string line; std::getline(in, line);) events.push_back(line);
+  ASSERT_GT(events.size(), 3U);
+  EXPECT_THAT(events[events.size() - 3], HasSubstr("events are left out here"));
+  EXPECT_THAT(events[events.size() - 2], HasSubstr("a quiet word"));
+  EXPECT_LT(events.back().size(), 5000U);
+}
+
 TEST_F(RecorderTest, ProgressHasAnEndInSight) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(100));

@@ -76,9 +76,9 @@ TEST_F(DispatchTest, WithoutACheckpointerNothingIsAskedOfIt) {
   EXPECT_THAT(receivers(), ElementsAre(checkpointer));
 }
 
-TEST_F(DispatchTest, ARefusalIsAlsoSaidToPeople) {
-  Dispatch::refuse(left, Refusal::full, "why", out);
-  EXPECT_THAT(receivers(), ElementsAre(recorder_node, left));
+TEST_F(DispatchTest, ARefusalGoesToWhoIsRefused) {
+  Dispatch::refuse(left, {Refusal::full, "why"}, out);
+  EXPECT_THAT(receivers(), ElementsAre(left));
 }
 
 TEST_F(DispatchTest, TheEndIsToldToCheckpointerAndRecorderAndStopToMembers) {

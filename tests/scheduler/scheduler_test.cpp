@@ -7,6 +7,7 @@
 
 #include "balancing/policies.h"
 #include "core/random.h"
+#include "scheduler/saved_state.h"
 #include "tests/scheduler/script.h"
 #include "tests/scheduler/script_words.h"
 #include "tests/support/toy_job.h"
@@ -139,9 +140,10 @@ TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
 // Workers and the checkpointer would try to connect there for ever.
 TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
   Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
-  const NodeId shard{Role::shard, 3};
+  NodeId shard{Role::shard, 3};
   for (const char* endpoint : {"tcp://0.0.0.0:7071", "tcp://box:7071:34567", "tcp://the box:7071"}) {
     Outbox out(scheduler_node);
+    ++shard.number;
     const Hello hello{0, "ann", endpoint, DeviceKind::cpu, 0};
     scheduler.step({}, {shard, scheduler_node, Message(std::in_place_type<ToScheduler>, hello)}, out);
     const auto said = out.take();
@@ -153,6 +155,34 @@ TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
                 ::testing::AllOf(::testing::HasSubstr("'ann'"), ::testing::HasSubstr("--advertise")));
   }
   EXPECT_TRUE(scheduler.members().shards.empty());
+}
+
+// Whoever has a key may repeat a senseless Hello as fast as its line is.
+TEST(Scheduler, SenselessHellosFillNoRecordAndDisturbNoRound) {
+  test::Script script;
+  for (const char* line : {"job samples=64 batch=32 workers=1 shards=1", "s1: Hello left", "w1: Hello ann",
+                           "k: Beat", "s1: Beat version=0 opened=0 loaded", "w1: Ready", "w1: Beat"})
+    script.say(line);
+  Scheduler copy = toy(script.job());
+  restore_state(copy, save_state(script.scheduler(), {}), {});
+  std::size_t notes = 0, answers = 0;
+  const auto count = [&](Outbox& out) {
+    for (const Envelope& it : out.take()) {
+      notes += std::holds_alternative<ToRecorder>(it.message) ? 1 : 0;
+      answers += it.to.role == Role::worker && it.to.number >= 100 ? 1 : 0;
+    }
+  };
+  constexpr std::uint64_t times = 20'000;
+  for (std::uint64_t i = 0; i < times; ++i) {
+    Outbox out(scheduler_node);
+    const NodeId stranger{Role::worker, 100 + i % 3000};
+    copy.step(Time{milliseconds(i)},
+              {stranger, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})}, out);
+    count(out);
+  }
+  EXPECT_EQ(answers, times) << "each is told why";
+  EXPECT_LE(notes, Refusals::most_noted);
+  EXPECT_EQ(copy.rounds().size(), script.scheduler().rounds().size());
 }
 
 TEST(Scheduler, WhatIsLateRepeatedOrUnknownIsCounted) {

@@ -29,12 +29,25 @@ TEST(HeldPushes, AWorkerHasRoomForTwiceTheSlices) {
   EXPECT_TRUE(held.add({Role::worker, 1}, push(20))) << "there is room again";
 }
 
-TEST(HeldPushes, WithBackupThereIsRoomForAllWorkers) {
-  HeldPushes held(20 * mb, 10);
+std::uint64_t taken_of(HeldPushes& held, std::uint64_t pushes, std::uint64_t workers) {
   std::uint64_t taken = 0;
-  for (std::uint64_t worker = 0; worker < 300; ++worker)
-    taken += held.add({Role::worker, worker % 3}, push(0)) ? 1 : 0;
-  EXPECT_EQ(taken, 200U);
+  for (std::uint64_t i = 0; i < pushes; ++i) taken += held.add({Role::worker, i % workers}, push(0)) ? 1 : 0;
+  return taken;
+}
+
+// However many the job was begun for.
+TEST(HeldPushes, WithBackupThereIsRoomForAllWorkersThatAreThere) {
+  HeldPushes of_one_round(2 * mb, true);
+  EXPECT_EQ(taken_of(of_one_round, 200, 100), 200U) << "one piece of all slices, of each of a hundred";
+  HeldPushes of_few(20 * mb, true);
+  EXPECT_EQ(taken_of(of_few, 300, 3), 120U) << "twice the slices for each of three";
+}
+
+TEST(HeldPushes, WithBackupMemoryIsTheLimit) {
+  HeldPushes held(mb, true, 100 * mb);
+  EXPECT_EQ(taken_of(held, 300, 300), 100U) << "whoever invents names of workers";
+  HeldPushes large(40 * mb, true, 100 * mb);
+  EXPECT_EQ(taken_of(large, 300, 300), 160U) << "never less than without backup";
 }
 
 TEST(HeldPushes, AllTogetherHaveRoomForFourTimesTheSlicesAndNeverLittle) {

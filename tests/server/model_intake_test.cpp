@@ -64,7 +64,8 @@ class ModelIntakeTest : public ::testing::Test {
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> said;
   std::vector<std::string> notes;
-  ModelIntake intake{seed, from_seconds(10)};
+  static constexpr std::uint64_t memory = std::uint64_t{1} << 30;
+  ModelIntake intake{seed, from_seconds(10), memory};
 };
 
 TEST_F(ModelIntakeTest, AsksForTheModelThenForItsWeightsPartByPart) {
@@ -154,6 +155,43 @@ TEST_F(ModelIntakeTest, WhatIsNoModelIsRefused) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("its tensors have holes"), HasSubstr("no training samples")));
 }
 
+// It costs the worker a few bytes to describe, and must cost nobody else more.
+TEST_F(ModelIntakeTest, AModelLargerThanMemoryIsRefusedByName) {
+  hello(ann);
+  tell(ann, described(std::uint64_t{1} << 60));
+  EXPECT_THAT(notes, ElementsAre(testing::AllOf(HasSubstr("'ann'"), HasSubstr("1072 MB of memory"))));
+  hello(bob, "bob");
+  tell(bob, described(memory / sizeof(float)));
+  EXPECT_TRUE(said_to<AskWeights>(bob));
+  EXPECT_EQ(notes.size(), 1U);
+}
+
+// Each part comes just in time, and all would take hours.
+TEST_F(ModelIntakeTest, WhoDawdlesIsGivenUpForTheNext) {
+  hello(ann);
+  const std::uint64_t parts = 40;
+  tell(ann, described(parts * most));
+  for (std::uint64_t part = 0; part < parts - 1 && notes.empty(); ++part) {
+    wake(9);
+    if (notes.empty()) weights(ann, {part * most, (part + 1) * most});
+  }
+  ASSERT_THAT(notes, ElementsAre(HasSubstr("too slow")));
+  hello(bob, "bob");
+  EXPECT_TRUE(said_to<AskModel>(bob));
+}
+
+TEST_F(ModelIntakeTest, ALargeModelHasTheTimeThatItTakes) {
+  hello(ann);
+  const std::uint64_t parts = 250;
+  tell(ann, described(parts * most));
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    wake(0.6);
+    weights(ann, {part * most, (part + 1) * most});
+  }
+  EXPECT_TRUE(intake.complete());
+  EXPECT_THAT(notes, IsEmpty());
+}
+
 TEST_F(ModelIntakeTest, WeightsOfAnotherSizeAreNotTaken) {
   hello(ann);
   tell(ann, described(40));
@@ -168,7 +206,7 @@ TEST_F(ModelIntakeTest, EndsWhenTheJobIsToEndOrAProcessIsGoneForGood) {
   hello(ann);
   tell(ann, Leave{"no memory"});
   EXPECT_FALSE(intake.finished()) << "others may come";
-  ModelIntake other{seed, from_seconds(10)};
+  ModelIntake other{seed, from_seconds(10), memory};
   Outbox out(scheduler_node);
   other.step(now, {link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})}, out);
   EXPECT_TRUE(other.finished());

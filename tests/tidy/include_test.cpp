@@ -60,7 +60,7 @@ const std::vector<Library> libraries{
      {"wire/transport"},
      true,
      {"wire/transport/zmq_socket.h", "wire/transport/curve.h", "wire/transport/zap.h",
-      "wire/transport/guests.h", "wire/transport/handshakes.h"}},
+      "wire/transport/guests.h", "wire/transport/handshakes.h", "wire/transport/connections.h"}},
     {"^CLI/.*",
      {"cli/command_line.cpp", "cli/commands.cpp", "cli/commands_of_runs.cpp", "launch/process_options.cpp"},
      true,

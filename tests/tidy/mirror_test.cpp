@@ -48,8 +48,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"roles/worker_session.cpp", "tests/cli/process_roles_test.cpp: whole processes"},
     {"worker/compute/data_set.cpp", "tests/worker/feed_test.cpp: labels and failures with their place"},
     {"worker/compute/same_model.cpp", "tests/worker/workload_test.cpp: what differs is told"},
-    {"roles/external_model.cpp", "tests/cli/process_external_test.cpp: whole processes"},
-    {"config/prepare_job.cpp", "tests/cli/process_train_test.cpp: whole processes"},
     {"cli/plan/plan.cpp", "tests/cli/plan/process_plan_test.cpp: through the binary"},
     {"cli/plan/trials.cpp", "tests/cli/plan/process_plan_test.cpp: whole processes"},
     {"scheduler/refused_pieces.cpp", "tests/scheduler/assignments_test.cpp: the class that it is a part of"},

@@ -65,6 +65,13 @@ void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Anything<Number>& it) {
   }
 }
 inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Measured& it) { maker(it.value); }
+template <class List>
+void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Bounded<List>& it) {
+  const std::uint64_t longest = std::exchange(maker.most, std::min<std::uint64_t>(maker.most, it.most));
+  maker(it.value);
+  maker.most = longest;
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, ForPeople& it) { maker(it.text); }
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Shared<T>& it) {
   T value;

@@ -26,14 +26,21 @@ std::optional<NodeId> Guests::remember(const Received& received) {
   Guest& known = guests_[peer];
   if (socket_number(received.identity) < socket_number(known.id))
     return std::nullopt;  // late words of an older connection
-  if (received.identity != known.id) known = {received.identity, received.key, nullptr};
+  const bool anew = received.identity != known.id;
+  if (anew) known = {received.identity, received.key, nullptr};
+  known.descriptor = received.descriptor;
   if (received.descriptor < 0) return std::nullopt;
-  const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, peer);
-  if (is_new) hold(received.descriptor, peer);
-  if (is_new || entry->second == peer) return std::nullopt;
+  const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, Speaker{peer});
+  const NodeId former = entry->second.node;
+  if (!is_new && former == peer && !anew) return std::nullopt;
+  entry->second = Speaker{peer};
+  unsettled_.push_back(received.descriptor);
+  if (former == peer) {
+    servers_.erase(received.descriptor);  // of a former connection under this number
+    hold(received.descriptor, peer);
+    return std::nullopt;
+  }
   // The system gave the number of a finished connection to a new one before we heard of the end.
-  const NodeId former = std::exchange(entry->second, peer);
-  ++stale_disconnects_[received.descriptor];
   guests_.erase(former);
   const bool lost = closed_there(received.descriptor);
   hold(received.descriptor, peer);
@@ -53,22 +60,56 @@ bool Guests::closed_there(int descriptor) {
   return closed;
 }
 
-std::optional<NodeId> Guests::forget(int descriptor) {
-  const auto stale = stale_disconnects_.find(descriptor);
-  if (stale != stale_disconnects_.end()) {
-    if (--stale->second == 0) stale_disconnects_.erase(stale);
-    return std::nullopt;
+std::vector<NodeId> Guests::take(const std::vector<SocketEvent>& events) {
+  for (const SocketEvent& event : events) {
+    if (event.kind == ZMQ_EVENT_ACCEPTED) ++uses_[event.descriptor].begun;
   }
+  settle();
+  std::vector<NodeId> lost;
+  for (const SocketEvent& event : events) {
+    if (event.kind != ZMQ_EVENT_DISCONNECTED) continue;
+    if (const auto node = forget(event.descriptor)) lost.push_back(*node);
+  }
+  return lost;
+}
+
+// Who spoke first since the last events may have done so through the newest use of its descriptor, or through
+// one before. It is taken for the newest: if that is wrong, its silence tells, or the next speaker there.
+void Guests::settle() {
+  for (const int descriptor : std::exchange(unsettled_, {})) {
+    const auto speaker = by_descriptor_.find(descriptor);
+    if (speaker != by_descriptor_.end()) speaker->second.use = uses_[descriptor].begun;
+  }
+}
+
+// A use of it has ended: whose it was, if that has no other connection.
+std::optional<NodeId> Guests::forget(int descriptor) {
+  Uses& uses = uses_[descriptor];
+  const std::uint64_t ended = ++uses.ended;
+  if (uses.ended >= uses.begun) uses_.erase(descriptor);
   const auto known = by_descriptor_.find(descriptor);
-  if (known == by_descriptor_.end()) return std::nullopt;
-  const NodeId peer = known->second;
+  if (known == by_descriptor_.end() || known->second.use > ended) return std::nullopt;
+  const NodeId peer = known->second.node;
   const bool lost = closed_there(descriptor);
   by_descriptor_.erase(known);
-  for (const auto& [other, node] : by_descriptor_) {
-    if (node == peer) return std::nullopt;  // it has come back through another connection already
+  for (const auto& [other, speaker] : by_descriptor_) {
+    if (speaker.node == peer) return std::nullopt;  // it has come back through another connection already
   }
   guests_.erase(peer);
   return lost ? std::optional(peer) : std::nullopt;
+}
+
+bool is_last_word(const Message& message) {
+  const Refuse* refuse = nullptr;
+  if (const auto* to_worker = std::get_if<ToWorker>(&message)) refuse = std::get_if<Refuse>(to_worker);
+  if (const auto* to_shard = std::get_if<ToShard>(&message)) refuse = std::get_if<Refuse>(to_shard);
+  return refuse != nullptr && refuse->reason != Refusal::replaced;
+}
+
+std::optional<int> Guests::refused(NodeId node) {
+  Guest* guest = find(node);
+  if (guest == nullptr || ++guest->refusals < 2 || guest->descriptor < 0) return std::nullopt;
+  return guest->descriptor;
 }
 
 // libzmq has no way to end one connection. Its descriptor may belong to another by now: then that one is made
@@ -80,8 +121,8 @@ std::vector<NodeId> Guests::keep_only(const AllowList& allowed) {
   for (const NodeId node : gone) {
     guests_.erase(node);
     for (const auto& [descriptor, of] : by_descriptor_)
-      if (of == node) shutdown(descriptor, SHUT_RDWR), servers_.erase(descriptor);
-    std::erase_if(by_descriptor_, [&](const auto& entry) { return entry.second == node; });
+      if (of.node == node) shutdown(descriptor, SHUT_RDWR), servers_.erase(descriptor);
+    std::erase_if(by_descriptor_, [&](const auto& entry) { return entry.second.node == node; });
   }
   return gone;
 }

@@ -10,6 +10,7 @@
 #include "wire/keyed_endpoint.h"
 #include "wire/notice.h"
 #include "wire/transport/address.h"
+#include "wire/transport/connections.h"
 #include "wire/transport/curve.h"
 #include "wire/transport/denied.h"
 #include "wire/transport/door.h"
@@ -25,18 +26,6 @@ namespace {
 
 constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
 constexpr Duration between_looks = std::chrono::milliseconds(250);  // at the allow-list
-
-// Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
-int timeout(Time deadline) {
-  if (deadline == Time::max()) return -1;
-  const Duration left = std::max(deadline - steady_now(), Duration::zero());
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
-}
-
-Traffic traffic_of(NodeId listener) {
-  return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
-}
 
 }  // namespace
 
@@ -59,6 +48,7 @@ class ZmqLink::State {
   void post(std::vector<Envelope> envelopes) { inbox_.post(std::move(envelopes)); }
 
   [[nodiscard]] std::uint64_t denied() const { return denied_.times(); }
+  void refused(NodeId node);
 
   std::uint64_t dropped = 0;
   std::function<void(NodeId shard, bool lent)> on_exchange;
@@ -93,6 +83,7 @@ class ZmqLink::State {
   void look_at_list();
   void deny(NodeId peer, const std::string& why);
   void try_denied();
+  void look_at_connections();
   void lose(std::optional<NodeId> node);
   // `line`: of the dealer that it came through; the router has one.
   void accept(NodeId from, Received received, std::size_t line = 0);
@@ -117,7 +108,8 @@ class ZmqLink::State {
   std::map<NodeId, Dealer> dealers_;
   Denied denied_;
   std::unique_ptr<ZmqSocket> router_;
-  Guests guests_{traffic_of(self_)};  // of the router
+  Guests guests_{traffic_of(self_)};                                                    // of the router
+  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to it
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint, ReservedPort* port) {
@@ -226,6 +218,7 @@ void ZmqLink::State::wait(Time deadline) {
   send_batches();
   look_at_list();
   try_denied();
+  look_at_connections();
   for (auto& [peer, dealer] : dealers_) {
     for (std::size_t line = 0; line < dealer.lines.size(); ++line) {
       if (!dealer.lines[line].socket->quiet) drain_line(peer, line);
@@ -249,8 +242,8 @@ void ZmqLink::State::wait(Time deadline) {
   }
   if (router_) watch(*router_);
   const Time look = trust_ == nullptr ? Time::max() : steady_now() + between_looks;
-  const Time until = std::min({deadline, denied_.deadline(), look});
-  if (poll(watched.data(), watched.size(), quiet ? timeout(until) : 0) <= 0) return;
+  const Time until = std::min({deadline, denied_.deadline(), look, connections_.next_look()});
+  if (poll(watched.data(), watched.size(), quiet ? poll_timeout(until) : 0) <= 0) return;
 
   if (watched[0].revents != 0) inbox_.take_posted();
   const auto there = [&](const std::pair<NodeId, std::size_t>& it) { return dealers_.contains(it.first); };
@@ -286,6 +279,7 @@ void ZmqLink::State::drain_router() {
     auto received = receive_frames(router_->socket(), true);
     router_->quiet = !received;
     if (!received) return;
+    connections_.received_from(received->descriptor);
     if (!received->well_formed) {
       ++dropped;
       continue;
@@ -356,9 +350,24 @@ void ZmqLink::State::try_denied() {
 void ZmqLink::State::watch_router() {
   do drain_router();
   while (!router_->quiet);
-  while (const auto event = router_->next_event()) {
-    if (event->kind == ZMQ_EVENT_DISCONNECTED) lose(guests_.forget(event->descriptor));
-  }
+  const std::vector<SocketEvent> events = router_->events();
+  connections_.take(events, steady_now());
+  for (const NodeId node : guests_.take(events)) lose(node);
+}
+
+void ZmqLink::State::look_at_connections() {
+  const Time now = steady_now();
+  if (!router_ || now < connections_.next_look()) return;
+  connections_.look(now, [&] {
+    drain_router();
+    for (int turns = 1; turns < drained_at_once && !router_->quiet; ++turns) drain_router();
+    return router_->quiet;
+  });
+}
+
+// Whoever goes on after it was told twice that it may not take part is closed.
+void ZmqLink::State::refused(NodeId node) {
+  if (const auto descriptor = guests_.refused(node)) connections_.condemn(*descriptor, steady_now());
 }
 
 void ZmqLink::State::lose(std::optional<NodeId> node) {
@@ -439,6 +448,7 @@ void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connec
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
 void ZmqLink::send(Envelope envelope) {
   if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
+  if (is_last_word(envelope.message)) state_->refused(envelope.to);
 }
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
 void ZmqLink::post(std::vector<Envelope> envelopes) { state_->post(std::move(envelopes)); }

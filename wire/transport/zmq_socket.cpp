@@ -1,9 +1,12 @@
 #include "wire/transport/zmq_socket.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "core/error.h"
+#include "wire/limits.h"
 #include "wire/transport/address.h"
 
 namespace steelyard {
@@ -23,7 +26,8 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   // A bulk message waiting to be sent is a reference to a blob that is kept anyway: there may be any number.
   socket.set(zmq::sockopt::sndhwm, bulk ? 0 : 4096);
   socket.set(zmq::sockopt::rcvhwm, bulk ? 2 : 4096);
-  socket.set(zmq::sockopt::maxmsgsize, (bulk ? std::int64_t{4 << 20} : std::int64_t{largest_header}) + 4096);
+  socket.set(zmq::sockopt::maxmsgsize,
+             static_cast<std::int64_t>(largest_frame(type == zmq::socket_type::router, traffic)));
   socket.set(zmq::sockopt::handshake_ivl, 3000);
   socket.set(zmq::sockopt::connect_timeout, 1000);
   socket.set(zmq::sockopt::reconnect_ivl, bulk ? 100 : 50);
@@ -51,6 +55,12 @@ std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, Reserved
 } catch (const zmq::error_t& error) {
   throw Failure(ExitCode::configuration,
                 "cannot listen on " + endpoint + ": " + error.what() + listening_remedy(error.num()));
+}
+
+std::size_t largest_frame(bool listens, Traffic traffic) {
+  constexpr std::size_t besides = 4096;  // what encryption adds
+  if (traffic == Traffic::bulk) return (4 << 20) + besides;
+  return (listens ? limits::to_scheduler : largest_header) + besides;
 }
 
 void tell_the_living(zmq::socket_t& socket) {
@@ -118,6 +128,19 @@ std::optional<SocketEvent> ZmqSocket::next_event() {
     std::memcpy(&it.descriptor, event.data<char>() + 2, 4);
   }
   return it;
+}
+
+std::vector<SocketEvent> ZmqSocket::events() {
+  std::vector<SocketEvent> all;
+  while (const auto event = next_event()) all.push_back(*event);
+  return all;
+}
+
+int poll_timeout(Time deadline) {
+  if (deadline == Time::max()) return -1;
+  const Duration left = std::max(deadline - steady_now(), Duration::zero());
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
 }
 
 bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames) {

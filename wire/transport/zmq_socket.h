@@ -18,6 +18,13 @@ namespace steelyard {
 // end; bulk is large and worth nothing once its connection is gone.
 enum class Traffic { control, bulk };
 
+inline Traffic traffic_of(NodeId listener) {
+  return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
+}
+// Bytes of one frame that such a socket takes; a connection that announces more is closed. The scheduler is
+// told less than it tells.
+std::size_t largest_frame(bool listens, Traffic traffic);
+
 // 24 bytes: role and number of the node that connects, a counter that is new for each of its sockets, and the
 // number of the node that it connects to. Another process may listen at that node's endpoint by now.
 using RoutingId = std::array<std::uint8_t, 24>;
@@ -44,6 +51,7 @@ class ZmqSocket {
   [[nodiscard]] int data_descriptor() const { return socket_.get(zmq::sockopt::fd); }
   [[nodiscard]] int monitor_descriptor() const { return monitor_.get(zmq::sockopt::fd); }
   std::optional<SocketEvent> next_event();  // does not block
+  std::vector<SocketEvent> events();        // all that are there
 
   // Set by the thread that sends and reads: a read found nothing, and nothing was sent since. Only then does
   // the data descriptor announce all that is to come.
@@ -53,6 +61,9 @@ class ZmqSocket {
   zmq::socket_t socket_;
   zmq::socket_t monitor_;
 };
+
+// Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
+int poll_timeout(Time deadline);
 
 // Listens; returns where. `port`: it was reserved before; null: it is bound now. Throws Failure (configuration).
 std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, ReservedPort* port);

@@ -9,6 +9,7 @@ namespace steelyard {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr NodeId ada{Role::worker, 1}, bob{Role::worker, 2};
 const std::string key_of_ada(key_letters, 'a'), key_of_bob(key_letters, 'b'), unknown(key_letters, 'u');
@@ -24,13 +25,17 @@ Received from(NodeId node, std::uint64_t socket, int descriptor, const std::stri
   return it;
 }
 
+SocketEvent accepted(int descriptor) { return {ZMQ_EVENT_ACCEPTED, descriptor}; }
+SocketEvent ended(int descriptor) { return {ZMQ_EVENT_DISCONNECTED, descriptor}; }
+
 TEST(Guests, TheEndOfItsLastConnectionIsTheEndOfAGuest) {
   Guests guests;
   EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
+  EXPECT_THAT(guests.take({accepted(10), accepted(11)}), IsEmpty());
   EXPECT_FALSE(guests.remember(from(ada, 1, 11))) << "through another connection";
-  EXPECT_FALSE(guests.forget(10));
+  EXPECT_THAT(guests.take({ended(10)}), IsEmpty());
   EXPECT_TRUE(guests.find(ada));
-  EXPECT_EQ(guests.forget(11), ada);
+  EXPECT_THAT(guests.take({ended(11)}), ElementsAre(ada));
   EXPECT_FALSE(guests.find(ada));
 }
 
@@ -53,11 +58,51 @@ TEST(Guests, AServerIsLostWhenItsOwnSystemHasClosedTheConnection) {
 
 TEST(Guests, ADescriptorThatIsUsedAnewBelongsToWhoUsesIt) {
   Guests guests;
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty());
   EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
+  EXPECT_THAT(guests.take({}), IsEmpty());
   EXPECT_EQ(guests.remember(from(bob, 0, 10)), ada);
-  EXPECT_FALSE(guests.forget(10)) << "the news of ada's end";
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), IsEmpty()) << "the news of ada's end";
   EXPECT_TRUE(guests.find(bob));
-  EXPECT_EQ(guests.forget(10), bob);
+  EXPECT_THAT(guests.take({ended(10)}), ElementsAre(bob));
+}
+
+// Its number goes to a newcomer, whose first word is read before the news of both.
+TEST(Guests, TheEndOfAStrangerThatNeverSpokeIsNotThatOfANewcomer) {
+  Guests guests;
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty()) << "the stranger";
+  EXPECT_FALSE(guests.remember(from(bob, 0, 10)));
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), IsEmpty());
+  EXPECT_TRUE(guests.find(bob));
+  EXPECT_THAT(guests.take({ended(10)}), ElementsAre(bob));
+}
+
+TEST(Guests, TheEndOfAGuestIsNotedThoughAStrangerHasItsDescriptorByThen) {
+  Guests guests;
+  EXPECT_FALSE(guests.remember(from(bob, 0, 10)));
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty());
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), ElementsAre(bob));
+  EXPECT_THAT(guests.take({ended(10)}), IsEmpty());
+}
+
+TEST(Guests, WhoComesBackThroughTheSameDescriptorIsNotLost) {
+  Guests guests;
+  EXPECT_FALSE(guests.remember(from(bob, 0, 10)));
+  EXPECT_THAT(guests.take({accepted(10)}), IsEmpty());
+  EXPECT_FALSE(guests.remember(from(bob, 1, 10)));
+  EXPECT_THAT(guests.take({ended(10), accepted(10)}), IsEmpty());
+  EXPECT_TRUE(guests.find(bob));
+}
+
+TEST(Guests, WhoIsRefusedASecondTimeIsToBeClosed) {
+  Guests guests;
+  EXPECT_FALSE(guests.refused(ada)) << "nobody";
+  EXPECT_FALSE(guests.remember(from(ada, 0, 10)));
+  EXPECT_FALSE(guests.refused(ada));
+  EXPECT_EQ(guests.refused(ada), 10);
+  EXPECT_FALSE(guests.remember(from(ada, 1, 11))) << "through another connection it begins anew";
+  EXPECT_FALSE(guests.refused(ada));
+  EXPECT_EQ(guests.refused(ada), 11);
 }
 
 TEST(Guests, WithoutKeysEverybodyMaySpeak) {
@@ -86,7 +131,7 @@ TEST(Guests, WhoIsRevokedIsLost) {
   EXPECT_THAT(guests.keep_only(left), ElementsAre(ada));
   EXPECT_FALSE(guests.find(ada));
   EXPECT_TRUE(guests.find(bob));
-  EXPECT_FALSE(guests.forget(no_socket)) << "lost once";
+  EXPECT_THAT(guests.take({{ZMQ_EVENT_DISCONNECTED, no_socket}}), ElementsAre()) << "lost once";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "tests/wire/transport/nets.h"
 #include "wire/codec.h"
+#include "wire/limits.h"
 #include "wire/transport/zmq_socket.h"
 
 namespace steelyard {
@@ -135,13 +136,13 @@ TEST_F(Strangers, AnotherProtocolIsToldToTheMachine) {
 }
 
 TEST_F(Strangers, WhatIsTooLongIsNotTaken) {
-  auto long_header = stranger(id_of({Role::worker, 9}));
-  Frame header = hello_frame();
-  header.resize(largest_header + 1);
-  say(long_header, {header});
+  auto longest = stranger(id_of({Role::worker, 9}));
+  say(longest, {Frame(limits::to_scheduler, 'S')});
   expect_dropped(1);
   auto oversize = stranger(id_of({Role::worker, 10}));
-  say(oversize, {Frame(16 << 20, 'S')});  // libzmq ends such a connection by itself
+  say(oversize, {Frame(limits::to_scheduler + 5000, 'S')});  // libzmq ends such a connection by itself
+  EXPECT_FALSE(listener->receive(steady_now() + milliseconds(200)));
+  EXPECT_EQ(listener->dropped(), 1U);
   expect_honest_heard();
 }
 

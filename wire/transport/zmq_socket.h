@@ -65,7 +65,8 @@ class ZmqSocket {
 // Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
 int poll_timeout(Time deadline);
 
-// Listens; returns where. `port`: it was reserved before; null: it is bound now. Throws Failure (configuration).
+// Listens; returns where. `port`: it was reserved before; null: it is bound now. Throws Failure
+// (configuration).
 std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, ReservedPort* port);
 
 // Before a socket connects to one of several places of a peer: what is sent while nobody is there is lost,

@@ -13,6 +13,7 @@ class Promoted : public ::testing::Test {
  protected:
   Promoted() {
     step(scheduler_node, Welcome{ShardCase::term, 0, primary.job});
+    step(scheduler_node, MirrorOf{ShardCase::term, 1, shard_node});
     primary.load();
     tell(scheduler_node, Mirror{ShardCase::term, 1, false, mirror_node, "ipc://mirror"});
     for (const std::uint64_t worker : {1, 2, 3}) tell(worker_node(worker), Pull{ShardCase::term, 1});

@@ -114,6 +114,15 @@ void CEREAL_LOAD_FUNCTION_NAME(Looker& looker, Bounded<List>& it) {
   std::tie(looker.most, looker.each) = outer;
 }
 inline void CEREAL_LOAD_FUNCTION_NAME(Looker& looker, ForPeople&) { ++looker.lists; }
+template <class Number>
+void CEREAL_LOAD_FUNCTION_NAME(Looker& looker, Anything<Number>& it) {
+  if constexpr (!Plain<Number>) {
+    const auto outer = std::pair(std::exchange(looker.most, it.most), looker.each);
+    looker(it.value);
+    std::tie(looker.most, looker.each) = outer;
+  }
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Looker&, Measured&) {}
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Looker& looker, Shared<T>& it) {
   T value;

@@ -41,6 +41,13 @@ void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::SizeTag<T>& tag) {
 }
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::BinaryData<T>& data) {
+  using Value = std::remove_cvref_t<std::remove_pointer_t<std::remove_cvref_t<T>>>;
+  if constexpr (std::is_floating_point_v<Value>) {  // random bytes may be no number
+    auto* values = static_cast<Value*>(data.data);
+    for (std::size_t i = 0; i < data.size / sizeof(Value); ++i)
+      values[i] = static_cast<Value>(maker.random.normal());
+    return;
+  }
   auto* bytes = reinterpret_cast<unsigned char*>(data.data);
   for (std::size_t i = 0; i < data.size; ++i) bytes[i] = static_cast<unsigned char>(maker.random.next());
 }

@@ -44,12 +44,13 @@ TEST(Guests, AServerIsLostWhenItsOwnSystemHasClosedTheConnection) {
   const NodeId left{Role::shard, 1}, right{Role::shard, 2};
   int near[2], far[2];  // of left, of right: ours and theirs
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, near) + socketpair(AF_UNIX, SOCK_STREAM, 0, far), 0);
+  EXPECT_THAT(guests.take({accepted(near[0]), accepted(far[0])}), IsEmpty());
   EXPECT_FALSE(guests.remember(from(left, 0, near[0])));
   EXPECT_FALSE(guests.remember(from(right, 0, far[0])));
   close(near[1]);
   for (const int ours : {near[0], far[0]}) close(ours);  // as libzmq does
-  EXPECT_EQ(guests.forget(near[0]), left);
-  EXPECT_FALSE(guests.forget(far[0])) << "it did not answer, and may be stopped";
+  EXPECT_THAT(guests.take({ended(near[0])}), ElementsAre(left));
+  EXPECT_THAT(guests.take({ended(far[0])}), IsEmpty()) << "it did not answer, and may be stopped";
   EXPECT_FALSE(guests.find(right)) << "there is no way to it";
   char byte = 0;
   EXPECT_EQ(read(far[1], &byte, 1), 0) << "it sees the end now";

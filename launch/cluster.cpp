@@ -27,9 +27,7 @@ constexpr Duration for_ever = std::chrono::hours(24 * 36525);
 constexpr std::size_t last_words = 5;             // lines of a log, for messages
 constexpr std::size_t last_words_of_script = 20;  // of where it was, each function has two
 
-void tell_people(const std::string& text) {
-  standard_error().line("steelyard: " + shown_lines(text));
-}
+void tell_people(const std::string& text) { standard_error().line("steelyard: " + shown_lines(text)); }
 
 bool shares_terminal(const LaunchPlan& plan, bool quiet) {
   if (!plan.here || quiet || isatty(STDOUT_FILENO) != 1 || isatty(STDERR_FILENO) != 1) return false;

@@ -191,8 +191,8 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
   } else if (what == "Beat" && from.role == Role::shard) {
     tell_shard_beat(from, words);
   } else if (what == "Beat" && from.role == Role::worker) {
-    WorkerBeat beat{1, {}, words.count("roster", roster_), {}, words.count("progress", 0),
-                    words.real("left", -1)};
+    WorkerBeat beat{
+        1, {}, words.count("roster", roster_), {}, words.count("progress", 0), words.real("left", -1)};
     if (words.values.contains("unreached")) {
       for (const std::string& shard : parts(words.values.at("unreached"), ','))
         beat.unreached.push_back(node_of_word(shard));

@@ -42,15 +42,16 @@ def arguments():
     return parser.parse_args()
 
 
-def rate(folder):
-    """Samples per second of the whole training: whatever a round waits for is in its time."""
+def measured(folder):
+    """Samples per second of the whole training: whatever a round waits for is in its time. And its longest round, in s."""
     records = map(json.loads, (folder / 'rounds.jsonl').read_text(encoding='utf-8').splitlines())
     rounds = [it for it in records if it.get('purpose') == 'train']
-    return sum(it['end'] - it['begin'] for it in rounds) / sum(it['round_ms'] for it in rounds) * 1000
+    times = [it['round_ms'] / 1000 for it in rounds]
+    return sum(it['end'] - it['begin'] for it in rounds) / sum(times), max(times)
 
 
 def trained(options, folder, polite):
-    """The rate, and what was said of the polite worker."""
+    """What was measured, and what was said of the polite worker."""
     names = ['ada', 'guest'] if polite else ['ada']
     job = folder / 'job.toml'
     job.write_text(JOB.format(seconds=options.seconds) + ''.join(f'[[worker]]\nname = "{it}"\n' for it in names))
@@ -69,7 +70,7 @@ def trained(options, folder, polite):
     said = (folder / 'log').read_text(encoding='utf-8')
     if any(codes):
         raise SystemExit(f'polite.py: the processes ended with {codes}:\n{said[-3000:]}')
-    return rate(folder / 'run'), [line for line in said.splitlines() if "'guest'" in line and 'machine' in line]
+    return measured(folder / 'run'), [line for line in said.splitlines() if "'guest'" in line and 'machine' in line]
 
 
 def main():
@@ -82,9 +83,9 @@ def main():
         for repeat in range(options.repeats):
             for polite in (False, True) if repeat % 2 == 0 else (True, False):
                 with tempfile.TemporaryDirectory() as place:
-                    its, said = trained(options, pathlib.Path(place), polite)
+                    (its, longest), said = trained(options, pathlib.Path(place), polite)
                 rates[polite].append(its)
-                print(f'{"with" if polite else "without":8} the polite worker {its:10.0f} samples/s')
+                print(f'{"with" if polite else "without":8} the polite worker {its:10.0f} samples/s, longest round {longest:.2f} s')
                 for line in said[:4]:
                     print(f'         {line}')
     finally:

@@ -81,6 +81,7 @@ void Scheduler::advance(Time now, Outbox& out) {
   if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) && mirrors_.all_filled() &&
       headway_watch_.enough_workers(now)) {
     training_.begin(now);
+    watch_crowding(now, out);  // whoever has had no room till now gets no piece of the first round
   }
   training_.advance(now, out);
 }

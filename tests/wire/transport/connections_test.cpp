@@ -159,50 +159,82 @@ TEST(KeyedFloods, BeforeAHandshakeNobodyBringsMuch) {
 }
 
 // As after a restart of the scheduler. Each calls by itself, and all at once.
-class Herds : public ::testing::TestWithParam<const char*> {};
+class Herds : public ::testing::TestWithParam<const char*> {
+ protected:
+  static constexpr std::uint64_t members = 1000;
 
-TEST_P(Herds, AThousandMembersThatComeAtOnceGetIn) {
-  constexpr std::uint64_t members = 1000;
-  if (const std::string why = test::unfit(GetParam()); !why.empty()) GTEST_SKIP() << why;
-  if (!have_descriptors(20 * members)) GTEST_SKIP() << "too few descriptors are allowed";
-  const auto net = test::make_net(GetParam());
-  auto listener = net->listener(scheduler_node);
-  std::vector<std::unique_ptr<Link>> links;
-  for (std::uint64_t i = 0; i < members; ++i)
-    links.push_back(net->caller({Role::worker, i + 1}, scheduler_node));
-  for (const bool again : {false, true}) {
-    if (again) listener.reset();
-    while (listener == nullptr) {  // the port is free a moment later
+  // At the same port as before, if there was one. It is below those that the system gives to callers:
+  // one that calls where nobody listens may be given that very port.
+  void begin_scheduler() {
+    const Time deadline = soon();
+    while (scheduler == nullptr) {
       try {
-        listener = net->listener(scheduler_node);
+        auto link = std::make_unique<ZmqLink>(*hub, scheduler_node);
+        endpoint = link->listen("tcp://127.0.0.1:" + std::to_string(port));
+        scheduler = std::move(link);
       } catch (const Failure&) {
-        std::this_thread::sleep_for(milliseconds(10));
+        if (called) std::this_thread::sleep_for(milliseconds(10));
+        if (!called) ++port;
+        ASSERT_LT(steady_now(), deadline) << "port " << port << " does not become free";
       }
     }
-    std::set<NodeId> heard;
-    const Time deadline = soon();
-    std::jthread members_live([&](const std::stop_token& stop) {
-      Time next = steady_now();
-      while (!stop.stop_requested()) {
-        const bool speak = steady_now() >= next;
-        if (speak) next = steady_now() + milliseconds(500);
-        for (std::uint64_t i = 0; i < members; ++i) {
-          const NodeId self{Role::worker, i + 1};
-          if (speak)
-            links[i]->send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
-          while (links[i]->receive(steady_now())) {
-          }
+  }
+  void call() {
+    called = true;
+    for (std::uint64_t i = 0; i < members; ++i) {
+      links.push_back(std::make_unique<ZmqLink>(*theirs, NodeId{Role::worker, i + 1}));
+      links.back()->connect(scheduler_node, endpoint);
+    }
+  }
+  // Sends something for each twice a second, as members do, and lets it connect anew.
+  void live(const std::stop_token& stop) {
+    Time next = steady_now();
+    while (!stop.stop_requested()) {
+      const bool send = steady_now() >= next;
+      if (send) next = steady_now() + milliseconds(500);
+      for (std::uint64_t i = 0; i < members; ++i) {
+        const NodeId self{Role::worker, i + 1};
+        if (send) links[i]->send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+        while (links[i]->receive(steady_now())) {
         }
       }
-    });
+    }
+  }
+  [[nodiscard]] std::size_t heard_within(Duration patience) {
+    std::set<NodeId> heard;
+    const Time deadline = steady_now() + patience;
     while (heard.size() < members) {
-      const auto envelope = listener->receive(deadline);
+      const auto envelope = scheduler->receive(deadline);
       if (!envelope) break;
       const auto* message = std::get_if<ToScheduler>(&envelope->message);
       if (message != nullptr && std::holds_alternative<Ready>(*message)) heard.insert(envelope->from);
     }
-    EXPECT_EQ(heard.size(), members) << (again ? "after a restart" : "at the beginning");
+    return heard.size();
   }
+
+  const test::Keyring keys;
+  std::unique_ptr<ZmqContext> hub, theirs;
+  std::unique_ptr<ZmqLink> scheduler;
+  std::vector<std::unique_ptr<ZmqLink>> links;
+  std::string endpoint;
+  int port = 21'000;
+  bool called = false;
+};
+
+TEST_P(Herds, AThousandMembersThatComeAtOnceGetIn) {
+  const std::string kind = GetParam();
+  if (const std::string why = test::unfit(kind); !why.empty()) GTEST_SKIP() << why;
+  if (!have_descriptors(20 * members)) GTEST_SKIP() << "too few descriptors are allowed";
+  hub = kind == "keys" ? keys.context(KeyRole::scheduler) : std::make_unique<ZmqContext>();
+  theirs = kind == "keys" ? keys.context(KeyRole::worker) : std::make_unique<ZmqContext>();
+  begin_scheduler();
+  call();
+  const std::jthread living([this](const std::stop_token& stop) { live(stop); });
+  EXPECT_EQ(heard_within(from_seconds(60)), members);
+  scheduler.reset();
+  begin_scheduler();
+  ASSERT_NE(scheduler, nullptr);
+  EXPECT_EQ(heard_within(from_seconds(60)), members) << "after a restart";
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Herds, ::testing::Values("tcp", "keys"));

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -18,6 +17,7 @@
 #include "wire/transport/curve.h"
 #include "wire/transport/guests.h"
 #include "wire/transport/handshakes.h"
+#include "wire/transport/nudges.h"
 #include "wire/transport/trust.h"
 
 namespace steelyard {
@@ -26,12 +26,12 @@ namespace {
 constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
 constexpr std::size_t mailbox_capacity = 1 << 16;
 
-// Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
-int timeout(Time deadline) {
-  if (deadline == Time::max()) return -1;
+// poll() until a deadline: to the nanosecond, for a nudge is due after a millisecond.
+int poll_until(std::vector<pollfd>& watched, Time deadline) {
+  if (deadline == Time::max()) return ppoll(watched.data(), watched.size(), nullptr, nullptr);
   const Duration left = std::max(deadline - steady_now(), Duration::zero());
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
+  const timespec span{left / std::chrono::seconds(1), (left % std::chrono::seconds(1)).count()};
+  return ppoll(watched.data(), watched.size(), &span, nullptr);
 }
 
 Traffic traffic_of(NodeId listener) {
@@ -55,7 +55,10 @@ class ZmqLink::State {
 
   std::string listen(const std::string& endpoint);
   void connect(NodeId peer, const std::string& endpoint);
-  void disconnect(NodeId peer) { dealers_.erase(peer); }
+  void disconnect(NodeId peer) {
+    dealers_.erase(peer);
+    nudges_.forget(peer);
+  }
   bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
   void post(std::vector<Envelope> envelopes);
@@ -71,6 +74,7 @@ class ZmqLink::State {
     Handshakes handshakes{};
   };
   struct Lane {  // to one peer
+    NodeId peer;
     ZmqSocket& socket;
     const RoutingId* id;  // null: a dealer's
     std::unique_ptr<Lending>& lending;
@@ -93,6 +97,7 @@ class ZmqLink::State {
   bool send_now(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);
   void send_batches();
+  void nudge();
 
   zmq::context_t& context_;
   const Trust* const trust_;  // null: plain text
@@ -108,6 +113,7 @@ class ZmqLink::State {
   std::map<NodeId, Dealer> dealers_;
   std::unique_ptr<ZmqSocket> router_;
   Guests guests_;  // of the router
+  Nudges nudges_;
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint) {
@@ -164,8 +170,8 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
-    return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
-  if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
+    return Lane{node, *dealer->second.socket, nullptr, dealer->second.lending};
+  if (Guest* guest = guests_.find(node)) return Lane{node, *router_, &guest->id, guest->lending};
   return std::nullopt;
 }
 
@@ -179,6 +185,7 @@ bool ZmqLink::State::send(NodeId to, Frames frames) {
 
 bool ZmqLink::State::send_now(const Lane& lane, Frames frames) {
   lane.socket.quiet = false;
+  nudges_.sent(lane.peer, steady_now());
   return send_frames(lane.socket.socket(), lane.id, std::move(frames));
 }
 
@@ -190,9 +197,19 @@ void ZmqLink::State::send_batch(const Lane& lane) {
 // Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
 void ZmqLink::State::send_batches() {
   for (auto& [node, it] : dealers_)
-    if (it.lending) send_batch({*it.socket, nullptr, it.lending});
+    if (it.lending) send_batch({node, *it.socket, nullptr, it.lending});
   for (auto& [node, it] : guests_.all())
-    if (it.lending) send_batch({*router_, &it.id, it.lending});
+    if (it.lending) send_batch({node, *router_, &it.id, it.lending});
+}
+
+void ZmqLink::State::nudge() {
+  for (const NodeId peer : nudges_.due(steady_now())) {
+    const std::optional<Lane> lane = lane_to(peer);
+    if (!lane) continue;
+    const std::span frame = nudge_frame();
+    lane->socket.quiet = false;
+    (void)send_frames(lane->socket.socket(), lane->id, {{frame.begin(), frame.end()}, std::nullopt});
+  }
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
@@ -217,6 +234,7 @@ void ZmqLink::State::post(std::vector<Envelope> envelopes) {
 // socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
 void ZmqLink::State::wait(Time deadline) {
   send_batches();
+  nudge();
   look_at_list();
   for (auto& [peer, dealer] : dealers_) {
     if (!dealer.socket->quiet) drain_dealer(peer);
@@ -236,7 +254,7 @@ void ZmqLink::State::wait(Time deadline) {
     watch(*dealer.socket);
   }
   if (router_) watch(*router_);
-  if (poll(watched.data(), watched.size(), quiet ? timeout(deadline) : 0) <= 0) return;
+  if (poll_until(watched, quiet ? std::min(deadline, nudges_.deadline()) : Time{}) <= 0) return;
 
   if (watched[0].revents != 0) drain_posted();
   for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -286,6 +304,7 @@ void ZmqLink::State::drain_router() {
     }
     const NodeId from = *received->from;
     lose(guests_.remember(*received));
+    nudges_.through(from, received->descriptor);
     accept(from, std::move(*received));
   }
 }
@@ -294,6 +313,7 @@ void ZmqLink::State::watch_dealer(NodeId peer) {
   bool broken = false;
   Dealer& dealer = dealers_.at(peer);
   while (const auto event = dealer.socket->next_event()) {
+    if (event->kind == ZMQ_EVENT_CONNECTED) nudges_.through(peer, event->descriptor);
     dealer.handshakes.hear(*event, {name(peer.role), split_key(dealer.endpoint).address, trust_ != nullptr});
     broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !dealer.handshakes.goes_on();
   }
@@ -301,6 +321,7 @@ void ZmqLink::State::watch_dealer(NodeId peer) {
   do drain_dealer(peer);  // what had arrived before the end still counts
   while (!dealer.socket->quiet);
   dealer = dial(peer, std::string(dealer.endpoint));
+  nudges_.forget(peer);
   if (auto notice = notice_for(self_, Disconnected{peer})) inbox_.push_back(std::move(*notice));
 }
 
@@ -315,6 +336,7 @@ void ZmqLink::State::watch_router() {
 
 void ZmqLink::State::lose(std::optional<NodeId> node) {
   if (!node) return;
+  nudges_.forget(*node);
   if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
 }
 
@@ -339,6 +361,7 @@ std::string ZmqLink::State::key_of_listener(const KeyedEndpoint& place) const {
 
 void ZmqLink::State::accept(NodeId from, Received received) {
   const std::span header(received.header.data<std::byte>(), received.header.size());
+  if (is_nudge(header)) return;
   if (is_lending(header)) return hear(from, received);
   accept(from, header, std::move(received.payload));
 }

@@ -56,14 +56,14 @@ void Nudges::learn(Line& line, const Flight& flight) {
   const Duration shortest = std::max(least, flight.round_trip / 4);
   if (flight.repeated > line.repeated) {
     line.pause = shortest;
-    if (!std::exchange(line.lossy, true)) lossy_(line.descriptor);
+    if (!std::exchange(line.lossy, true)) lossy_(line.descriptor, flight);
   } else {
     line.pause = std::clamp(line.pause + line.pause / 32, shortest, patient + 2 * flight.round_trip);
   }
   line.repeated = flight.repeated;
 }
 
-std::span<const std::byte> nudge_frame() { return nudge; }
+Frames nudge_frame() { return {{nudge.begin(), nudge.end()}, std::nullopt}; }
 
 bool is_nudge(std::span<const std::byte> frame) { return std::ranges::equal(frame, nudge); }
 

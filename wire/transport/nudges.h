@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "wire/codec.h"
 #include "wire/node.h"
 #include "wire/transport/flight.h"
 
@@ -31,7 +32,7 @@ class Nudges {
  public:
   // What the kernel reports of a connection, and what is set where it loses packets.
   using Look = std::function<std::optional<Flight>(int descriptor)>;
-  using Lossy = std::function<void(int descriptor)>;
+  using Lossy = std::function<void(int descriptor, const Flight& flight)>;
   explicit Nudges(Look look = flight_of, Lossy lossy = expect_losses)
       : look_(std::move(look)), lossy_(std::move(lossy)) {}
 
@@ -71,8 +72,8 @@ class Nudges {
   Time next_ = Time::max();  // no line is to be looked at before
 };
 
-// The frame: a header that no message has. Whether a header frame is one.
-std::span<const std::byte> nudge_frame();
+// A header that no message has, and nothing else. Whether a header frame is one.
+Frames nudge_frame();
 bool is_nudge(std::span<const std::byte> frame);
 
 }  // namespace steelyard

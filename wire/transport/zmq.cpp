@@ -26,18 +26,6 @@ namespace {
 constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
 constexpr std::size_t mailbox_capacity = 1 << 16;
 
-// poll() until a deadline: to the nanosecond, for a nudge is due after a millisecond.
-int poll_until(std::vector<pollfd>& watched, Time deadline) {
-  if (deadline == Time::max()) return ppoll(watched.data(), watched.size(), nullptr, nullptr);
-  const Duration left = std::max(deadline - steady_now(), Duration::zero());
-  const timespec span{left / std::chrono::seconds(1), (left % std::chrono::seconds(1)).count()};
-  return ppoll(watched.data(), watched.size(), &span, nullptr);
-}
-
-Traffic traffic_of(NodeId listener) {
-  return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
-}
-
 }  // namespace
 
 class ZmqLink::State {
@@ -55,10 +43,7 @@ class ZmqLink::State {
 
   std::string listen(const std::string& endpoint);
   void connect(NodeId peer, const std::string& endpoint);
-  void disconnect(NodeId peer) {
-    dealers_.erase(peer);
-    nudges_.forget(peer);
-  }
+  void disconnect(NodeId peer) { dealers_.erase(peer), nudges_.forget(peer); }
   bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
   void post(std::vector<Envelope> envelopes);
@@ -74,7 +59,6 @@ class ZmqLink::State {
     Handshakes handshakes{};
   };
   struct Lane {  // to one peer
-    NodeId peer;
     ZmqSocket& socket;
     const RoutingId* id;  // null: a dealer's
     std::unique_ptr<Lending>& lending;
@@ -170,14 +154,15 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
-    return Lane{node, *dealer->second.socket, nullptr, dealer->second.lending};
-  if (Guest* guest = guests_.find(node)) return Lane{node, *router_, &guest->id, guest->lending};
+    return Lane{*dealer->second.socket, nullptr, dealer->second.lending};
+  if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
   return std::nullopt;
 }
 
 bool ZmqLink::State::send(NodeId to, Frames frames) {
   const std::optional<Lane> lane = lane_to(to);
   if (!lane) return false;
+  nudges_.sent(to, steady_now());
   const bool taken = lane->lending && lane->lending->take(frames);
   if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);
   return taken || send_now(*lane, std::move(frames));
@@ -185,7 +170,6 @@ bool ZmqLink::State::send(NodeId to, Frames frames) {
 
 bool ZmqLink::State::send_now(const Lane& lane, Frames frames) {
   lane.socket.quiet = false;
-  nudges_.sent(lane.peer, steady_now());
   return send_frames(lane.socket.socket(), lane.id, std::move(frames));
 }
 
@@ -197,19 +181,14 @@ void ZmqLink::State::send_batch(const Lane& lane) {
 // Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
 void ZmqLink::State::send_batches() {
   for (auto& [node, it] : dealers_)
-    if (it.lending) send_batch({node, *it.socket, nullptr, it.lending});
+    if (it.lending) send_batch({*it.socket, nullptr, it.lending});
   for (auto& [node, it] : guests_.all())
-    if (it.lending) send_batch({node, *router_, &it.id, it.lending});
+    if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
 
 void ZmqLink::State::nudge() {
-  for (const NodeId peer : nudges_.due(steady_now())) {
-    const std::optional<Lane> lane = lane_to(peer);
-    if (!lane) continue;
-    const std::span frame = nudge_frame();
-    lane->socket.quiet = false;
-    (void)send_frames(lane->socket.socket(), lane->id, {{frame.begin(), frame.end()}, std::nullopt});
-  }
+  for (const NodeId peer : nudges_.due(steady_now()))
+    if (const std::optional<Lane> lane = lane_to(peer)) (void)send_now(*lane, nudge_frame());
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {

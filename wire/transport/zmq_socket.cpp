@@ -1,5 +1,6 @@
 #include "wire/transport/zmq_socket.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -30,6 +31,17 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
 void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 
 }  // namespace
+
+Traffic traffic_of(NodeId listener) {
+  return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
+}
+
+int poll_until(std::vector<pollfd>& watched, Time deadline) {
+  if (deadline == Time::max()) return ppoll(watched.data(), watched.size(), nullptr, nullptr);
+  const Duration left = std::max(deadline - steady_now(), Duration::zero());
+  const timespec span{left / std::chrono::seconds(1), (left % std::chrono::seconds(1)).count()};
+  return ppoll(watched.data(), watched.size(), &span, nullptr);
+}
 
 void tell_the_living(zmq::socket_t& socket) {
   constexpr int every = 500, dead = 2000;  // ms

@@ -1,6 +1,7 @@
 // One ZeroMQ socket with its monitor, and the conversion between frames and messages. Used by zmq.cpp alone.
 #pragma once
 
+#include <poll.h>
 #include <zmq.hpp>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/time.h"
 #include "wire/codec.h"
 
 namespace steelyard {
@@ -16,6 +18,7 @@ namespace steelyard {
 // What travels over a socket decides its limits: control is small and must not be lost in a buffer at the
 // end; bulk is large and worth nothing once its connection is gone.
 enum class Traffic { control, bulk };
+Traffic traffic_of(NodeId listener);
 
 // 16 bytes: role, number, and a counter that is new for every socket.
 using RoutingId = std::array<std::uint8_t, 16>;
@@ -50,6 +53,10 @@ class ZmqSocket {
   zmq::socket_t socket_;
   zmq::socket_t monitor_;
 };
+
+// Sleeps until one of these is readable, or the deadline has passed: to the microsecond, for nudges
+// (wire/transport/nudges.h) are due after a millisecond. Returns how many are readable.
+int poll_until(std::vector<pollfd>& watched, Time deadline);
 
 // Before a socket connects to several places: messages go to one that is there, and one that answers no more
 // is left after two seconds.

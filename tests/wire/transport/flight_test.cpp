@@ -60,7 +60,7 @@ TEST_F(Connection, HoldsBackWhatTheOtherSideHasNoRoomFor) {
 }
 
 TEST_F(Connection, IsPreparedForLosses) {
-  expect_losses(near);
+  expect_losses(near, *flight_of(near));
   int linear = 0;
   socklen_t size = sizeof linear;
   ASSERT_EQ(getsockopt(near, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &linear, &size), 0);
@@ -72,7 +72,7 @@ TEST(Flight, IsNothingWithoutTcp) {
   std::array<int, 2> ends{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
   EXPECT_FALSE(flight_of(ends[0]));
-  expect_losses(ends[0]);  // and that does nothing
+  expect_losses(ends[0], {});  // and that does nothing
   close(ends[0]);
   close(ends[1]);
   EXPECT_FALSE(flight_of(-1));

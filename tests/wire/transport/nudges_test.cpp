@@ -51,7 +51,7 @@ class Kernels : public ::testing::Test {
                   const auto known = flights.find(descriptor);
                   return known == flights.end() ? std::nullopt : std::optional(known->second);
                 },
-                [this](int descriptor) { lossy.push_back(descriptor); }};
+                [this](int descriptor, const Flight&) { lossy.push_back(descriptor); }};
 };
 
 TEST_F(Kernels, AreNotAskedWhileNothingWasSent) {

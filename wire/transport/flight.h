@@ -18,9 +18,9 @@ struct Flight {
 // Nothing: the descriptor is no TCP connection.
 std::optional<Flight> flight_of(int descriptor);
 
-// The connection loses packets: the kernel's timer is to be short (a quarter of the round trip, 8 ms at least,
-// instead of 200 ms; Linux 6.15), not to double at once, and the pace is to follow the line rather than the
-// losses (BBR). Each setting is left out where the kernel does not have it, or does not allow it.
+// The connection loses packets: the kernel's timer is to be short (a quarter of the round trip, 8 ms at
+// least, instead of 200 ms; Linux 6.15), not to double at once, and the pace is to follow the line rather
+// than the losses (BBR). Each setting is left out where the kernel does not have it, or does not allow it.
 void expect_losses(int descriptor, const Flight& flight);
 
 }  // namespace steelyard

@@ -1,15 +1,15 @@
 // Nudges: small frames that follow a message whose arrival the other side's kernel has not confirmed.
 //
 // TCP finds a lost packet by what arrives behind it. Behind the last packet of a message nothing arrives, for
-// its sender waits for an answer; so the kernel finds that loss by a timer of 200 ms or more, and all workers of
-// a round wait that long. A frame that means nothing, sent a moment later, arrives behind the gap: the receiver's
-// kernel reports the gap, and the sender's kernel sends the lost packet at once. The nudge takes the same
-// connection, so nothing overtakes anything, and machines know nothing of it.
+// its sender waits for an answer; so the kernel finds that loss by a timer of 200 ms or more, and all workers
+// of a round wait that long. A frame that means nothing, sent a moment later, arrives behind the gap: the
+// receiver's kernel reports the gap, and the sender's kernel sends the lost packet at once. The nudge takes
+// the same connection, so nothing overtakes anything, and machines know nothing of it.
 //
-// A connection that has lost nothing lately is looked at when nothing was sent through it for 50 ms, and rarely
-// has anything unconfirmed then: there it costs nothing. Each loss that the kernel has mended sets that time to a
-// quarter of the connection's round-trip time, 1 ms at least; each look that finds no new loss makes it a little
-// longer again.
+// A connection that has lost nothing lately is looked at when nothing was sent through it for 50 ms, and
+// rarely has anything unconfirmed then: there it costs nothing. Each loss that the kernel has mended sets
+// that time to a quarter of the connection's round-trip time, 1 ms at least; each look that finds no new loss
+// makes it a little longer again.
 //
 // Pure but for `Look`. One thread, the link's.
 #pragma once

@@ -1,9 +1,6 @@
 #include "wire/transport/zmq.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <limits>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -19,6 +16,7 @@
 #include "wire/transport/known_keys.h"
 #include "wire/transport/leader.h"
 #include "wire/transport/mailbox.h"
+#include "wire/transport/nudges.h"
 #include "wire/transport/trust.h"
 
 namespace steelyard {
@@ -42,6 +40,7 @@ class ZmqLink::State {
   void disconnect(NodeId peer) {
     dealers_.erase(peer);
     denied_.remove(peer);
+    nudges_.forget(peer);
   }
   bool send(NodeId to, Frames frames);  // false: nobody takes it
   std::optional<Envelope> receive(Time deadline);
@@ -60,6 +59,7 @@ class ZmqLink::State {
     std::unique_ptr<ZmqSocket> socket;
     std::string key{};  // that has to be met there; empty: plain text
     Handshakes handshakes{};
+    int descriptor = -1;  // of the connection; -1: none yet
   };
   struct Dealer {
     std::string endpoint;
@@ -95,6 +95,7 @@ class ZmqLink::State {
   bool send_now(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);
   void send_batches();
+  void nudge();
 
   zmq::context_t& context_;
   const Trust* const trust_;  // null: plain text
@@ -110,6 +111,7 @@ class ZmqLink::State {
   std::unique_ptr<ZmqSocket> router_;
   Guests guests_{traffic_of(self_)};                                                    // of the router
   Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to it
+  Nudges nudges_;
 };
 
 std::string ZmqLink::State::listen(const std::string& endpoint, ReservedPort* port) {
@@ -179,6 +181,9 @@ bool ZmqLink::State::send(NodeId to, Frames frames) {
   }
   const std::optional<Lane> lane = lane_to(to);
   if (!lane) return false;
+  if (dealer != dealers_.end())
+    nudges_.through(to, dealer->second.lines[dealer->second.leader.place().value_or(0)].descriptor);
+  nudges_.sent(to, steady_now());
   const bool taken = lane->lending && lane->lending->take(frames);
   if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);
   return taken || send_now(*lane, std::move(frames));
@@ -202,6 +207,11 @@ void ZmqLink::State::send_batches() {
     if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
 
+void ZmqLink::State::nudge() {
+  for (const NodeId peer : nudges_.due(steady_now()))
+    if (const std::optional<Lane> lane = lane_to(peer)) (void)send_now(*lane, nudge_frame());
+}
+
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
   // A socket may wake us with nothing for the machine: an event of its own, or a message that made no sense.
   while (inbox_.empty()) {
@@ -216,6 +226,7 @@ std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
 // socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
 void ZmqLink::State::wait(Time deadline) {
   send_batches();
+  nudge();
   look_at_list();
   try_denied();
   look_at_connections();
@@ -242,8 +253,9 @@ void ZmqLink::State::wait(Time deadline) {
   }
   if (router_) watch(*router_);
   const Time look = trust_ == nullptr ? Time::max() : steady_now() + between_looks;
-  const Time until = std::min({deadline, denied_.deadline(), look, connections_.next_look()});
-  if (poll(watched.data(), watched.size(), quiet ? poll_timeout(until) : 0) <= 0) return;
+  const Time until =
+      std::min({deadline, denied_.deadline(), look, connections_.next_look(), nudges_.deadline()});
+  if (poll_until(watched, quiet ? until : Time{}) <= 0) return;
 
   if (watched[0].revents != 0) inbox_.take_posted();
   const auto there = [&](const std::pair<NodeId, std::size_t>& it) { return dealers_.contains(it.first); };
@@ -291,6 +303,7 @@ void ZmqLink::State::drain_router() {
     }
     const NodeId from = *received->from;
     lose(guests_.remember(*received));
+    nudges_.through(from, received->descriptor);
     accept(from, std::move(*received));
   }
 }
@@ -300,6 +313,7 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
   Dealer& dealer = dealers_.at(peer);
   Line& line = dealer.lines[number];
   while (const auto event = line.socket->next_event()) {
+    if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
     const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
     if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
     if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && denied_.remove(peer))
@@ -328,6 +342,7 @@ void ZmqLink::State::deny(NodeId peer, const std::string& why) {
   if (peer == scheduler_node) throw Failure(ExitCode::configuration, why);
   const std::string endpoint = dealers_.at(peer).endpoint;
   dealers_.erase(peer);
+  nudges_.forget(peer);
   if (!denied_.add(peer, endpoint, why, steady_now())) return;
   if (auto notice = notice_for(self_, Unreachable{peer, endpoint, why}))
     return inbox_.push_back(std::move(*notice));
@@ -372,6 +387,7 @@ void ZmqLink::State::refused(NodeId node) {
 
 void ZmqLink::State::lose(std::optional<NodeId> node) {
   if (!node) return;
+  nudges_.forget(*node);
   if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
 }
 
@@ -395,6 +411,7 @@ void ZmqLink::State::look_at_list() {
 
 void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   const std::span header(received.header.data<std::byte>(), received.header.size());
+  if (is_nudge(header)) return;
   if (is_lending(header)) return hear(from, received);
   accept(from, received.key, header, std::move(received.payload), line);
 }

@@ -10,6 +10,9 @@
 // Disconnected{peer}. On the listening side the same is known from the descriptor through which a peer's
 // last message came.
 //
+// A message whose arrival the other side's kernel does not confirm is followed by a nudge
+// (wire/transport/nudges.h), so that a lost packet does not wait for TCP's timer.
+//
 // Where the context has keys (wire/transport/trust.h), all connections are encrypted, and who a peer is, its
 // key says. A caller that is refused, meets another key than it expects, or whose peer is taken from the
 // allow-list here, is told why. Towards the scheduler that is a Failure from receive(): nothing can be done

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <limits>
 
 #include "core/error.h"
 #include "wire/limits.h"
@@ -136,11 +135,11 @@ std::vector<SocketEvent> ZmqSocket::events() {
   return all;
 }
 
-int poll_timeout(Time deadline) {
-  if (deadline == Time::max()) return -1;
+int poll_until(std::vector<pollfd>& watched, Time deadline) {
+  if (deadline == Time::max()) return ppoll(watched.data(), watched.size(), nullptr, nullptr);
   const Duration left = std::max(deadline - steady_now(), Duration::zero());
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::min<std::int64_t>(ms, std::numeric_limits<int>::max()));
+  const timespec span{left / std::chrono::seconds(1), (left % std::chrono::seconds(1)).count()};
+  return ppoll(watched.data(), watched.size(), &span, nullptr);
 }
 
 bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames) {

@@ -1,6 +1,7 @@
 // One ZeroMQ socket with its monitor, and the conversion between frames and messages. Used by zmq.cpp alone.
 #pragma once
 
+#include <poll.h>
 #include <zmq.hpp>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/time.h"
 #include "wire/codec.h"
 #include "wire/transport/reserved_port.h"
 
@@ -62,8 +64,9 @@ class ZmqSocket {
   zmq::socket_t monitor_;
 };
 
-// Milliseconds for poll(): rounded up, so that nobody wakes just before the deadline and finds nothing to do.
-int poll_timeout(Time deadline);
+// Sleeps until one of these is readable, or the deadline has passed: to the microsecond, for nudges
+// (wire/transport/nudges.h) are due after a millisecond. Returns how many are readable.
+int poll_until(std::vector<pollfd>& watched, Time deadline);
 
 // Listens; returns where. `port`: it was reserved before; null: it is bound now. Throws Failure
 // (configuration).

@@ -13,6 +13,7 @@
 #include "tests/wire/transport/nets.h"
 #include "wire/codec.h"
 #include "wire/limits.h"
+#include "wire/transport/nudges.h"
 #include "wire/transport/zmq_socket.h"
 
 namespace steelyard {
@@ -105,6 +106,18 @@ TEST_F(Strangers, MalformedFramesAreDroppedAndCounted) {
   ASSERT_TRUE(heard) << "from the same connection, once it makes sense";
   EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
   expect_honest_heard();
+}
+
+TEST_F(Strangers, NudgesMeanNothing) {
+  auto socket = stranger(id_of({Role::worker, 9}));
+  const auto header = nudge_frame().header;
+  const Frame nudge(reinterpret_cast<const char*>(header.data()), header.size());
+  say(socket, {nudge});
+  say(socket, {nudge});
+  say(socket, {hello_frame()});
+  ASSERT_TRUE(listener->receive(soon())) << "what follows them is heard";
+  say(socket, {nudge + "x"});
+  expect_dropped(1);
 }
 
 TEST_F(Strangers, NamesThatNoNodeHasAreDropped) {

@@ -30,6 +30,8 @@ std::string remarks_of(const SchedulersPlace& it) {
               {"checkpoint", it.checkpoint},
               {"rounds_bytes", it.rounds_bytes},
               {"events_bytes", it.events_bytes},
+              {"run", it.run},
+              {"former", it.former},
               {"data", it.source.data},
               {"samples", it.source.samples},
               {"hash", it.source.hash},
@@ -48,11 +50,19 @@ SchedulersPlace place_in(const Json& it) {
           it.at("rounds_bytes"),
           it.at("events_bytes"),
           it.at("keyed"),
-          it.at("boot")};
+          it.at("boot"),
+          it.at("run"),
+          it.at("former")};
 }
 
 [[noreturn]] void refuse(ExitCode code, const std::string& path, const std::string& why) {
   throw Failure(code, path + ": " + why + ": go on from the last checkpoint with --resume");
+}
+
+// For people: where it lies that the scheduler at this place has recorded so far.
+std::string record_of(const SchedulersPlace& it) {
+  const std::string here = it.run + " of the scheduler at " + it.listen;
+  return it.former.empty() ? here : here + " and, before that, in " + it.former;
 }
 
 }  // namespace
@@ -64,6 +74,7 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 
 JournalHead moved(const JournalHead& head, const std::string& listen) {
   SchedulersPlace place = place_in(Json::parse(head.remarks));
+  if (place.rounds_bytes > 0) place.former = record_of(place);
   place.listen = listen;
   place.rounds_bytes = place.events_bytes = 0;
   return journal_head(*head.job, head.from, place, head.record);

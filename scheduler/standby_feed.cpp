@@ -26,7 +26,7 @@ bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
   if (message == nullptr) return false;
   return std::visit(Overloaded{[&](const Follow& it) { return handle(now, in.from, it, out), true; },
                                [&](const JournalAck& it) { return handle(now, in.from, it, out), true; },
-                               [&](const Granted& it) { return handle(in.from, it, out), true; },
+                               [&](const Granted& it) { return handle(in.from, it), true; },
                                [&](const Disconnected& it) {
                                  lose(it.node);
                                  return it.node.role == Role::standby;
@@ -47,7 +47,9 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
   if (copy_) return refuse("the job has a standby: one is enough");
   if (follow.build != options_.build)
     return refuse("the scheduler is of another build: use the same program");
-  unconfirmed_ = options_.journal();
+  std::optional<std::vector<std::byte>> journal = options_.journal();
+  if (!journal) return;
+  unconfirmed_ = std::move(*journal);
   if (unconfirmed_.empty()) return refuse("the scheduler's journal has ended (events.jsonl says why)");
   before_ = 0;
   copy_ = Copy{from, follow.attempt, false, 0, 0, now};
@@ -81,36 +83,12 @@ void StandbyFeed::handle(Time now, NodeId from, const JournalAck& ack, Outbox& o
                      std::next(unconfirmed_.begin(), static_cast<std::ptrdiff_t>(ack.below - before_)));
   before_ = ack.below;
   send_parts(now, out);
-  release(ack.below, out);
   // That it knows of another one who decides is written down too.
   const bool knows = arbiters_.size() > 1 && arbiters_.back().below <= ack.below;
   while (arbiters_.size() > 1 && arbiters_[1].below <= ack.below) arbiters_.pop_front();
   const bool counts_now = !copy_->counts && unconfirmed_.empty();
   copy_->counts |= counts_now;
   if (counts_now || (copy_->counts && knows)) change_ = copy_->attempt;
-}
-
-// ---- what is said meanwhile
-
-void StandbyFeed::say(std::vector<Envelope> said, Outbox& out) {
-  if (!ended_.empty()) return;
-  if (!counts() && !claim_) return out.append(std::move(said));
-  Held held{end_of_journal(), {}};
-  for (Envelope& it : said) {
-    if (std::holds_alternative<ToRecorder>(it.message)) {
-      out.append({std::move(it)});
-    } else {
-      held.said.push_back(std::move(it));
-    }
-  }
-  if (!held.said.empty()) held_.push_back(std::move(held));
-}
-
-void StandbyFeed::release(std::uint64_t below, Outbox& out) {
-  while (!held_.empty() && held_.front().below <= below) {
-    out.append(std::move(held_.front().said));
-    held_.pop_front();
-  }
 }
 
 // ---- losing one another
@@ -123,24 +101,22 @@ void StandbyFeed::lose(NodeId node) {
   unconfirmed_.clear();
 }
 
-void StandbyFeed::handle(NodeId from, const Granted& granted, Outbox& out) {
+void StandbyFeed::handle(NodeId from, const Granted& granted) {
   const bool asked = claim_ && std::ranges::find(arbiters_, from, &Arbiter::node) != arbiters_.end();
   if (!asked || granted.attempt != claim_->attempt) return;
   if (!granted.granted) return end("its standby took this scheduler for lost, and leads the job now");
   std::erase_if(arbiters_, [&](const Arbiter& it) { return it.node == from; });
-  if (arbiters_.empty()) go_on_alone(out);
+  if (arbiters_.empty()) go_on_alone();
 }
 
 void StandbyFeed::end(const char* why) {
   claim_.reset();
-  held_.clear();
   ended_ = why;
 }
 
-void StandbyFeed::go_on_alone(Outbox& out) {
+void StandbyFeed::go_on_alone() {
   claim_.reset();
   change_ = 0;
-  release(UINT64_MAX, out);
 }
 
 // What is not told to a standby any more it does not act on.
@@ -159,7 +135,7 @@ void StandbyFeed::wake(Time now, std::optional<NodeId> arbiter, Outbox& out) {
   if (!claim_ || now < claim_->next) return;
   claim_->next = now + claim_again;
   // Before there are shards nothing binds anybody, and a standby has nobody to ask.
-  if (arbiters_.empty()) return go_on_alone(out);
+  if (arbiters_.empty()) return go_on_alone();
   if (!claim_->since) claim_->since = now;
   if (now - *claim_->since > options_.wait) {
     return end(

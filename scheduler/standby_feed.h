@@ -1,8 +1,9 @@
 // StandbyFeed: a scheduler's standby, as the scheduler's process sees it.
 //
 // A standby (scheduler/standby.h) is sent the journal. When it has all of it, it counts: from then on nothing
-// that the scheduler says leaves before the standby has the records that it follows from. So whatever anybody
-// has heard from this scheduler, its standby would have said as well.
+// that the scheduler says leaves before the standby has the records that it follows from (missing(), and
+// scheduler/journaled.h, which holds the messages). So whatever anybody has heard from this scheduler, its
+// standby would have said as well.
 //
 // Of the two, one may be lost. Who misses the other claims the job from the shard in the last slot, which
 // grants it to the first of them: to the scheduler, which goes on alone, or to the standby, which leads.
@@ -28,9 +29,10 @@ namespace steelyard {
 class StandbyFeed {
  public:
   struct Options {
-    std::string build;                                // of this program
-    std::function<std::vector<std::byte>()> journal;  // all that is written; empty: it has ended
-    Duration wait = std::chrono::seconds(60);         // for a shard that decides
+    std::string build;  // of this program
+    // All that is written; empty: it has ended; nothing: it is not read yet, and the standby asks again.
+    std::function<std::optional<std::vector<std::byte>>()> journal;
+    Duration wait = std::chrono::seconds(60);  // for a shard that decides
   };
   // The standby that counted when a process was killed.
   struct Follower {
@@ -45,8 +47,6 @@ class StandbyFeed {
   bool hear(Time now, const Envelope& in, Outbox& out);
   // One more record is in the journal.
   void written(Time now, const std::vector<std::byte>& record, Outbox& out);
-  // What the scheduler says: it leaves at once, or when it may.
-  void say(std::vector<Envelope> said, Outbox& out);
   // `arbiter`: the shard in the last slot; nothing: there is none yet.
   void wake(Time now, std::optional<NodeId> arbiter, Outbox& out);
   void journal_ended() {
@@ -60,6 +60,12 @@ class StandbyFeed {
   std::optional<std::uint64_t> take_change() { return std::exchange(change_, std::nullopt); }
   [[nodiscard]] bool counts() const { return copy_ && copy_->counts; }
   [[nodiscard]] bool waits() const { return claim_.has_value(); }
+  // The last bytes of the journal that answers have to wait for, because the standby that counts has not
+  // confirmed them. Nothing: no answer may leave, for the two have lost one another.
+  [[nodiscard]] std::optional<std::uint64_t> missing() const {
+    if (claim_ || !ended_.empty()) return std::nullopt;
+    return counts() ? unconfirmed_.size() : 0;
+  }
   // Nothing is claimed, and a standby that counts knows whom to ask.
   [[nodiscard]] bool is_settled() const { return !claim_ && arbiters_.size() <= 1; }
   // Why this process says nothing more: the standby leads, or nobody knows whether it does. Empty: it goes
@@ -84,20 +90,15 @@ class StandbyFeed {
     NodeId node;
     std::uint64_t below = 0;  // bytes of the journal that say so
   };
-  struct Held {
-    std::uint64_t below = 0;  // bytes that the standby has to have
-    std::vector<Envelope> said;
-  };
 
   void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
   void handle(Time now, NodeId from, const JournalAck& ack, Outbox& out);
-  void handle(NodeId from, const Granted& granted, Outbox& out);
+  void handle(NodeId from, const Granted& granted);
   void look_at_arbiter(std::optional<NodeId> now);
   void lose(NodeId node);
   void send_parts(Time now, Outbox& out);
-  void go_on_alone(Outbox& out);
+  void go_on_alone();
   void end(const char* why);
-  void release(std::uint64_t below, Outbox& out);
   [[nodiscard]] std::uint64_t end_of_journal() const { return before_ + unconfirmed_.size(); }
 
   const Term term_;
@@ -110,7 +111,6 @@ class StandbyFeed {
   std::string ended_;
   std::uint64_t before_ = 0;            // bytes of the journal that the standby has
   std::vector<std::byte> unconfirmed_;  // and those behind them
-  std::deque<Held> held_;
   std::optional<std::uint64_t> change_;
 };
 

@@ -34,7 +34,9 @@ class KilledTest : public testing::Test {
                          {"npy", 100, "abc", 10, {1, 2}, {3, 4}},
                          11,
                          12,
-                         true});
+                         true,
+                         {},
+                         "/runs/left-0"});
   }
 
   const TemporaryFolder folder_;
@@ -66,6 +68,26 @@ TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
   EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
   EXPECT_EQ(killed.place.rounds_bytes + killed.place.events_bytes, 0U);
   EXPECT_EQ(job_text_in(head()), "[job]");
+}
+
+TEST_F(KilledTest, ElsewhereItIsKnownWhereTheRecordBeforeLies) {
+  leave(moved(head(), "tcp://10.0.0.2:7070"));
+  Killed killed = left_by_killed(run_).value();
+  EXPECT_THAT(killed.place.former, AllOf(HasSubstr("/runs/left-0"), HasSubstr("tcp://127.0.0.1:7070")));
+  killed.place.run = "/runs/second";
+  killed.place.rounds_bytes = 5;
+  leave(moved(journal_head(killed.job, killed.from, killed.place), "tcp://10.0.0.3:7070"));
+  EXPECT_THAT(left_by_killed(run_)->place.former,
+              AllOf(HasSubstr("/runs/second of the scheduler at tcp://10.0.0.2:7070"),
+                    HasSubstr("before that, in /runs/left-0 of the scheduler at tcp://127.0.0.1:7070")));
+}
+
+TEST_F(KilledTest, ElsewhereNothingIsMissingBeforeTheFirstRound) {
+  Killed killed;
+  killed.place.events_bytes = 7;
+  killed.place.source = {"npy", 1, "a", 1, {1}, {1}};
+  leave(moved(journal_head({}, {}, killed.place), "tcp://10.0.0.2:7070"));
+  EXPECT_EQ(left_by_killed(run_)->place.former, "");
 }
 
 // To begin anew in its place would throw away what was trained.

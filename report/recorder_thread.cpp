@@ -9,6 +9,7 @@ RecorderThread::RecorderThread(Recorder& recorder, std::size_t most_waiting)
     : recorder_(recorder),
       most_waiting_(most_waiting),
       told_(std::numeric_limits<std::size_t>::max()),
+      seen_(1),
       thread_([this] { record(); }) {}
 
 RecorderThread::~RecorderThread() { finish(); }
@@ -26,15 +27,28 @@ void RecorderThread::tell(ToRecorder message, Time now) {
   notes_waiting_ += note ? 1 : 0;
   waiting_ += weight;
   ++told_so_far_;
-  told_.try_push({std::move(message), now, weight});
+  told_.try_push(Told{std::move(message), now, weight});
+}
+
+std::optional<std::vector<std::byte>> RecorderThread::seen_by(Look look) {
+  std::optional<Seen> seen;
+  if (looking_ && seen_.size() > 0) seen = seen_.pop();
+  if (seen) looking_ = false;
+  if (seen && seen->told == told_so_far_) return std::move(seen->bytes);
+  if (!std::exchange(looking_, true)) told_.try_push(Looking{std::move(look), told_so_far_});
+  return std::nullopt;
 }
 
 void RecorderThread::record() {
-  while (const auto told = told_.pop()) {
-    recorder_.handle(told->message, told->now);
-    waiting_ -= told->weight;
-    notes_waiting_ -= std::holds_alternative<Note>(told->message) ? 1 : 0;
-    ++recorded_;
+  while (const auto next = told_.pop()) {
+    if (const auto* looking = std::get_if<Looking>(&*next)) {
+      seen_.try_push({looking->look(), looking->told});
+      continue;
+    }
+    const Told& told = std::get<Told>(*next);
+    recorder_.handle(told.message, told.now);
+    waiting_ -= told.weight;
+    notes_waiting_ -= std::holds_alternative<Note>(told.message) ? 1 : 0;
   }
   recorder_.left_out(left_out_);
 }

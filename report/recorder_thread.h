@@ -9,7 +9,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <thread>
+#include <variant>
+#include <vector>
 
 #include "core/queue.h"
 #include "report/recorder.h"
@@ -29,14 +33,25 @@ class RecorderThread {
 
   void tell(ToRecorder message, Time now);  // never waits
   void finish();                            // waits until all is recorded
-  // All that was told is recorded: until more is told, by this thread, the recorder is free.
-  [[nodiscard]] bool idle() const { return recorded_ == told_so_far_; }
+
+  // What `look` returns on the recorder's thread when all that was told is recorded. `look` may wait for the
+  // disk; this does not. Nothing: it has not looked yet, or more was told since and it looks again.
+  using Look = std::function<std::vector<std::byte>()>;
+  std::optional<std::vector<std::byte>> seen_by(Look look);
 
  private:
   struct Told {
     ToRecorder message;
     Time now;
     std::size_t weight = 0;  // of what is limited
+  };
+  struct Seen {
+    std::vector<std::byte> bytes;
+    std::uint64_t told = 0;  // messages before
+  };
+  struct Looking {
+    Look look;
+    std::uint64_t told = 0;
   };
   void record();
 
@@ -45,8 +60,9 @@ class RecorderThread {
   std::atomic<std::size_t> waiting_{0}, notes_waiting_{0};
   std::atomic<std::uint64_t> left_out_{0};  // rounds
   std::uint64_t told_so_far_ = 0;           // messages, by the one thread that tells
-  std::atomic<std::uint64_t> recorded_{0};
-  BoundedQueue<Told> told_;
+  bool looking_ = false;
+  BoundedQueue<std::variant<Told, Looking>> told_;
+  BoundedQueue<Seen> seen_;
   std::thread thread_;
 };
 

@@ -138,6 +138,10 @@ JournalFile::News JournalFile::give_up(const std::string& why) {
   return News::ends;
 }
 
+std::vector<std::byte> JournalFile::whole() const {
+  return trouble_.empty() ? read_journal(path_) : std::vector<std::byte>();
+}
+
 std::string JournalFile::text_of(News news) const {
   switch (news) {
     case News::waits:

@@ -1,8 +1,8 @@
 // The journal of a run on disk (wire/journal.h): RUN/journal.
 //
-// Each record is written with one write() before it is answered, and not synced: what a process has written
-// stays when it is killed. When the machine dies, servers and workers on it do too, and the last checkpoint
-// is the way back.
+// Each record is written before it is answered (roles/journal_thread.h), with one write() for all that wait,
+// and not synced: what a process has written stays when it is killed. When the machine dies, servers and
+// workers on it do too, and the last checkpoint is the way back.
 //
 // A journal with a gap would tell another story. While its disk is full it stands aside (RUN/journal.aside),
 // records wait in memory, and an empty file is in its place; when all of them are written it is back. One
@@ -40,6 +40,10 @@ class JournalFile {
   News write(const std::vector<std::byte>& record);
   // With these bytes, as a whole; false: it goes on as it was.
   bool begin_anew(const std::vector<std::byte>& bytes);
+  // It is emptied for good, and trouble() says this.
+  News give_up(const std::string& why);
+  // All that was written; empty while it stands aside, or has ended. Throws Failure (io).
+  [[nodiscard]] std::vector<std::byte> whole() const;
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   [[nodiscard]] std::string text_of(News news) const;  // for people; empty for none
 
@@ -48,7 +52,6 @@ class JournalFile {
   News write_waiting();
   News stand_aside();
   News come_back();
-  News give_up(const std::string& why);
 
   const std::string path_, aside_ = path_ + ".aside";
   const std::uint64_t limit_;

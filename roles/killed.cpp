@@ -30,12 +30,18 @@ std::string remarks_of(const SchedulersPlace& it) {
               {"checkpoint", it.checkpoint},
               {"rounds_bytes", it.rounds_bytes},
               {"events_bytes", it.events_bytes},
+              {"run", it.run},
+              {"former", it.former},
               {"data", it.source.data},
               {"samples", it.source.samples},
               {"hash", it.source.hash},
               {"batch", it.source.batch},
               {"mean", it.source.mean},
-              {"deviation", it.source.deviation}}
+              {"deviation", it.source.deviation},
+              {"height", it.source.height},
+              {"width", it.source.width},
+              {"channels", it.source.channels},
+              {"classes", it.source.classes}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -44,15 +50,24 @@ SchedulersPlace place_in(const Json& it) {
           it.at("job"),
           it.at("checkpoint"),
           {it.at("data"), it.at("samples"), it.at("hash"), it.at("batch"),
-           it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>()},
+           it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>(),
+           it.at("height"), it.at("width"), it.at("channels"), it.at("classes")},
           it.at("rounds_bytes"),
           it.at("events_bytes"),
           it.at("key"),
-          it.at("boot")};
+          it.at("boot"),
+          it.at("run"),
+          it.at("former")};
 }
 
 [[noreturn]] void refuse(ExitCode code, const std::string& path, const std::string& why) {
   throw Failure(code, path + ": " + why + ": go on from the last checkpoint with --resume");
+}
+
+// For people: where it lies that the scheduler at this place has recorded so far.
+std::string record_of(const SchedulersPlace& it) {
+  const std::string here = it.run + " of the scheduler at " + it.listen;
+  return it.former.empty() ? here : here + " and, before that, in " + it.former;
 }
 
 }  // namespace
@@ -64,6 +79,7 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 
 JournalHead moved(const JournalHead& head, const std::string& listen) {
   SchedulersPlace place = place_in(Json::parse(head.remarks));
+  if (place.rounds_bytes > 0) place.former = record_of(place);
   place.listen = listen;
   place.rounds_bytes = place.events_bytes = 0;
   return journal_head(*head.job, head.from, place, head.record);

@@ -28,6 +28,9 @@ struct SchedulersPlace {
   std::uint64_t rounds_bytes = 0, events_bytes = 0;  // of the files before its first record
   std::string key{};   // the scheduler's public one, by which the members know it; empty: plain text
   std::string boot{};  // which start of the machine it was; journal_head() fills it in
+  std::string run{};   // its run directory
+  // Where the record of the run lies up to the first record of this journal, when that is elsewhere.
+  std::string former{};
 };
 
 // `record`: what the recorder knows of the run so far, beside the files (report/recorder.h).

@@ -12,11 +12,19 @@ void cut_to(const std::string& path, std::uint64_t bytes) {
   if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
 }
 
+// A standby has the journal from where it last began anew, and makes its record of that.
+Note record_begins_here(Round round, const std::string& former) {
+  return {"the record of this run begins here with round " + std::to_string(round) +
+          ", for another scheduler led before: rounds.jsonl and events.jsonl of the rounds before are in " +
+          former};
+}
+
 }  // namespace
 
 std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const Progress& from,
                                  SchedulersPlace place, const Recorder& recorder) {
   const Time now = steady_now();
+  place.run = std::filesystem::absolute(run.path()).lexically_normal().string();
   place.rounds_bytes = std::filesystem::file_size(run.rounds());
   place.events_bytes = std::filesystem::file_size(run.events());
   std::vector<std::byte> head;
@@ -28,9 +36,13 @@ ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recor
   if (!killed.record.empty()) recorder.restore(killed.record, killed.recorded);
   JournalReader journal(killed.journal);
   (void)journal.next();
+  bool begins_here = killed.place.events_bytes == 0 && !killed.place.former.empty();
   StandbyFeed::Follower follower = replay(
       journal, scheduler,
       [&](const JournalRecord& record, std::vector<Envelope> answers) {
+        if (std::holds_alternative<Condensed>(record.what) && std::exchange(begins_here, false)) {
+          recorder.handle(record_begins_here(scheduler.cursor().round(), killed.place.former), record.now);
+        }
         for (const Envelope& answer : answers) {
           if (const auto* it = std::get_if<ToRecorder>(&answer.message)) recorder.handle(*it, record.now);
         }

@@ -19,7 +19,7 @@
 #include "roles/beginning.h"
 #include "roles/endpoint.h"
 #include "roles/external_model.h"
-#include "roles/journal_file.h"
+#include "roles/journal_thread.h"
 #include "roles/keeping.h"
 #include "roles/killed.h"
 #include "roles/leadership.h"
@@ -269,6 +269,14 @@ ToldAgain take_place(Killed& killed, Task& task, Scheduler& scheduler, Recorder&
   return told;
 }
 
+// On the recorder's thread. Empty where the record cannot be written.
+std::vector<std::byte> head_of_flushed(Recorder& recorder,
+                                       const std::function<std::vector<std::byte>()>& head) try {
+  return recorder.flush(steady_now()) ? head() : std::vector<std::byte>();
+} catch (const std::exception&) {
+  return {};
+}
+
 // The scheduler's job from here to its end; the exit code.
 int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext& context, ZmqLink& link,
          RunWeb* web, const Extensions& extensions) {
@@ -284,8 +292,8 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
   const auto head = [&] { return head_here(task.run, task.file.job, from, task.place, recorder); };
   ToldAgain told;
   if (killed != nullptr) told = take_place(*killed, task, scheduler, recorder, options, context, link);
-  JournalFile journal = killed != nullptr ? JournalFile(task.run.journal(), told.bytes)
-                                          : JournalFile(task.run.journal(), head());
+  auto file = killed != nullptr ? std::make_unique<JournalFile>(task.run.journal(), told.bytes)
+                                : std::make_unique<JournalFile>(task.run.journal(), head());
   if (!options.quiet) shown.rdbuf(&terminal);
   introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
   recorder.show_on(board_for(options.results, task.run));
@@ -294,27 +302,18 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
   const auto local = [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
   };
-  bool ended = !journal.trouble().empty();
-  const auto say = [&](JournalFile::News news) {
-    if (news == JournalFile::News::none) return;
-    ended |= news == JournalFile::News::ends;
-    recording.tell(Note{journal.text_of(news)}, steady_now());
-  };
-  if (ended) say(JournalFile::News::ends);
-  const auto write = [&](const std::vector<std::byte>& record) {
-    say(journal.write(record));
-    return !ended;
-  };
-  const auto whole = [&] {
-    return journal.trouble().empty() ? read_journal(task.run.journal()) : std::vector<std::byte>();
-  };
+  JournalThread journal(std::move(file),
+                        {[&](const std::string& text) { recording.tell(Note{text}, steady_now()); },
+                         speaker("scheduler", task.file.job.name, options.quiet)});
   const auto condense = [&](const std::vector<std::byte>& records) {
-    if (!recording.idle() || !recorder.flush(steady_now())) return false;
-    std::vector<std::byte> anew = head();
-    anew.insert(anew.end(), records.begin(), records.end());
-    return journal.begin_anew(anew);
+    if (!journal.is_sound()) return false;
+    auto anew = recording.seen_by([&] { return head_of_flushed(recorder, head); });
+    return anew && !anew->empty() && journal.begin_anew(std::move(*anew), records);
   };
-  Journaled journaled(scheduler, write, {{version_text(), whole}, condense});
+  Journaled::Options journals{{version_text(), [&] { return journal.whole(); }}, condense};
+  journals.pending = [&] { return journal.pending(); };
+  Journaled journaled(
+      scheduler, [&](const std::vector<std::byte>& record) { return journal.write(record); }, journals);
   if (killed != nullptr) {
     if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
     Outbox out(scheduler_node);
@@ -322,6 +321,7 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
     deliver(link, local, out.take());
   }
   host_all(journaled, task, killed != nullptr, options.trace, context, link, local);
+  journal.finish();
   recording.finish();
   if (!journaled.ended().empty())  // to start a superseded one again makes no sense
     throw Failure(journaled.superseded() ? ExitCode::configuration : ExitCode::temporary, journaled.ended());

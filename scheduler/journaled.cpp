@@ -5,12 +5,29 @@
 #include "scheduler/saved_state.h"
 
 namespace steelyard {
+namespace {
+
+constexpr const char* alone = "the standby is lost; the scheduler goes on without";
+constexpr Duration poll = std::chrono::milliseconds(5);  // of a journal that answers wait for
+
+bool is_for_recorder(const Envelope& it) { return std::holds_alternative<ToRecorder>(it.message); }
+
+bool is_heartbeat(const Envelope& it) {
+  const auto beats = [](const auto& said) { return std::holds_alternative<SchedulerBeat>(said); };
+  return std::visit(
+      Overloaded{[&](const ToWorker& said) { return beats(said); },
+                 [&](const ToShard& said) { return beats(said); }, [](const auto&) { return false; }},
+      it.message);
+}
+
+}  // namespace
 
 Journaled::Journaled(Scheduler& scheduler, Write write, Options options)
     : scheduler_(scheduler),
       write_(std::move(write)),
       condense_(std::move(options.condense)),
       most_(options.most),
+      pending_(std::move(options.pending)),
       standby_(scheduler.term(), std::move(options.standby)) {}
 
 void Journaled::step(Time now, const Envelope& in, Outbox& out) {
@@ -20,6 +37,7 @@ void Journaled::step(Time now, const Envelope& in, Outbox& out) {
     let([&](Outbox& said) { scheduler_.step(now, in, said); }, out);
   }
   look_at_standby(now, out);
+  release(now, out);
 }
 
 void Journaled::wake(Time now, Outbox& out) {
@@ -29,31 +47,75 @@ void Journaled::wake(Time now, Outbox& out) {
     let([&](Outbox& said) { scheduler_.wake(now, said); }, out);
   }
   look_at_standby(now, out);
+  release(now, out);
 }
 
 void Journaled::restarted(Time now, bool without_standby, Outbox& out) {
   if (without_standby) write(now, Followed{0}, out);
   write(now, Restarted{}, out);
   let([&](Outbox& said) { scheduler_.restarted(now, said); }, out);
-  if (without_standby) Dispatch::note("the standby is lost; the scheduler goes on without", out);
+  if (without_standby) Dispatch::note(alone, out);
+  release(now, out);
 }
 
-// What is said goes through the hands of who keeps the standby.
+// ---- what may not leave yet
+
 template <class Do>
 void Journaled::let(Do act, Outbox& out) {
-  if (!standby_.counts() && !standby_.waits()) return act(out);
+  const bool nobody_waits = held_.empty() && beats_.empty() && !pending_;
+  if (nobody_waits && standby_.missing() == std::uint64_t{0}) return act(out);
   Outbox said(scheduler_node);
   act(said);
-  standby_.say(said.take(), out);
+  if (ended().empty()) hold(said.take(), out);
 }
+
+// People need not wait.
+void Journaled::hold(std::vector<Envelope> said, Outbox& out) {
+  std::vector<Envelope> told, beats, answers;
+  for (Envelope& it : said) {
+    auto& those = is_for_recorder(it) ? told : is_heartbeat(it) ? beats : answers;
+    those.push_back(std::move(it));
+  }
+  out.append(std::move(told));
+  beats_.hold(std::move(beats), position_);
+  held_.hold(std::move(answers), position_);
+}
+
+// While the two have lost one another, nothing leaves.
+void Journaled::release(Time now, Outbox& out) {
+  look_again_ = Time::max();
+  if (!ended().empty()) {
+    held_.drop_all();
+    beats_.drop_all();
+  }
+  const std::optional<std::uint64_t> missing = standby_.missing();
+  if (!missing) return;
+  beats_.release(position_ - *missing, out);
+  if (held_.empty()) return;
+  const std::uint64_t has = journal_has();
+  held_.release(std::min(has, position_ - *missing), out);
+  if (has < position_) look_again_ = now + poll;
+}
+
+// Whatever the journal took last.
+void Journaled::handed_over() {
+  if (pending_) handed_.push_back(position_ - record_.size());
+}
+
+std::uint64_t Journaled::journal_has() {
+  const std::size_t pending = pending_ ? pending_() : 0;
+  while (handed_.size() > pending) handed_.pop_front();
+  return handed_.empty() ? position_ : handed_.front();
+}
+
+// ---- the journal
 
 void Journaled::look_at_standby(Time now, Outbox& out) {
   standby_.wake(now, scheduler_.members(), out);
   if (const auto change = standby_.take_change()) {
     write(now, *change, out);
     if (std::exchange(followed_, *change).attempt != change->attempt) {
-      Dispatch::note(change->attempt != 0 ? "a standby follows the scheduler and can take its place"
-                                          : "the standby is lost; the scheduler goes on without",
+      Dispatch::note(change->attempt != 0 ? "a standby follows the scheduler and can take its place" : alone,
                      out);
     }
   }
@@ -72,8 +134,10 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   append(record_, {now, std::move(what)});
   if (record_.empty()) return;
   bytes_ += record_.size();
-  if (write_(record_)) return standby_.written(now, record_, out);
-  standby_.journal_ended();
+  position_ += record_.size();
+  if (!write_(record_)) return standby_.journal_ended();
+  handed_over();
+  standby_.written(now, record_, out);
 }
 
 // Before anything else: what was said last has reached whoever records the run. Whoever counts still does,
@@ -85,6 +149,8 @@ void Journaled::condense(Time now, Outbox& out) {
   if (followed_.attempt != 0) append(record_, {now, followed_});
   if (!condense_(record_)) return;
   bytes_ = 0;
+  position_ += record_.size();
+  handed_over();
   standby_.written(now, record_, out);
 }
 

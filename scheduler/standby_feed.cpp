@@ -24,7 +24,7 @@ bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
   return std::visit(Overloaded{[&](const Follow& it) { return handle(now, in.from, it, out), true; },
                                [&](const JournalAck& it) { return handle(now, in.from, it, out), true; },
                                [&](const Arbitrates& it) { return handle(in.from, it), true; },
-                               [&](const Granted& it) { return handle(in.from, it, out), true; },
+                               [&](const Granted& it) { return handle(in.from, it), true; },
                                [&](const Disconnected& it) {
                                  lose(it.node);
                                  return it.node.role == Role::standby;
@@ -45,7 +45,9 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
   if (copy_) return refuse("the job has a standby: one is enough");
   if (follow.build != options_.build)
     return refuse("the scheduler is of another build: use the same program");
-  unconfirmed_ = options_.journal();
+  std::optional<std::vector<std::byte>> journal = options_.journal();
+  if (!journal) return;
+  unconfirmed_ = std::move(*journal);
   if (unconfirmed_.empty()) return refuse("the scheduler's journal has ended (events.jsonl says why)");
   before_ = 0;
   arbiters_.clear();
@@ -58,7 +60,8 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
 void StandbyFeed::written(Time now, const std::vector<std::byte>& record, Outbox& out) {
   if (!copy_) return;
   unconfirmed_.insert(unconfirmed_.end(), record.begin(), record.end());
-  if (std::exchange(naming_, false) && !arbiters_.empty()) arbiters_.back().below = end_of_journal();
+  const bool names_arbiter = !change_ && !arbiters_.empty() && arbiters_.back().below == UINT64_MAX;
+  if (names_arbiter) arbiters_.back().below = end_of_journal();
   send_parts(now, out);
 }
 
@@ -82,7 +85,6 @@ void StandbyFeed::handle(Time now, NodeId from, const JournalAck& ack, Outbox& o
                      std::next(unconfirmed_.begin(), static_cast<std::ptrdiff_t>(ack.below - before_)));
   before_ = ack.below;
   send_parts(now, out);
-  release(ack.below, out);
   count_if_ready();
 }
 
@@ -108,35 +110,6 @@ void StandbyFeed::count_if_ready() {
   candidate_.reset();
 }
 
-std::optional<Followed> StandbyFeed::take_change() {
-  const bool names = change_ && !arbiters_.empty() && arbiters_.back().below == UINT64_MAX;
-  naming_ |= names;
-  return std::exchange(change_, std::nullopt);
-}
-
-// ---- what is said meanwhile
-
-void StandbyFeed::say(std::vector<Envelope> said, Outbox& out) {
-  if (!ended_.empty()) return;
-  if (!counts() && !claim_) return out.append(std::move(said));
-  Held held{end_of_journal(), {}};
-  for (Envelope& it : said) {
-    if (std::holds_alternative<ToRecorder>(it.message)) {
-      out.append({std::move(it)});
-    } else {
-      held.said.push_back(std::move(it));
-    }
-  }
-  if (!held.said.empty()) held_.push_back(std::move(held));
-}
-
-void StandbyFeed::release(std::uint64_t below, Outbox& out) {
-  while (!held_.empty() && held_.front().below <= below) {
-    out.append(std::move(held_.front().said));
-    held_.pop_front();
-  }
-}
-
 // ---- losing one another
 
 // One that does not count yet may go.
@@ -148,7 +121,7 @@ void StandbyFeed::lose(NodeId node) {
   unconfirmed_.clear();
 }
 
-void StandbyFeed::handle(NodeId from, const Granted& granted, Outbox& out) {
+void StandbyFeed::handle(NodeId from, const Granted& granted) {
   const bool decides = claim_ && std::ranges::find(arbiters_, from, &Arbiter::node) != arbiters_.end();
   const bool other = claim_ && std::ranges::find(others_, from) != others_.end();
   if (!(decides || other) || granted.attempt != claim_->attempt) return;
@@ -157,19 +130,17 @@ void StandbyFeed::handle(NodeId from, const Granted& granted, Outbox& out) {
     return end("its standby took this scheduler for lost, and leads the job now");
   }
   std::erase_if(arbiters_, [&](const Arbiter& it) { return it.node == from; });
-  if (arbiters_.empty()) go_on_alone(out);
+  if (arbiters_.empty()) go_on_alone();
 }
 
 void StandbyFeed::end(const char* why) {
   claim_.reset();
-  held_.clear();
   ended_ = why;
 }
 
-void StandbyFeed::go_on_alone(Outbox& out) {
+void StandbyFeed::go_on_alone() {
   claim_.reset();
   change_ = Followed{};
-  release(UINT64_MAX, out);
 }
 
 // What is not told to a standby any more it does not act on.
@@ -201,7 +172,7 @@ void StandbyFeed::wake(Time now, const Members& members, Outbox& out) {
   if (!claim_ || now < claim_->next) return;
   claim_->next = now + claim_again;
   // Before there are shards nothing binds anybody, and a standby has nobody to ask.
-  if (arbiters_.empty()) return go_on_alone(out);
+  if (arbiters_.empty()) return go_on_alone();
   if (!claim_->since) claim_->since = now;
   if (now - *claim_->since > options_.wait) {
     return end(

@@ -2,17 +2,18 @@
 //
 // A standby (scheduler/standby.h) is sent the journal. When it has all of it, and the shard in the last slot
 // has confirmed that it decides between the two (Arbitrate), the standby counts: from then on nothing that
-// the scheduler sends leaves before the standby has the records that it follows from. So whatever a member
-// has received from this scheduler, the standby would have sent as well.
+// the scheduler sends leaves before the standby has the records that it follows from (missing(); a Journaled
+// scheduler holds the messages). So whatever a member has received from this scheduler, the standby would
+// have sent as well.
 //
 // Of the two, one may be lost. The one that misses the other claims the job from that shard, which grants it
 // to the first claimant: to the scheduler, which goes on alone, or to the standby, which leads. Until then a
 // scheduler whose standby is silent sends nothing. The process whose claim is refused exits.
 //
 // The shard in the last slot may change. The new one confirms that it decides, the journal names it, and the
-// standby learns of it a moment later. The standby may have
-// received more than it has confirmed: a scheduler needs the grant of every shard that its standby may ask.
-// It asks all others too, since each of them refuses if it knows of a later leader.
+// standby learns of it a moment later. The standby may have received more than it has confirmed: a scheduler
+// needs the grant of every shard that its standby may ask. It asks all others too, since each of them refuses
+// if it knows of a later leader.
 //
 // Pure; part of a Journaled scheduler.
 #pragma once
@@ -33,9 +34,10 @@ namespace steelyard {
 class StandbyFeed {
  public:
   struct Options {
-    std::string build;                                // of this program
-    std::function<std::vector<std::byte>()> journal;  // all that is written; empty: it has ended
-    Duration wait = std::chrono::seconds(60);         // for a shard that decides
+    std::string build;  // of this program
+    // All that is written; empty: it has ended; nothing: it is not read yet, and the standby asks again.
+    std::function<std::optional<std::vector<std::byte>>()> journal;
+    Duration wait = std::chrono::seconds(60);  // for a shard that decides
   };
   // The standby that counted when a process was killed.
   struct Follower {
@@ -49,8 +51,6 @@ class StandbyFeed {
   bool hear(Time now, const Envelope& in, Outbox& out);
   // One more record is in the journal.
   void written(Time now, const std::vector<std::byte>& record, Outbox& out);
-  // What the scheduler says: it leaves at once, or when it may.
-  void say(std::vector<Envelope> said, Outbox& out);
   // `members`: of the job, and the generation of this scheduler.
   void wake(Time now, const Members& members, Outbox& out);
   void journal_ended() {
@@ -62,9 +62,15 @@ class StandbyFeed {
 
   // Which standby counts now and which shard it may ask, each time that this has changed: to be written down
   // at once.
-  std::optional<Followed> take_change();
+  std::optional<Followed> take_change() { return std::exchange(change_, std::nullopt); }
   [[nodiscard]] bool counts() const { return copy_ && copy_->counts; }
   [[nodiscard]] bool waits() const { return claim_.has_value(); }
+  // The last bytes of the journal that answers have to wait for, because the standby that counts has not
+  // confirmed them. Nothing: no answer may leave, for the two have lost one another.
+  [[nodiscard]] std::optional<std::uint64_t> missing() const {
+    if (claim_ || !ended_.empty()) return std::nullopt;
+    return counts() ? unconfirmed_.size() : 0;
+  }
   // Nothing is claimed, and a standby that counts knows whom to ask.
   [[nodiscard]] bool is_settled() const { return !claim_ && arbiters_.size() <= 1 && !change_; }
   // Why this process says nothing more: the standby leads, or nobody knows whether it does. Empty: it goes
@@ -97,24 +103,19 @@ class StandbyFeed {
     bool authorised = false;      // it has confirmed that
     std::optional<Time> asked{};  // to confirm it
   };
-  struct Held {
-    std::uint64_t below = 0;  // bytes that the standby has to have
-    std::vector<Envelope> said;
-  };
 
   void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
   void handle(Time now, NodeId from, const JournalAck& ack, Outbox& out);
   void handle(NodeId from, const Arbitrates& confirmed);
-  void handle(NodeId from, const Granted& granted, Outbox& out);
+  void handle(NodeId from, const Granted& granted);
   void look_at_arbiter(Time now, const Members& members, Outbox& out);
   void claim(const Members& members, Outbox& out);
   void count_if_ready();
   void change(NodeId arbiter) { change_ = Followed{copy_->attempt, arbiter}; }
   void lose(NodeId node);
   void send_parts(Time now, Outbox& out);
-  void go_on_alone(Outbox& out);
+  void go_on_alone();
   void end(const char* why);
-  void release(std::uint64_t below, Outbox& out);
   [[nodiscard]] std::uint64_t end_of_journal() const { return before_ + unconfirmed_.size(); }
 
   const Term term_;
@@ -130,9 +131,7 @@ class StandbyFeed {
   bool superseded_ = false;
   std::uint64_t before_ = 0;            // bytes of the journal that the standby has
   std::vector<std::byte> unconfirmed_;  // and those behind them
-  std::deque<Held> held_;
   std::optional<Followed> change_;
-  bool naming_ = false;  // the next record names the latest arbiter
 };
 
 }  // namespace steelyard

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/check.h"
+#include "scheduler/held_answers.h"
 #include "scheduler/standby.h"
 #include "scheduler/standby_feed.h"
 #include "tests/fuzz/entry.h"
@@ -125,7 +126,9 @@ class Leader {
     Outbox said(scheduler_node);
     said.send<ToWorker>({Role::worker, 3}, Gone{held_.size(), 0});
     held_.push_back(feed_.counts() || feed_.waits() ? journal_.size() : 0);
-    feed_.say(said.take(), out);
+    answers_.hold(said.take(), journal_.size());
+    if (!feed_.ended().empty()) answers_.drop_all();
+    if (const auto missing = feed_.missing()) answers_.release(journal_.size() - *missing, out);
   }
   void look_at(const std::vector<Envelope>& left) {
     for (const Envelope& it : left) {
@@ -151,6 +154,7 @@ class Leader {
 
   std::vector<std::byte> journal_{300, std::byte{'h'}};
   StandbyFeed feed_{test::ShardCase::term, {"build", [this] { return journal_; }}};
+  HeldAnswers answers_;  // as a Journaled scheduler holds them
   NodeId copy_;
   std::uint64_t attempt_ = 0, sent_ = 0, confirmed_ = 0;
   std::vector<std::uint64_t> held_;  // for each word, how much the standby has to have

@@ -72,6 +72,31 @@ TEST(SchedulerRestart, AtEveryMessageInEveryMode) {
   }
 }
 
+// The disk is late: what was not on it when the process was killed, nobody has heard.
+TEST(SchedulerRestart, WithAJournalThatIsLate) {
+  for (const std::string sync : {"bsp", "ssp:2", "asp", "eager", "local:3", "diloco:2"}) {
+    for (const double late_ms : {3., 40.}) {
+      const Job job = small_job(sync);
+      World::Options options;
+      options.journal_late_ms = late_ms;
+      World quiet(job, options);
+      quiet.populate(3, 2);
+      quiet.run();
+      expect_as_undisturbed(quiet, job, sync + ", undisturbed");
+      for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
+        options.scheduler_dies_at = {at};
+        World world(job, options);
+        world.populate(3, 2);
+        world.run();
+        const std::string what = sync + ", killed at message " + std::to_string(at);
+        ASSERT_EQ(world.restarts(), 1U) << what;
+        expect_as_undisturbed(world, job, what, false);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(SchedulerRestart, WithAGate) {
   Job job = small_job("bsp");
   job.clip_norm = 1e9;  // a gate that changes nothing

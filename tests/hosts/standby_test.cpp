@@ -45,6 +45,27 @@ TEST(Standby, LeadsWhenTheSchedulerIsLost) {
   }
 }
 
+// Its own disk is late, and the standby is not: answers wait for both.
+TEST(Standby, LeadsWhenASchedulerIsLostWhoseDiskIsLate) {
+  for (const std::string& sync : modes) {
+    const Job job = small_job(sync);
+    std::uint64_t take_overs = 0;
+    for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
+      World::Options options = with_standby();
+      options.journal_late_ms = 20;
+      options.scheduler_dies_at = {at};
+      options.back_late_s = at % 2 == 0 ? 1 : std::numeric_limits<double>::infinity();
+      World world(job, options);
+      world.populate(3, 2);
+      world.run();
+      take_overs += world.take_overs();
+      expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(take_overs, 0U) << sync;
+  }
+}
+
 // What the standby has not got nobody else has heard: its lines fail a while before the scheduler dies.
 TEST(Standby, LeadsFromWhatItHas) {
   for (const std::string& sync : modes) {

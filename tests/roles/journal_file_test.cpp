@@ -2,13 +2,12 @@
 #include "roles/journal_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "core/error.h"
+#include "tests/support/files_of_at_most.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard {
@@ -19,24 +18,6 @@ std::vector<std::byte> bytes(std::size_t count, int value) {
 }
 
 using News = JournalFile::News;
-
-// As a full disk does, while it lasts: a file may not be longer than this.
-class FilesOfAtMost {
- public:
-  explicit FilesOfAtMost(rlim_t size) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit little = before_;
-    little.rlim_cur = size;
-    setrlimit(RLIMIT_FSIZE, &little);
-  }
-  ~FilesOfAtMost() { setrlimit(RLIMIT_FSIZE, &before_); }
-  FilesOfAtMost(const FilesOfAtMost&) = delete;
-  FilesOfAtMost& operator=(const FilesOfAtMost&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 class JournalFileTest : public testing::Test {
  protected:
@@ -147,6 +128,23 @@ TEST_F(JournalFileTest, WhatAFormerOneLeftAsideIsOverwritten) {
   }
   EXPECT_EQ(journal.write(bytes(1, 3)), News::whole);
   EXPECT_EQ(read_journal(path_).size(), 12U);
+}
+
+TEST_F(JournalFileTest, IsReadAsAWholeUnlessItStandsAside) {
+  JournalFile journal(path_, bytes(10, 1));
+  EXPECT_EQ(journal.write(bytes(5, 2)), News::none);
+  EXPECT_EQ(journal.whole().size(), 15U);
+  const FilesOfAtMost full(15);
+  EXPECT_EQ(journal.write(bytes(5, 3)), News::waits);
+  EXPECT_TRUE(journal.whole().empty());
+}
+
+TEST_F(JournalFileTest, OneThatIsGivenUpIsEmptiedAndSaysWhy) {
+  JournalFile journal(path_, bytes(10, 1));
+  EXPECT_EQ(journal.give_up("nobody wants it"), News::ends);
+  EXPECT_TRUE(is_there_and_empty());
+  EXPECT_EQ(journal.trouble(), "nobody wants it");
+  EXPECT_TRUE(journal.whole().empty());
 }
 
 // Whoever comes next has to see that a job began here.

@@ -31,10 +31,12 @@ class KilledTest : public testing::Test {
                         {"tcp://127.0.0.1:7070",
                          "[job]",
                          "checkpoints/3",
-                         {"npy", 100, "abc", 10, {1, 2}, {3, 4}},
+                         {"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10},
                          11,
                          12,
-                         key});
+                         key,
+                         {},
+                         "/runs/left-0"});
   }
 
   static constexpr const char* key = "the key of the scheduler";
@@ -51,7 +53,7 @@ TEST_F(KilledTest, HadAPlaceAndAJob) {
   EXPECT_EQ(killed.head_bytes, killed.journal.size());
   EXPECT_EQ(killed.place.listen, "tcp://127.0.0.1:7070");
   EXPECT_EQ(killed.place.checkpoint, "checkpoints/3");
-  EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
+  EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10}));
   EXPECT_EQ(killed.place.rounds_bytes, 11U);
   EXPECT_EQ(killed.place.events_bytes, 12U);
   EXPECT_EQ(killed.place.key, key);
@@ -64,7 +66,7 @@ TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
   EXPECT_EQ(killed.job.name, "left");
   EXPECT_EQ(killed.from.term, 5U);
   EXPECT_EQ(killed.place.listen, "tcp://10.0.0.2:7070");
-  EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}}));
+  EXPECT_EQ(killed.place.source, (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10}));
   EXPECT_EQ(killed.place.rounds_bytes + killed.place.events_bytes, 0U);
   EXPECT_EQ(job_text_in(head()), "[job]");
 }
@@ -80,6 +82,26 @@ TEST_F(KilledTest, AnotherKeyDoesNotGoOn) {
   EXPECT_THAT(complaint_of([&] { require_key(head(), "", "the run"); }), HasSubstr(key));
   EXPECT_THAT(complaint_of([&] { require_key(SchedulersPlace{}, "another", "the run"); }),
               HasSubstr("leave --keys out"));
+}
+
+TEST_F(KilledTest, ElsewhereItIsKnownWhereTheRecordBeforeLies) {
+  leave(moved(head(), "tcp://10.0.0.2:7070"));
+  Killed killed = left_by_killed(run_).value();
+  EXPECT_THAT(killed.place.former, AllOf(HasSubstr("/runs/left-0"), HasSubstr("tcp://127.0.0.1:7070")));
+  killed.place.run = "/runs/second";
+  killed.place.rounds_bytes = 5;
+  leave(moved(journal_head(killed.job, killed.from, killed.place), "tcp://10.0.0.3:7070"));
+  EXPECT_THAT(left_by_killed(run_)->place.former,
+              AllOf(HasSubstr("/runs/second of the scheduler at tcp://10.0.0.2:7070"),
+                    HasSubstr("before that, in /runs/left-0 of the scheduler at tcp://127.0.0.1:7070")));
+}
+
+TEST_F(KilledTest, ElsewhereNothingIsMissingBeforeTheFirstRound) {
+  Killed killed;
+  killed.place.events_bytes = 7;
+  killed.place.source = {"npy", 1, "a", 1, {1}, {1}};
+  leave(moved(journal_head({}, {}, killed.place), "tcp://10.0.0.2:7070"));
+  EXPECT_EQ(left_by_killed(run_)->place.former, "");
 }
 
 // To begin anew in its place would throw away what was trained.

@@ -86,5 +86,52 @@ TEST_F(RunJournalTest, AJournalThatBeganAnewKnowsWhatTheRecorderKnew) {
   EXPECT_EQ(again.members().workers.size(), 1U);
 }
 
+// The standby's own record begins where its copy of the journal begins.
+TEST_F(RunJournalTest, ElsewhereTheRecordSaysWhereItBeginsAndWhereTheRestIs) {
+  Progress from;
+  from.version = 5;
+  std::vector<std::byte> condensed, bytes;
+  append(condensed,
+         {steady_now(),
+          Condensed{save_state(Scheduler(file_.job, from, balancing::make_policy("equal")), steady_now())}});
+  {
+    Recorder recorder(file_, run_, bar_);
+    RoundRecord round;
+    round.parts = {{0, "ann", 8, 0.4}};
+    recorder.handle(round, steady_now());
+    recorder.flush(steady_now());
+    SchedulersPlace at_a;
+    at_a.listen = "tcp://a:1";
+    const std::vector<std::byte> whole = head_here(run_, file_.job, {}, at_a, recorder);
+    JournalReader head(whole);
+    append(bytes, {steady_now(), moved(std::get<JournalHead>(head.next()->what), "tcp://b:1")});
+  }
+  const RunDirectory there = RunDirectory::create(folder_.path("there"));
+  bytes.insert(bytes.end(), condensed.begin(), condensed.end());
+  { JournalFile journal(there.journal(), bytes); }
+  std::ofstream(there.rounds());
+  std::ofstream(there.events());
+  {
+    const Killed killed = left_by_killed(there).value();
+    Scheduler again = a_scheduler(killed.job);
+    Recorder recorder(file_, there, bar_, true);
+    (void)tell_again(killed, again, recorder);
+    recorder.flush(steady_now());
+    bytes = head_here(there, killed.job, {}, killed.place, recorder);
+  }
+  const std::string events = folder_.text("there/events.jsonl");
+  EXPECT_NE(events.find("begins here with round 5"), std::string::npos) << events;
+  EXPECT_NE(events.find(run_.path() + " of the scheduler at tcp://a:1"), std::string::npos) << events;
+  bytes.insert(bytes.end(), condensed.begin(), condensed.end());
+  { JournalFile journal(there.journal(), bytes); }
+  {
+    const Killed killed = left_by_killed(there).value();
+    Scheduler again = a_scheduler(killed.job);
+    Recorder recorder(file_, there, bar_, true);
+    (void)tell_again(killed, again, recorder);
+  }
+  EXPECT_EQ(folder_.text("there/events.jsonl"), events) << "it is in the files already";
+}
+
 }  // namespace
 }  // namespace steelyard

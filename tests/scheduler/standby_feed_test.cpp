@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/held_answers.h"
 #include "sim/faults.h"
 #include "tests/support/heard.h"
 
@@ -19,6 +20,7 @@ struct Feed : testing::Test {
   void hear(NodeId from, ToScheduler said, double when = 1) {
     Outbox out(scheduler_node);
     EXPECT_TRUE(feed.hear(at(when), {from, scheduler_node, Message(std::move(said))}, out));
+    release(feed, out);
     take(out);
   }
   void write(std::size_t bytes) {
@@ -32,8 +34,25 @@ struct Feed : testing::Test {
     Outbox said(scheduler_node), out(scheduler_node);
     said.send<ToWorker>(worker, Gone{round, 0});
     said.send<ToRecorder>(recorder_node, Note{"said"});
-    feed.say(said.take(), out);
+    hold(said.take(), out);
+    release(feed, out);
     take(out);
+  }
+  // What a Journaled scheduler does with its answers.
+  void hold(std::vector<Envelope> said, Outbox& out) {
+    std::vector<Envelope> answers;
+    for (Envelope& it : said) {
+      if (std::holds_alternative<ToRecorder>(it.message)) {
+        out.append({it});
+      } else {
+        answers.push_back(std::move(it));
+      }
+    }
+    held.hold(std::move(answers), journal.size());
+  }
+  void release(const StandbyFeed& where, Outbox& out) {
+    if (!where.ended().empty()) held.drop_all();
+    if (const auto missing = where.missing()) held.release(journal.size() - *missing, out);
   }
   // `decides`: the shard in the last slot; nothing: there are no shards.
   void wake(double when, std::optional<NodeId> decides = arbiter) {
@@ -43,6 +62,7 @@ struct Feed : testing::Test {
     if (decides) members.shards.try_emplace(1, ShardMember{*decides, 1, "last", "tcp://l", {}, {}});
     Outbox out(scheduler_node);
     feed.wake(at(when), members, out);
+    release(feed, out);
     take(out);
   }
   // All of the journal is confirmed.
@@ -80,6 +100,7 @@ struct Feed : testing::Test {
 
   std::vector<std::byte> journal{100, std::byte{'h'}};
   StandbyFeed feed{term, {"build", [this] { return journal; }}};
+  HeldAnswers held;
   std::vector<Envelope> left;
 };
 
@@ -154,6 +175,7 @@ TEST_F(Feed, WithoutItsStandbyItClaimsTheJobBeforeItSpeaks) {
 
 TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
   follow();
+  write(10);
   say(1);
   hear(link_node, Disconnected{standby});
   hear(arbiter, Granted{7, false});
@@ -291,6 +313,22 @@ TEST_F(Feed, AStandbyThatFollowsAnewCountsWhenTheShardHasConfirmedThat) {
   ASSERT_EQ(heard<Arbitrate>().size(), 1u);
   EXPECT_EQ(heard<Arbitrate>()[0].attempt, 9u);
   EXPECT_EQ(heard<Arbitrate>()[0].generation, 3u);
+}
+
+// A journal that another thread reads: the standby asks until it is there.
+TEST_F(Feed, AStandbyThatAsksBeforeTheJournalIsReadAsksAgain) {
+  std::optional<std::vector<std::byte>> read;
+  StandbyFeed slow(term, {"build", [&] { return read; }});
+  Outbox out(scheduler_node);
+  const Envelope ask{standby, scheduler_node, Message(ToScheduler(Follow{"build", 7}))};
+  EXPECT_TRUE(slow.hear(at(1), ask, out));
+  EXPECT_TRUE(out.take().empty());
+  read = journal;
+  slow.hear(at(1.2), ask, out);
+  const std::vector<Envelope> said = out.take();
+  ASSERT_EQ(test::heard<Following>(said).size(), 1u);
+  EXPECT_TRUE(test::heard<Following>(said)[0].refusal.empty());
+  EXPECT_EQ(test::heard<JournalPart>(said).size(), 1u);
 }
 
 TEST_F(Feed, LeavesTheRestToTheScheduler) {

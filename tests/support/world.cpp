@@ -70,6 +70,8 @@ void World::start_checkpointer(NodeId node) {
 void World::start_scheduler(const Job& job, const Progress& from) {
   scheduler_ = std::make_unique<Scheduler>(job, from, policy());
   const auto write = [this](const std::vector<std::byte>& record) {
+    if (options_.journal_late_ms > 0)
+      unwritten_.push_back({world_.now() + from_seconds(options_.journal_late_ms / 1000), journal_.size()});
     journal_.insert(journal_.end(), record.begin(), record.end());
     return true;
   };
@@ -77,11 +79,13 @@ void World::start_scheduler(const Job& job, const Progress& from) {
     journal_.clear();
     write_down(JournalHead{"world", job_, options_.from, {}});
     journal_.insert(journal_.end(), records.begin(), records.end());
+    unwritten_.clear();  // the new file is there as a whole
     told_before_ = recorded_;
     ++condensed_;
     return true;
   };
   Journaled::Options options{{"world", [this] { return journal_; }}, condense, options_.condense_after};
+  if (options_.journal_late_ms > 0) options.pending = [this] { return unwritten(); };
   journaled_ = &world_.start<Journaled>(scheduler_node, *scheduler_, write, options);
 }
 
@@ -94,6 +98,20 @@ void World::kill_scheduler() {
   world_.kill(scheduler_node);
   if (std::exchange(reclaim_, nullptr) != nullptr) world_.kill(reclaim_node_);
   scheduler_.reset();
+  lose_unwritten();
+}
+
+std::size_t World::unwritten() {
+  while (!unwritten_.empty() && unwritten_.front().until <= world_.now()) unwritten_.pop_front();
+  return unwritten_.size();
+}
+
+// What the next scheduler knows is older than what this one knew.
+void World::lose_unwritten() {
+  if (unwritten() == 0) return;
+  journal_.resize(std::min(journal_.size(), unwritten_.front().begin));
+  unwritten_.clear();
+  invariants_.begin_anew();
 }
 
 // ---- its standby
@@ -186,7 +204,8 @@ void World::bring_back(bool granted) {
   };
   replay(journal, *scheduler_,
          [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
-  const bool all_is_the_schedulers = !options_.standby;  // and nothing is told of a standby
+  // Nothing is told of a standby, nor of what was not on the disk.
+  const bool all_is_the_schedulers = !options_.standby && options_.journal_late_ms == 0;
   if (all_is_the_schedulers && told.size() < recorded_.size())
     checks_.complain("a replay tells less than was told");
   recorded_ = std::move(told);

@@ -3,6 +3,7 @@
 // (tests/support/version_checks.h), and the scheduler's invariants after every step.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <limits>
 #include <set>
@@ -50,6 +51,7 @@ class World final : sim::Observer, sim::ComputeModel {
     double back_late_s = std::numeric_limits<double>::infinity();
     // Bytes of the scheduler's journal, of which it makes its state.
     std::uint64_t condense_after = std::numeric_limits<std::uint64_t>::max();
+    double journal_late_ms = 0;  // a record is on the disk so long after it was handed over
   };
 
   World(Job job, Options options);
@@ -108,6 +110,8 @@ class World final : sim::Observer, sim::ComputeModel {
   }
   void write_down(JournalRecord::What what) { append(journal_, {world_.now(), std::move(what)}); }
   void start_scheduler(const Job& job, const Progress& from);
+  [[nodiscard]] std::size_t unwritten();  // records
+  void lose_unwritten();
   void start_standby();
   void standby_writes(const JournalRecord& record);
   [[nodiscard]] std::optional<Standby::Place> arbiter() const;
@@ -135,7 +139,12 @@ class World final : sim::Observer, sim::ComputeModel {
   const Standby* standby_ = nullptr;
   std::vector<std::byte> standbys_journal_;
   NodeId checkpointer_{Role::checkpointer, 1};
-  std::vector<std::byte> journal_;
+  std::vector<std::byte> journal_;  // with what is not on the disk yet
+  struct Unwritten {
+    Time until;
+    std::size_t begin = 0;  // in the journal
+  };
+  std::deque<Unwritten> unwritten_;
   std::vector<ToRecorder> told_before_;  // it was begun anew
   std::uint64_t condensed_ = 0;
   std::set<std::uint64_t> dies_at_;

@@ -1,7 +1,7 @@
 // Whole jobs in the virtual world, each under a number of its own: sync mode, policy and everything that goes
 // wrong are drawn from it. Workers, servers, mirrors, the scheduler and its standby are killed,
-// connections break, processes stand still, words are held up, lost and said twice, several at once where
-// that is promised.
+// connections break, processes stand still, the disk of the journal is late, words are held up, lost and said
+// twice, several at once where that is promised.
 //
 //   test_chaos                    the numbers 1 to 2000
 //   test_chaos --seeds 17 17      one of them
@@ -47,6 +47,7 @@ class Chaos {
     options.standby = random_.below(3) == 0;
     options.back_late_s = 5;
     if (random_.below(2) == 0) options.condense_after = random_.below(8000);
+    if (random_.below(3) == 0) options.journal_late_ms = 40 * random_.uniform();
     for (std::uint64_t i = random_.below(4); i > 0; --i) options.faults.push_back(fault());
     rate_ = 0.02 * random_.uniform() * random_.uniform();
     return options;

@@ -1,0 +1,343 @@
+"""Attacks a real training, and compares how long it takes with an undisturbed one.
+
+    script/attacks [ATTACK...] [--seconds 60]
+
+Trains a small model with keys, two servers, a mirror of each, a standby and three workers that are slower
+than the processors of this machine: once undisturbed, and once for each attack.
+  numbers      a worker reports numbers that are none (NaN, infinity)
+  two-leaders  the standby is stopped, its arbiter is killed and started again at its port; the standby goes on
+  former       the scheduler is killed, and then started again every 5 s for a minute
+  unlisted     the allow-list of a server loses the scheduler's key
+  reader       nobody reads standard error of the scheduler, of a server and of a worker
+  port         another program asks for the standby's port, and the scheduler is killed
+  parts        a worker sends parts of a message that never ends
+  door         strangers send handshakes of 15 MiB, 60 at once
+  hellos       a worker asks to join without a name, again and again
+
+Fails unless each training ends with the code 0 and the accuracy of the undisturbed one, no process takes
+100 MB more memory, events.jsonl grows by less than 1 MB a minute, and what is not detection or take-over
+takes at most 10 % more time.
+"""
+import argparse
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = ROOT / 'build/release/bin'
+JOB = '''[job]
+name = "attacked"
+[model]
+name = "softmax"
+[data]
+name = "synthetic"
+[train]
+batch = 96
+epochs = {epochs}
+lr = 0.01
+checkpoint_every = 5
+[cluster]
+servers = 2
+replicas = 1
+[[worker]]
+name = "ada"
+[[worker]]
+name = "bob"
+[[worker]]
+name = "cyd"
+'''
+WORKERS = ('ada', 'bob', 'cyd')
+ROUNDS_AN_EPOCH = 43  # of 4,096 samples
+
+
+def free_port():
+    with socket.create_server(('127.0.0.1', 0)) as it:
+        return it.getsockname()[1]
+
+
+def full_pipe():
+    """A writing end that nobody reads, with no room."""
+    ends = os.pipe()
+    fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(ends[1], False)
+    try:
+        while True:
+            os.write(ends[1], bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(ends[1], True)
+    return ends[1]
+
+
+def peak(process):
+    """The most memory it ever had, in MB; 0: it has ended."""
+    try:
+        status = pathlib.Path(f'/proc/{process.pid}/status').read_text()
+        return int(status.split('VmHWM:')[1].split()[0]) / 1024
+    except (OSError, IndexError):
+        return 0
+
+
+class Training:
+    """The processes of one job."""
+
+    def __init__(self, folder, epochs, unread=()):
+        self.folder, self.unread, self.all, self.peaks = folder, unread, {}, {}
+        self.here, self.there = (f'127.0.0.1:{free_port()}' for _ in range(2))
+        self.keys = folder / 'keys'
+        folder.mkdir(parents=True)
+        for role, name in (('scheduler', 'scheduler'), ('server', 'server'), ('worker', 'worker'), ('worker', 'eve')):
+            self.call('keys', 'new', self.keys, role, name)
+        shutil.copytree(self.keys, folder / 'own')  # of one server
+        (folder / 'job.toml').write_text(JOB.format(epochs=epochs))
+        self.servers = {f's{i}': free_port() for i in range(4)}
+        self.start('scheduler', 'scheduler', 'job.toml', '--listen', self.here, '--run-dir', 'run')
+        self.start('standby', 'standby', '--scheduler', self.here, '--listen', self.there, '--run-dir', 'standby')
+        for name in self.servers:
+            self.start_server(name)
+        for i, name in enumerate(WORKERS):
+            self.start(name, 'worker', '--scheduler', self.both, '--name', name, '--slow', str(40 * (i + 1)))
+        self.wait(lambda: self.told('a standby follows') and self.told('mirrors', 2), 'the training does not begin')
+        self.wait(lambda: len(self.rounds('run')) > 20, 'the training does not begin')
+        self.begun, self.had = time.monotonic(), len(self.rounds('run'))
+
+    both = property(lambda self: f'{self.here},{self.there}')
+
+    def call(self, *words):
+        subprocess.run([BIN / 'steelyard', *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+
+    def start(self, name, *words, keys=None):
+        log = open(self.folder / f'{name}.log', 'a')
+        self.all[name] = subprocess.Popen(
+            [BIN / 'steelyard', *words, '--keys', keys or self.keys], cwd=self.folder, stdout=log,
+            stderr=full_pipe() if name in self.unread else log)
+        return self.all[name]
+
+    def start_server(self, name):
+        keys = self.folder / 'own' if name == 's0' else None
+        self.start(name, 'server', '--scheduler', self.both, '--name', name,
+                   '--listen', f'127.0.0.1:{self.servers[name]}', keys=keys)
+
+    def lines(self, file):
+        try:
+            return (self.folder / file).read_text().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def rounds(self, run):
+        return [line for line in self.lines(f'{run}/rounds.jsonl') if '"train"' in line]
+
+    def told(self, text, times=1):
+        events = self.lines('run/events.jsonl') + self.lines('standby/events.jsonl')
+        return sum(text in line for line in events) >= times
+
+    def wait(self, is_so, why, seconds=60):
+        end = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > end:
+                raise SystemExit(f'attacks: {why}: see {self.folder}')
+            self.watch()
+            time.sleep(0.02)
+
+    def watch(self):
+        for name, process in self.all.items():
+            self.peaks[name] = max(self.peaks.get(name, 0), peak(process))
+
+    def shard_in(self, slot):
+        """The name of the server that holds this shard, by who has been promoted or joined."""
+        names = {}
+        for line in self.lines('run/events.jsonl'):
+            words = json.loads(line).get('text', '').split("'")
+            if ' mirrors ' in ''.join(words):
+                names[words[1]] = words[3]
+        primaries = sorted(set(names.values()))
+        return primaries[slot]
+
+    def kill(self, name):
+        self.all[name].kill()
+        self.all.pop(name).wait()
+
+    def end(self):
+        """Waits for the leader; its result, and seconds since the beginning of the attack."""
+        leader = next(it for it in ('scheduler', 'standby') if it in self.all)
+        self.wait(lambda: self.all[leader].poll() is not None, 'the training does not end', 600)
+        seconds = time.monotonic() - self.begun
+        if leader == 'scheduler' and self.all[leader].poll() == 78 and 'standby' in self.all:
+            leader = 'standby'
+        folder = self.folder / ('run' if leader == 'scheduler' else 'standby')
+        code = self.all[leader].wait(600)
+        result = json.loads((folder / 'result.json').read_text()) if code == 0 else {}
+        for process in self.all.values():
+            process.terminate()
+        for process in self.all.values():
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        return code, result, seconds
+
+
+def attacker(training, how, *words):
+    log = open(training.folder / 'attacker.log', 'a')
+    return subprocess.Popen([BIN / 'attacker', how, f'tcp://{training.here}', *words], stdout=log, stderr=log)
+
+
+def nothing(training):
+    return {}
+
+
+def numbers(training):
+    it = attacker(training, 'numbers', training.keys)
+    it.wait(60)
+    return {'reports': (training.folder / 'attacker.log').read_text().strip()}
+
+
+def two_leaders(training):
+    arbiter = training.shard_in(1)
+    training.all['standby'].send_signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    training.wait(lambda: training.told('goes on without'), 'the scheduler does not go on alone')
+    detection = time.monotonic() - begin
+    training.kill(arbiter)
+    begin = time.monotonic()
+    training.wait(lambda: training.told('is in its place'), 'no mirror takes the place')
+    detection += time.monotonic() - begin
+    training.start_server(arbiter)
+    training.wait(lambda: training.told(f"'{arbiter}' mirrors"), 'the server does not come back')
+    training.all['standby'].send_signal(signal.SIGCONT)
+    return {'detection': detection}
+
+
+def take_over(training):
+    begin = time.monotonic()
+    training.kill('scheduler')
+    training.wait(lambda: training.rounds('standby'), 'the standby does not lead')
+    return time.monotonic() - begin
+
+
+def former(training):
+    taken = take_over(training)
+    before, begin = len(training.rounds('standby')), time.monotonic()
+    codes = []
+    for turn in range(12):
+        again = training.start('former', 'scheduler', 'job.toml', '--run-dir', 'run', '--recover')
+        codes.append(again.wait(30))
+        training.wait(lambda turn=turn: time.monotonic() > begin + 5 * (turn + 1), '')
+    a_second = (len(training.rounds('standby')) - before) / (time.monotonic() - begin)
+    training.all.pop('former')
+    return {'detection': taken, 'codes': sorted(set(codes)), 'rounds a second': round(a_second, 1)}
+
+
+def unlisted(training):
+    begin = time.monotonic()
+    training.call('keys', 'revoke', training.folder / 'own', 'scheduler')
+    training.wait(lambda: training.told("'s0'", 2), 'nothing is told of the server')
+    return {'detection': time.monotonic() - begin}
+
+
+def port(training):
+    with socket.socket() as other:
+        try:
+            other.bind(('127.0.0.1', int(training.there.split(':')[1])))
+            taken = 'taken'
+        except OSError:
+            taken = 'refused'
+        return {'the port was': taken, 'detection': take_over(training)}
+
+
+def flood(how, *words):
+    def attack(training):
+        training.flood = attacker(training, how, *(training.keys for _ in words))
+        return {}
+    return attack
+
+
+ATTACKS = {'nothing': nothing, 'numbers': numbers, 'two-leaders': two_leaders, 'former': former,
+           'unlisted': unlisted, 'reader': nothing, 'port': port, 'parts': flood('parts', 'keys'),
+           'door': flood('door'), 'hellos': flood('hellos', 'keys')}
+
+
+def run(name, place, epochs):
+    training = Training(place / name, epochs, ('scheduler', 's1', 'bob') if name == 'reader' else ())
+    training.flood = None
+    try:
+        found = ATTACKS[name](training)
+        code, result, seconds = training.end()
+    finally:
+        if training.flood:
+            training.flood.kill()
+        for process in training.all.values():
+            if process.poll() is None:
+                process.kill()
+    rounds = epochs * ROUNDS_AN_EPOCH - training.had
+    training.watch()
+    events = sum((training.folder / it / 'events.jsonl').stat().st_size
+                 for it in ('run', 'standby') if (training.folder / it / 'events.jsonl').exists())
+    return {'code': code, 'accuracy': result.get('accuracy'), 'seconds': seconds, 'rounds': rounds,
+            'detection': found.pop('detection', 0), 'memory': training.peaks, 'found': found,
+            'events': events / 1e6 / max(1, seconds / 60)}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog='script/attacks', usage=argparse.SUPPRESS, description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('attacks', nargs='*', default=list(ATTACKS)[1:], metavar='ATTACK')
+    parser.add_argument('--seconds', default=60, type=float, help='that the undisturbed training takes')
+    options = parser.parse_args()
+    if unknown := set(options.attacks) - set(ATTACKS):
+        parser.error(f'no attack is called {", ".join(unknown)}: there are {", ".join(list(ATTACKS)[1:])}')
+    return options
+
+
+def wrong(quiet, it):
+    """What the attack achieved; nothing is as it should be."""
+    lost = (it['seconds'] - it['detection']) / it['rounds'] / (quiet['seconds'] / quiet['rounds']) - 1
+    grown = max(it['memory'][name] - quiet['memory'].get(name, 0) for name in it['memory'] if name in quiet['memory'])
+    found = []
+    if it['code'] != 0:
+        found.append(f'ended with {it["code"]}')
+    elif abs(it['accuracy'] - quiet['accuracy']) > 0.005:
+        found.append('another accuracy')
+    if lost > 0.1:
+        found.append('more than 10 % of the time is lost')
+    if it['detection'] > 3:
+        found.append('detection and take-over take more than 3 s')
+    if grown > 100:
+        found.append('more than 100 MB of memory')
+    if it['events'] > 1:
+        found.append('more than 1 MB of events a minute')
+    return lost, grown, found
+
+
+def main():
+    options = arguments()
+    place = pathlib.Path(tempfile.mkdtemp(prefix='steelyard-attacks-'))
+    short = run('nothing', place / 'short', 5)
+    epochs = max(5, round(options.seconds / (short['seconds'] / short['rounds'] * ROUNDS_AN_EPOCH)))
+    quiet = run('nothing', place, epochs)
+    print(f'undisturbed: {quiet["seconds"]:.1f} s, {quiet["rounds"] / quiet["seconds"]:.1f} rounds a second, '
+          f'accuracy {100 * quiet["accuracy"]:.2f} %', flush=True)
+    print(f'{"attack":12} {"seconds":>8} {"detection":>9} {"lost":>7} {"accuracy":>9} {"memory":>8} {"events":>10}')
+    failed = False
+    for name in options.attacks:
+        it = run(name, place, epochs)
+        lost, grown, found = wrong(quiet, it)
+        failed |= bool(found)
+        print(f'{name:12} {it["seconds"]:8.1f} {it["detection"]:7.2f} s {100 * lost:5.1f} % '
+              f'{100 * (it["accuracy"] or 0):7.2f} % {grown:+5.0f} MB {it["events"]:6.3f} MB/min  '
+              f'{"; ".join(f"{key}: {value}" for key, value in it["found"].items())}', flush=True)
+        for text in found:
+            print(f'  WRONG: {text}: see {place / name}', flush=True)
+    if failed:
+        raise SystemExit(1)
+    shutil.rmtree(place)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,113 @@
+// What a peer with a key, or a stranger without one, can send to a running job (tests/attacks):
+//
+//   attacker numbers ENDPOINT KEYS   joins as a worker; reports that its processor and memory are not numbers
+//   attacker hellos ENDPOINT KEYS    asks to join without a name, again and again
+//   attacker parts ENDPOINT KEYS     sends parts of a message that never ends, as a worker
+//   attacker door ENDPOINT           sends 60 handshakes of 15 MiB each, again and again
+//
+// KEYS has a key for the worker `eve`. All but `numbers` go on until they are killed.
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "roles/roles.h"
+#include "roles/trusted.h"
+#include "tests/wire/transport/raw_zmtp.h"
+#include "wire/keyed_endpoint.h"
+#include "wire/transport/curve.h"
+#include "wire/transport/zmq.h"
+#include "wire/transport/zmq_socket.h"
+
+namespace steelyard {
+namespace {
+
+const NodeId self = new_node(Role::worker);
+
+void tell(Link& link, ToScheduler message) { link.send({self, scheduler_node, Message(std::move(message))}); }
+
+// The second time its numbers make no sense: so a policy has a level to spoil.
+void report(Link& link, const Start& start, int times) {
+  Report report{.term = start.term, .piece = start.piece, .seconds = 0.01, .cpu = 0.9, .memory = 1000};
+  report.loss = static_cast<double>(start.piece.positions.size());
+  if (times > 0) report.cpu = std::nan("");
+  if (times > 1) report.memory = std::numeric_limits<double>::infinity();
+  tell(link, report);
+}
+
+void numbers(ZmqContext& context, const std::string& endpoint) {
+  ZmqLink link(context, self);
+  link.connect(scheduler_node, endpoint);
+  tell(link, Hello{0, "eve", {}});
+  int times = 0;
+  while (const auto in = link.receive(steady_now() + std::chrono::seconds(20))) {
+    const auto* message = std::get_if<ToWorker>(&in->message);
+    if (message == nullptr) continue;
+    if (std::holds_alternative<Roster>(*message)) tell(link, Ready{});
+    if (const auto* start = std::get_if<Start>(message)) report(link, *start, times++);
+    if (times == 3) break;
+  }
+  std::printf("attacker: %d reports\n", times);
+}
+
+void hellos(ZmqContext& context, const std::string& endpoint) {
+  ZmqLink link(context, self);
+  link.connect(scheduler_node, endpoint);
+  while (true) {
+    for (int i = 0; i < 100; ++i) tell(link, Hello{0, "", {}});
+    while (link.receive(steady_now() + milliseconds(1))) {
+    }
+  }
+}
+
+void parts(ZmqContext& context, const std::string& endpoint) {
+  const std::string key = context.trust()->scheduler_key();
+  const std::vector<std::byte> part(3 << 20);
+  for (std::uint64_t number = 0;; ++number) {
+    zmq::socket_t socket(*static_cast<zmq::context_t*>(context.handle()), zmq::socket_type::dealer);
+    const RoutingId id = routing_id(self, number, scheduler_node);
+    socket.set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::sndtimeo, 1000);
+    make_caller(socket, context.trust()->own(), key);
+    socket.connect(endpoint);
+    bool taken = true;
+    for (int i = 0; i < 200 && taken; ++i)
+      taken = socket.send(zmq::const_buffer(part.data(), part.size()), zmq::send_flags::sndmore).has_value();
+  }
+}
+
+// The greeting names CURVE; the command is longer than any handshake.
+void door(const std::string& endpoint) {
+  const std::string greeting = test::RawZmtp::greeting("CURVE");
+  const std::string hello = test::RawZmtp::head(15 << 20, 6) + std::string(1 << 20, 'S');
+  while (true) {
+    std::vector<test::RawZmtp> lines;
+    for (int i = 0; i < 60; ++i) lines.emplace_back(endpoint);
+    for (test::RawZmtp& line : lines) (void)line.send(greeting + hello);
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+}
+
+int attack(std::string_view how, const std::string& endpoint, const std::string& keys) {
+  if (how == "door") door(endpoint);
+  ZmqContext context(1, trust_for(keys, KeyRole::worker, "eve", false));
+  if (how == "hellos") hellos(context, endpoint);
+  if (how == "parts") parts(context, endpoint);
+  if (how == "numbers") return numbers(context, endpoint), 0;
+  return 2;
+}
+
+}  // namespace
+}  // namespace steelyard
+
+int main(int count, char** words) try {
+  if (count < 3) return 2;
+  return steelyard::attack(words[1], words[2], count > 3 ? words[3] : "");
+} catch (const steelyard::Failure& failure) {
+  std::fprintf(stderr, "attacker: %s\n", failure.what());
+  return static_cast<int>(failure.code());
+}

@@ -130,6 +130,11 @@ Orders Assignments::release(Time now, std::uint32_t slot) {
   return orders;
 }
 
+Orders Assignments::lose(Time now, std::uint32_t slot) {
+  for (RoundState& round : rounds_) round.owner_gone(slot);
+  return release(now, slot);
+}
+
 Orders Assignments::adopt_orphans(Time now) {
   Orders orders;
   for (RoundState& round : rounds_) {
@@ -163,14 +168,16 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
   return orders;
 }
 
-// Asks the owner to push again and, if that does not help, has the positions computed again. Does nothing
+// Asks the owner to push again and, if that does not help or it is gone, has the positions computed again. Does nothing
 // while pushes arrive at the shard: on a slow line the missing one may be behind them, and a repeated push
 // delays it further. A piece of which only a part is missing (a faulty sender's doing) is cut at the edge
 // of the gap: a push counts as a whole or not at all. An edge inside a grain moves to the grain's border.
 Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard) {
   Orders orders;
   const auto late = round.select([&](const OwedPiece& piece) {
-    const Duration timeout = piece.asked_again ? 4 * push_timeout() : push_timeout();
+    const Duration timeout = piece.owner_gone    ? timeout_
+                             : piece.asked_again ? 4 * push_timeout()
+                                                 : push_timeout();
     return piece.reported && piece.positions.overlaps(gap) &&
            now - std::max(piece.since, shard.fed) > timeout;
   });
@@ -183,13 +190,14 @@ Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap,
     const auto owner = piece.owner ? members_.workers.find(*piece.owner) : members_.workers.end();
     const bool owner_there =
         owner != members_.workers.end() && owner->second.present && !owner->second.stalled;
-    if (missing == piece.positions && owner_there && !piece.asked_again) {
+    if (missing == piece.positions && owner_there && !piece.asked_again && !piece.owner_gone) {
       piece.asked_again = true;
       piece.since = now;
       orders.emplace_back(AskAgain{*piece.owner, {term_, round.round(), piece.positions}});
       continue;
     }
     const OwedPiece whole = piece;
+    round.computed_again = true;
     round.remove(id);
     for (const Interval covered :
          {Interval{whole.positions.begin, missing.begin}, {missing.end, whole.positions.end}}) {

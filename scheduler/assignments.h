@@ -63,6 +63,8 @@ class Assignments {
 
   // Gives the pieces of this worker to others, as far as there are any.
   [[nodiscard]] Orders release(Time now, std::uint32_t slot);
+  // The same of a worker that is lost: nobody pushes again what it has reported.
+  [[nodiscard]] Orders lose(Time now, std::uint32_t slot);
   // Pieces without an owner are assigned, if a worker is there now.
   [[nodiscard]] Orders adopt_orphans(Time now);
   // What the worker owes but does not hold was lost on the way to it, or its report on the way here. In

@@ -100,8 +100,14 @@ void RoundState::report(PieceId id, const Report& report, Time now) {
   piece->told = {report.seconds, report.loss, report.correct};
 }
 
+void RoundState::owner_gone(std::uint32_t slot) {
+  for (auto& [id, piece] : pieces_) piece.owner_gone |= piece.reported && piece.owner == slot;
+}
+
+// What was computed again came late for that, and tells nothing of how long a push takes.
 Duration RoundState::longest_since_report(Time now) const {
   Duration longest{};
+  if (computed_again) return longest;
   for (const auto& [id, piece] : pieces_) {
     if (piece.told && !piece.asked_again) longest = std::max(longest, now - piece.since);
   }

@@ -47,8 +47,9 @@ struct OwedPiece {
   std::optional<PieceTold> told{};
   PieceUnderway underway{};
   std::optional<PieceCut> cut{};
-  bool handed = false;  // it was the rest of another
-  PieceId before = 0;   // RoundState's: the piece that its owner got before it; 0: none
+  bool handed = false;      // it was the rest of another
+  PieceId before = 0;       // RoundState's: the piece that its owner got before it; 0: none
+  bool owner_gone = false;  // the process that was given it is lost, and pushes nothing again
 };
 
 class RoundState {
@@ -112,6 +113,9 @@ class RoundState {
   // Every shard has all of it, so nothing is owed any more, reported or not.
   void close_unreported();
 
+  // The worker is lost: nobody pushes again what it has reported.
+  void owner_gone(std::uint32_t slot);
+
   // What each worker reported, by slot. Sums over the pieces of one worker. What was done without is nobody's
   // part: the samples of a round are its positions, not the sum of the parts.
   struct Part {
@@ -134,6 +138,7 @@ class RoundState {
   // steps are not balanced.
   std::uint64_t batch = 0;
   bool done = false;                      // all of it was reported, and so was all before it
+  bool computed_again = false;            // some of it, for what was pushed did not arrive
   std::vector<balancing::Sample> unseen;  // what the policy has not seen yet
   // Where pieces are taken: how many positions each worker takes at a time.
   std::map<std::uint32_t, std::uint64_t> quotas;

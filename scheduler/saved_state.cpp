@@ -93,14 +93,14 @@ struct SchedulerFields {
   }
   template <class Archive>
   static void of(Archive& archive, OwedPiece& it) {
-    archive(it.positions, it.owner, it.reported, it.since, it.asked_again, it.refusals, it.hub, it.told,
-            it.underway, it.cut, it.handed, it.before);
+    archive(it.positions, it.owner, it.reported, it.since, it.asked_again, it.owner_gone, it.refusals, it.hub,
+            it.told, it.underway, it.cut, it.handed, it.before);
   }
   template <class Archive>
   static void of(Archive& archive, RoundState& it) {
     archive(it.open_, it.purpose_, it.least_, it.started_, it.untaken_, it.left_over_, it.pieces_, it.newest_,
             it.unreported_, it.opened, it.squares, it.scale, it.possible, it.closed, it.batch, it.done,
-            it.unseen, it.quotas);
+            it.computed_again, it.unseen, it.quotas);
   }
   template <class Archive>
   static void of(Archive& archive, EpochCursor& it) {

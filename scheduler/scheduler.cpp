@@ -356,7 +356,7 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
   worker.present = false;
   const bool alone = phase() == Phase::running && members_.working().empty();
   Dispatch::note("worker '" + worker.name + "' " + why + (alone ? "; no worker is left" : ""), out);
-  training_.release(now, worker.slot, out);
+  training_.lose(now, worker.slot, out);
 }
 
 // ---- the training

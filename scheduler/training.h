@@ -58,6 +58,8 @@ class Training {
   void release(Time now, std::uint32_t slot, Outbox& out) {
     apply(now, assignments_.release(now, slot), out);
   }
+  // The same of a worker that is lost.
+  void lose(Time now, std::uint32_t slot, Outbox& out) { apply(now, assignments_.lose(now, slot), out); }
   // What it owes and does not hold is said again; at once, if what was said last may not have reached it.
   void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, bool doubtful,
                    Outbox& out) {

@@ -195,7 +195,7 @@ def nothing(training):
 def numbers(training):
     it = attacker(training, 'numbers', training.keys)
     it.wait(60)
-    return {'reports': (training.folder / 'attacker.log').read_text().strip()}
+    return {'sent': (training.folder / 'attacker.log').read_text().strip()}
 
 
 def two_leaders(training):

@@ -25,45 +25,59 @@
 namespace steelyard {
 namespace {
 
-const NodeId self = new_node(Role::worker);
+void tell(Link& link, NodeId self, ToScheduler message) {
+  link.send({self, scheduler_node, Message(std::move(message))});
+}
 
-void tell(Link& link, ToScheduler message) { link.send({self, scheduler_node, Message(std::move(message))}); }
-
-// The second time its numbers make no sense: so a policy has a level to spoil.
-void report(Link& link, const Start& start, int times) {
+// The first report is sound, so that a policy has a level to spoil.
+Report report_of(const Start& start, int number) {
   Report report{.term = start.term, .piece = start.piece, .seconds = 0.01, .cpu = 0.9, .memory = 1000};
   report.loss = static_cast<double>(start.piece.positions.size());
-  if (times > 0) report.cpu = std::nan("");
-  if (times > 1) report.memory = std::numeric_limits<double>::infinity();
-  tell(link, report);
+  if (number > 0) report.cpu = std::nan("");
+  if (number > 1) report.memory = std::numeric_limits<double>::infinity();
+  return report;
+}
+
+// Joins, reports and leaves, for it has no gradient to push.
+bool report_once(ZmqContext& context, const std::string& endpoint, int number) {
+  const NodeId self = new_node(Role::worker);
+  ZmqLink link(context, self);
+  link.connect(scheduler_node, endpoint);
+  bool welcome = false;
+  for (const Time end = steady_now() + std::chrono::seconds(20); steady_now() < end;) {
+    if (!welcome) tell(link, self, Hello{0, "eve", {}});
+    const auto in = link.receive(steady_now() + milliseconds(200));
+    const auto* message = in ? std::get_if<ToWorker>(&in->message) : nullptr;
+    if (message == nullptr) continue;
+    welcome |= std::holds_alternative<Welcome>(*message);
+    if (std::holds_alternative<Roster>(*message)) tell(link, self, Ready{});
+    if (const auto* start = std::get_if<Start>(message)) {
+      tell(link, self, report_of(*start, number));
+      return true;
+    }
+  }
+  return false;
 }
 
 void numbers(ZmqContext& context, const std::string& endpoint) {
-  ZmqLink link(context, self);
-  link.connect(scheduler_node, endpoint);
-  tell(link, Hello{0, "eve", {}});
-  int times = 0;
-  while (const auto in = link.receive(steady_now() + std::chrono::seconds(20))) {
-    const auto* message = std::get_if<ToWorker>(&in->message);
-    if (message == nullptr) continue;
-    if (std::holds_alternative<Roster>(*message)) tell(link, Ready{});
-    if (const auto* start = std::get_if<Start>(message)) report(link, *start, times++);
-    if (times == 3) break;
-  }
-  std::printf("attacker: %d reports\n", times);
+  int reports = 0;
+  for (int number = 0; number < 3; ++number) reports += report_once(context, endpoint, number) ? 1 : 0;
+  std::printf("%d reports\n", reports);
 }
 
 void hellos(ZmqContext& context, const std::string& endpoint) {
+  const NodeId self = new_node(Role::worker);
   ZmqLink link(context, self);
   link.connect(scheduler_node, endpoint);
   while (true) {
-    for (int i = 0; i < 100; ++i) tell(link, Hello{0, "", {}});
+    for (int i = 0; i < 100; ++i) tell(link, self, Hello{0, "", {}});
     while (link.receive(steady_now() + milliseconds(1))) {
     }
   }
 }
 
 void parts(ZmqContext& context, const std::string& endpoint) {
+  const NodeId self = new_node(Role::worker);
   const std::string key = context.trust()->scheduler_key();
   const std::vector<std::byte> part(3 << 20);
   for (std::uint64_t number = 0;; ++number) {

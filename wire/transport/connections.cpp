@@ -94,14 +94,18 @@ void Connections::look(Time now, const std::function<bool()>& read) {
   std::vector<Entry*> suspects;
   bool hurry = false;
   for (Entry& entry : connections_) {
-    if (measure(entry)) suspects.push_back(&entry);
+    if (entry.second.condemned) {
+      close(entry);
+    } else if (measure(entry)) {
+      suspects.push_back(&entry);
+    }
     hurry |= entry.second.received - entry.second.before > much;
   }
   next_look_ = now + (hurry || at_door_ > most_at_door ? in_a_hurry : between_looks);
   if (suspects.empty() && at_door_ <= most_at_door) return;
   if (!read()) return;
   for (const Entry* suspect : suspects) {
-    if (suspect->second.condemned || !suspect->second.sent) close(*suspect);
+    if (!suspect->second.sent) close(*suspect);
   }
   clear_door();
 }
@@ -114,7 +118,7 @@ bool Connections::measure(Entry& entry) {
   if (std::exchange(it.sent, false)) it.before = it.received;
   // Without keys nobody is kept out, and a long first message is a message.
   if (keyed_ ? counted.confirmed > sent_within_handshake + 16 : it.received > longest_handshake) enters(it);
-  return it.condemned || (it.at_door && it.received > longest_handshake) ||
+  return (it.at_door && it.received > longest_handshake) ||
          it.received - it.before > largest_ + besides_a_message + left_in_kernel(descriptor);
 }
 

@@ -14,11 +14,13 @@ Guest* Guests::find(NodeId node) {
 }
 
 bool Guests::may_speak(const Received& received, const AllowList* allowed) const {
+  const auto known = guests_.find(*received.from);
+  const bool is_known = known != guests_.end();
+  if (is_known && socket_number(received.identity) < known->second.muted_below) return false;
   if (allowed == nullptr) return true;
   const auto key = allowed->find(received.key);
   if (key == allowed->end() || !may_be(key->second.role, received.from->role)) return false;
-  const auto known = guests_.find(*received.from);
-  return known == guests_.end() || known->second.key == received.key;
+  return !is_known || known->second.key == received.key;
 }
 
 std::optional<NodeId> Guests::remember(const Received& received) {
@@ -27,7 +29,9 @@ std::optional<NodeId> Guests::remember(const Received& received) {
   if (socket_number(received.identity) < socket_number(known.id))
     return std::nullopt;  // late words of an older connection
   const bool anew = received.identity != known.id;
-  if (anew) known = {received.identity, received.key, nullptr};
+  if (anew)
+    known = {
+        .id = received.identity, .key = received.key, .lending = nullptr, .muted_below = known.muted_below};
   known.descriptor = received.descriptor;
   if (received.descriptor < 0) return std::nullopt;
   const auto [entry, is_new] = by_descriptor_.try_emplace(received.descriptor, Speaker{peer});
@@ -108,7 +112,8 @@ bool is_last_word(const Message& message) {
 
 std::optional<int> Guests::refused(NodeId node) {
   Guest* guest = find(node);
-  if (guest == nullptr || ++guest->refusals < 2 || guest->descriptor < 0) return std::nullopt;
+  if (guest == nullptr || ++guest->refusals < enough_refusals) return std::nullopt;
+  guest->muted_below = socket_number(guest->id) + 1;
   return guest->descriptor;
 }
 

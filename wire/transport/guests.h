@@ -34,6 +34,7 @@ struct Guest {
   std::unique_ptr<Lending> lending;  // once it has introduced itself
   int descriptor = -1;               // of its connection; -1: not known
   int refusals = 0;                  // that it was sent
+  std::uint64_t muted_below = 0;     // nothing is heard of its sockets with a lower number
 };
 
 // Whether it is a refusal after which its receiver has nothing to ask. One that was replaced begins anew.
@@ -41,13 +42,15 @@ bool is_last_word(const Message& message);
 
 class Guests {
  public:
+  static constexpr int enough_refusals = 2;
   // Of a socket for this traffic.
   explicit Guests(Traffic traffic = Traffic::bulk) : heartbeats_(traffic == Traffic::control) {}
 
   Guest* find(NodeId node);
   std::map<NodeId, Guest>& all() { return guests_; }
 
-  // Whether a message may be heard. `allowed` is null where there are no keys.
+  // Whether a message may be heard. `allowed` is null where there are no keys. What comes through a connection
+  // after the second refusal is not.
   [[nodiscard]] bool may_speak(const Received& received, const AllowList* allowed) const;
 
   // Its speaker has the connection that it came through. Returns who had that before, if anybody had.

@@ -32,6 +32,10 @@ void Mailbox::take_posted() {
   while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
 }
 
+void Mailbox::drop_from(NodeId sender) {
+  std::erase_if(inbox_, [&](const Envelope& it) { return it.from == sender; });
+}
+
 Envelope Mailbox::next() {
   Envelope envelope = std::move(inbox_.front());
   inbox_.pop_front();

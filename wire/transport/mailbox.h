@@ -25,7 +25,8 @@ class Mailbox {
 
   void push_back(Envelope envelope) { inbox_.push_back(std::move(envelope)); }
   [[nodiscard]] bool empty() const { return inbox_.empty(); }
-  Envelope next();  // which there must be
+  Envelope next();                // which there must be
+  void drop_from(NodeId sender);  // what waits
 
  private:
   const int wake_;

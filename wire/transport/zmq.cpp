@@ -22,7 +22,8 @@
 namespace steelyard {
 namespace {
 
-constexpr int drained_at_once = 64;  // messages taken from one socket before the others have their turn
+constexpr int drained_at_once = 64;       // messages taken from one socket before the others have their turn
+constexpr int drained_before_news = 256;  // times so many
 constexpr Duration between_looks = std::chrono::milliseconds(250);  // at the allow-list
 
 }  // namespace
@@ -361,10 +362,11 @@ void ZmqLink::State::try_denied() {
   }
 }
 
-// Words come before the news that their speaker is gone, however many there are.
+// Words come before the news that their speaker is gone: more of them than libzmq keeps for one connection are
+// read first. Where somebody sends without an end, the news do not wait for that.
 void ZmqLink::State::watch_router() {
-  do drain_router();
-  while (!router_->quiet);
+  drain_router();
+  for (int turns = 1; turns < drained_before_news && !router_->quiet; ++turns) drain_router();
   const std::vector<SocketEvent> events = router_->events();
   connections_.take(events, steady_now());
   for (const NodeId node : guests_.take(events)) lose(node);
@@ -380,9 +382,12 @@ void ZmqLink::State::look_at_connections() {
   });
 }
 
-// Whoever goes on after it was told twice that it may not take part is closed.
+// Whoever goes on after it was told twice that it may not take part is closed, and what it has sent is dropped.
 void ZmqLink::State::refused(NodeId node) {
-  if (const auto descriptor = guests_.refused(node)) connections_.condemn(*descriptor, steady_now());
+  const auto descriptor = guests_.refused(node);
+  if (!descriptor) return;
+  inbox_.drop_from(node);
+  connections_.condemn(*descriptor, steady_now());
 }
 
 void ZmqLink::State::lose(std::optional<NodeId> node) {

@@ -264,5 +264,47 @@ TEST_F(Floods, WhoIsRefusedTwiceIsClosed) {
   EXPECT_GE(refusals, 1U) << "it is told why, before";
 }
 
+// It never stops to send, so there is always more to read.
+TEST(Condemned, WhoNeverStopsToSendIsClosedToo) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  Connections connections(1000, false);
+  connections.take({{ZMQ_EVENT_ACCEPTED, ends[0]}}, Time{});
+  connections.received_from(ends[0]);
+  connections.condemn(ends[0], Time{});
+  connections.look(connections.next_look(), [] { return false; });
+  char byte = 0;
+  EXPECT_EQ(recv(ends[1], &byte, 1, MSG_DONTWAIT), 0) << "it is closed";
+  for (const int end : ends) close(end);
+}
+
+// The flood comes faster than anybody could answer it.
+TEST_F(Floods, AFloodOfRefusedMessagesHoldsUpNobody) {
+  reading = {};
+  std::atomic<std::uint64_t> connections{1};
+  std::jthread flooding([&](const std::stop_token& stop) {
+    ZmqLink link(context, honest);
+    link.connect(scheduler_node, endpoint);
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 1000; ++i)
+        link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
+      while (const auto told = link.receive(steady_now()))
+        connections += std::holds_alternative<Disconnected>(std::get<ToWorker>(told->message)) ? 1 : 0;
+    }
+  });
+  std::uint64_t hellos = 0;
+  const Time deadline = steady_now() + from_seconds(1);
+  while (steady_now() < deadline) {
+    const auto asked = listener->receive(deadline);
+    if (!asked || !std::holds_alternative<Hello>(std::get<ToScheduler>(asked->message))) continue;
+    ++hellos;
+    listener->send({scheduler_node, asked->from,
+                    Message(std::in_place_type<ToWorker>, Refuse{Refusal::name, "it has none"})});
+  }
+  EXPECT_GE(hellos, 2U);
+  flooding = {};
+  EXPECT_LE(hellos, 4 * (connections + 1)) << "two of each connection, and some that were late";
+}
+
 }  // namespace
 }  // namespace steelyard

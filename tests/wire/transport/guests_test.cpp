@@ -106,6 +106,22 @@ TEST(Guests, WhoIsRefusedASecondTimeIsToBeClosed) {
   EXPECT_EQ(guests.refused(ada), 11);
 }
 
+// What it still sends is not to take the time of the others.
+TEST(Guests, WhoIsRefusedASecondTimeIsNotListenedToUntilItConnectsAnew) {
+  Guests guests;
+  guests.remember(from(ada, 0, 10));
+  (void)guests.refused(ada);
+  EXPECT_TRUE(guests.may_speak(from(ada, 0, 10), nullptr));
+  (void)guests.refused(ada);
+  EXPECT_FALSE(guests.may_speak(from(ada, 0, 10), nullptr));
+  EXPECT_FALSE(guests.may_speak(from(ada, 0, 10, key_of_ada), &both));
+  EXPECT_TRUE(guests.may_speak(from(ada, 1, 11), nullptr));
+  guests.remember(from(ada, 1, 11));
+  EXPECT_TRUE(guests.may_speak(from(ada, 1, 11), nullptr));
+  EXPECT_FALSE(guests.may_speak(from(ada, 0, 10), nullptr)) << "late words of the one before";
+  EXPECT_TRUE(guests.may_speak(from(bob, 0, 12), nullptr));
+}
+
 TEST(Guests, WithoutKeysEverybodyMaySpeak) {
   const Guests guests;
   EXPECT_TRUE(guests.may_speak(from(ada, 0, 10), nullptr));

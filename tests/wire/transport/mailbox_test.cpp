@@ -36,6 +36,19 @@ TEST(Mailbox, WhatIsPostedWakesAndComesInOrder) {
   EXPECT_TRUE(mailbox.empty());
 }
 
+TEST(Mailbox, WhatASenderHasSentCanBeDropped) {
+  Mailbox mailbox;
+  for (const std::uint64_t sender : {1, 2, 1, 2}) {
+    Envelope it = interrupt(std::to_string(sender));
+    it.from = {Role::worker, sender};
+    mailbox.push_back(std::move(it));
+  }
+  mailbox.drop_from({Role::worker, 1});
+  EXPECT_EQ(why(mailbox.next()), "2");
+  EXPECT_EQ(why(mailbox.next()), "2");
+  EXPECT_TRUE(mailbox.empty());
+}
+
 TEST(Mailbox, WhoPostsMoreThanItHoldsIsNotHeldUp) {
   Mailbox mailbox;
   for (int i = 0; i < 70'000; ++i) mailbox.post({interrupt("again")});

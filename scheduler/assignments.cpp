@@ -168,10 +168,11 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
   return orders;
 }
 
-// Asks the owner to push again and, if that does not help or it is gone, has the positions computed again. Does nothing
-// while pushes arrive at the shard: on a slow line the missing one may be behind them, and a repeated push
-// delays it further. A piece of which only a part is missing (a faulty sender's doing) is cut at the edge
-// of the gap: a push counts as a whole or not at all. An edge inside a grain moves to the grain's border.
+// Asks the owner to push again and, if that does not help or it is gone, has the positions computed again.
+// Does nothing while pushes arrive at the shard: on a slow line the missing one may be behind them, and a
+// repeated push delays it further. A piece of which only a part is missing (a faulty sender's doing) is cut
+// at the edge of the gap: a push counts as a whole or not at all. An edge inside a grain moves to the grain's
+// border.
 Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard) {
   Orders orders;
   const auto late = round.select([&](const OwedPiece& piece) {

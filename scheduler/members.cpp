@@ -81,6 +81,12 @@ void Members::doubt(NodeId node) {
   if (ShardMember* its = shard(node)) its->doubtful = true;
 }
 
+bool Members::is_doubtful(NodeId node) {
+  if (const WorkerMember* its = worker(node)) return its->doubtful;
+  const ShardMember* its = shard(node);
+  return its != nullptr && its->doubtful;
+}
+
 const WorkerMember* Members::worker(NodeId node) const {
   const auto at = place(node);
   return at != by_node_.end() && at->first == node ? at->second : nullptr;

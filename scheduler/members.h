@@ -102,6 +102,7 @@ class Members {
   void hear_all(Time now);
   // What was said to this one last may not have reached it.
   void doubt(NodeId node);
+  [[nodiscard]] bool is_doubtful(NodeId node);
 
   [[nodiscard]] const WorkerMember* worker(NodeId node) const;
   [[nodiscard]] WorkerMember* worker(NodeId node) {

@@ -30,7 +30,7 @@ void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   if (message == nullptr || finished() || shunned_.contains(in.from)) return ignore();
   hear_after_silence(now, in.from, out);
   if (ShardMember* server = members_.shard(in.from)) end_wait_for(now, *server, out);
-  const bool back = hear(now, in.from);
+  const bool back = hear(now, in.from, out);
   std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
   if (back) training_.adopt_orphans(now, out);  // what it has reported is none
   advance(now, out);
@@ -157,8 +157,11 @@ void Scheduler::settle_after_silence(Time now) {
 }
 
 // Whether this is somebody back that had been given up.
-bool Scheduler::hear(Time now, NodeId from) {
+bool Scheduler::hear(Time now, NodeId from, Outbox& out) {
   settling_.heard(from);
+  // It believes the scheduler at another place until it has a heartbeat of this one
+  // (wire/transport/leader.h).
+  if (members_.is_doubtful(from)) dispatch_.heartbeat(from, out);
   if (WorkerMember* worker = members_.worker(from)) {
     heard(*worker, now);
     const bool back = !std::exchange(worker->present, true);

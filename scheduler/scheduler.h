@@ -87,7 +87,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void refuse(Time now, NodeId from, const Refuse& why, Outbox& out);
-  bool hear(Time now, NodeId from);
+  bool hear(Time now, NodeId from, Outbox& out);
   void lose(Time now, NodeId node, Outbox& out);
   // Where all members are silent at once, it is this process that was stopped, or its line that is cut.
   // Nobody is given up then, for as long as members bear this silence; and when one is heard, the silence of

@@ -135,6 +135,7 @@ void Standby::handle(Time now, NodeId from, const Granted& granted, Outbox& out)
   claimed_from_.reset();
   counted_.reset();
   leads_ = granted.granted;
+  if (leads_) out.send<ToLink>(link_node, Disconnect{scheduler_node});  // what is said to it waits in vain
   heard_ = now;
   follow_anew();
 }

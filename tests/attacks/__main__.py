@@ -39,10 +39,10 @@ name = "softmax"
 [data]
 name = "synthetic"
 [train]
-batch = 96
+batch = 960
 epochs = {epochs}
 lr = 0.01
-checkpoint_every = 5
+checkpoint_every = 25
 [cluster]
 servers = 2
 replicas = 1
@@ -54,7 +54,7 @@ name = "bob"
 name = "cyd"
 '''
 WORKERS = ('ada', 'bob', 'cyd')
-ROUNDS_AN_EPOCH = 43  # of 4,096 samples
+ROUNDS_AN_EPOCH = 5  # of 4,096 samples
 
 
 def free_port():
@@ -103,7 +103,7 @@ class Training:
             self.start_server(name)
         for i, name in enumerate(WORKERS):
             self.start(name, 'worker', '--scheduler', self.both, '--name', name, '--slow', str(40 * (i + 1)))
-        self.wait(lambda: self.told('a standby follows') and self.told('mirrors', 2), 'the training does not begin')
+        self.wait(lambda: self.told('a standby follows') and self.told('mirrors') >= 2, 'the training does not begin')
         self.wait(lambda: len(self.rounds('run')) > 20, 'the training does not begin')
         self.begun, self.had = time.monotonic(), len(self.rounds('run'))
 
@@ -133,9 +133,9 @@ class Training:
     def rounds(self, run):
         return [line for line in self.lines(f'{run}/rounds.jsonl') if '"train"' in line]
 
-    def told(self, text, times=1):
+    def told(self, text):
         events = self.lines('run/events.jsonl') + self.lines('standby/events.jsonl')
-        return sum(text in line for line in events) >= times
+        return sum(text in line for line in events)
 
     def wait(self, is_so, why, seconds=60):
         end = time.monotonic() + seconds
@@ -203,21 +203,28 @@ def two_leaders(training):
     training.all['standby'].send_signal(signal.SIGSTOP)
     begin = time.monotonic()
     training.wait(lambda: training.told('goes on without'), 'the scheduler does not go on alone')
-    detection = time.monotonic() - begin
+    alone = time.monotonic() - begin
     training.kill(arbiter)
     begin = time.monotonic()
     training.wait(lambda: training.told('is in its place'), 'no mirror takes the place')
-    detection += time.monotonic() - begin
+    replaced = time.monotonic() - begin
     training.start_server(arbiter)
     training.wait(lambda: training.told(f"'{arbiter}' mirrors"), 'the server does not come back')
     training.all['standby'].send_signal(signal.SIGCONT)
-    return {'detection': detection}
+    return {'detection': [alone, replaced]}
 
 
 def take_over(training):
     begin = time.monotonic()
     training.kill('scheduler')
-    training.wait(lambda: training.rounds('standby'), 'the standby does not lead')
+    training.wait(lambda: any('leading' in line for line in training.lines('standby.log')), 'the standby does not lead')
+    print('granted', time.monotonic() - begin)
+    training.wait(lambda: any('going on' in line for line in training.lines('standby.log')), 'the standby does not lead')
+    print('going on', time.monotonic() - begin)
+    training.wait(lambda: any('was restarted' in line for line in training.lines('standby.log')), 'the standby does not lead')
+    print('restarted', time.monotonic() - begin)
+    before = len(training.rounds('standby'))
+    training.wait(lambda: len(training.rounds('standby')) > before, 'the standby does not lead')
     return time.monotonic() - begin
 
 
@@ -231,14 +238,14 @@ def former(training):
         training.wait(lambda turn=turn: time.monotonic() > begin + 5 * (turn + 1), '')
     a_second = (len(training.rounds('standby')) - before) / (time.monotonic() - begin)
     training.all.pop('former')
-    return {'detection': taken, 'codes': sorted(set(codes)), 'rounds a second': round(a_second, 1)}
+    return {'detection': [taken], 'codes': sorted(set(codes)), 'rounds a second': round(a_second, 1)}
 
 
 def unlisted(training):
-    begin = time.monotonic()
+    before, begin = training.told("'s0'"), time.monotonic()
     training.call('keys', 'revoke', training.folder / 'own', 'scheduler')
-    training.wait(lambda: training.told("'s0'", 2), 'nothing is told of the server')
-    return {'detection': time.monotonic() - begin}
+    training.wait(lambda: training.told("'s0'") > before, 'nothing is told of the server')
+    return {'detection': [time.monotonic() - begin]}
 
 
 def port(training):
@@ -248,7 +255,7 @@ def port(training):
             taken = 'taken'
         except OSError:
             taken = 'refused'
-        return {'the port was': taken, 'detection': take_over(training)}
+        return {'the port was': taken, 'detection': [take_over(training)]}
 
 
 def flood(how, *words):
@@ -280,7 +287,7 @@ def run(name, place, epochs):
     events = sum((training.folder / it / 'events.jsonl').stat().st_size
                  for it in ('run', 'standby') if (training.folder / it / 'events.jsonl').exists())
     return {'code': code, 'accuracy': result.get('accuracy'), 'seconds': seconds, 'rounds': rounds,
-            'detection': found.pop('detection', 0), 'memory': training.peaks, 'found': found,
+            'detection': found.pop('detection', []), 'memory': training.peaks, 'found': found,
             'events': events / 1e6 / max(1, seconds / 60)}
 
 
@@ -297,7 +304,7 @@ def arguments():
 
 def wrong(quiet, it):
     """What the attack achieved; nothing is as it should be."""
-    lost = (it['seconds'] - it['detection']) / it['rounds'] / (quiet['seconds'] / quiet['rounds']) - 1
+    lost = (it['seconds'] - sum(it['detection'])) / it['rounds'] / (quiet['seconds'] / quiet['rounds']) - 1
     grown = max(it['memory'][name] - quiet['memory'].get(name, 0) for name in it['memory'] if name in quiet['memory'])
     found = []
     if it['code'] != 0:
@@ -306,7 +313,7 @@ def wrong(quiet, it):
         found.append('another accuracy')
     if lost > 0.1:
         found.append('more than 10 % of the time is lost')
-    if it['detection'] > 3:
+    if max(it['detection'], default=0) > 3:
         found.append('detection and take-over take more than 3 s')
     if grown > 100:
         found.append('more than 100 MB of memory')
@@ -318,18 +325,18 @@ def wrong(quiet, it):
 def main():
     options = arguments()
     place = pathlib.Path(tempfile.mkdtemp(prefix='steelyard-attacks-'))
-    short = run('nothing', place / 'short', 5)
-    epochs = max(5, round(options.seconds / (short['seconds'] / short['rounds'] * ROUNDS_AN_EPOCH)))
+    short = run('nothing', place / 'short', 30)
+    epochs = max(30, round(options.seconds / (short['seconds'] / short['rounds'] * ROUNDS_AN_EPOCH)))
     quiet = run('nothing', place, epochs)
     print(f'undisturbed: {quiet["seconds"]:.1f} s, {quiet["rounds"] / quiet["seconds"]:.1f} rounds a second, '
           f'accuracy {100 * quiet["accuracy"]:.2f} %', flush=True)
-    print(f'{"attack":12} {"seconds":>8} {"detection":>9} {"lost":>7} {"accuracy":>9} {"memory":>8} {"events":>10}')
+    print(f'{"attack":12} {"seconds":>8} {"detection, s":>11} {"lost":>7} {"accuracy":>9} {"memory":>8} {"events":>10}')
     failed = False
     for name in options.attacks:
         it = run(name, place, epochs)
         lost, grown, found = wrong(quiet, it)
         failed |= bool(found)
-        print(f'{name:12} {it["seconds"]:8.1f} {it["detection"]:7.2f} s {100 * lost:5.1f} % '
+        print(f'{name:12} {it["seconds"]:8.1f} {" + ".join(f"{one:.2f}" for one in it["detection"]):>11} {100 * lost:5.1f} % '
               f'{100 * (it["accuracy"] or 0):7.2f} % {grown:+5.0f} MB {it["events"]:6.3f} MB/min  '
               f'{"; ".join(f"{key}: {value}" for key, value in it["found"].items())}', flush=True)
         for text in found:

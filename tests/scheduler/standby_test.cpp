@@ -104,6 +104,9 @@ TEST_F(FollowingStandby, LeadsWhenTheSchedulerIsSilentAndAShardGrantsIt) {
   EXPECT_EQ(heard<Claim>().size(), 1u) << "again";
   hear(arbiter, Granted{7, true}, 104.3);
   EXPECT_TRUE(standby.leads());
+  const std::vector<Disconnect> left_alone = heard<Disconnect>();
+  ASSERT_EQ(left_alone.size(), 2u) << "nothing waits for the former scheduler";
+  EXPECT_EQ(left_alone[1].node, scheduler_node);
   EXPECT_TRUE(standby.finished());
 }
 

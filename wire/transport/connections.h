@@ -10,8 +10,8 @@
 //    are kept for as long as they get on: the oldest that has sent nothing for a second is closed, or the
 //    oldest of all where there are more than 1,024. A thousand members may come at once, and what they wait
 //    for then is this process.
-//  - One that was condemned is closed at the next look, so that what was sent to it last can leave; it may never
-//    stop to send.
+//  - One that was condemned is closed at the next look, so that what was sent to it last can leave; it may
+//    never stop to send.
 //
 // The kernel counts this for TCP alone. An ipc connection comes from this machine and this user: of those
 // only the number at the door is limited.

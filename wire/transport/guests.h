@@ -49,8 +49,8 @@ class Guests {
   Guest* find(NodeId node);
   std::map<NodeId, Guest>& all() { return guests_; }
 
-  // Whether a message may be heard. `allowed` is null where there are no keys. What comes through a connection
-  // after the second refusal is not.
+  // Whether a message may be heard. `allowed` is null where there are no keys. What comes through a
+  // connection after the second refusal is not.
   [[nodiscard]] bool may_speak(const Received& received, const AllowList* allowed) const;
 
   // Its speaker has the connection that it came through. Returns who had that before, if anybody had.

@@ -20,8 +20,8 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Outwards; keeps trying until disconnect(). Of several endpoints, with commas between them, the peer is at
-  // the one that answers.
+  // Outwards; keeps trying until disconnect(), which drops what has not left. Of several endpoints, with
+  // commas between them, the peer is at the one that answers.
   virtual void connect(NodeId peer, const std::string& endpoint) = 0;
   virtual void disconnect(NodeId peer) = 0;
   virtual void send(Envelope envelope) = 0;

@@ -39,7 +39,10 @@ class ZmqLink::State {
   std::string listen(const std::string& endpoint, ReservedPort* port);
   void connect(NodeId peer, const std::string& endpoint);
   void disconnect(NodeId peer) {
-    dealers_.erase(peer);
+    if (const auto dealer = dealers_.find(peer); dealer != dealers_.end()) {
+      for (const Line& line : dealer->second.lines) line.socket->socket().set(zmq::sockopt::linger, 0);
+      dealers_.erase(dealer);
+    }
     denied_.remove(peer);
     nudges_.forget(peer);
   }
@@ -74,6 +77,10 @@ class ZmqLink::State {
     std::unique_ptr<Lending>& lending;
   };
 
+  // Of several places none is known to lead.
+  static bool leads_nowhere(const Dealer& dealer) {
+    return dealer.lines.size() > 1 && !dealer.leader.place();
+  }
   Dealer dial(NodeId peer, const std::string& endpoint);
   Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
   void wait(Time deadline);
@@ -172,7 +179,7 @@ std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
 
 bool ZmqLink::State::send(NodeId to, Frames frames) {
   const auto dealer = dealers_.find(to);
-  if (dealer != dealers_.end() && dealer->second.lines.size() > 1 && !dealer->second.leader.place()) {
+  if (dealer != dealers_.end() && leads_nowhere(dealer->second)) {
     bool taken = false;
     for (const Line& line : dealer->second.lines) {
       line.socket->quiet = false;
@@ -317,8 +324,9 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
     if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
     const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
     if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
-    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && denied_.remove(peer))
-      lose(peer);  // what was said is gone
+    // What was said before is gone, where nobody was there to take it.
+    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && (denied_.remove(peer) || leads_nowhere(dealer)))
+      lose(peer);
     broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
   }
   if (!broken) return;
@@ -362,8 +370,8 @@ void ZmqLink::State::try_denied() {
   }
 }
 
-// Words come before the news that their speaker is gone: more of them than libzmq keeps for one connection are
-// read first. Where somebody sends without an end, the news do not wait for that.
+// Words come before the news that their speaker is gone: more of them than libzmq keeps for one connection
+// are read first. Where somebody sends without an end, the news do not wait for that.
 void ZmqLink::State::watch_router() {
   drain_router();
   for (int turns = 1; turns < drained_before_news && !router_->quiet; ++turns) drain_router();
@@ -382,7 +390,8 @@ void ZmqLink::State::look_at_connections() {
   });
 }
 
-// Whoever goes on after it was told twice that it may not take part is closed, and what it has sent is dropped.
+// Whoever goes on after it was told twice that it may not take part is closed, and what it has sent is
+// dropped.
 void ZmqLink::State::refused(NodeId node) {
   const auto descriptor = guests_.refused(node);
   if (!descriptor) return;

@@ -71,6 +71,9 @@ struct MirrorMember {
   bool named = false;   // it knows its primary and the attempt, so the primary may be told of it
   bool filled = false;  // it may take that shard's place
   Duration longest_silence{};
+  std::optional<Time> late{};         // when it last had not kept up with its primary
+  std::optional<Time> rests_until{};  // it is not filled before: it was late soon after it had been
+  Duration rest{};                    // the last one
 };
 
 class Members {

@@ -7,6 +7,12 @@
 #include "scheduler/silence.h"
 
 namespace steelyard {
+namespace {
+
+constexpr Duration keeps_up = std::chrono::minutes(1);  // since it was late: that is forgotten
+constexpr Duration first_rest = std::chrono::seconds(1), longest_rest = std::chrono::minutes(1);
+
+}  // namespace
 
 void Mirrors::name_primary(const MirrorMember& mirror, Outbox& out) const {
   const auto primary = members_.shards.find(mirror.slot);
@@ -19,9 +25,10 @@ void Mirrors::tell(const ShardMember& primary, Outbox& out) const {
   const auto attempt = attempts_.find(primary.slot);
   if (attempt == attempts_.end()) return;
   const auto mirror = members_.mirrors.find(primary.slot);
-  if (mirror != members_.mirrors.end() && !mirror->second.named) return name_primary(mirror->second, out);
+  const bool is_fed = mirror != members_.mirrors.end() && !mirror->second.rests_until;
+  if (is_fed && !mirror->second.named) return name_primary(mirror->second, out);
   Mirror message{term_, attempt->second};
-  if (mirror != members_.mirrors.end()) {
+  if (is_fed) {
     message = {term_, attempt->second, false, mirror->second.node, mirror->second.endpoint};
   }
   out.send<ToShard>(primary.node, std::move(message));
@@ -32,6 +39,7 @@ void Mirrors::joined(std::uint32_t slot, Outbox& out) {
   const auto primary = members_.shards.find(slot);
   if (mirror == members_.mirrors.end() || primary == members_.shards.end()) return;
   mirror->second.filled = mirror->second.named = false;
+  mirror->second.rests_until.reset();
   ++attempts_[slot];
   tell(primary->second, out);
 }
@@ -60,17 +68,36 @@ void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out)
   if (said.attempt < attempt->second) return tell(*primary, out);
   if (its == members_.mirrors.end()) return;
   MirrorMember& mirror = its->second;
-  if (said.late) {
+  if (mirror.rests_until) {
+    if (now >= *mirror.rests_until) joined(primary->slot, out);
+  } else if (said.late) {
     if (now - mirror.last_heard > 3 * from_seconds(job_.heartbeat)) {
       lose(mirror.node, "does not answer", out);
     } else {
-      Dispatch::note("mirror '" + mirror.name + "' has not kept up with '" + primary->name + "': filled anew",
-                     out);
-      joined(primary->slot, out);
+      fill_anew(now, *primary, mirror, out);
     }
   } else if (said.filled && !std::exchange(mirror.filled, true)) {
     Dispatch::note("server '" + mirror.name + "' mirrors '" + primary->name + "'", out);
   }
+}
+
+// To fill one that is late each time costs the round more than it is worth: the pauses grow.
+void Mirrors::fill_anew(Time now, const ShardMember& primary, MirrorMember& mirror, Outbox& out) {
+  const auto late = std::exchange(mirror.late, now);
+  if (!late || now - *late > keeps_up + mirror.rest) mirror.rest = {};
+  const std::string what =
+      "mirror '" + mirror.name + "' has not kept up with '" + primary.name + "': filled anew";
+  if (mirror.rest == Duration{}) {
+    mirror.rest = first_rest / 2;
+    Dispatch::note(what, out);
+    return joined(primary.slot, out);
+  }
+  mirror.rest = std::min(2 * mirror.rest, longest_rest);
+  mirror.rests_until = now + mirror.rest;
+  mirror.filled = false;
+  Dispatch::note(what + " in " + std::to_string(mirror.rest / std::chrono::seconds(1)) + " s", out);
+  ++attempts_[primary.slot];
+  tell(primary, out);
 }
 
 bool Mirrors::lose(NodeId node, const std::string& why, Outbox& out) {

@@ -9,7 +9,7 @@
 //
 //  the primary is lost    the mirror is promoted into its slot, and the roster is told anew
 //  the mirror is lost     the primary is told to go on without, under a higher attempt
-//  the mirror is late     as lost; one that still gives signs of life is filled anew
+//  the mirror is late     as lost; one that still gives signs of life is filled anew, after pauses that grow
 //
 // Changes the members, and sends what primaries and mirrors are to know. Says nothing to workers.
 #pragma once
@@ -56,6 +56,7 @@ class Mirrors {
   friend struct SchedulerFields;
   void name_primary(const MirrorMember& mirror, Outbox& out) const;
   void tell(const ShardMember& primary, Outbox& out) const;
+  void fill_anew(Time now, const ShardMember& primary, MirrorMember& mirror, Outbox& out);
 
   const Job& job_;
   const Term term_;

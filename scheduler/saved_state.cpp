@@ -48,7 +48,8 @@ struct SchedulerFields {
   }
   template <class Archive>
   static void of(Archive& archive, MirrorMember& it) {
-    archive(it.node, it.slot, it.name, it.endpoint, it.last_heard, it.named, it.filled, it.longest_silence);
+    archive(it.node, it.slot, it.name, it.endpoint, it.last_heard, it.named, it.filled, it.longest_silence,
+            it.late, it.rests_until, it.rest);
   }
   template <class Archive>
   static void of(Archive& archive, Members& it) {

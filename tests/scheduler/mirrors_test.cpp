@@ -117,6 +117,36 @@ TEST_F(MirrorsCase, OneThatIsLateAndAliveIsFilledAnew) {
   EXPECT_FALSE(mirrors.all_filled());
 }
 
+// Its primary cannot reach it, or its machine is too slow.
+TEST_F(MirrorsCase, OneThatIsLateAgainAndAgainIsFilledAfterPausesThatGrow) {
+  fill();
+  std::uint64_t attempt = 1;
+  const auto late = [&] { tell({attempt++, true, true}); };
+  late();
+  confirm(attempt);
+  EXPECT_FALSE(test::heard<Mirror>(said()).at(0).alone) << "at once";
+  for (const double pause : {1., 2., 4.}) {
+    late();
+    EXPECT_TRUE(test::heard<Mirror>(said()).at(0).alone) << "the primary goes on without";
+    EXPECT_FALSE(mirrors.promote(0, out));
+    now = now + from_seconds(pause - 0.1);
+    mirrors.heard(now, copy);
+    tell({attempt});
+    EXPECT_THAT(said(), IsEmpty());
+    now = now + from_seconds(0.2);
+    tell({attempt++});
+    EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1)) << pause;
+    confirm(attempt);
+    tell({attempt, true});
+    (void)said();
+    EXPECT_TRUE(mirrors.all_filled());
+  }
+  now = now + std::chrono::minutes(2);
+  mirrors.heard(now, copy);
+  late();
+  EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1)) << "it had kept up for long: at once";
+}
+
 TEST_F(MirrorsCase, OneThatIsLateAndSilentIsLost) {
   fill();
   now = now + std::chrono::seconds(3);

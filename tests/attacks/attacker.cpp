@@ -61,7 +61,10 @@ bool report_once(ZmqContext& context, const std::string& endpoint, int number) {
 
 void numbers(ZmqContext& context, const std::string& endpoint) {
   int reports = 0;
-  for (int number = 0; number < 3; ++number) reports += report_once(context, endpoint, number) ? 1 : 0;
+  for (int number = 0; number < 3; ++number) {
+    reports += report_once(context, endpoint, number) ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::seconds(5));  // nobody pushes what it has reported: that takes a while
+  }
   std::printf("%d reports\n", reports);
 }
 

@@ -39,7 +39,8 @@ void ReplayMark::acting(std::size_t begin) {
 
 void ReplayMark::done() {
   if (place_ == nullptr) return;
-  place_->behind = place_->counted = 0;
+  place_->behind = 0;
+  place_->counted = 0;
   place_->times = 0;
   ended_.reset();
   ::unlink(path_.c_str());

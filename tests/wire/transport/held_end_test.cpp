@@ -25,7 +25,7 @@ TEST_F(HeldEndTest, TellsWhoHasClosed) {
 }
 
 TEST_F(HeldEndTest, LetsGoWhenItEnds) {
-  { const HeldEnd first(ends_[0]), second(HeldEnd(ends_[0])); }
+  { const HeldEnd first(ends_[0]), second{HeldEnd(ends_[0])}; }
   close(ends_[0]);
   char byte = 0;
   EXPECT_EQ(read(ends_[1], &byte, 1), 0) << "the other end sees that nobody has it";

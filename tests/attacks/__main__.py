@@ -192,10 +192,11 @@ class Training:
         return self.all.get('scheduler') or self.all['standby']
 
 
-def attacker(training, how, *words):
+def attacker(training, how):
     """On another machine it would take no processor of the job's: it has what the job leaves."""
     log = open(training.folder / 'attacker.log', 'a')
-    return subprocess.Popen(['nice', '-n', '19', BIN / 'attacker', how, f'tcp://{training.here}', *words], stdout=log, stderr=log)
+    return subprocess.Popen(['nice', '-n', '19', BIN / 'attacker', how, f'tcp://{training.here}', training.keys],
+                            stdout=log, stderr=log)
 
 
 def nothing(training):
@@ -203,7 +204,7 @@ def nothing(training):
 
 
 def numbers(training):
-    it = attacker(training, 'numbers', training.keys)
+    it = attacker(training, 'numbers')
     it.wait(60)
     return {'sent': (training.folder / 'attacker.log').read_text().strip()}
 
@@ -248,16 +249,16 @@ def port(training):
         return {'another program': f'{got} the port'}
 
 
-def flood(how, *words):
+def flood(how):
     def attack(training):
-        training.flood = attacker(training, how, *(training.keys for _ in words))
+        training.flood = attacker(training, how)
         return {}
     return attack
 
 
 ATTACKS = {'nothing': nothing, 'numbers': numbers, 'two-leaders': two_leaders, 'former': former,
-           'unlisted': unlisted, 'reader': nothing, 'port': port, 'parts': flood('parts', 'keys'),
-           'door': flood('door'), 'hellos': flood('hellos', 'keys')}
+           'unlisted': unlisted, 'reader': nothing, 'port': port, 'parts': flood('parts'),
+           'door': flood('door'), 'hellos': flood('hellos')}
 
 
 def pace(times):

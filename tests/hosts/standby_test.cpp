@@ -2,6 +2,8 @@
 // once, and the plain loop's result bit for bit.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/hosts/whole_jobs.h"
 
 namespace steelyard::test {
@@ -26,42 +28,44 @@ std::uint64_t messages_of(const Job& job) {
   return quiet.delivered();
 }
 
+// The scheduler is killed at each message in turn, in a world of its own. How often the standby led.
+std::uint64_t take_overs_of(const std::string& sync, std::uint64_t messages,
+                            const std::function<World::Options(std::uint64_t at)>& options_at) {
+  const Job job = small_job(sync);
+  std::uint64_t take_overs = 0;
+  for (std::uint64_t at = 0; at < messages && !testing::Test::HasFailure(); ++at) {
+    World::Options options = options_at(at);
+    options.scheduler_dies_at = {at};
+    World world(job, options);
+    world.populate(3, 2);
+    world.run();
+    take_overs += world.take_overs();
+    expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
+  }
+  return take_overs;
+}
+
 TEST(Standby, LeadsWhenTheSchedulerIsLost) {
   for (const std::string& sync : modes) {
-    const Job job = small_job(sync);
-    std::uint64_t take_overs = 0;
-    const std::uint64_t messages = messages_of(job);
-    for (std::uint64_t at = 0; at < messages; ++at) {
-      World::Options options = with_standby();
-      options.scheduler_dies_at = {at};
-      World world(job, options);
-      world.populate(3, 2);
-      world.run();
-      take_overs += world.take_overs();
-      expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
-      if (HasFailure()) return;
-    }
+    const std::uint64_t messages = messages_of(small_job(sync));
+    const std::uint64_t take_overs =
+        take_overs_of(sync, messages, [](std::uint64_t) { return with_standby(); });
+    if (HasFailure()) return;
     EXPECT_GT(5 * take_overs, 2 * messages) << sync << ": the standby counts soon after the shards are there";
   }
 }
 
 // Its own disk is late, and the standby is not: answers wait for both.
 TEST(Standby, LeadsWhenASchedulerIsLostWhoseDiskIsLate) {
+  const auto options_at = [](std::uint64_t at) {
+    World::Options options = with_standby();
+    options.journal_late_ms = 20;
+    options.back_late_s = at % 2 == 0 ? 1 : std::numeric_limits<double>::infinity();
+    return options;
+  };
   for (const std::string& sync : modes) {
-    const Job job = small_job(sync);
-    std::uint64_t take_overs = 0;
-    for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
-      World::Options options = with_standby();
-      options.journal_late_ms = 20;
-      options.scheduler_dies_at = {at};
-      options.back_late_s = at % 2 == 0 ? 1 : std::numeric_limits<double>::infinity();
-      World world(job, options);
-      world.populate(3, 2);
-      world.run();
-      take_overs += world.take_overs();
-      expect_whole(world, job, sync + ", killed at message " + std::to_string(at));
-      if (HasFailure()) return;
-    }
+    const std::uint64_t take_overs = take_overs_of(sync, messages_of(small_job(sync)), options_at);
+    if (HasFailure()) return;
     EXPECT_GT(take_overs, 0U) << sync;
   }
 }

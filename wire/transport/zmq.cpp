@@ -81,6 +81,8 @@ class ZmqLink::State {
   static bool leads_nowhere(const Dealer& dealer) {
     return dealer.lines.size() > 1 && !dealer.leader.place();
   }
+  // What is sent to one place goes through this: where the leader is, or the only one.
+  static Line& line_of(Dealer& dealer) { return dealer.lines[dealer.leader.place().value_or(0)]; }
   Dealer dial(NodeId peer, const std::string& endpoint);
   Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
   void wait(Time deadline);
@@ -171,8 +173,7 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
-    return Lane{*dealer->second.lines[dealer->second.leader.place().value_or(0)].socket, nullptr,
-                dealer->second.lending};
+    return Lane{*line_of(dealer->second).socket, nullptr, dealer->second.lending};
   if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
   return std::nullopt;
 }
@@ -189,8 +190,7 @@ bool ZmqLink::State::send(NodeId to, Frames frames) {
   }
   const std::optional<Lane> lane = lane_to(to);
   if (!lane) return false;
-  if (dealer != dealers_.end())
-    nudges_.through(to, dealer->second.lines[dealer->second.leader.place().value_or(0)].descriptor);
+  if (dealer != dealers_.end()) nudges_.through(to, line_of(dealer->second).descriptor);
   nudges_.sent(to, steady_now());
   const bool taken = lane->lending && lane->lending->take(frames);
   if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);

@@ -12,7 +12,7 @@
 namespace steelyard::balancing {
 namespace {
 
-[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& remedy) {
+[[noreturn]] void refuse_option(const std::string& key, const std::string& value, const std::string& remedy) {
   throw Failure(ExitCode::configuration, "option " + key + " = '" + value + "': " + remedy);
 }
 
@@ -35,7 +35,7 @@ std::vector<double> numbers_option(const Options& options, const std::string& ke
   const std::string& text = options.text(key);
   std::vector<double> values = numbers(text);
   const bool good = !values.empty() && std::ranges::all_of(values, [](double v) { return v > 0; });
-  if (!good) refuse(key, text, "give a positive number for each slot, as in \"100 80 40\"");
+  if (!good) refuse_option(key, text, "give a positive number for each slot, as in \"100 80 40\"");
   return values;
 }
 
@@ -50,20 +50,22 @@ Profile curves_option(const Options& options, const std::string& key) {
     Profile::Line line{std::string(trimmed(name)), {}};
     const std::vector<double> terms = numbers(colon == std::string::npos ? part : part.substr(colon + 1));
     if (terms.empty() || terms.size() > line.curve.terms.size()) {
-      refuse(key, text,
-             "give one to four numbers in ms for each worker, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
+      refuse_option(
+          key, text,
+          "give one to four numbers in ms for each worker, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
     }
     for (std::size_t k = 0; k < terms.size(); ++k) line.curve.terms[k] = terms[k] / 1000;
     const bool possible =
         std::ranges::all_of(line.curve.terms, [](double it) { return std::abs(it) <= longest_time; });
     if (!possible || !(line.curve(1) > 0))
-      refuse(key, text, "'" + part + "' is no time that samples take: give that of each worker in ms");
+      refuse_option(key, text, "'" + part + "' is no time that samples take: give that of each worker in ms");
     const bool twice =
         !line.name.empty() && std::ranges::find(lines, line.name, &Profile::Line::name) != lines.end();
-    if (twice) refuse(key, text, "worker '" + line.name + "' is listed twice");
+    if (twice) refuse_option(key, text, "worker '" + line.name + "' is listed twice");
     lines.push_back(std::move(line));
   }
-  if (lines.empty()) refuse(key, text, "give at least one curve, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
+  if (lines.empty())
+    refuse_option(key, text, "give at least one curve, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
   return Profile(lines);
 }
 

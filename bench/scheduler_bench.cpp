@@ -13,9 +13,9 @@
 namespace steelyard::bench {
 namespace {
 
-constexpr std::uint64_t share = 32;  // positions a worker, on average
-constexpr Term term = 1;
-constexpr unsigned warm_up = 40;  // rounds; the predictors learn from the 32nd sample on
+constexpr std::uint64_t bench_share = 32;  // positions a worker, on average
+constexpr Term bench_term = 1;
+constexpr unsigned warm_up_rounds = 40;  // rounds; the predictors learn from the 32nd sample on
 
 // Counts the time that a policy takes.
 class Timed final : public balancing::Policy {
@@ -56,8 +56,8 @@ class Cluster {
     tell(shard_, Hello{0, "shard", "tcp://127.0.0.1:1"});
     for (unsigned i = 0; i < workers; ++i) tell(worker(i), Hello{0, "worker-" + std::to_string(i), {}});
     for (unsigned i = 0; i < workers; ++i) tell(worker(i), Ready{});
-    tell(shard_, ShardBeat{term, 0, 0, true, {}, false});
-    for (unsigned i = 0; i < warm_up; ++i) {
+    tell(shard_, ShardBeat{bench_term, 0, 0, true, {}, false});
+    for (unsigned i = 0; i < warm_up_rounds; ++i) {
       round();
       const std::string trouble = invariants_.check(scheduler_);
       expect(trouble.empty(), "scheduler: " + trouble);
@@ -95,7 +95,7 @@ class Cluster {
     Job job;
     append(job.layout, "values", {1024});
     job.layout.slice_size = 1024;
-    job.global_batch = share * workers;
+    job.global_batch = bench_share * workers;
     job.train_samples = job.global_batch << 20;
     job.workers = workers;
     job.policy = policy;
@@ -105,7 +105,7 @@ class Cluster {
   }
   static Progress beginning() {
     Progress from;
-    from.term = term;
+    from.term = bench_term;
     return from;
   }
   static NodeId worker(unsigned i) { return {Role::worker, 1 + i}; }
@@ -114,7 +114,7 @@ class Cluster {
   Report report_of(const Start& start, unsigned i) {
     const double took = static_cast<double>(start.piece.positions.size()) * seconds_per_sample_[i] *
                         (1 + 0.05 * (random_.uniform() - 0.5));
-    return {term, start.piece, took, 1.0, 0, 0.9, 8000};
+    return {bench_term, start.piece, took, 1.0, 0, 0.9, 8000};
   }
 
   template <class Said>
@@ -148,7 +148,7 @@ class Cluster {
     }
     expect(starts_.size() == workers_ && starts_.front().piece.round == owed.front().piece.round + 1,
            "scheduler: the next round did not begin");
-    tell(shard_, Closed{term, owed.front().piece.round + 1});
+    tell(shard_, Closed{bench_term, owed.front().piece.round + 1});
   }
 
   static constexpr NodeId shard_{Role::shard, 1};

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "bridge/json_object.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "roles/options.h"
 #include "roles/roles.h"
 #include "wire/name.h"
 
 namespace steelyard::bridge {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t most_floats = std::uint64_t{1} << 48;
 constexpr double most_factor = 1e6;
@@ -79,7 +77,7 @@ ModelDescription model_of(const JsonObject& description) {
 }  // namespace
 
 Description read_description(const char* text) {
-  const Json json = parse_json(text, "the description", R"({"scheduler": "host:7070", "tensors": [...]})");
+  const Json json = parse_object(text, "the description", R"({"scheduler": "host:7070", "tensors": [...]})");
   const JsonObject keys(json, "the description",
                         {"scheduler", "name", "kind", "slow", "exchange", "keys", "wait", "trace", "quiet",
                          "job", "tensors", "data", "data_hash", "train_samples", "test_samples", "grain"});

@@ -1,18 +1,16 @@
 #include "bridge/json_object.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/near_match.h"
 
 namespace steelyard::bridge {
 
-using Json = nlohmann::json;
-
-Json parse_json(const char* text, const std::string& name, const std::string& example) {
-  Json json = text == nullptr ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+Json parse_object(const char* text, const std::string& name, const std::string& example) {
+  Json json = text == nullptr ? Json(Json::value_t::discarded) : parse_json(text);
   if (json.is_discarded())
     throw Failure(ExitCode::configuration, name + " is not JSON: give an object such as " + example);
   return json;
@@ -60,7 +58,7 @@ double JsonObject::number(const std::string& key, double otherwise, double least
   const Json* value = find(key);
   if (value == nullptr) return otherwise;
   if (!value->is_number() || !(value->get<double>() >= least && value->get<double>() <= most))
-    refuse(key, "a number from " + Json(least).dump() + " to " + Json(most).dump());
+    refuse(key, "a number from " + dump_json(Json(least)) + " to " + dump_json(Json(most)));
   return value->get<double>();
 }
 

@@ -2,22 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/device_kind.h"
+#include "core/json.h"
 
 namespace steelyard::bridge {
 
 // Throws Failure (configuration), as all below does. `example` shows what the text should have been.
-nlohmann::json parse_json(const char* text, const std::string& name, const std::string& example);
+Json parse_object(const char* text, const std::string& name, const std::string& example);
 
 class JsonObject {
  public:
   // `json` outlives this; `name` is what messages call it. Keys that are not `known` are refused.
-  JsonObject(const nlohmann::json& json, std::string name, const std::vector<std::string>& known);
+  JsonObject(const Json& json, std::string name, const std::vector<std::string>& known);
 
   // What is left out is `otherwise`.
   [[nodiscard]] std::string text(const std::string& key, std::string_view otherwise) const;
@@ -26,11 +26,11 @@ class JsonObject {
   [[nodiscard]] double number(const std::string& key, double otherwise, double least, double most) const;
   [[nodiscard]] bool flag(const std::string& key, bool otherwise) const;
   // Null if it is left out.
-  [[nodiscard]] const nlohmann::json* find(const std::string& key) const;
+  [[nodiscard]] const Json* find(const std::string& key) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& remedy) const;
 
  private:
-  const nlohmann::json& json_;
+  const Json& json_;
   const std::string name_;
 };
 

@@ -3,22 +3,22 @@
 // A policy is told grains and answers in grains (balancing/policy.h); callers speak of samples. The last
 // share that is not empty is shorter where the batch is no multiple of the grain.
 #include <steelyard/steelyard.h>
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "balancing/policies.h"
 #include "bridge/error.h"
 #include "bridge/json_object.h"
+#include "core/json.h"
 #include "wire/grains.h"
 
+using steelyard::dump_json;
 using steelyard::ExitCode;
 using steelyard::Failure;
+using steelyard::Json;
 using steelyard::bridge::JsonObject;
 using steelyard::bridge::kind_of;
-using steelyard::bridge::parse_json;
+using steelyard::bridge::parse_object;
 namespace balancing = steelyard::balancing;
-using Json = nlohmann::json;
 
 struct steelyard_policy {
   std::unique_ptr<balancing::Policy> policy;
@@ -40,9 +40,9 @@ balancing::PolicyOptions options(const Json& setup) {
     refuse("\"options\" of the set-up is not a JSON object: give {\"key\": \"value\"}");
   for (const auto& [key, value] : found->items()) {
     if (value.is_structured() || value.is_null()) {
-      refuse("option \"" + key + "\" is " + value.dump() + ": give a text, a number, true or false");
+      refuse("option \"" + key + "\" is " + dump_json(value) + ": give a text, a number, true or false");
     }
-    options[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    options[key] = value.is_string() ? value.get<std::string>() : dump_json(value);
   }
   return options;
 }
@@ -74,7 +74,7 @@ balancing::Request first_request(const Json& setup, const JsonObject& keys) {
 }
 
 std::unique_ptr<steelyard_policy> make(const char* text_of_setup) {
-  const Json setup = parse_json(text_of_setup, "the set-up", R"({"workers": [{}, {}]})");
+  const Json setup = parse_object(text_of_setup, "the set-up", R"({"workers": [{}, {}]})");
   const JsonObject keys(setup, "the set-up", {"policy", "options", "workers", "grain"});
   return std::make_unique<steelyard_policy>(
       steelyard_policy{balancing::make_policy(keys.text("policy", "steelyard"), options(setup)),

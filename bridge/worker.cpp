@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "bridge/error.h"
 #include "bridge/numbers.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "roles/external_model.h"
 #include "roles/roles.h"
 #include "roles/worker_session.h"
@@ -66,7 +66,7 @@ void require_same_data(const Job& job, const ModelDescription& model) {
 
 std::string told(const Welcome& welcome, const std::string& name) {
   const Job& job = welcome.job;
-  return nlohmann::json{{"name", job.name},
+  return dump_json(Json{{"name", job.name},
                         {"seed", job.seed},
                         {"batch", job.global_batch},
                         {"epochs", job.epochs},
@@ -78,8 +78,7 @@ std::string told(const Welcome& welcome, const std::string& name) {
                         {"clip_norm", job.clip_norm},
                         {"policy", job.policy},
                         {"worker", name},
-                        {"slot", welcome.slot}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+                        {"slot", welcome.slot}});
 }
 
 }  // namespace

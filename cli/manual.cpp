@@ -37,7 +37,7 @@ std::string as_lines(const std::string& text) {
   return result + ".fi\n";
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string with_blanks(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
@@ -53,7 +53,7 @@ std::string value_cases(const ProgramText& program) {
           std::ranges::find(done, option.name) != done.end())
         continue;
       done.push_back(option.name);
-      text += "    " + option.name + ") words=\"" + joined(option.words) + "\" ;;\n";
+      text += "    " + option.name + ") words=\"" + with_blanks(option.words) + "\" ;;\n";
     }
   }
   return text;
@@ -91,7 +91,7 @@ std::string bash_completion(const ProgramText& program) {
         words.insert(words.end(), option.words.begin(), option.words.end());
       }
     }
-    options += "    " + command.name + ") words=\"" + joined(words) + "\" ;;\n";
+    options += "    " + command.name + ") words=\"" + with_blanks(words) + "\" ;;\n";
   }
   const std::string function = "_" + program.name;
   return "# Completion of " + program.name + " for bash.\n" + function + "() {\n" +

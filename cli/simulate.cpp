@@ -15,9 +15,8 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t evaluations_shown = 10;      // the last ones
-constexpr std::size_t shares_shown = 16;           // more workers than that are told by count
-constexpr std::size_t width = 80, values_at = 22;  // columns
+constexpr std::size_t evaluations_shown = 10;  // the last ones
+constexpr std::size_t shares_shown = 16;       // more workers than that are told by count
 
 template <class... Values>
 std::string print(const char* format, Values... values) {
@@ -60,14 +59,15 @@ std::string training_text(const sim::Result& result) {
     const sim::Evaluation& it = result.evaluations[i];
     const std::string line = print("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
                                    i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
-    text += wrapped(line, width, values_at) + "\n";
+    text += wrapped(line, summary_width, summary_values_at) + "\n";
   }
   return text;
 }
 
 std::string late_text(const sim::Result& result) {
   const std::string late = staleness_text(result.staleness);
-  return late.empty() ? "" : wrapped("  staleness           " + late, width, values_at) + "\n";
+  return late.empty() ? ""
+                      : wrapped("  staleness           " + late, summary_width, summary_values_at) + "\n";
 }
 
 }  // namespace
@@ -75,7 +75,9 @@ std::string late_text(const sim::Result& result) {
 std::string simulation_summary(const sim::Result& result) {
   const sim::RoundResult& last = result.last_full();
   const std::size_t tenth = std::min<std::size_t>(10, result.rounds.size()) - 1;
-  const auto row = [](const std::string& text) { return wrapped(text, width, values_at) + "\n"; };
+  const auto row = [](const std::string& text) {
+    return wrapped(text, summary_width, summary_values_at) + "\n";
+  };
   return print("%s under %s, %s, seed %llu\n", result.scenario.c_str(), result.policy.c_str(),
                result.sync.c_str(), static_cast<unsigned long long>(result.seed)) +
          print("  rounds              %zu\n", result.rounds.size()) +

@@ -26,7 +26,7 @@ find_package(CUDAToolkit REQUIRED)
 find_package(CUDNN REQUIRED)
 
 file(GLOB device CONFIGURE_DEPENDS device/*.cpp)
-steelyard_library(nn_cuda SOURCES ${common} ${kernels} ${device}
+steelyard_library(nn_cuda OPTIMIZE 3 SOURCES ${common} ${kernels} ${device}
   PUBLIC steelyard::nn PRIVATE CUDA::cudart_static CUDA::cublasLt steelyard::cudnn)
 target_compile_options(steelyard_nn_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)

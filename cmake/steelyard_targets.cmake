@@ -1,11 +1,15 @@
 # How every target of the house is made: one static library a folder, all warnings on.
 
+option(STEELYARD_UNITY "Compile several files of a folder as one: quicker in all, slower after an edit (preset dev: off)" ON)
+
+# In a file of many, a local name may be that of a constant of another file.
+set(shadow $<IF:$<BOOL:${STEELYARD_UNITY}>,-Wshadow=local,-Wshadow>)
 add_library(steelyard_options INTERFACE)
 target_compile_options(steelyard_options INTERFACE
-  $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor>>)
+  $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;${shadow};-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor>>)
 # gcc 12 warns about alternatives that a variant does not hold, and about strings that do not overlap.
 target_compile_options(steelyard_options INTERFACE
-  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict>>)
+  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict;$<$<BOOL:${STEELYARD_UNITY}>:-Wno-subobject-linkage>>>)
 if(STEELYARD_SANITIZE)
   target_compile_options(steelyard_options INTERFACE
     $<BUILD_INTERFACE:-fsanitize=${STEELYARD_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
@@ -17,9 +21,18 @@ if(STEELYARD_SANITIZE MATCHES thread)
 endif()
 set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED steelyard_options)
 
-# steelyard_library(folder [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this folder if no SOURCES.
+# steelyard_unity(target files): so many of its files are compiled as one.
+function(steelyard_unity target batch)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STEELYARD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()
+
+# steelyard_library(folder [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this folder if
+# no SOURCES. Release builds optimise at level 2: numbers are worth 3, what a person waits for is not worth 2.
 function(steelyard_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "OPTIMIZE" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  if(NOT arg_OPTIMIZE)
+    set(arg_OPTIMIZE 2)
+  endif()
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
@@ -27,6 +40,8 @@ function(steelyard_library name)
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(steelyard::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  steelyard_unity(${target} 16)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O${arg_OPTIMIZE}>)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>
     $<INSTALL_INTERFACE:include/steelyard/internal>)
@@ -74,6 +89,7 @@ function(steelyard_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/cuda/")
   add_executable(test_${name} ${sources})
+  steelyard_unity(test_${name} 6)
   steelyard_test_code(test_${name})
   target_link_libraries(test_${name} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${name} TIMEOUT 300)

@@ -4,18 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "config/input_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/near_match.h"
 #include "core/stats.h"
 #include "core/text.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t most_mb = 256;  // a run of a million rounds with a few workers
 
@@ -76,7 +74,7 @@ std::vector<RecordedRound> read_rounds(const std::string& path) {
   for_each_line(path, text, [&](std::string_view line, const std::string& place) {
     RecordedRound round;
     try {
-      const Json json = Json::parse(line);
+      const Json json = parse_json_strictly(line);
       if (json.at("purpose") != "train") return;
       json.at("workers").get_to(round.workers);
       json.at("shares").get_to(round.shares);
@@ -130,7 +128,7 @@ std::vector<sim::MeasuredTime> read_profile(const std::string& path) {
   const std::string text = read_input(path, {"profile", most_mb, profile_remedy});
   Json json;
   try {
-    json = Json::parse(text);
+    json = parse_json_strictly(text);
   } catch (const Json::parse_error& trouble) {
     const auto line = 1 + std::count(text.begin(), text.begin() + std::min(trouble.byte, text.size()), '\n');
     refuse(path + ":" + std::to_string(line), std::string("is not JSON: ") + profile_remedy);

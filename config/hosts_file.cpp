@@ -49,10 +49,11 @@ void HostsReader::read_host(const TomlSection& section) {
   host.name = section.part();
   section.read();
   section.demand(hosts_.insert(host.name).second, "name",
-                 "two hosts are called " + quoted(host.name) + ": give each its own name");
+                 "two hosts are called " + toml_quoted(host.name) + ": give each its own name");
   complete_place(section, host);
-  section.demand(host.scheduler || !section.given("port"), "port",
-                 "port is the scheduler's, and " + quoted(host.name) + " has none: add scheduler = true");
+  section.demand(
+      host.scheduler || !section.given("port"), "port",
+      "port is the scheduler's, and " + toml_quoted(host.name) + " has none: add scheduler = true");
   section.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
                  "a second scheduler: let one host alone have scheduler = true");
   for (const TomlSection& worker : section.all_below("worker")) read_worker(worker);
@@ -61,9 +62,10 @@ void HostsReader::read_host(const TomlSection& section) {
 
 void HostsReader::complete_place(const TomlSection& section, HostSpec& host) {
   section.demand(host.ssh.empty() || host.netns.empty(), "netns",
-                 "host " + quoted(host.name) + " is reached by ssh or by netns: give one of the two");
-  section.demand(host.netns.empty() || section.given("address"), "address",
-                 "host " + quoted(host.name) + " is a network namespace: give the address that it has there");
+                 "host " + toml_quoted(host.name) + " is reached by ssh or by netns: give one of the two");
+  section.demand(
+      host.netns.empty() || section.given("address"), "address",
+      "host " + toml_quoted(host.name) + " is a network namespace: give the address that it has there");
   if (host.address.empty()) {
     host.address = host.ssh.empty() ? "127.0.0.1" : host.ssh.substr(host.ssh.find('@') + 1);
   }
@@ -81,7 +83,7 @@ void HostsReader::read_worker(const TomlSection& section) {
   for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
   for (const WorkerSpec& spec : each_worker(worker.spec)) {
     section.demand(workers_.insert(spec.name).second, "name",
-                   "two workers are called " + quoted(spec.name) + ": give each its own name");
+                   "two workers are called " + toml_quoted(spec.name) + ": give each its own name");
     draft_.host.workers.push_back({spec, worker.data_options});
   }
 }
@@ -100,7 +102,7 @@ void HostsReader::finish() const {
     const bool alone = std::ranges::all_of(
         file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
     demand(!here || !spoken_to || alone || host.address != "127.0.0.1",
-           "the others cannot reach host " + quoted(host.name) +
+           "the others cannot reach host " + toml_quoted(host.name) +
                ", this machine, at 127.0.0.1: give its address");
   }
 }

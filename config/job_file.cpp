@@ -99,7 +99,7 @@ void JobReader::read_workers() {
     for (const WorkerSpec& worker : each_worker(draft_.worker)) {
       section.demand(
           names.insert(worker.name).second, "",
-          "two workers are called " + quoted(worker.name) + ": give each its own name in [[worker]]");
+          "two workers are called " + toml_quoted(worker.name) + ": give each its own name in [[worker]]");
       draft_.file.worker_specs.push_back(worker);
     }
   }

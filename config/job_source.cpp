@@ -101,7 +101,7 @@ toml::table& JobSource::worker_called(const std::string& name, const std::string
       if (names.back() == name) return *worker;
     }
   }
-  refuse_argument(argument, "no worker in " + name_ + " is called " + quoted(name) + among(name, names));
+  refuse_argument(argument, "no worker in " + name_ + " is called " + toml_quoted(name) + among(name, names));
 }
 
 void JobSource::refuse(const std::string& path, const toml::source_region& source,
@@ -119,7 +119,7 @@ void JobSource::refuse(const std::string& path, const toml::source_region& sourc
 std::string shown(const toml::node& node) {
   if (node.is_table()) return "a section";
   if (node.is_array()) return "a list";
-  if (const auto* text = node.as_string()) return quoted(text->get());
+  if (const auto* text = node.as_string()) return toml_quoted(text->get());
   std::ostringstream out;
   out << std::boolalpha;
   node.visit([&](const auto& value) {

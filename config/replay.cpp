@@ -39,9 +39,9 @@ std::string worker_section(const JobFile& job, const std::string& name, const st
   const WorkerSpec spec = spec_of(job, name);
   const std::optional<Device> device = device_in(spec.device);
   const bool gpu = device && kind(*device) == DeviceKind::gpu;
-  return "[[worker]]\n" + line("name", steelyard::quoted(name)) + (gpu ? line("kind", "\"gpu\"") : "") +
+  return "[[worker]]\n" + line("name", steelyard::toml_quoted(name)) + (gpu ? line("kind", "\"gpu\"") : "") +
          (spec.max_batch > 0 ? line("max_batch", std::to_string(spec.max_batch)) : "") +
-         line("recorded", steelyard::quoted(rounds));
+         line("recorded", steelyard::toml_quoted(rounds));
 }
 
 void require_known(const std::vector<std::string>& without, const RecordedRun& record,
@@ -75,9 +75,9 @@ Replay replay_of(const std::string& run, const std::vector<std::string>& without
       line("global_batch", std::to_string(job.job.global_batch)) +
       line("samples_per_epoch", std::to_string(record.epoch_samples)) +
       line("rounds", std::to_string(record.rounds)) + line("seed", std::to_string(job.job.seed)) +
-      line("sync", steelyard::quoted(replay.sync)) + line("policy", steelyard::quoted(replay.policy)) +
-      policy_section(job.job) + "[network]\n" + line("servers", std::to_string(job.job.shards)) +
-      line("step_ms", number_text(record.exchange_ms));
+      line("sync", steelyard::toml_quoted(replay.sync)) +
+      line("policy", steelyard::toml_quoted(replay.policy)) + policy_section(job.job) + "[network]\n" +
+      line("servers", std::to_string(job.job.shards)) + line("step_ms", number_text(record.exchange_ms));
   std::string events;
   std::size_t there = 0;
   for (const RecordedWorker& worker : record.workers) {
@@ -85,7 +85,7 @@ Replay replay_of(const std::string& run, const std::vector<std::string>& without
     ++there;
     replay.scenario += worker_section(job, worker.name, rounds);
     if (worker.first_round == 0) continue;
-    events += "[[event]]\n" + line("worker", steelyard::quoted(worker.name)) + "join = true\n" +
+    events += "[[event]]\n" + line("worker", steelyard::toml_quoted(worker.name)) + "join = true\n" +
               line("from_round", std::to_string(worker.first_round));
   }
   if (there == 0) refuse("--without: no worker of " + run + " is left");

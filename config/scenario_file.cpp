@@ -121,7 +121,7 @@ void ScenarioReader::read_times(const TomlSection& section) {
   int ways = 0;
   for (const char* way : {"time_ms", "samples_per_s", "profile", "recorded"}) ways += int{section.given(way)};
   section.demand(ways == 1, "name",
-                 "worker " + steelyard::quoted(device.name) +
+                 "worker " + steelyard::toml_quoted(device.name) +
                      ": give one of time_ms (a polynomial), samples_per_s, profile and recorded (files)");
   section.demand(!keys.recorded.empty() || keys.recorded_worker.empty(), "recorded_worker",
                  "recorded_worker says whose rounds of a recorded run: give recorded too");
@@ -179,7 +179,7 @@ void ScenarioReader::read_event(const TomlSection& section) {
       std::vector<std::string> names;
       for (const sim::Device& device : scenario_.workers) names.push_back(device.name);
       section.demand(false, "worker",
-                     "no worker is called " + steelyard::quoted(worker) + did_you_mean(worker, names));
+                     "no worker is called " + steelyard::toml_quoted(worker) + did_you_mean(worker, names));
     }
     event.worker = found->second;
   }
@@ -213,7 +213,7 @@ void ScenarioReader::check_clock(const TomlSection& section) const {
   }
   section.demand(event.from_s < event.to_s, "to_s", "to_s must be behind from_s");
   section.demand(event.shape != sim::Shape::bursty && event.shape != sim::Shape::random_walk, "shape",
-                 "shape " + steelyard::quoted(draft_.event.shape) +
+                 "shape " + steelyard::toml_quoted(draft_.event.shape) +
                      " is drawn by rounds: give from_round in place of from_s");
 }
 
@@ -265,12 +265,12 @@ void ScenarioReader::check_shape(const TomlSection& section) const {
   const std::string& shape = draft_.event.shape;
   const auto may_belong = [&](const char* key, sim::Shape to) {
     section.demand(event.shape == to || !section.given(key), key,
-                   std::string(key) + " means nothing for shape " + steelyard::quoted(shape));
+                   std::string(key) + " means nothing for shape " + steelyard::toml_quoted(shape));
   };
   const auto belongs = [&](const char* key, sim::Shape to) {
     may_belong(key, to);
     section.demand(event.shape != to || section.given(key), "shape",
-                   "shape " + steelyard::quoted(shape) + " needs " + std::string(key));
+                   "shape " + steelyard::toml_quoted(shape) + " needs " + std::string(key));
   };
   belongs(event.by_clock ? "period_s" : "period", sim::Shape::periodic);
   belongs(event.by_clock ? "length_s" : "length", sim::Shape::periodic);

@@ -32,7 +32,7 @@ void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSec
                  const TomlSection& data) {
   for (const Key& key : simulated_training_keys(draft)) {
     section.demand(!section.given(key.name), key.name,
-                   steelyard::quoted(key.name) +
+                   steelyard::toml_quoted(key.name) +
                        " in [job] means something beside train = true only: add that, or leave it out");
   }
   const char* what = "[model] and [data] mean something beside train = true in [job] only";
@@ -48,7 +48,7 @@ std::shared_ptr<const DataSet> part_of(std::shared_ptr<const DataSet> all, const
   const auto demand = [&](bool holds, const std::string& what) {
     section.demand(holds, "samples_per_epoch", "samples_per_epoch = " + std::to_string(wanted) + ": " + what);
   };
-  demand(wanted <= there, "data set " + steelyard::quoted(draft.job.data) + " has only " +
+  demand(wanted <= there, "data set " + steelyard::toml_quoted(draft.job.data) + " has only " +
                               std::to_string(there) +
                               " training samples: give no more than that, or leave it out to use all");
   demand(wanted >= draft.job.global_batch,

@@ -87,7 +87,7 @@ std::string allowed(const Key& key) {
         if constexpr (std::is_same_v<Value, std::string>) {
           std::string choices;
           for (const std::string& it : key.limits.choices)
-            choices += (choices.empty() ? "one of " : ", ") + quoted(it);
+            choices += (choices.empty() ? "one of " : ", ") + toml_quoted(it);
           return choices.empty() ? key.limits.expected : choices;
         }
         if constexpr (std::is_same_v<Value, bool>) return "true or false";
@@ -106,7 +106,7 @@ std::string value_text(const Key& key) {
   return std::visit(
       [&]<class Value>(const Value* value) -> std::string {
         if constexpr (std::is_same_v<Value, std::string>)
-          return key.limits.may_be_number ? option_text(*value) : quoted(*value);
+          return key.limits.may_be_number ? option_text(*value) : toml_quoted(*value);
         if constexpr (std::is_same_v<Value, bool>) return *value ? "true" : "false";
         if constexpr (std::is_same_v<Value, double>) return number_text(*value);
         if constexpr (std::is_integral_v<Value>) return std::to_string(*value);

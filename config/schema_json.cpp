@@ -1,13 +1,11 @@
 // `steelyard help schema`, for editors.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "config/schema.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json schema_of(const Key& key) {
   const Limits& limits = key.limits;
@@ -37,7 +35,7 @@ Json schema_of(const Key& key) {
       key.field);
   if (key.example.empty()) return schema;
   schema.erase("default");
-  Json example = Json::parse(key.example, nullptr, false);  // TOML that is JSON as well, but for tables
+  Json example = parse_json(key.example);  // TOML that is JSON as well, but for tables
   if (!example.is_discarded()) schema["examples"] = Json::array({std::move(example)});
   return schema;
 }
@@ -79,7 +77,7 @@ std::string json_schema(const Schema& schema) {
                    {"properties", properties},
                    {"required", required},
                    {"additionalProperties", false}};
-  return whole.dump(2) + "\n";
+  return dump_json(whole, 2) + "\n";
 }
 
 }  // namespace steelyard

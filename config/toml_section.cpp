@@ -21,8 +21,8 @@ void check_shape(const JobSource& source, const Section& section, const toml::ke
   if (list ? node.is_array_of_tables() : node.is_table()) return;
   const std::string title = list ? section.title() : "[" + section.name + "]";
   source.refuse(std::string(key.str()), key.source(),
-                quoted(key.str()) + " must be a section: write " + title + (list ? " once for each," : "") +
-                    " on a line of its own");
+                toml_quoted(key.str()) + " must be a section: write " + title +
+                    (list ? " once for each," : "") + " on a line of its own");
 }
 
 // toml++ gives none as a double that is whole and too long for one, like 9223372036854775807.
@@ -127,7 +127,7 @@ void TomlSection::check_all(const JobSource& source, const Schema& schema) {
       known.push_back(it.name);
       if (home == nullptr && !name.empty() && it.find(name) != nullptr) home = &it;
     }
-    std::string what = "unknown key " + quoted(name);
+    std::string what = "unknown key " + toml_quoted(name);
     if (node.is_table()) what = "unknown section [" + name + "]";
     if (node.is_array_of_tables()) what = "unknown section [[" + name + "]]";
     source.refuse(name, key.source(),
@@ -152,7 +152,7 @@ std::vector<TomlSection> TomlSection::all_of(const JobSource& source, const Sche
     if (!part.is_table()) {
       source.refuse(
           name + "." + text, key.source(),
-          quoted(text) + " in [" + name + "] must be a section: write " + section.title() + " above it");
+          toml_quoted(text) + " in [" + name + "] must be a section: write " + section.title() + " above it");
     }
     parts.push_back(TomlSection(Text{source, schema, section, *part.as_table(), text, key.source()}));
   }
@@ -179,7 +179,7 @@ void TomlSection::read() const {
       std::vector<std::string> names;
       for (const Key& it : section.keys) names.push_back(it.name);
       text_->refuse(name, key.source(),
-                    "unknown key " + quoted(name) + " in " + text_->title() + among(name, names));
+                    "unknown key " + toml_quoted(name) + " in " + text_->title() + among(name, names));
     }
   }
 }

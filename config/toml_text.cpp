@@ -23,7 +23,7 @@ std::string finite_text(double value) { return std::isfinite(value) ? number_tex
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string toml_quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
@@ -44,7 +44,7 @@ std::string quoted(std::string_view text) {
 std::string option_text(const std::string& text) {
   const bool bare = text == "true" || text == "false" || reads_back<std::int64_t>(text, whole_text) ||
                     reads_back<double>(text, finite_text);
-  return bare ? text : quoted(text);
+  return bare ? text : toml_quoted(text);
 }
 
 }  // namespace steelyard

@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-std::string quoted(std::string_view text);  // "so \"that\" any text can be read again"
+std::string toml_quoted(std::string_view text);  // "so \"that\" any text can be read again"
 
 // An option's text as a value: bare if reading it bare gives the same text back, in quotes otherwise.
 std::string option_text(const std::string& text);

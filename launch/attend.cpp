@@ -13,9 +13,9 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration tick = std::chrono::milliseconds(20);
+constexpr Duration attend_tick = std::chrono::milliseconds(20);
 constexpr Duration grace = std::chrono::seconds(10);  // for the scheduler to end the job
-constexpr Duration farewell = std::chrono::seconds(5);
+constexpr Duration attend_farewell = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -31,7 +31,7 @@ int run_attend(const AttendOptions& options) {
   LineWriter out(Descriptor(dup(STDOUT_FILENO)));
   LocalHost host;
   Time heard = steady_now(), timeout = Time::max();  // when whoever is left is asked, then killed
-  for (bool ending = false, asked = false;; std::this_thread::sleep_for(tick)) {
+  for (bool ending = false, asked = false;; std::this_thread::sleep_for(attend_tick)) {
     const Time now = steady_now();
     for (const std::string& line : in.read()) {
       heard = now;
@@ -52,7 +52,7 @@ int run_attend(const AttendOptions& options) {
       if (asked) return static_cast<int>(ExitCode::ok);  // and who is left is killed
       host.signal_all(SIGTERM);
       asked = true;
-      timeout = now + farewell;
+      timeout = now + attend_farewell;
     }
   }
 }

@@ -20,7 +20,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration last_wait = std::chrono::seconds(5);  // of somebody killed, who may wait for a disk
+constexpr Duration after_kill = std::chrono::seconds(5);  // of somebody killed, who may wait for a disk
 
 // In the child, between fork and exec: nothing here may allocate or throw.
 [[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments,
@@ -84,7 +84,7 @@ void Children::start(const std::string& name, const Program& program) {
 
 Children::~Children() {
   signal_all(SIGKILL);
-  for (const Time end = steady_now() + last_wait; running() > 0 && steady_now() < end;) {
+  for (const Time end = steady_now() + after_kill; running() > 0 && steady_now() < end;) {
     if (ended().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -1,14 +1,12 @@
 #include "launch/lines.h"
 
 #include <concepts>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "wire/machine.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::json;
 
 // The fields of each message; a line is of the kind whose first field it has.
 void each_field(auto& it, auto&& field) {
@@ -37,13 +35,13 @@ std::string written(const Message& message) {
   std::visit([&](const auto& it) { each_field(it, [&](auto key, const auto& value) { json[key] = value; }); },
              message);
   // Processes may say what is no UTF-8; that is shown as such and stops nothing.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(json);
 }
 
 // A value of another kind than it should be is passed over.
 template <class Message, class... Kinds>
 std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json(line);
   std::optional<Message> message;
   const auto try_kind = [&](auto it) {
     bool is_kind = json.is_object(), first = true;

@@ -26,7 +26,7 @@ struct Row {
 
 CLI::Validator checked_by(bool (*is_good)(std::string_view), const std::string& expected) {
   const auto check = [is_good, expected](const std::string& text) {
-    return is_good(text) ? std::string() : steelyard::quoted(text) + ": give " + expected;
+    return is_good(text) ? std::string() : steelyard::toml_quoted(text) + ": give " + expected;
   };
   return {check, "", ""};
 }

@@ -34,12 +34,13 @@ std::string job_name(const ScriptOptions& script) {
 }
 
 std::string job_text(const ScriptOptions& script, const ClusterSpec* cluster) {
-  std::string text = "[job]\nname = " + steelyard::quoted(job_name(script)) +
-                     "\n[model]\nname = " + steelyard::quoted(external_model) + "\n[cluster]\nservers = 1\n";
+  std::string text = "[job]\nname = " + steelyard::toml_quoted(job_name(script)) +
+                     "\n[model]\nname = " + steelyard::toml_quoted(external_model) +
+                     "\n[cluster]\nservers = 1\n";
   const unsigned workers = cluster == nullptr ? script.workers : 1;  // those of the cluster take their place
   for (unsigned i = 0; i < workers; ++i) {
-    text += "[[worker]]\nname = " + steelyard::quoted("worker-" + std::to_string(i)) +
-            "\ndevice = " + steelyard::quoted(automatic_device) + "\n";
+    text += "[[worker]]\nname = " + steelyard::toml_quoted("worker-" + std::to_string(i)) +
+            "\ndevice = " + steelyard::toml_quoted(automatic_device) + "\n";
   }
   return text;
 }
@@ -93,10 +94,10 @@ std::vector<std::string> environment_of(const HostWorker& worker, const std::str
         "worker '" + it.name + "': " + key +
         " is for workers of steelyard itself: a script takes name, device, slow and threads; leave it out");
   };
-  demand(it.cpu == usual.cpu, "cpu = " + steelyard::quoted(it.cpu));
+  demand(it.cpu == usual.cpu, "cpu = " + steelyard::toml_quoted(it.cpu));
   demand(it.max_batch == usual.max_batch, "max_batch = " + std::to_string(it.max_batch));
   demand(!it.polite, "polite = true");
-  demand(it.precision == usual.precision, "precision = " + steelyard::quoted(it.precision));
+  demand(it.precision == usual.precision, "precision = " + steelyard::toml_quoted(it.precision));
   demand(worker.data_options.empty(), "data");
   std::vector<std::string> all{"STEELYARD=" + scheduler, "STEELYARD_NAME=" + it.name};
   if (it.device != automatic_device) all.push_back("STEELYARD_DEVICE=" + it.device);

@@ -66,7 +66,7 @@ const ModelTable& built_in_models() {
       {"resnet32", resnet32, "the same, deeper"},
       {"shufflenet_v2", shufflenet_v2,
        "depth-wise convolutions, few operations; for 224 x 224 pixels (Ma 2018)"},
-      {"softmax", softmax, "softmax regression: one linear layer"},
+      {"softmax", softmax_regression, "softmax regression: one linear layer"},
       {"svm", svm, "one linear layer under the multi-class hinge loss"},
       {"transformer", transformer, "an encoder of text that classifies it (Vaswani 2017)",
        with(sizes(256, 4, 4), vocabulary(1000))},

@@ -12,7 +12,7 @@ namespace steelyard {
 namespace {
 
 constexpr Duration between_writes = std::chrono::milliseconds(500);
-constexpr std::size_t most_waiting = 1 << 20;  // bytes
+constexpr std::size_t most_waiting_bytes = 1 << 20;  // bytes
 
 // A run that was killed may have left half a line, which must not swallow the next one.
 bool ends_within_a_line(int file) {
@@ -37,13 +37,13 @@ LineFile::LineFile(std::string path, Links links) : path_(std::move(path)) {
 LineFile::~LineFile() { ::close(file_); }
 
 void LineFile::add(const std::string& line, Time now) {
-  if (waiting_.size() + line.size() < most_waiting) {
+  if (waiting_.size() + line.size() < most_waiting_bytes) {
     waiting_ += line + "\n";
   } else {
     ++dropped_;
   }
   // Rounds may be so short that half a second of them is much.
-  const bool many = trouble_.empty() && waiting_.size() >= most_waiting / 16;
+  const bool many = trouble_.empty() && waiting_.size() >= most_waiting_bytes / 16;
   if (many || now - last_ >= between_writes) flush(now);
 }
 

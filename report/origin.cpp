@@ -5,8 +5,8 @@
 #include <array>
 #include <chrono>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/processor.h"
 #include "report/version_text.h"
 
@@ -33,11 +33,10 @@ std::string machine_text() {
 }  // namespace
 
 std::string origin_line() {
-  using Json = nlohmann::ordered_json;
   const Json line = {{"began", date_text(std::chrono::system_clock::now())},
                      {"version", release()},
                      {"machine", machine_text()}};
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(line);
 }
 
 }  // namespace steelyard

@@ -21,7 +21,7 @@ constexpr unsigned bar_width = 12;
 enum class Shares { named, listed, brief, none };  // brief: the list or the range, whichever is shorter
 
 // How much of a view a line tells.
-struct Layout {
+struct BarLayout {
   bool bar, round;
   int loss_digits, accuracy_digits;  // -1: not at all
   bool whole_words;                  // accuracy and 347368, and not acc and 347k
@@ -32,7 +32,7 @@ struct Layout {
 
 // From the widest to the narrowest; a line has the first that fits it. Whoever watches wants to know how far
 // it is, whether it learns, how fast it goes and who does how much, so these stay longest.
-constexpr Layout layouts[] = {
+constexpr BarLayout layouts[] = {
     {true, true, 4, 2, true, true, Shares::named, true, true},
     {true, true, 4, 2, true, true, Shares::listed, true, true},
     {false, true, 4, 2, true, true, Shares::listed, true, true},
@@ -89,7 +89,7 @@ std::string loss_text(double loss, int digits) {
   return loss >= 0 ? "loss " + with_digits(loss, digits) : "";
 }
 
-std::string line_of(const ProgressView& v, const Layout& layout) {
+std::string line_of(const ProgressView& v, const BarLayout& layout) {
   std::string line;
   const auto add = [&](const std::string& piece) {
     if (!piece.empty()) line += (line.empty() ? "" : "  ") + piece;
@@ -142,7 +142,7 @@ std::string duration_text(double seconds) {
 // bytes are columns.
 std::string progress_line(const ProgressView& view, const ProgressStyle& style) {
   std::string line;
-  for (const Layout& layout : layouts) {
+  for (const BarLayout& layout : layouts) {
     line = line_of(view, layout);
     if (line.size() < style.width) break;
   }
@@ -156,7 +156,7 @@ std::string progress_line(const ProgressView& view, const ProgressStyle& style) 
 }
 
 std::string plain_line(const ProgressView& view) {
-  Layout layout = layouts[0];
+  BarLayout layout = layouts[0];
   layout.bar = false;
   if (view.shares.size() > listed_in_a_log) layout.shares = Shares::brief;
   return line_of(view, layout);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/stats.h"
 #include "report/origin.h"
 #include "report/staleness_text.h"
@@ -14,8 +14,6 @@
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t longest_note = 4096;  // bytes
 
@@ -60,7 +58,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
   if (r.holes > 0) line["holes"] = r.holes;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and need not be UTF-8.
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(line);
 }
 
 // Names of workers are short and plain; TensorBoard groups by what stands before the slash.
@@ -136,7 +134,7 @@ void Recorder::record(const RoundRecord& record, Time now) {
   if (!began_) {
     began_ = now;
     first_seconds_ = record.seconds;
-    write(events_, Json{{"at_ms", 0}, {"first_round", record.round}}.dump(), now);
+    write(events_, dump_json(Json{{"at_ms", 0}, {"first_round", record.round}}), now);
   }
   const double at = first_seconds_ + seconds(now - *began_);
   write(lines_, json_line(record, parts, totals_, at), now);
@@ -162,7 +160,7 @@ void Recorder::happened(const std::string& text, Time now) { write(events_, even
 std::string Recorder::event_line(const std::string& text, Time now) const {
   const double at = began_ ? first_seconds_ + seconds(now - *began_) : 0;
   const Json line = {{"at_ms", in_ms(at)}, {"text", text}};
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(line);
 }
 
 // Of all reasons to stop, the one that is nearest.

@@ -4,14 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
 #include <vector>
 
-#include "server/durable_file.h"
-
+#include "core/json.h"
 #include "server/checkpoint.h"
+#include "server/durable_file.h"
 
 namespace steelyard {
 namespace {
@@ -46,7 +45,7 @@ void make(const std::string& path) {
 }
 
 // Unknown is null in JSON: a reader that adds it up notices.
-nlohmann::json or_null(double value) { return value < 0 ? nlohmann::json() : nlohmann::json(value); }
+Json or_null(double value) { return value < 0 ? Json() : Json(value); }
 
 }  // namespace
 
@@ -164,22 +163,22 @@ const char* name(Outcome outcome) {
 }
 
 std::string verdict_json(const Verdict& v) {
-  const nlohmann::ordered_json json = {{"format", 1},
-                                       {"outcome", name(v.outcome)},
-                                       {"text", v.text},
-                                       {"exit_code", static_cast<int>(exit_code(v.outcome))},
-                                       {"accuracy", or_null(v.accuracy)},
-                                       {"seconds", v.seconds},
-                                       {"rounds", v.rounds},
-                                       {"samples_per_second", or_null(v.samples_per_second)},
-                                       {"steady_samples_per_second", or_null(v.steady_samples_per_second)},
-                                       {"percent_of_ideal", or_null(v.percent_of_ideal)},
-                                       {"computing", or_null(v.computing)},
-                                       {"efficiency", or_null(v.efficiency)},
-                                       {"staleness", v.staleness},
-                                       {"checkpoint", v.checkpoint}};
+  const Json json = {{"format", 1},
+                     {"outcome", name(v.outcome)},
+                     {"text", v.text},
+                     {"exit_code", static_cast<int>(exit_code(v.outcome))},
+                     {"accuracy", or_null(v.accuracy)},
+                     {"seconds", v.seconds},
+                     {"rounds", v.rounds},
+                     {"samples_per_second", or_null(v.samples_per_second)},
+                     {"steady_samples_per_second", or_null(v.steady_samples_per_second)},
+                     {"percent_of_ideal", or_null(v.percent_of_ideal)},
+                     {"computing", or_null(v.computing)},
+                     {"efficiency", or_null(v.efficiency)},
+                     {"staleness", v.staleness},
+                     {"checkpoint", v.checkpoint}};
   // A path may be any bytes; the verdict must come out whatever they are.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 }  // namespace steelyard

@@ -15,17 +15,17 @@ namespace {
 constexpr std::uint64_t warm_up = 10;  // rounds
 constexpr double keep = 0.9;           // of the recent sums, from one round to the next
 
-constexpr std::size_t width = 80, values_at = 22, longest_name = 40;  // columns of the summary
+constexpr std::size_t longest_title = 40;  // columns of the summary
 
 // One line of the summary: its name, then what snprintf makes of the rest. What is longer goes on below.
 template <class... Values>
 std::string row(const std::string& title, const char* format, Values... values) {
   char text[512];
   std::snprintf(text, sizeof text, format, values...);
-  std::string line = "  " + shown_line(title, longest_name);
+  std::string line = "  " + shown_line(title, longest_title);
   const std::size_t columns = columns_of(line);
-  line.append(columns < values_at ? values_at - columns : 1, ' ');
-  return wrapped(line + shown_line(text), width, values_at) + "\n";
+  line.append(columns < summary_values_at ? summary_values_at - columns : 1, ' ');
+  return wrapped(line + shown_line(text), summary_width, summary_values_at) + "\n";
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ void RunTotals::complete(Verdict& verdict) const {
 std::string RunTotals::summary(const Verdict& v) const {
   const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: says little";
   const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
-  std::string text = wrapped(shown_line(outcome), width, 2) + "\n";
+  std::string text = wrapped(shown_line(outcome), summary_width, 2) + "\n";
   if (accuracy_ >= 0) {
     text += row("test accuracy", "%.2f %%   (best %.2f %%, round %llu)", 100 * accuracy_,
                 100 * best_accuracy_, static_cast<unsigned long long>(best_round_));

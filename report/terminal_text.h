@@ -19,6 +19,9 @@ std::string shown_lines(std::string_view text, std::size_t most = 2000);
 // How wide a line of UTF-8 is, a character a column.
 std::size_t columns_of(std::string_view text);
 
+// Columns of a summary, of which the values of its rows begin at one.
+inline constexpr std::size_t summary_width = 80, summary_values_at = 22;
+
 // Lines no wider than `width`, broken at blanks and behind '+' (lists of shares), where there are some; each
 // line but the first begins with `indent` blanks. Without a newline at the end.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);

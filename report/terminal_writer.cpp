@@ -15,8 +15,8 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_waiting = 4096;  // texts
-constexpr std::size_t most_marks = 64;      // of those who wait until all is written
+constexpr std::size_t most_waiting_texts = 4096;  // texts
+constexpr std::size_t most_marks = 64;            // of those who wait until all is written
 
 using Mark = BoundedQueue<bool>;  // holds one: all that came before it is written
 
@@ -63,7 +63,7 @@ struct TerminalWriter::State {
   void run();
 
   const int file;
-  BoundedQueue<Text> waiting{most_waiting + most_marks};
+  BoundedQueue<Text> waiting{most_waiting_texts + most_marks};
   std::atomic<std::uint64_t> dropped{0};  // lines, not told yet
   Mark ended{1};
 };
@@ -103,7 +103,8 @@ void TerminalWriter::write(std::string text) {
   if (!text.ends_with('\n') && (state_->dropped > 0 || waiting > 0)) return;
   const std::uint64_t dropped = state_->dropped.exchange(0);
   if (dropped > 0) text = not_shown(dropped) + text;
-  if (waiting >= most_waiting || !state_->waiting.try_push({std::move(text)})) state_->dropped += dropped + 1;
+  if (waiting >= most_waiting_texts || !state_->waiting.try_push({std::move(text)}))
+    state_->dropped += dropped + 1;
 }
 
 bool TerminalWriter::settle(Duration patience) {

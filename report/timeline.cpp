@@ -6,17 +6,16 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr int messages_lane = 1, computing_lane = 2;
 
@@ -37,7 +36,7 @@ struct Node {
 
 // False where the line is not whole, or not of a trace.
 bool read_line(const std::string& line, Node& node) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json(line);
   if (!json.is_object()) return false;
   try {
     if (json.contains("node")) {
@@ -151,9 +150,7 @@ class Clocks {
 
 class Events {
  public:
-  void add(const Json& event) {
-    text_ += (text_.empty() ? "\n" : ",\n") + event.dump(-1, ' ', false, replace);
-  }
+  void add(const Json& event) { text_ += (text_.empty() ? "\n" : ",\n") + dump_json(event); }
   void name(const char* what, std::size_t process, int lane, const std::string& name) {
     add({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", lane}, {"args", {{"name", name}}}});
   }
@@ -168,7 +165,6 @@ class Events {
   }
 
  private:
-  static constexpr auto replace = Json::error_handler_t::replace;
   std::string text_;
 };
 

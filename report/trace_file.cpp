@@ -3,9 +3,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {
@@ -36,30 +36,28 @@ double microseconds(Time time) {
 
 TraceFile::TraceFile(const std::string& directory, NodeId node, const std::string& name)
     : file_(file_in(directory, node)) {
-  const nlohmann::json line{{"node", to_string(node)}, {"name", name}, {"machine", this_machine()}};
-  add(line.dump(), steady_now());
+  const Json line{{"node", to_string(node)}, {"name", name}, {"machine", this_machine()}};
+  add(dump_json(line), steady_now());
 }
 
 TraceFile::~TraceFile() { file_.flush(steady_now()); }
 
 void TraceFile::busy(const std::string& what, Time from, Time to) {
-  add(nlohmann::json{{"busy", what}, {"from", microseconds(from)}, {"to", microseconds(to)}}.dump(), to);
+  add(dump_json(Json{{"busy", what}, {"from", microseconds(from)}, {"to", microseconds(to)}}), to);
 }
 
 void TraceFile::computed(const std::string& what, std::uint64_t samples, Time from, Time to) {
-  add(
-      nlohmann::json{
-          {"computed", what}, {"samples", samples}, {"from", microseconds(from)}, {"to", microseconds(to)}}
-          .dump(),
+  add(dump_json(Json{
+          {"computed", what}, {"samples", samples}, {"from", microseconds(from)}, {"to", microseconds(to)}}),
       to);
 }
 
 void TraceFile::said(const std::string& what, NodeId peer, Time at) {
-  add(nlohmann::json{{"said", what}, {"peer", to_string(peer)}, {"at", microseconds(at)}}.dump(), at);
+  add(dump_json(Json{{"said", what}, {"peer", to_string(peer)}, {"at", microseconds(at)}}), at);
 }
 
 void TraceFile::heard(const std::string& what, NodeId peer, Time at) {
-  add(nlohmann::json{{"heard", what}, {"peer", to_string(peer)}, {"at", microseconds(at)}}.dump(), at);
+  add(dump_json(Json{{"heard", what}, {"peer", to_string(peer)}, {"at", microseconds(at)}}), at);
 }
 
 void TraceFile::add(const std::string& line, Time now) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+[[noreturn]] void refuse_endpoint(const std::string& text, const std::string& why) {
   throw Failure(ExitCode::usage, "'" + text + "' is no endpoint: " + why);
 }
 
@@ -31,22 +31,23 @@ std::string complete(const std::string& text, bool listens) {
   const std::string expected = "expected host:port, tcp://host:port or ipc:///path";
   if (endpoint.starts_with("ipc://")) {
     const std::size_t letters = endpoint.size() - 6;
-    if (letters == 0) refuse(text, expected);
+    if (letters == 0) refuse_endpoint(text, expected);
     if (letters <= longest_path) return endpoint;
-    refuse(text, "its path has " + std::to_string(letters) + " letters, and that of a socket can have " +
-                     std::to_string(longest_path) + ": choose a shorter one");
+    refuse_endpoint(text, "its path has " + std::to_string(letters) +
+                              " letters, and that of a socket can have " + std::to_string(longest_path) +
+                              ": choose a shorter one");
   }
-  if (!endpoint.starts_with("tcp://")) refuse(text, expected);
+  if (!endpoint.starts_with("tcp://")) refuse_endpoint(text, expected);
   const auto place = host_port(endpoint);
   if (!place) {
     const bool colons = std::ranges::count(endpoint.substr(6), ':') > 1;
-    refuse(text, colons ? "an IPv6 address needs brackets, as in [::1]:7070" : expected);
+    refuse_endpoint(text, colons ? "an IPv6 address needs brackets, as in [::1]:7070" : expected);
   }
   if (listens && (place->port == "*" || place->port == "0")) return "tcp://" + with_port(place->host, "*");
   const auto port = number_in<std::uint64_t>(place->port);
   if (!port || *port < 1 || *port > 65535) {
-    refuse(text, "there is no port " + place->port + ": give one from 1 to 65535" +
-                     (listens ? ", or * for any that is free" : ""));
+    refuse_endpoint(text, "there is no port " + place->port + ": give one from 1 to 65535" +
+                              (listens ? ", or * for any that is free" : ""));
   }
   return "tcp://" + with_port(place->host, place->port);
 }

@@ -15,7 +15,7 @@ namespace steelyard {
 namespace {
 
 // A worker answers at once; its framework may be busy for a while with what it had begun.
-const Duration patience = from_seconds(30);
+const Duration upload_patience = from_seconds(30);
 
 // The scheduler would cut a connection that brings more.
 void require_that_it_travels(const ModelDescription& model) {
@@ -41,7 +41,7 @@ std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
   };
   const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
                             [&] { post(Leave{}); });
-  ModelIntake intake(seed, patience, memory_of_machine());
+  ModelIntake intake(seed, upload_patience, memory_of_machine());
   host(intake, scheduler_node, link, [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToRecorder>(&envelope.message);
     if (const auto* note = message != nullptr ? std::get_if<Note>(message) : nullptr) say(note->text);

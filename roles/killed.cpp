@@ -2,18 +2,16 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "config/prepare_job.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "report/terminal_writer.h"
 #include "report/version_text.h"
 #include "roles/journal_file.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::json;
 
 // Changes with every start of the machine, and with it the origin of its clock.
 std::string boot() {
@@ -23,26 +21,25 @@ std::string boot() {
 }
 
 std::string remarks_of(const SchedulersPlace& it) {
-  return Json{{"boot", boot()},
-              {"listen", it.listen},
-              {"key", it.key},
-              {"job", it.job},
-              {"checkpoint", it.checkpoint},
-              {"rounds_bytes", it.rounds_bytes},
-              {"events_bytes", it.events_bytes},
-              {"run", it.run},
-              {"former", it.former},
-              {"data", it.source.data},
-              {"samples", it.source.samples},
-              {"hash", it.source.hash},
-              {"batch", it.source.batch},
-              {"mean", it.source.mean},
-              {"deviation", it.source.deviation},
-              {"height", it.source.height},
-              {"width", it.source.width},
-              {"channels", it.source.channels},
-              {"classes", it.source.classes}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(Json{{"boot", boot()},
+                        {"listen", it.listen},
+                        {"key", it.key},
+                        {"job", it.job},
+                        {"checkpoint", it.checkpoint},
+                        {"rounds_bytes", it.rounds_bytes},
+                        {"events_bytes", it.events_bytes},
+                        {"run", it.run},
+                        {"former", it.former},
+                        {"data", it.source.data},
+                        {"samples", it.source.samples},
+                        {"hash", it.source.hash},
+                        {"batch", it.source.batch},
+                        {"mean", it.source.mean},
+                        {"deviation", it.source.deviation},
+                        {"height", it.source.height},
+                        {"width", it.source.width},
+                        {"channels", it.source.channels},
+                        {"classes", it.source.classes}});
 }
 
 SchedulersPlace place_in(const Json& it) {
@@ -60,7 +57,7 @@ SchedulersPlace place_in(const Json& it) {
           it.at("former")};
 }
 
-[[noreturn]] void refuse(ExitCode code, const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_journal(ExitCode code, const std::string& path, const std::string& why) {
   throw Failure(code, path + ": " + why + ": go on from the last checkpoint with --resume");
 }
 
@@ -78,14 +75,14 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 }
 
 JournalHead moved(const JournalHead& head, const std::string& listen) {
-  SchedulersPlace place = place_in(Json::parse(head.remarks));
+  SchedulersPlace place = place_in(parse_json_strictly(head.remarks));
   if (place.rounds_bytes > 0) place.former = record_of(place);
   place.listen = listen;
   place.rounds_bytes = place.events_bytes = 0;
   return journal_head(*head.job, head.from, place, head.record);
 }
 
-std::string job_text_in(const JournalHead& head) { return place_in(Json::parse(head.remarks)).job; }
+std::string job_text_in(const JournalHead& head) { return place_in(parse_json_strictly(head.remarks)).job; }
 
 void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what) {
   if (place.key == own) return;
@@ -98,7 +95,7 @@ void require_key(const SchedulersPlace& place, const std::string& own, const std
 }
 
 void require_key(const JournalHead& head, const std::string& own, const std::string& what) {
-  require_key(place_in(Json::parse(head.remarks)), own, what);
+  require_key(place_in(parse_json_strictly(head.remarks)), own, what);
 }
 
 std::optional<Killed> journal_of(const RunDirectory& run) {
@@ -107,23 +104,23 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
   killed.journal = read_journal(path);
   if (killed.journal.empty()) {
     if (!std::filesystem::exists(path)) return std::nullopt;
-    refuse(ExitCode::unreachable, path,
-           "it is empty, for it could not be written to its end (events.jsonl may say why)");
+    refuse_journal(ExitCode::unreachable, path,
+                   "it is empty, for it could not be written to its end (events.jsonl may say why)");
   }
   JournalReader reader(killed.journal);
   const auto first = reader.next();
   const auto* head = first ? std::get_if<JournalHead>(&first->what) : nullptr;
   if (head == nullptr || head->build != version_text())
-    refuse(ExitCode::configuration, path, "the scheduler that wrote it was of another build");
+    refuse_journal(ExitCode::configuration, path, "the scheduler that wrote it was of another build");
   killed.head_bytes = reader.read();
   killed.job = head->job;
   killed.from = head->from;
   killed.record = head->record;
   killed.recorded = first->now;
   try {
-    killed.place = place_in(Json::parse(head->remarks));
+    killed.place = place_in(parse_json_strictly(head->remarks));
   } catch (const Json::exception& trouble) {
-    refuse(ExitCode::io, path, std::string("its head is damaged: ") + trouble.what());
+    refuse_journal(ExitCode::io, path, std::string("its head is damaged: ") + trouble.what());
   }
   return killed;
 }
@@ -131,13 +128,13 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
 std::optional<Killed> left_by_killed(const RunDirectory& run) {
   std::optional<Killed> killed = journal_of(run);
   if (killed && killed->place.boot != boot())
-    refuse(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
+    refuse_journal(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
   if (!killed) return killed;
   JournalReader reader(killed->journal);
   for (std::size_t begin = 0; reader.next(); begin = reader.read()) killed->last_record = begin;
   if (reader.damaged()) {
-    refuse(ExitCode::io, run.journal(),
-           "what begins at byte " + std::to_string(reader.read()) + " is not as it was written");
+    refuse_journal(ExitCode::io, run.journal(),
+                   "what begins at byte " + std::to_string(reader.read()) + " is not as it was written");
   }
   return killed;
 }

@@ -5,7 +5,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration ask_again = std::chrono::milliseconds(50);
+constexpr Duration ask_every = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void Reclaim::wake(Time now, Outbox& out) {
     answer_ = Answer::none;
     return;
   }
-  next_ = now + ask_again;
+  next_ = now + ask_every;
   for (const Asked& it : asked_) out.send<ToShard>(it.node, Claim{term_, attempt_, it.node, generation_});
 }
 

@@ -6,7 +6,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration beat = std::chrono::milliseconds(250), claim_again = std::chrono::milliseconds(50);
+constexpr Duration beat = std::chrono::milliseconds(250), claim_every = std::chrono::milliseconds(50);
 constexpr Duration shortest_silence = std::chrono::seconds(2);
 constexpr int many_heartbeats = 4;
 constexpr Time far_off{std::chrono::hours(24 * 365 * 100)};  // no machine runs for so long
@@ -124,7 +124,7 @@ void Standby::claim(Time now, Outbox& out) {
     const char* why = "the scheduler is lost, and so is the server that could let this standby lead";
     return exit_reason_.stopped({Outcome::server_lost, why});
   }
-  next_ = now + claim_again;
+  next_ = now + claim_every;
   out.send<ToShard>(claimed_from_->node,
                     Claim{term_, *counted_, claimed_from_->node, claimed_from_->generation, true});
 }

@@ -3,16 +3,14 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-struct Damage {
+struct BadManifest {
   std::string why;
 };
 
@@ -31,7 +29,7 @@ Rule rule_of(const std::string& text) {
   for (const auto& [value, name] : rule_names) {
     if (text == name) return value;
   }
-  throw Damage{"no rule is called \"" + text + "\""};
+  throw BadManifest{"no rule is called \"" + text + "\""};
 }
 
 // 64 random bits are more than a JSON reader elsewhere keeps in a number.
@@ -45,7 +43,7 @@ std::uint64_t from_hexadecimal(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Damage{"\"" + text + "\" is not a hexadecimal number"};
+    throw BadManifest{"\"" + text + "\" is not a hexadecimal number"};
   }
   return value;
 }
@@ -70,14 +68,14 @@ Json layout_json(const Layout& layout) {
 // The seal is over the text without white space, so that people may look at the file with an editor that
 // changes it.
 std::string seal_of(const Json& body) {
-  const std::string text = body.dump();
+  const std::string text = dump_json(body);
   return seal(std::as_bytes(std::span(text))).xxh3_128;
 }
 
 // Fields of the body; a field that is missing or of another type is damage, by its name.
 const Json& field(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (found == object.end()) throw Damage{"\"" + std::string(key) + "\" is missing"};
+  if (found == object.end()) throw BadManifest{"\"" + std::string(key) + "\" is missing"};
   return *found;
 }
 
@@ -86,12 +84,12 @@ T get(const Json& object, const char* key) {
   try {
     return field(object, key).get<T>();
   } catch (const Json::exception&) {
-    throw Damage{"\"" + std::string(key) + "\" is not what it should be"};
+    throw BadManifest{"\"" + std::string(key) + "\" is not what it should be"};
   }
 }
 
 std::uint64_t as_count(const Json& value, const char* key) {
-  if (!value.is_number_unsigned()) throw Damage{"\"" + std::string(key) + "\" is not a count"};
+  if (!value.is_number_unsigned()) throw BadManifest{"\"" + std::string(key) + "\" is not a count"};
   return value.get<std::uint64_t>();
 }
 std::uint64_t count(const Json& object, const char* key) { return as_count(field(object, key), key); }
@@ -120,8 +118,8 @@ Layout layout_of(const Json& json) {
     if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");
     if (r.contains("rate")) layout.ranges.back().rate = get<double>(r, "rate");
   }
-  if (const std::string damage = damage_of(layout); !damage.empty()) throw Damage{damage};
-  if (layout.slice_size == 0) throw Damage{"its layout has no sense"};
+  if (const std::string damage = damage_of(layout); !damage.empty()) throw BadManifest{damage};
+  if (layout.slice_size == 0) throw BadManifest{"its layout has no sense"};
   return layout;
 }
 
@@ -133,7 +131,7 @@ std::vector<double> numbers(const Json& json, const char* key) {
 
 std::uint32_t whole_number(const Json& json, const char* key) {
   const std::uint64_t value = count(json, key);
-  if (value > UINT32_MAX) throw Damage{"\"" + std::string(key) + "\" is too large"};
+  if (value > UINT32_MAX) throw BadManifest{"\"" + std::string(key) + "\" is too large"};
   return static_cast<std::uint32_t>(value);
 }
 
@@ -156,8 +154,8 @@ SampleSource source_of(const Json& json) {
 // The format comes first: of any other, nothing else can be expected.
 Manifest manifest_of(const Json& body) {
   if (const std::uint64_t format = count(body, "format"); format != Manifest::format) {
-    throw Damage{"it has format " + std::to_string(format) + ", and this program reads format " +
-                 std::to_string(Manifest::format)};
+    throw BadManifest{"it has format " + std::to_string(format) + ", and this program reads format " +
+                      std::to_string(Manifest::format)};
   }
   Manifest m;
   m.progress = {count(body, "term"),   count(body, "version"),       count(body, "epoch"),
@@ -199,18 +197,18 @@ std::string manifest_text(const Manifest& m) {
                      {"layout", layout_json(m.layout)},
                      {"samples", samples},
                      {"files", files}};
-  return Json{{"checkpoint", body}, {"xxh3_128", seal_of(body)}}.dump(1) + "\n";
+  return dump_json(Json{{"checkpoint", body}, {"xxh3_128", seal_of(body)}}, 1) + "\n";
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& path) {
   try {
-    const Json whole = Json::parse(text, nullptr, false);
-    if (whole.is_discarded()) throw Damage{"it is not JSON; it was cut off or changed"};
+    const Json whole = parse_json(text);
+    if (whole.is_discarded()) throw BadManifest{"it is not JSON; it was cut off or changed"};
     const Json body = field(whole, "checkpoint");
     if (get<std::string>(whole, "xxh3_128") != seal_of(body))
-      throw Damage{"its hash does not fit what it says"};
+      throw BadManifest{"its hash does not fit what it says"};
     return manifest_of(body);
-  } catch (const Damage& damage) {
+  } catch (const BadManifest& damage) {
     throw Failure(ExitCode::io, path + ": not a good checkpoint manifest: " + damage.why);
   }
 }

@@ -20,7 +20,7 @@ constexpr std::uint64_t longest_header = 100'000'000;  // bytes, of the JSON
 constexpr std::size_t alignment = 64;                  // bytes
 constexpr const char* texts_key = "__metadata__";
 
-struct Damage {
+struct BadHeader {
   std::string why;
 };
 
@@ -39,17 +39,17 @@ class HeaderReader : public json::json_sax_t {
 
   bool key(std::string& name) override {
     if (depth_ == 1) {
-      if (!names_.insert(name).second) throw Damage{"\"" + name + "\" is there twice"};
+      if (!names_.insert(name).second) throw BadHeader{"\"" + name + "\" is there twice"};
       in_texts_ = name == texts_key;
       if (!in_texts_) entries.push_back({name, {}, {}, {}, false});
       return true;
     }
-    if (!fields_.insert(name).second) throw Damage{"\"" + name + "\" is there twice in one entry"};
+    if (!fields_.insert(name).second) throw BadHeader{"\"" + name + "\" is there twice in one entry"};
     field_ = name;
     return true;
   }
   bool start_object(std::size_t) override {
-    if (depth_ >= 2 || in_array_) throw Damage{"an object where none belongs"};
+    if (depth_ >= 2 || in_array_) throw BadHeader{"an object where none belongs"};
     ++depth_;
     fields_.clear();
     return true;
@@ -59,11 +59,11 @@ class HeaderReader : public json::json_sax_t {
     return true;
   }
   bool start_array(std::size_t) override {
-    if (depth_ != 2 || in_texts_ || in_array_) throw Damage{"a list where none belongs"};
+    if (depth_ != 2 || in_texts_ || in_array_) throw BadHeader{"a list where none belongs"};
     if (field_ == "shape") {
       entries.back().has_shape = true;
     } else if (field_ != "data_offsets") {
-      throw Damage{"\"" + field_ + "\" of \"" + entries.back().name + "\" is a list"};
+      throw BadHeader{"\"" + field_ + "\" of \"" + entries.back().name + "\" is a list"};
     }
     in_array_ = true;
     return true;
@@ -78,33 +78,34 @@ class HeaderReader : public json::json_sax_t {
     } else if (depth_ == 2 && !in_array_ && field_ == "dtype") {
       entries.back().type = value;
     } else {
-      throw Damage{"a text where none belongs"};
+      throw BadHeader{"a text where none belongs"};
     }
     return true;
   }
   bool number_unsigned(number_unsigned_t value) override {
-    if (!in_array_) throw Damage{"a number where none belongs"};
+    if (!in_array_) throw BadHeader{"a number where none belongs"};
     (field_ == "shape" ? entries.back().shape : entries.back().offsets).push_back(value);
     return true;
   }
-  bool number_integer(number_integer_t) override { throw Damage{"a negative number"}; }
+  bool number_integer(number_integer_t) override { throw BadHeader{"a negative number"}; }
   bool number_float(number_float_t, const std::string& text) override {
-    throw Damage{"the number " + text + ", which is not whole or too large"};
+    throw BadHeader{"the number " + text + ", which is not whole or too large"};
   }
-  bool null() override { throw Damage{"a null"}; }
-  bool boolean(bool) override { throw Damage{"a true or false"}; }
-  bool binary(json::binary_t&) override { throw Damage{"binary data"}; }
+  bool null() override { throw BadHeader{"a null"}; }
+  bool boolean(bool) override { throw BadHeader{"a true or false"}; }
+  bool binary(json::binary_t&) override { throw BadHeader{"binary data"}; }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    throw Damage{"it is not JSON at byte " + std::to_string(position)};
+    throw BadHeader{"it is not JSON at byte " + std::to_string(position)};
   }
 
  private:
   static void demand_complete(const Entry& entry) {
     const std::string who = "\"" + entry.name + "\" ";
     if (entry.type != "F32") {
-      throw Damage{who + "has values of type \"" + entry.type + "\", and only F32 is read"};
+      throw BadHeader{who + "has values of type \"" + entry.type + "\", and only F32 is read"};
     }
-    if (!entry.has_shape || entry.offsets.size() != 2) throw Damage{who + "has no shape or no data_offsets"};
+    if (!entry.has_shape || entry.offsets.size() != 2)
+      throw BadHeader{who + "has no shape or no data_offsets"};
   }
 
   int depth_ = 0;
@@ -118,7 +119,7 @@ std::uint64_t byte_count(const Entry& entry) {
   std::uint64_t bytes = sizeof(float);
   for (const std::uint64_t extent : entry.shape) {
     if (extent != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / extent) {
-      throw Damage{"the shape of \"" + entry.name + "\" is too large"};
+      throw BadHeader{"the shape of \"" + entry.name + "\" is too large"};
     }
     bytes *= extent;
   }
@@ -133,27 +134,27 @@ std::vector<StoredTensor> place(std::vector<Entry> entries, std::span<const std:
   for (Entry& entry : entries) {
     const std::uint64_t begin = entry.offsets[0], end = entry.offsets[1];
     const std::string who = "\"" + entry.name + "\" ";
-    if (begin != expected) throw Damage{who + (begin < expected ? "overlaps another" : "follows a hole")};
-    if (end < begin || end > values.size()) throw Damage{who + "ends behind the end of the file"};
-    if (end - begin != byte_count(entry)) throw Damage{who + "has not the size of its shape"};
+    if (begin != expected) throw BadHeader{who + (begin < expected ? "overlaps another" : "follows a hole")};
+    if (end < begin || end > values.size()) throw BadHeader{who + "ends behind the end of the file"};
+    if (end - begin != byte_count(entry)) throw BadHeader{who + "has not the size of its shape"};
     tensors.push_back({std::move(entry.name), std::move(entry.shape), values.subspan(begin, end - begin)});
     expected = end;
   }
   if (expected != values.size()) {
-    throw Damage{std::to_string(values.size() - expected) + " bytes at the end belong to no tensor"};
+    throw BadHeader{std::to_string(values.size() - expected) + " bytes at the end belong to no tensor"};
   }
   return tensors;
 }
 
 TensorFile parse(std::span<const std::byte> file) {
   std::uint64_t length = 0;
-  if (file.size() < sizeof length) throw Damage{"it ends within the length of the header"};
+  if (file.size() < sizeof length) throw BadHeader{"it ends within the length of the header"};
   std::memcpy(&length, file.data(), sizeof length);
   file = file.subspan(sizeof length);
-  if (length > longest_header) throw Damage{"a header of " + std::to_string(length) + " bytes"};
-  if (length > file.size()) throw Damage{"it ends within the header"};
+  if (length > longest_header) throw BadHeader{"a header of " + std::to_string(length) + " bytes"};
+  if (length > file.size()) throw BadHeader{"it ends within the header"};
   const auto* text = reinterpret_cast<const char*>(file.data());
-  if (length == 0 || *text != '{') throw Damage{"the header does not begin with {"};
+  if (length == 0 || *text != '{') throw BadHeader{"the header does not begin with {"};
 
   HeaderReader reader;
   json::sax_parse(text, text + length, &reader);
@@ -196,7 +197,7 @@ const StoredTensor* TensorFile::find(const std::string& name) const {
 TensorFile parse_safetensors(std::span<const std::byte> file, const std::string& path) {
   try {
     return parse(file);
-  } catch (const Damage& damage) {
+  } catch (const BadHeader& damage) {
     throw Failure(ExitCode::io, path + ": not a good safetensors file: " + damage.why);
   }
 }

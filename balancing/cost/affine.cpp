@@ -12,7 +12,7 @@ namespace {
 
 constexpr double clock_noise = 0.002;  // no measurement is better than this, relative
 constexpr double fixed_prior = 0.2;    // a fixed cost is usually of this order, relative to the mean time
-constexpr double least_slope = 0.001;  // of the mean time per sample
+constexpr double least_window_slope = 0.001;  // of the mean time per sample
 constexpr int huber_steps = 4, tukey_steps = 4;
 
 bool usable(const TimedBatch& batch) {
@@ -53,7 +53,7 @@ Affine solve(const Sums& s, double noise) {
   const double w = s.w + extra;
   const double slope = (w * s.bt - s.b * s.t) / (w * s.bb - s.b * s.b);
   // Flat measurements mean that nearly all of the time is fixed; the curve still has to rise.
-  const double flattest = least_slope * s.t / s.b;
+  const double flattest = least_window_slope * s.t / s.b;
   const double per_sample = std::max(slope, flattest);
   const double fixed = (s.t - per_sample * s.b) / (per_sample > slope ? s.w : w);
   if (fixed >= 0) return {fixed, per_sample};

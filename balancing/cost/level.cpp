@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
 constexpr double first_noise = 0.05, least_noise = 0.004;
-constexpr double memory = 0.93;           // per round, of noise and errors
+constexpr double error_memory = 0.93;     // per round, of noise and errors
 constexpr double clear_lead = 0.8;        // of the other's error: less takes over
 constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
 constexpr double jump_doubt = 0.7;        // after a sudden change
@@ -56,11 +56,11 @@ void Level::follow(double seconds, double rounds) {
     Average& average = averages_[k];
     average.variance += std::pow(speeds[k] * noise_, 2);
     const double square = std::pow(measured - average.log_seconds, 2);
-    average.error = memory * average.error + (1 - memory) * square;
+    average.error = error_memory * average.error + (1 - error_memory) * square;
     if (k == believed_) {
       const double explained = rules_.noise_trust ? average.variance : 0;
       const double trust = noise_ * noise_ / (noise_ * noise_ + explained);
-      const double share = std::max(1 - memory, 1 / (guessing + rounds)) * trust;
+      const double share = std::max(1 - error_memory, 1 / (guessing + rounds)) * trust;
       noise_ = std::max(least_noise, std::sqrt((1 - share) * noise_ * noise_ + share * square));
     }
     average.update(measured, noise_);

@@ -6,21 +6,21 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double memory = 0.998;      // per round
-constexpr double enough = 40;         // rounds
-constexpr double after_a_rest = 0.5;  // of what was known before it
+constexpr double wait_memory = 0.998;  // per round
+constexpr double enough_rounds = 40;   // rounds
+constexpr double after_a_rest = 0.5;   // of what was known before it
 
 }  // namespace
 
 void WaitedFor::observe(double seconds, double worth) {
-  weight_ = memory * weight_ + 1;
-  sum_ = memory * sum_ + seconds;
-  squares_ = memory * squares_ + seconds * seconds;
-  worth_ = memory * worth_ + worth;
+  weight_ = wait_memory * weight_ + 1;
+  sum_ = wait_memory * sum_ + seconds;
+  squares_ = wait_memory * squares_ + seconds * seconds;
+  worth_ = wait_memory * worth_ + worth;
 }
 
 double WaitedFor::surely() const {
-  if (weight_ < enough) return 0;
+  if (weight_ < enough_rounds) return 0;
   const double mean = sum_ / weight_, variance = std::max(0.0, squares_ / weight_ - mean * mean);
   return std::max(0.0, mean - std::sqrt(variance / weight_));
 }

@@ -9,7 +9,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "boa.1";
+constexpr char boa_title[] = "boa.1";
 
 }  // namespace
 
@@ -82,7 +82,7 @@ std::vector<Affine> Boa::curves(const Request& request) const {
 }
 
 std::string Boa::save() const {
-  StateWriter writer(title);
+  StateWriter writer(boa_title);
   writer.count(models_.size());
   for (const auto& [slot, model] : models_) {
     writer.count(slot);
@@ -96,7 +96,7 @@ std::string Boa::save() const {
 }
 
 void Boa::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, boa_title);
   Boa restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));

@@ -8,7 +8,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "cannikin.1";
+constexpr char cannikin_title[] = "cannikin.1";
 constexpr double newest = 0.2;  // weight of the newest exchange
 
 }  // namespace
@@ -77,7 +77,7 @@ std::vector<OverlappedTime> Cannikin::times(const Request& request) const {
 }
 
 std::string Cannikin::save() const {
-  StateWriter writer(title);
+  StateWriter writer(cannikin_title);
   writer.count(models_.size());
   for (const auto& [slot, model] : models_) {
     writer.count(slot);
@@ -90,7 +90,7 @@ std::string Cannikin::save() const {
 }
 
 void Cannikin::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, cannikin_title);
   Cannikin restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));

@@ -7,7 +7,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "dlb.1";
+constexpr char dlb_title[] = "dlb.1";
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::vector<double> Dlb::speeds(const Request& request) const {
 }
 
 std::string Dlb::save() const {
-  StateWriter writer(title);
+  StateWriter writer(dlb_title);
   writer.count(work_.size());
   for (const auto& [slot, work] : work_) writer.count(slot).real(work.samples).real(work.seconds);
   writer.count(rounds_).count(newest_).count(epoch_);
@@ -56,7 +56,7 @@ std::string Dlb::save() const {
 }
 
 void Dlb::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, dlb_title);
   Dlb restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     Work& work = restored.work_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];

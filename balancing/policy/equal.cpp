@@ -7,7 +7,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "equal.1";
+constexpr char equal_title[] = "equal.1";
 
 }  // namespace
 
@@ -18,8 +18,8 @@ std::vector<std::uint64_t> Equal::plan(const Request& request) {
 
 // There is no state, but a checkpoint still says whose it is: a job resumed with another policy should hear
 // of it.
-std::string Equal::save() const { return StateWriter(title).str(); }
+std::string Equal::save() const { return StateWriter(equal_title).str(); }
 
-void Equal::restore(const std::string& text) { StateReader(text, title).end(); }
+void Equal::restore(const std::string& text) { StateReader(text, equal_title).end(); }
 
 }  // namespace steelyard::balancing

@@ -12,7 +12,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "lb-bsp.2";
+constexpr char lb_bsp_title[] = "lb-bsp.2";
 
 constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // the id of their party in the search
 
@@ -193,7 +193,7 @@ std::unique_ptr<Policy> LbBsp::clone() const {
 }
 
 std::string LbBsp::save() const {
-  StateWriter writer(title);
+  StateWriter writer(lb_bsp_title);
   writer.count(predictors_.size());
   for (const auto& [slot, predictor] : predictors_) writer.count(slot).text(predictor->save());
   split_.save(writer);
@@ -206,7 +206,7 @@ std::string LbBsp::save() const {
 }
 
 void LbBsp::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, lb_bsp_title);
   LbBsp restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));

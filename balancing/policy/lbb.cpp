@@ -11,10 +11,10 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "lbb.1";
-constexpr std::size_t remembered = 3;  // rounds that the guard looks at
-constexpr double most_fixed = 0.95;    // of a measured time: the rest is for the samples
-constexpr double two_sizes = 0.1;      // relative difference that shows a slope
+constexpr char lbb_title[] = "lbb.1";
+constexpr std::size_t remembered = 3;      // rounds that the guard looks at
+constexpr double most_fixed_share = 0.95;  // of a measured time: the rest is for the samples
+constexpr double two_sizes = 0.1;          // relative difference that shows a slope
 
 }  // namespace
 
@@ -120,7 +120,8 @@ void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
 
 double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, const Walk& walk) const {
   if (!options_.profile.empty()) {
-    return std::min(options_.profile.of(worker.name, worker.slot).over(walk, 0), most_fixed * work.seconds);
+    return std::min(options_.profile.of(worker.name, worker.slot).over(walk, 0),
+                    most_fixed_share * work.seconds);
   }
   const auto found = known_.find(worker.slot);
   if (found == known_.end()) return 0;
@@ -131,13 +132,14 @@ double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, co
   if (comparable) {
     const double slope = (work.seconds - then.seconds) / more;
     const double fixed = work.seconds - slope * static_cast<double>(work.samples);
-    if (slope > 0 && fixed >= 0 && fixed < work.seconds) return std::min(fixed, most_fixed * work.seconds);
+    if (slope > 0 && fixed >= 0 && fixed < work.seconds)
+      return std::min(fixed, most_fixed_share * work.seconds);
   }
-  return std::min(then.fixed, most_fixed * work.seconds);
+  return std::min(then.fixed, most_fixed_share * work.seconds);
 }
 
 std::string Lbb::save() const {
-  StateWriter writer(title);
+  StateWriter writer(lbb_title);
   last_.save(writer);
   split_.save(writer);
   writer.count(known_.size());
@@ -149,7 +151,7 @@ std::string Lbb::save() const {
 }
 
 void Lbb::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, lbb_title);
   Lbb restored(options_);
   restored.last_.restore(reader);
   restored.split_.restore(reader);

@@ -9,7 +9,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "omnilearn.1";
+constexpr char omnilearn_title[] = "omnilearn.1";
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void OmniLearn::adjust(const Request& request, const std::vector<Bound>& bounds)
 }
 
 std::string OmniLearn::save() const {
-  StateWriter writer(title);
+  StateWriter writer(omnilearn_title);
   writer.count(seconds_.size());
   for (const auto& [slot, seconds] : seconds_) writer.count(slot).real(seconds);
   last_.save(writer);
@@ -67,7 +67,7 @@ std::string OmniLearn::save() const {
 }
 
 void OmniLearn::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, omnilearn_title);
   OmniLearn restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     double& seconds = restored.seconds_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];

@@ -6,7 +6,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "oracle.1";
+constexpr char oracle_title[] = "oracle.1";
 
 }  // namespace
 
@@ -19,8 +19,8 @@ std::vector<std::uint64_t> Oracle::plan(const Request& request) {
   return min_max(curves, with_rest(request, share_bounds(request)), request.positions);
 }
 
-std::string Oracle::save() const { return StateWriter(title).str(); }
+std::string Oracle::save() const { return StateWriter(oracle_title).str(); }
 
-void Oracle::restore(const std::string& text) { StateReader(text, title).end(); }
+void Oracle::restore(const std::string& text) { StateReader(text, oracle_title).end(); }
 
 }  // namespace steelyard::balancing

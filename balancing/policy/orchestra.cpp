@@ -8,7 +8,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "orchestra.2";
+constexpr char orchestra_title[] = "orchestra.2";
 
 }  // namespace
 
@@ -109,7 +109,7 @@ double Orchestra::period(const Request& request, const std::vector<double>& seco
 }
 
 std::string Orchestra::save() const {
-  StateWriter writer(title);
+  StateWriter writer(orchestra_title);
   writer.count(work_.size());
   for (const auto& [slot, work] : work_) writer.count(slot).real(work.samples).real(work.seconds);
   writer.count(rounds_).count(epoch_).count(divided_ ? 1 : 0).count(paces_ ? 1 : 0);
@@ -120,7 +120,7 @@ std::string Orchestra::save() const {
 }
 
 void Orchestra::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, orchestra_title);
   Orchestra restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     Work& work = restored.work_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];

@@ -9,7 +9,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "static.1";
+constexpr char static_profile_title[] = "static.1";
 
 }  // namespace
 
@@ -28,9 +28,9 @@ std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
 }
 
 // The profile belongs to the job, not to the checkpoint.
-std::string StaticProfile::save() const { return StateWriter(title).str(); }
+std::string StaticProfile::save() const { return StateWriter(static_profile_title).str(); }
 
-void StaticProfile::restore(const std::string& text) { StateReader(text, title).end(); }
+void StaticProfile::restore(const std::string& text) { StateReader(text, static_profile_title).end(); }
 
 std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request) {
   std::vector<Curve> curves;

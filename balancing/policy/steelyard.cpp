@@ -11,7 +11,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "steelyard.5";
+constexpr char steelyard_title[] = "steelyard.5";
 constexpr std::uint64_t per_accident = 3;  // changes that have lasted, before the next is believed at once
 constexpr double cpu_slowness = 32;        // of a CPU that was never measured, against a GPU
 
@@ -145,7 +145,7 @@ std::vector<Move::Known> Steelyard::known_for_move(const Request& request) const
 }
 
 std::string Steelyard::save() const {
-  StateWriter writer(title);
+  StateWriter writer(steelyard_title);
   writer.count(workers_.size());
   for (const auto& [slot, worker] : workers_) {
     writer.count(slot);
@@ -160,7 +160,7 @@ std::string Steelyard::save() const {
 }
 
 void Steelyard::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, steelyard_title);
   Steelyard restored(options_);
   for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
     const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));

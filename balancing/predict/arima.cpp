@@ -8,11 +8,10 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "arima.1";
+constexpr char arima_title[] = "arima.1";
 constexpr double lambda = 0.98;
-constexpr double first_variance = 10;         // of the coefficients, before anything is known
-constexpr double most_variance = 1e4;         // a constant input must not let them grow for ever
-constexpr double lowest = 0.25, highest = 4;  // times the last value
+constexpr double first_variance = 10;  // of the coefficients, before anything is known
+constexpr double most_variance = 1e4;  // a constant input must not let them grow for ever
 
 }  // namespace
 
@@ -70,11 +69,11 @@ double Arima::predict(double cpu_now, double memory_now) const {
     answer = last;
     for (std::size_t i = 0; i < terms; ++i) answer += theta_[i] * x[i] * unit_;
   }
-  return std::isfinite(answer) ? std::clamp(answer, lowest * last, highest * last) : last;
+  return std::isfinite(answer) ? std::clamp(answer, lowest_step * last, highest_step * last) : last;
 }
 
 std::string Arima::save() const {
-  StateWriter writer(title);
+  StateWriter writer(arima_title);
   writer.count(seen_).real(unit_).reals(last_);
   for (const double value : theta_) writer.real(value);
   for (const Terms& row : P_) {
@@ -84,7 +83,7 @@ std::string Arima::save() const {
 }
 
 void Arima::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, arima_title);
   Arima restored;
   restored.seen_ = reader.count();
   restored.unit_ = reader.real();

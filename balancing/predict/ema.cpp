@@ -8,7 +8,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "ema.1";
+constexpr char ema_title[] = "ema.1";
 
 }  // namespace
 
@@ -19,10 +19,10 @@ void Ema::observe(double value, double, double) {
   average_ += std::max(alpha_, 1 / static_cast<double>(seen_)) * (value - average_);
 }
 
-std::string Ema::save() const { return StateWriter(title).count(seen_).real(average_).str(); }
+std::string Ema::save() const { return StateWriter(ema_title).count(seen_).real(average_).str(); }
 
 void Ema::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, ema_title);
   const std::uint64_t seen = reader.count();
   const double average = reader.real();
   reader.end();

@@ -7,7 +7,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "last.1";
+constexpr char last_title[] = "last.1";
 
 }  // namespace
 
@@ -15,10 +15,10 @@ void Last::observe(double value, double, double) {
   if (value > 0 && std::isfinite(value)) last_ = value;
 }
 
-std::string Last::save() const { return StateWriter(title).real(last_).str(); }
+std::string Last::save() const { return StateWriter(last_title).real(last_).str(); }
 
 void Last::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, last_title);
   const double last = reader.real();
   reader.end();
   last_ = last;

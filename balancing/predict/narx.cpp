@@ -9,7 +9,7 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "narx.1";
+constexpr char narx_title[] = "narx.1";
 constexpr std::size_t capacity = 128;    // rounds remembered
 constexpr std::size_t first_lesson = 8;  // rounds before there is anything to learn
 constexpr std::size_t first_exam = 16;   // rounds before errors are compared
@@ -17,9 +17,8 @@ constexpr std::size_t first_answer = 32;
 constexpr std::size_t steps = 4, batch = 16;  // of training per observation
 // Most of what the network could learn from 128 noisy rounds is noise; a strong decay keeps it simple.
 constexpr TanhNetwork::Training training{.rate = 0.01, .decay = 0.3};
-constexpr double exam_memory = 0.95;          // per round
-constexpr double farthest = 4;                // deviations; what lies beyond is an outlier
-constexpr double lowest = 0.25, highest = 4;  // times the last value
+constexpr double exam_memory = 0.95;  // per round
+constexpr double farthest = 4;        // deviations; what lies beyond is an outlier
 // Below these deviations a channel counts as constant: relative for values and memory, absolute for CPU
 // shares.
 constexpr double constant_relative = 1e-4, constant_share = 0.005;
@@ -112,7 +111,7 @@ double Narx::network_answer(double cpu_now, double memory_now) const {
   const double last = history_.back()[speed];
   const double answer = scale.mean + network_(input(history_.size(), cpu_now, memory_now)) / scale.per_unit;
   if (!std::isfinite(answer)) return last;
-  return std::clamp(answer, lowest * last, highest * last);
+  return std::clamp(answer, lowest_step * last, highest_step * last);
 }
 
 double Narx::predict(double cpu_now, double memory_now) const {
@@ -120,11 +119,11 @@ double Narx::predict(double cpu_now, double memory_now) const {
   const bool network_leads = seen_ >= first_answer && network_error_ <= average_error_;
   if (network_leads) return network_answer(cpu_now, memory_now);
   const double last = history_.back()[speed];
-  return std::clamp(average_.predict(cpu_now, memory_now), lowest * last, highest * last);
+  return std::clamp(average_.predict(cpu_now, memory_now), lowest_step * last, highest_step * last);
 }
 
 std::string Narx::save() const {
-  StateWriter writer(title);
+  StateWriter writer(narx_title);
   writer.count(seed_).count(seen_).count(history_.size());
   for (const Moment& moment : history_) {
     for (const double value : moment) writer.real(value);
@@ -134,7 +133,7 @@ std::string Narx::save() const {
 }
 
 void Narx::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, narx_title);
   Narx restored(reader.count());
   restored.seen_ = reader.count();
   restored.history_.resize(reader.count(capacity));

@@ -10,6 +10,9 @@
 
 namespace steelyard::balancing {
 
+// A prediction stays between these multiples of the last value.
+inline constexpr double lowest_step = 0.25, highest_step = 4;
+
 class Predictor {
  public:
   virtual ~Predictor() = default;

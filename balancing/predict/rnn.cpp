@@ -9,13 +9,12 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char title[] = "rnn.1";
-constexpr std::uint64_t first_lesson = 4, first_exam = 16, first_answer = 32;  // values
+constexpr char rnn_title[] = "rnn.1";
+constexpr std::uint64_t rnn_first_lesson = 4, first_exam = 16, first_answer = 32;  // values
 constexpr double rate = 0.05, largest_gradient = 1;
 constexpr double scale_memory = 0.97, exam_memory = 0.95;  // per value
 constexpr double least_deviation = 1e-3;                   // relative to the mean
-constexpr double farthest = 4;                             // deviations
-constexpr double lowest = 0.25, highest = 4;               // times the last value
+constexpr double rnn_farthest = 4;                         // deviations
 
 // Where the parameters of one unit lie: W, U, b, w.
 struct Unit {
@@ -48,9 +47,10 @@ void Rnn::observe(double value, double cpu, double memory) {
     follow(network_error_, network_answer(history_.size(), cpu, memory));
     follow(average_error_, average_.predict(cpu, memory));
   }
-  if (seen_ >= first_lesson) {
+  if (seen_ >= rnn_first_lesson) {
     const std::size_t end = history_.size(), begin = end - std::min(end, truncation);
-    const double target = std::clamp(scaled(value) - scaled(history_.back().value), -farthest, farthest);
+    const double target =
+        std::clamp(scaled(value) - scaled(history_.back().value), -rnn_farthest, rnn_farthest);
     learn(forward(begin, end, cpu, memory), target);
   }
   ++seen_;
@@ -67,7 +67,7 @@ void Rnn::observe(double value, double cpu, double memory) {
 }
 
 Rnn::Input Rnn::input(const Moment& moment, double cpu, double memory) const {
-  const double value = std::clamp(scaled(moment.value), -farthest, farthest);
+  const double value = std::clamp(scaled(moment.value), -rnn_farthest, rnn_farthest);
   const double free = memory > 0 && memory_mean_ > 0 ? std::clamp(memory / memory_mean_ - 1, -1.0, 1.0) : 0;
   // Shares of the CPU lie in [0, 1]; twice the distance from the middle is of the order of 1.
   return {value, cpu >= 0 ? 2 * (cpu - 0.5) : 0, free};
@@ -134,7 +134,7 @@ double Rnn::network_answer(std::size_t end, double cpu, double memory) const {
   const double last = history_.back().value;
   const Pass pass = forward(end - std::min(end, truncation), end, cpu, memory);
   const double answer = last + pass.answer * deviation_;
-  return std::isfinite(answer) ? std::clamp(answer, lowest * last, highest * last) : last;
+  return std::isfinite(answer) ? std::clamp(answer, lowest_step * last, highest_step * last) : last;
 }
 
 double Rnn::predict(double cpu_now, double memory_now) const {
@@ -143,11 +143,11 @@ double Rnn::predict(double cpu_now, double memory_now) const {
     return network_answer(history_.size(), cpu_now, memory_now);
   }
   const double last = history_.back().value;
-  return std::clamp(average_.predict(cpu_now, memory_now), lowest * last, highest * last);
+  return std::clamp(average_.predict(cpu_now, memory_now), lowest_step * last, highest_step * last);
 }
 
 std::string Rnn::save() const {
-  StateWriter writer(title);
+  StateWriter writer(rnn_title);
   writer.count(seen_).reals(weights_).count(history_.size());
   for (const Moment& moment : history_) writer.real(moment.value).real(moment.cpu).real(moment.memory);
   writer.real(mean_).real(deviation_).real(memory_mean_).text(average_.save());
@@ -155,7 +155,7 @@ std::string Rnn::save() const {
 }
 
 void Rnn::restore(const std::string& text) {
-  StateReader reader(text, title);
+  StateReader reader(text, rnn_title);
   Rnn restored(0);
   restored.seen_ = reader.count();
   restored.weights_ = reader.reals(size);

@@ -13,13 +13,13 @@
 namespace steelyard::bench {
 namespace {
 
-constexpr int patience_ms = 10000;
+constexpr int zmq_patience_ms = 10000;
 
 void limit(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::sndhwm, 0);
   socket.set(zmq::sockopt::rcvhwm, 0);
-  socket.set(zmq::sockopt::rcvtimeo, patience_ms);
+  socket.set(zmq::sockopt::rcvtimeo, zmq_patience_ms);
 }
 
 zmq::message_t next(zmq::socket_t& socket) {
@@ -102,7 +102,7 @@ class Dealer final : public Party {
     socket_.connect(endpoint);
   }
   ~Dealer() override {
-    socket_.set(zmq::sockopt::linger, patience_ms);
+    socket_.set(zmq::sockopt::linger, zmq_patience_ms);
     socket_.send(zmq::message_t(), zmq::send_flags::none);
   }
 

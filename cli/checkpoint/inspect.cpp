@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/checkpoint/saved_model.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "report/terminal_text.h"
 #include "server/durable_file.h"
@@ -82,7 +82,7 @@ std::optional<std::string> accuracy_text(const std::string& rounds, Version vers
   std::ifstream file(rounds);
   std::optional<std::string> found;
   for (std::string line; std::getline(file, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parse_json(line);
     if (!json.is_object() || json.value("purpose", "") != "evaluate" ||
         json.value("round", Round{0}) != version)
       continue;

@@ -4,8 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "report/terminal_text.h"
 
 namespace steelyard {
@@ -61,7 +60,6 @@ std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_
 }
 
 std::string devices_json(const std::vector<DeviceLine>& lines) {
-  using Json = nlohmann::ordered_json;
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
   Json all = Json::array();
   for (const DeviceLine& line : lines) {
@@ -76,7 +74,7 @@ std::string devices_json(const std::vector<DeviceLine>& lines) {
     one["float32_gflop_s"] = line.speed ? Json(line.speed->float32_gflop_s) : Json();
     all.push_back(one);
   }
-  return all.dump(1) + "\n";
+  return dump_json(all, 1) + "\n";
 }
 
 }  // namespace steelyard

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/stats.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t most_workers = 10'000, most_points = 1000;
 constexpr double to_deviation = 1.4826;  // of the median distance from the median, where noise is normal
@@ -89,12 +87,12 @@ std::string measurements_text(const std::vector<MeasuredWorker>& workers) {
                     {"latency_ms", it.latency_ms},
                     {"transfer_ms", it.transfer_ms}});
   }
-  return Json{{"steelyard_measurements", 1}, {"workers", list}}.dump(1) + "\n";
+  return dump_json(Json{{"steelyard_measurements", 1}, {"workers", list}}, 1) + "\n";
 }
 
 std::vector<MeasuredWorker> parse_measurements(const std::string& text, const std::string& place) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json_strictly(text);
     if (json.at("steelyard_measurements") != 1) throw std::out_of_range("of another release");
     const Json& list = json.at("workers");
     if (list.empty() || list.size() > most_workers) throw std::out_of_range("no workers, or too many");

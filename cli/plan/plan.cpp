@@ -98,10 +98,10 @@ std::vector<std::string> launch_options(const PlanCommand& command) {
   return words;
 }
 
-class Planner {
+class PlanSession {
  public:
-  Planner(const PlanCommand& command, const HostsFile& hosts, const Job& job, const std::string& directory,
-          const std::atomic<bool>& interrupted)
+  PlanSession(const PlanCommand& command, const HostsFile& hosts, const Job& job,
+              const std::string& directory, const std::atomic<bool>& interrupted)
       : command_(command),
         job_(job),
         hosts_(hosts),
@@ -223,7 +223,7 @@ int run_plan(const PlanCommand& command, const Extensions& extensions) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; }, {"ending the trial; Ctrl-C again ends at once",
                                                                [] { return "no plan is made"; }});
-  const Planner planner(command, hosts, job, directory, interrupted);
+  const PlanSession planner(command, hosts, job, directory, interrupted);
   std::vector<MeasuredWorker> measured = planner.measured();
   write_text(directory + "/measured.json", measurements_text(measured));
   if (!command.output.empty()) write_output("--output", command.output, measurements_text(measured));

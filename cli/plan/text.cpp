@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "core/near_match.h"
 #include "report/page/page.h"
 #include "report/terminal_text.h"
@@ -99,7 +99,7 @@ std::string checked_text(double predicted, const RunRecord& trial) {
 }
 
 std::string candidates_json(const std::vector<Candidate>& ranked) {
-  nlohmann::json list = nlohmann::json::array();
+  Json list = Json::array();
   for (const Candidate& it : ranked) {
     list.push_back({{"sync", it.mode.sync},
                     {"coded", it.mode.coded},
@@ -108,7 +108,7 @@ std::string candidates_json(const std::vector<Candidate>& ranked) {
                     {"samples_per_second", it.rate},
                     {"efficiency", it.efficiency}});
   }
-  return nlohmann::json{{"candidates", list}}.dump(1) + "\n";
+  return dump_json(Json{{"candidates", list}}, 1) + "\n";
 }
 
 }  // namespace steelyard

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "core/check.h"
+#include "core/json.h"
 #include "core/stats.h"
 #include "report/terminal_text.h"
 
@@ -14,7 +14,6 @@ namespace {
 
 constexpr double noisy = 0.1;  // a spread above this is worth a word
 constexpr int digits = 4;      // of times: more would be pretence
-constexpr std::size_t width = 80;
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -37,8 +36,8 @@ double rounded(double value) {
   return std::round(value * scale) / scale;
 }
 
-nlohmann::ordered_json points_json(const std::vector<ProfilePoint>& points) {
-  auto list = nlohmann::ordered_json::array();
+Json points_json(const std::vector<ProfilePoint>& points) {
+  auto list = Json::array();
   for (const ProfilePoint& it : points) {
     list.push_back({{"samples", it.samples}, {"ms", rounded(it.ms)}, {"spread", rounded(it.spread)}});
   }
@@ -104,7 +103,7 @@ std::string profile_table(const Profile& profile) {
   if (profile.threads > 1) head += std::to_string(profile.threads) + " threads, ";
   if (profile.precision != "float32") head += profile.precision + ", ";
   head += profile.name + ": median of " + std::to_string(profile.repeats);
-  std::string text = wrapped(shown_line(head), width, 2) + "\n";
+  std::string text = wrapped(shown_line(head), summary_width, 2) + "\n";
   text += "          alone                         ";
   text += many ? formatted("each of %u together\n", profile.workers) : "\n";
   text += " samples        ms  samples/s  spread";
@@ -132,13 +131,13 @@ std::string profile_table(const Profile& profile) {
         "The times are noisy: half of the measurements of a size lay within %.0f %%. Let nothing else run "
         "here, or raise --repeats.",
         100 * worst);
-    text += wrapped(advice, width, 0) + "\n";
+    text += wrapped(advice, summary_width, 0) + "\n";
   }
   return text;
 }
 
 std::string profile_json(const Profile& profile) {
-  nlohmann::ordered_json json;
+  Json json;
   json["steelyard_profile"] = 1;
   json["name"] = profile.name;
   json["device"] = profile.device;
@@ -150,7 +149,7 @@ std::string profile_json(const Profile& profile) {
   json["repeats"] = profile.repeats;
   json["alone"] = points_json(profile.alone);
   json["together"] = points_json(profile.together);
-  return json.dump(1) + "\n";
+  return dump_json(json, 1) + "\n";
 }
 
 }  // namespace steelyard

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "config/input_file.h"
 #include "config/natural_order.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "report/page/page.h"
 #include "report/run/status_text.h"
 #include "report/terminal_text.h"
@@ -75,8 +75,8 @@ std::string newest_run(const std::string& folder) {
 // What a running job says of itself.
 std::string told_by(const std::string& place) {
   const std::string body = http_get(asked_place(place), "/status");
-  const nlohmann::json status = nlohmann::json::parse(body, nullptr, false);
-  if (!status.is_object() || !status.value("text", nlohmann::json()).is_string())
+  const Json status = parse_json(body);
+  if (!status.is_object() || !status.value("text", Json()).is_string())
     throw Failure(
         ExitCode::protocol,
         place + " answers, but not as a job does: name the address that --web of a running job has");

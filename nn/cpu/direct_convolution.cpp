@@ -4,7 +4,7 @@
 namespace steelyard::nn::direct {
 namespace {
 
-const ConvolutionTable& table(Level level) {
+const ConvolutionTable& convolution_table(Level level) {
   switch (level) {
     case Level::v4:
       return v4::convolution;
@@ -29,19 +29,19 @@ void check(const Convolution& c) {
 void forward(const Convolution& shape, const float* input, const float* weights, const float* bias, bool relu,
              float* output, Level level) {
   check(shape);
-  table(level).forward(shape, input, weights, bias, relu, output);
+  convolution_table(level).forward(shape, input, weights, bias, relu, output);
 }
 
 void backward_weights(const Convolution& shape, const float* input, const float* d_output, bool add,
                       float* d_weights, float* d_bias, Level level) {
   check(shape);
-  table(level).backward_weights(shape, input, d_output, add, d_weights, d_bias);
+  convolution_table(level).backward_weights(shape, input, d_output, add, d_weights, d_bias);
 }
 
 void backward_data(const Convolution& shape, const float* d_output, const float* weights, float* d_input,
                    Level level) {
   check(shape);
-  table(level).backward_data(shape, d_output, weights, d_input);
+  convolution_table(level).backward_data(shape, d_output, weights, d_input);
 }
 
 }  // namespace steelyard::nn::direct

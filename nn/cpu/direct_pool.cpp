@@ -4,7 +4,7 @@
 namespace steelyard::nn::direct {
 namespace {
 
-const PoolTable& table(Level level) {
+const PoolTable& pool_table(Level level) {
   switch (level) {
     case Level::v4:
       return v4::pool;
@@ -25,28 +25,28 @@ void check(const Pool& p) {
 
 void relu_backward(const float* output, float* gradient, std::size_t size, Level level) {
   CHECK(size % 16 == 0, "direct kernels work on 16 or 32 lanes");
-  table(level).relu_backward(output, gradient, size);
+  pool_table(level).relu_backward(output, gradient, size);
 }
 
 void max_pool_forward(const Pool& shape, const float* input, float* output, Level level) {
   check(shape);
-  table(level).max_forward(shape, input, output);
+  pool_table(level).max_forward(shape, input, output);
 }
 
 void max_pool_backward(const Pool& shape, const float* input, const float* d_output, bool relu,
                        float* d_input, Level level) {
   check(shape);
-  table(level).max_backward(shape, input, d_output, relu, d_input);
+  pool_table(level).max_backward(shape, input, d_output, relu, d_input);
 }
 
 void average_pool_forward(const Pool& shape, const float* input, float* output, Level level) {
   check(shape);
-  table(level).average_forward(shape, input, output);
+  pool_table(level).average_forward(shape, input, output);
 }
 
 void average_pool_backward(const Pool& shape, const float* d_output, float* d_input, Level level) {
   check(shape);
-  table(level).average_backward(shape, d_output, d_input);
+  pool_table(level).average_backward(shape, d_output, d_input);
 }
 
 }  // namespace steelyard::nn::direct

@@ -4,7 +4,7 @@
 namespace steelyard::nn::direct {
 namespace {
 
-const TransposeTable& table(Level level) {
+const TransposeTable& transpose_table(Level level) {
   switch (level) {
     case Level::v4:
       return v4::transpose;
@@ -26,13 +26,14 @@ void check(std::uint32_t lanes, std::uint32_t count) {
 void to_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* samples, float* picture,
               Level level) {
   check(lanes, count);
-  table(level).to_lanes(shape.height * shape.width, shape.channels, lanes, count, samples, picture);
+  transpose_table(level).to_lanes(shape.height * shape.width, shape.channels, lanes, count, samples, picture);
 }
 
 void from_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* picture, float* samples,
                 Level level) {
   check(lanes, count);
-  table(level).from_lanes(shape.height * shape.width, shape.channels, lanes, count, picture, samples);
+  transpose_table(level).from_lanes(shape.height * shape.width, shape.channels, lanes, count, picture,
+                                    samples);
 }
 
 }  // namespace steelyard::nn::direct

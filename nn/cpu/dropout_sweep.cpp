@@ -6,7 +6,7 @@
 namespace steelyard::nn {
 namespace {
 
-const DropoutTable& table(Level level) {
+const DropoutTable& dropout_table(Level level) {
   return at_level(level, baseline::dropout, v3::dropout, v4::dropout);
 }
 
@@ -14,11 +14,11 @@ const DropoutTable& table(Level level) {
 
 void drop_in_lanes(const DropoutSweep& sweep, const float* from, bool add, float* to, Level level) {
   CHECK(sweep.places == 16 || sweep.places == 32, "lanes are 16 or 32");
-  table(level).lanes(sweep, from, add, to);
+  dropout_table(level).lanes(sweep, from, add, to);
 }
 
 void drop_in_samples(const DropoutSweep& sweep, const float* from, bool add, float* to, Level level) {
-  table(level).samples(sweep, from, add, to);
+  dropout_table(level).samples(sweep, from, add, to);
 }
 
 }  // namespace steelyard::nn

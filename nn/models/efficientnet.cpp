@@ -19,8 +19,8 @@ constexpr std::array<Stage, 7> stages{{{1, 3, 1, 16, 1},
                                        {6, 5, 2, 192, 4},
                                        {6, 3, 1, 320, 1}}};
 
-Value conv(Value x, const std::string& name, std::uint32_t channels, std::uint32_t kernel,
-           std::uint32_t stride, std::uint32_t groups = 1) {
+Value conv_norm(Value x, const std::string& name, std::uint32_t channels, std::uint32_t kernel,
+                std::uint32_t stride, std::uint32_t groups = 1) {
   const Conv2d options = unbiased(channels, kernel, stride, Init::he_fan_out, groups);
   return x.conv2d(name + ".0", options).batch_norm(name + ".1");
 }
@@ -39,16 +39,16 @@ Value block(Value x, const std::string& name, const Stage& stage, std::uint32_t 
   std::uint32_t part = 0;
   const auto next = [&] { return name + ".block." + std::to_string(part++); };
   Value y = x;
-  if (stage.expansion > 1) y = conv(y, next(), wide, 1, 1).silu();
-  y = conv(y, next(), wide, stage.kernel, stride, wide).silu();
+  if (stage.expansion > 1) y = conv_norm(y, next(), wide, 1, 1).silu();
+  y = conv_norm(y, next(), wide, stage.kernel, stride, wide).silu();
   y = squeeze_and_excite(y, next(), in / 4);
-  y = conv(y, next(), stage.channels, 1, 1);
+  y = conv_norm(y, next(), stage.channels, 1, 1);
   return stride == 1 && in == stage.channels ? y.add(x) : y;
 }
 
 Model efficientnet(Shape input, std::uint32_t classes, double depth, double dropout) {
   Model model(input, classes);
-  Value x = conv(model.input_value(), "features.0", 32, 3, 2).silu();
+  Value x = conv_norm(model.input_value(), "features.0", 32, 3, 2).silu();
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const auto repeats = static_cast<std::uint32_t>(std::ceil(depth * stages[s].repeats));
     for (std::uint32_t i = 0; i < repeats; ++i) {
@@ -56,7 +56,7 @@ Model efficientnet(Shape input, std::uint32_t classes, double depth, double drop
       x = block(x, name, stages[s], i == 0 ? stages[s].stride : 1);
     }
   }
-  x = conv(x, "features.8", 1280, 1, 1).silu().global_average_pool();
+  x = conv_norm(x, "features.8", 1280, 1, 1).silu().global_average_pool();
   if (dropout > 0) x = x.dropout(dropout);
   x.linear("classifier.1", classes);
   return model;

@@ -7,7 +7,7 @@
 
 namespace steelyard::nn {
 
-Model softmax(Shape input, std::uint32_t classes, const Options& options);
+Model softmax_regression(Shape input, std::uint32_t classes, const Options& options);
 Model svm(Shape input, std::uint32_t classes, const Options& options);
 Model mlp(Shape input, std::uint32_t classes, const Options& options);
 Model lenet5(Shape input, std::uint32_t classes, const Options& options);

@@ -11,7 +11,7 @@ void hidden(Model& model, const std::string& name, std::uint32_t outputs, double
 
 }  // namespace
 
-Model softmax(Shape input, std::uint32_t classes, const Options&) {
+Model softmax_regression(Shape input, std::uint32_t classes, const Options&) {
   return Model(input, classes).linear("fc", classes);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Optimizer::Kind;
 
-const RuleTable& table(Level level) {
+const RuleTable& rule_table(Level level) {
   switch (level) {
     case Level::v4:
       return v4::rules;
@@ -48,7 +48,7 @@ void in_blocks(const Update& u, Level level, Step step) {
 void blend(const Update& u, Level level, float keep, float fresh) {
   check(u);
   in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
-    table(level).blend(size, u.out.data() + at, u.parameters.data() + at, sum, keep, fresh);
+    rule_table(level).blend(size, u.out.data() + at, u.parameters.data() + at, sum, keep, fresh);
   });
 }
 
@@ -129,7 +129,7 @@ void step(const Optimizer& optimizer, const Update& u, std::span<float> state, d
     return whole.finish(u, state, rate, 1);
   }
   check(optimizer, u, state);
-  const RuleTable& rules = table(level);
+  const RuleTable& rules = rule_table(level);
   const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
   const double weight_decay = decay * optimizer.weight_decay;
   const auto pull = static_cast<float>(weight_decay), mu = static_cast<float>(optimizer.momentum);
@@ -177,8 +177,8 @@ void TensorStep::measure(const Update& u, std::span<float> state) {
     return;
   }
   const std::size_t size = u.out.size();
-  table(level_).lamb(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(), state.data() + size,
-                     moment_factors(optimizer_, u, 0, decay_));
+  rule_table(level_).lamb(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(),
+                          state.data() + size, moment_factors(optimizer_, u, 0, decay_));
   direction_.add(u.out);
 }
 
@@ -194,10 +194,10 @@ void TensorStep::finish(const Update& u, std::span<float> state, double rate, do
   const std::size_t size = u.out.size();
   const auto speed = static_cast<float>(rate * ratio);
   if (optimizer_.kind == Kind::lamb)
-    return table(level_).walk(size, u.out.data(), u.parameters.data(), speed);
-  table(level_).lars(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(),
-                     static_cast<float>(u.scale), static_cast<float>(decay_), speed,
-                     static_cast<float>(optimizer_.momentum));
+    return rule_table(level_).walk(size, u.out.data(), u.parameters.data(), speed);
+  rule_table(level_).lars(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(),
+                          static_cast<float>(u.scale), static_cast<float>(decay_), speed,
+                          static_cast<float>(optimizer_.momentum));
 }
 
 }  // namespace steelyard::nn

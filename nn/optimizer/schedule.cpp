@@ -10,7 +10,7 @@
 namespace steelyard::nn {
 namespace {
 
-void demand(bool good, const char* key, double value, const char* remedy) {
+void require(bool good, const char* key, double value, const char* remedy) {
   if (good) return;
   throw Failure(ExitCode::configuration, "learning rate schedule: " + std::string(key) + " = " +
                                              std::to_string(value) + ": " + remedy);
@@ -34,34 +34,34 @@ double rate_in(const std::vector<double>& rates, double entry) {
 }
 
 void demand_step_epochs(const Schedule& s) {
-  demand(std::isfinite(s.step_epochs) && s.step_epochs > 0, "step_epochs", s.step_epochs,
-         "give a positive number of epochs");
+  require(std::isfinite(s.step_epochs) && s.step_epochs > 0, "step_epochs", s.step_epochs,
+          "give a positive number of epochs");
 }
 
 void validate_table(const Schedule& s) {
   demand_step_epochs(s);
-  demand(s.warmup == 0, "warmup", s.warmup, "a table has its warm-up in its rates: leave it out");
-  demand(!s.rates.empty() && s.rates.size() <= most_rates, "number of rates",
-         static_cast<double>(s.rates.size()), "give a table from 1 to 1000000 rates");
+  require(s.warmup == 0, "warmup", s.warmup, "a table has its warm-up in its rates: leave it out");
+  require(!s.rates.empty() && s.rates.size() <= most_rates, "number of rates",
+          static_cast<double>(s.rates.size()), "give a table from 1 to 1000000 rates");
   for (const double rate : s.rates)
-    demand(std::isfinite(rate) && rate >= 0, "rates", rate, "give rates of at least 0");
+    require(std::isfinite(rate) && rate >= 0, "rates", rate, "give rates of at least 0");
 }
 
 }  // namespace
 
 void validate(const Schedule& s) {
-  demand(std::isfinite(s.base) && s.base > 0, "base", s.base, "give a positive rate");
-  demand(s.warmup >= 0 && s.warmup < 1, "warmup", s.warmup,
-         "give a share of the training, at least 0 and below 1");
-  demand(std::isfinite(s.epochs) && s.epochs > 0, "epochs", s.epochs,
-         "give the length of the training in epochs");
+  require(std::isfinite(s.base) && s.base > 0, "base", s.base, "give a positive rate");
+  require(s.warmup >= 0 && s.warmup < 1, "warmup", s.warmup,
+          "give a share of the training, at least 0 and below 1");
+  require(std::isfinite(s.epochs) && s.epochs > 0, "epochs", s.epochs,
+          "give the length of the training in epochs");
   if (s.kind == Schedule::Kind::step) {
     demand_step_epochs(s);
-    demand(std::isfinite(s.step_factor) && s.step_factor > 0, "step_factor", s.step_factor,
-           "give a positive factor");
+    require(std::isfinite(s.step_factor) && s.step_factor > 0, "step_factor", s.step_factor,
+            "give a positive factor");
   }
   if (s.kind == Schedule::Kind::cosine) {
-    demand(std::isfinite(s.final) && s.final >= 0, "final", s.final, "give a rate of at least 0");
+    require(std::isfinite(s.final) && s.final >= 0, "final", s.final, "give a rate of at least 0");
   }
   if (s.kind == Schedule::Kind::table) validate_table(s);
 }

@@ -9,7 +9,7 @@
 namespace steelyard::nn {
 namespace {
 
-const VectorTable& table(Level level) {
+const VectorTable& vector_table(Level level) {
   switch (level) {
     case Level::v4:
       return v4::vectors;
@@ -25,19 +25,21 @@ const VectorTable& table(Level level) {
 
 void add(std::span<float> into, std::span<const float> x, Level level) {
   CHECK(into.size() == x.size(), "a sum of slices of unequal length");
-  table(level).add(x.size(), into.data(), x.data());
+  vector_table(level).add(x.size(), into.data(), x.data());
 }
 
 void sum(std::span<float> into, std::span<const float> x, std::span<const float> y, Level level) {
   CHECK(into.size() == x.size() && x.size() == y.size(), "a sum of slices of unequal length");
-  table(level).sum(x.size(), into.data(), x.data(), y.data());
+  vector_table(level).sum(x.size(), into.data(), x.data(), y.data());
 }
 
-bool all_finite(std::span<const float> x, Level level) { return table(level).all_finite(x.size(), x.data()); }
+bool all_finite(std::span<const float> x, Level level) {
+  return vector_table(level).all_finite(x.size(), x.data());
+}
 
 void SquareSum::add(std::span<const float> x) {
   static_assert(std::tuple_size_v<decltype(chains_)> == square_chains);
-  table(level_).squares(x.size(), x.data(), chains_.data(), size_);
+  vector_table(level_).squares(x.size(), x.data(), chains_.data(), size_);
   size_ += x.size();
 }
 

@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-constexpr double units = 1000;  // of the picture, each way; the page stretches it
+constexpr double chart_units = 1000;  // of the picture, each way; the page stretches it
 
 bool has_curve(const Entry& entry, std::size_t repeat) {
   return repeat < entry.trials.size() && entry.trials[repeat].good() &&
@@ -18,7 +18,7 @@ bool has_curve(const Entry& entry, std::size_t repeat) {
 
 std::string style_of(const Entrant& entrant) { return "style=\"" + method_style(entrant) + "\""; }
 
-std::string percent(double share) { return fixed(100 * share, 2) + "%"; }
+std::string css_percent(double share) { return fixed(100 * share, 2) + "%"; }
 
 // The accuracies of an axis. Where the errors lie far apart, as when a run went astray, the axis is
 // logarithmic in the error, or that run would press all others together.
@@ -103,16 +103,18 @@ class Plane {
         x_step_(axis_step(x_most_, 6)) {}
 
   [[nodiscard]] double seconds() const { return x_most_; }  // of the right edge
-  [[nodiscard]] std::string height(double accuracy) const { return fixed(units * heights_.y(accuracy), 1); }
+  [[nodiscard]] std::string height(double accuracy) const {
+    return fixed(chart_units * heights_.y(accuracy), 1);
+  }
   [[nodiscard]] std::string point(const Evaluation& it) const {
-    return fixed(units * it.seconds / x_most_, 1) + " " + height(it.accuracy);
+    return fixed(chart_units * it.seconds / x_most_, 1) + " " + height(it.accuracy);
   }
   [[nodiscard]] std::string y_labels() const {
     std::string text = "<div class=\"up\">";
     for (const double value : heights_.values()) {
       const bool whole = std::abs(100 * value - std::round(100 * value)) < 1e-6;
-      text += "<span style=\"top:" + percent(heights_.y(value)) + "\">" + fixed(100 * value, whole ? 0 : 1) +
-              " %</span>";
+      text += "<span style=\"top:" + css_percent(heights_.y(value)) + "\">" +
+              fixed(100 * value, whole ? 0 : 1) + " %</span>";
     }
     return text + "</div>";
   }
@@ -120,8 +122,8 @@ class Plane {
     std::string text = "<div class=\"along\">";
     const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(x_step_) + 1e-9)));
     for (int i = 0; i * x_step_ <= x_most_; ++i) {
-      text += "<span style=\"left:" + percent(i * x_step_ / x_most_) + "\">" + fixed(i * x_step_, decimals) +
-              "</span>";
+      text += "<span style=\"left:" + css_percent(i * x_step_ / x_most_) + "\">" +
+              fixed(i * x_step_, decimals) + "</span>";
     }
     text += "</div><p class=\"axis\">seconds of training";
     if (heights_.stretched()) text += "; upwards accuracy, the error on a logarithmic scale";
@@ -129,7 +131,7 @@ class Plane {
   }
   [[nodiscard]] std::string grid() const {
     std::string path;
-    for (const double value : heights_.values()) path += "M0 " + height(value) + "H" + fixed(units, 0);
+    for (const double value : heights_.values()) path += "M0 " + height(value) + "H" + fixed(chart_units, 0);
     return "<path class=\"grid\" d=\"" + path + "\"/>";
   }
 
@@ -180,11 +182,11 @@ std::string accuracy_chart(const Comparison& comparison) {
   }
   std::string target;
   if (comparison.target > 0) {
-    target = "<path class=\"mark line\" d=\"M0 " + plane.height(comparison.target) + "H" + fixed(units, 0) +
-             "\"/>";
+    target = "<path class=\"mark line\" d=\"M0 " + plane.height(comparison.target) + "H" +
+             fixed(chart_units, 0) + "\"/>";
     legend += legend_item("mark", "", "target: " + fixed(100 * comparison.target, 1) + " %");
   }
-  const std::string size = fixed(units, 0);
+  const std::string size = fixed(chart_units, 0);
   return "<div class=\"plot\" role=\"group\" tabindex=\"0\" data-unit=\" %\" data-to=\"" +
          fixed(plane.seconds(), 6) + "\" aria-label=\"accuracy against time\">" + plane.y_labels() +
          "<svg viewBox=\"0 0 " + size + " " + size + "\" preserveAspectRatio=\"none\">" + plane.grid() +
@@ -196,7 +198,7 @@ std::string ideal_chart(const std::vector<Row>& ranking) {
   for (const Row& row : ranking) {
     if (row.percent_of_ideal) most = std::max(most, row.percent_of_ideal->most / 100);
   }
-  const auto at = [&](double share) { return percent(share / most); };
+  const auto at = [&](double share) { return css_percent(share / most); };
   std::string rows;
   for (const Row& row : ranking) {
     if (!row.percent_of_ideal) continue;

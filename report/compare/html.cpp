@@ -10,7 +10,7 @@
 namespace steelyard {
 namespace {
 
-constexpr const char* reading = R"(<h2>How to read it</h2>
+constexpr const char* reading_help = R"(<h2>How to read it</h2>
 <p class="soft">Seconds are seconds of training, without evaluations; with several runs of a method it is
 their median, and behind &plusmn; half of their range. Curves are of one run of each method, all of the same
 seed. Percent of ideal: how fast the rounds were, measured by the best division of every round among the same
@@ -72,7 +72,7 @@ std::string section(const Comparison& comparison) {
 std::string comparison_html(const std::vector<Comparison>& comparisons) {
   std::string body;
   for (const Comparison& comparison : comparisons) body += section(comparison);
-  return page("steelyard compare", body + reading);
+  return page("steelyard compare", body + reading_help);
 }
 
 }  // namespace steelyard

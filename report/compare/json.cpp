@@ -1,13 +1,10 @@
 #include "report/compare/json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "report/compare/summary.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json or_null(double value) { return value < 0 ? Json() : Json(value); }
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
@@ -77,8 +74,7 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
                     {"methods", methods}});
   }
   // Names and reasons may be any bytes; the result must come out whatever they are.
-  return Json{{"format", 2}, {"comparisons", list}}.dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return dump_json(Json{{"format", 2}, {"comparisons", list}}, 2) + "\n";
 }
 
 }  // namespace steelyard

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "wire/sync_mode.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::json;
 
 double number(const Json& from, const char* key, double otherwise) {
   const auto found = from.find(key);
@@ -81,12 +79,12 @@ Trial trial_of(std::string_view rounds, const std::string& result, const std::st
   Reader reader(has_barrier(sync));
   while (!rounds.empty()) {
     const std::size_t end = rounds.find('\n');
-    const Json line = Json::parse(rounds.substr(0, end), nullptr, false);
+    const Json line = parse_json(rounds.substr(0, end));
     if (line.is_object()) reader.read(line);
     rounds.remove_prefix(end == std::string_view::npos ? rounds.size() : end + 1);
   }
   Trial trial = reader.finish();
-  const Json verdict = Json::parse(result, nullptr, false);
+  const Json verdict = parse_json(result);
   if (!verdict.is_object()) {
     trial.failure = "there is no result";
     return trial;

@@ -1,17 +1,15 @@
 #include "report/live/live_run.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json.h"
 #include "report/page/page.h"
 #include "report/run/run_page.h"
 #include "report/run/status_text.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* state = "running";  // nobody can look at another
 
@@ -78,7 +76,7 @@ std::string LiveRun::status() const {
                      {"percent_of_ideal", known(100 * status.ideal())},
                      {"accuracy", known(status.accuracy)},
                      {"workers", workers_json(status)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 std::string LiveRun::metrics() const {

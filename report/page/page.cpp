@@ -63,6 +63,8 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
+std::string percent(double share, int decimals) { return fixed(100 * share, decimals) + " %"; }
+
 std::string short_number(double value) {
   const double size = std::abs(value);
   if (!(size > 0)) return "0";

@@ -14,10 +14,11 @@ std::string page(const std::string& title, const std::string& body);
 // "live.js".
 std::string live_page(const std::string& title, const std::string& part);
 
-std::string escaped(const std::string& text);   // as HTML and SVG have it, without control characters
-std::string fixed(double value, int decimals);  // as printf has it
-std::string short_number(double value);         // three digits that count: 0.0123, 4.56, 789, 12345
-std::string at_text(double seconds);            // of a run: "7.3 s", "12:34"
+std::string escaped(const std::string& text);         // as HTML and SVG have it, without control characters
+std::string fixed(double value, int decimals);        // as printf has it
+std::string percent(double share, int decimals = 0);  // 0.5: "50 %"
+std::string short_number(double value);               // three digits that count: 0.0123, 4.56, 789, 12345
+std::string at_text(double seconds);                  // of a run: "7.3 s", "12:34"
 
 // Round steps for an axis: 1, 2 or 5 times a power of ten, so that at most `most` steps cover the range.
 double axis_step(double range, int most);

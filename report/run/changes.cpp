@@ -10,7 +10,7 @@ namespace steelyard {
 namespace {
 
 constexpr double worth_telling = 0.05;  // of the round's samples
-constexpr std::size_t workers_told = 8;
+constexpr std::size_t workers_named = 8;
 constexpr double fades = 0.8;  // of what is known of a speed, from round to round
 
 struct Speed {
@@ -54,19 +54,19 @@ std::vector<std::uint32_t> by_change(const Split& from, const Split& to) {
 std::string what_of(const RunRecord& record, const RunRound& round, const Split& from, const Split& to,
                     const std::vector<std::uint32_t>& workers) {
   std::string text = "from round " + std::to_string(round.round) + ": ";
-  for (std::size_t i = 0; i < std::min(workers.size(), workers_told); ++i) {
+  for (std::size_t i = 0; i < std::min(workers.size(), workers_named); ++i) {
     text += (i > 0 ? ", " : "") + record.workers[workers[i]] + " " + share_text(from, workers[i]) + " to " +
             share_text(to, workers[i]);
   }
-  return workers.size() > workers_told
-             ? text + " and " + std::to_string(workers.size() - workers_told) + " more"
+  return workers.size() > workers_named
+             ? text + " and " + std::to_string(workers.size() - workers_named) + " more"
              : text;
 }
 
 std::string why_of(const RunRecord& record, const std::map<std::uint32_t, Speed>& speeds,
                    const std::vector<std::uint32_t>& workers) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(workers.size(), workers_told); ++i) {
+  for (std::size_t i = 0; i < std::min(workers.size(), workers_named); ++i) {
     const auto speed = speeds.find(workers[i]);
     if (speed == speeds.end() || !(speed->second.seconds > 0)) continue;
     text += (text.empty() ? "measured before: " : ", ") + record.workers[workers[i]] + " " +

@@ -13,7 +13,6 @@ constexpr std::size_t stretches_told = 5, shares_told = 8, names_told = 4, worke
 constexpr double much_exchange = 0.4, nearly_all = 0.95;
 constexpr double most_of_it = 0.55;  // of the waiting, for one worker to blame
 
-std::string percent(double share) { return fixed(100 * share, 0) + " %"; }
 std::string strong(const std::string& text) { return "<b>" + escaped(text) + "</b>"; }
 
 // The longest ones, in the order of time.
@@ -56,7 +55,7 @@ std::string better(const RunRecord& record, const Finding& finding) {
          " times as fast.</p>\n";
 }
 
-std::string advice(const ReportedRun& run, const Finding& finding) {
+std::string advice_html(const ReportedRun& run, const Finding& finding) {
   std::string text;
   if (finding.better && (run.policy == "equal" || run.policy == "static")) {
     text += "<p>Policy " + escaped(run.policy) +
@@ -135,7 +134,7 @@ std::string finding_text(const ReportedRun& run, const Finding& finding) {
   if (finding.rounds == 0) return "<p class=\"finding\">No round of training has ended.</p>\n";
   if (finding.workers.size() < 2)
     return "<p class=\"finding\">One worker computed alone: there was nobody to wait for.</p>\n" +
-           advice(run, finding);
+           advice_html(run, finding);
   if (!finding.barrier) return without_barrier(run, finding);
   const auto culprit = finding.culprit();
   double held = 0;
@@ -144,7 +143,7 @@ std::string finding_text(const ReportedRun& run, const Finding& finding) {
   return (!culprit ? balanced(finding)
           : one    ? held_up(run, finding, *culprit)
                    : took_turns(run, finding, held)) +
-         when(run.record, finding) + better(run.record, finding) + advice(run, finding);
+         when(run.record, finding) + better(run.record, finding) + advice_html(run, finding);
 }
 
 std::string better_table(const RunRecord& record, const Finding& finding) {

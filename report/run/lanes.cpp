@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "report/page/page.h"
 #include "report/terminal_text.h"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_cells = 12000;  // rounds x lanes in a page
 constexpr std::size_t in_a_row = 40;       // rounds of a stretch
 constexpr std::size_t in_view = 12;        // rounds at first
-constexpr double width = 1e6;              // of the picture; fine enough for a part of any round
+constexpr double picture_width = 1e6;      // of the picture; fine enough for a part of any round
 constexpr int lane_height = 28;            // pixels
 
 const RunPart* part_of(const RunRound& round, std::uint32_t worker) {
@@ -43,15 +43,15 @@ class Strokes {
 };
 
 // The kept rounds behind each other, as long as they took.
-struct Layout {
+struct LanesLayout {
   std::vector<const RunRound*> rounds;
   std::vector<long> starts;  // of each, and the end of the last
   double scale = 1;          // units of the picture in a second
 
-  Layout(const RunRecord& record, const std::vector<std::size_t>& kept) {
+  LanesLayout(const RunRecord& record, const std::vector<std::size_t>& kept) {
     double seconds = 0;
     for (const std::size_t i : kept) seconds += record.rounds[i].seconds();
-    scale = width / std::max(seconds, 1e-9);
+    scale = picture_width / std::max(seconds, 1e-9);
     double at = 0;
     for (const std::size_t i : kept) {
       rounds.push_back(&record.rounds[i]);
@@ -62,14 +62,14 @@ struct Layout {
   }
   // A record that was damaged may have any times.
   [[nodiscard]] long place(double seconds) const {
-    return std::lround(std::clamp(seconds * scale, 0.0, width));
+    return std::lround(std::clamp(seconds * scale, 0.0, picture_width));
   }
   [[nodiscard]] long within(std::size_t i, double seconds) const {
     return std::min(starts[i] + place(seconds), starts[i + 1]);
   }
 };
 
-std::string picture(const Layout& layout, const std::vector<std::uint32_t>& workers, std::size_t from,
+std::string picture(const LanesLayout& layout, const std::vector<std::uint32_t>& workers, std::size_t from,
                     std::size_t to) {
   std::string paths, bounds;
   for (const long start : layout.starts) bounds += "M" + std::to_string(start) + " 0v1000";
@@ -95,9 +95,8 @@ std::string picture(const Layout& layout, const std::vector<std::uint32_t>& work
 }
 
 // For the values under the pointer. Hundredths of a millisecond are as fine as anybody reads them.
-std::string data_of(const Layout& layout, const RunRecord& record,
+std::string data_of(const LanesLayout& layout, const RunRecord& record,
                     const std::vector<std::uint32_t>& workers) {
-  using Json = nlohmann::ordered_json;
   const auto ms = [](double seconds) { return std::round(seconds * 1e5) / 1e2; };
   Json names = Json::array(), numbers = Json::array(), at = Json::array(), lengths = Json::array(),
        shares = Json::array(), times = Json::array();
@@ -122,7 +121,7 @@ std::string data_of(const Layout& layout, const RunRecord& record,
   const Json all = {{"x", layout.starts}, {"round", numbers}, {"at", at},       {"ms", lengths},
                     {"names", names},     {"shares", shares}, {"times", times}, {"slowest", slowest}};
   std::string text;
-  for (const char c : all.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : dump_json(all)) {
     if (c == '<') {
       text += "\\u003c";  // no name can end the element
     } else {
@@ -132,7 +131,7 @@ std::string data_of(const Layout& layout, const RunRecord& record,
   return "<script type=\"application/json\">" + text + "</script>";
 }
 
-std::string round_labels(const Layout& layout, std::size_t from, std::size_t to) {
+std::string round_labels(const LanesLayout& layout, std::size_t from, std::size_t to) {
   std::string text = "<div class=\"along\">";
   const double left = static_cast<double>(layout.starts[from]),
                span = std::max(static_cast<double>(layout.starts[to]) - left, 1.0);
@@ -182,7 +181,7 @@ std::string lanes(const RunRecord& record, const std::vector<std::uint32_t>& wor
   if (workers.empty()) return "";
   const std::vector<std::size_t> kept = kept_rounds(record, most_cells / workers.size(), first);
   if (kept.empty()) return "";
-  const Layout layout(record, kept);
+  const LanesLayout layout(record, kept);
   const std::size_t shown = std::min(in_view, kept.size());
   const auto at = static_cast<std::size_t>(std::ranges::lower_bound(kept, first) - kept.begin());
   const std::size_t from = std::min(at, kept.size() - shown), to = from + shown;

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t most_lanes = 24, most_lines = 16, most_rows = 200;
 constexpr std::ptrdiff_t few_marks = 12;  // of a kind: more uprights than that hide the lines
 
-std::string percent(double share, int decimals = 0) { return fixed(100 * share, decimals) + " %"; }
 std::string paragraph(const std::string& text) { return "<p class=\"soft\">" + escaped(text) + "</p>\n"; }
 
 // Those that the others waited for longest, then in the order of names.

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "config/natural_order.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {
-
-using Json = nlohmann::json;
 
 double number(const Json& from, const char* key, double otherwise) {
   const auto found = from.find(key);
@@ -32,7 +30,7 @@ template <class Take>
 void each_line(std::string_view text, std::uint64_t& unreadable, const Take& take) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    const Json line = Json::parse(text.substr(0, end), nullptr, false);
+    const Json line = parse_json(text.substr(0, end));
     if (line.is_object()) {
       take(line);
     } else {
@@ -59,7 +57,7 @@ void sort_workers(RunRecord& record) {
 }
 
 RunResult result_of(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return {};
   return {true,
           word(json, "outcome"),

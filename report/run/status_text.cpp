@@ -9,8 +9,8 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t recent = 50;                    // rounds
-constexpr std::size_t width = 80, longest_name = 24;  // columns
+constexpr std::size_t recent = 50;        // rounds
+constexpr std::size_t longest_name = 24;  // columns
 constexpr std::size_t workers_shown = 40;
 
 RunRecord recent_of(const RunRecord& all) {
@@ -27,8 +27,6 @@ std::string cell(const std::string& text, std::size_t columns) {
   return shown + std::string(columns - std::min(columns, columns_of(shown)), ' ');
 }
 
-std::string percent(double share) { return fixed(100 * share, 0) + " %"; }
-
 std::string workers_table(const RunRecord& record, const Finding& finding) {
   std::string text = "  " + cell("worker", longest_name) + "  samples a round  samples/s" +
                      (finding.barrier ? "  waits" : "") + "\n";
@@ -44,7 +42,7 @@ std::string workers_table(const RunRecord& record, const Finding& finding) {
   return shown > workers_shown ? text + "  and " + std::to_string(shown - workers_shown) + " more\n" : text;
 }
 
-std::string advice(const ReportedRun& run, const Finding& finding) {
+std::string advice_line(const ReportedRun& run, const Finding& finding) {
   const auto culprit = finding.culprit();
   if (!finding.barrier) return "workers do not wait for each other in this mode";
   if (!culprit) return "nobody holds the others up";
@@ -107,13 +105,14 @@ std::string headline(const ReportedRun& run, const RunStatus& status, const std:
 std::string status_text(const ReportedRun& run, const std::string& state) {
   const RunStatus status = status_of(run);
   const Finding& finding = status.finding;
-  std::string text = wrapped(shown_line(run.path + ": " + headline(run, status, state)), width, 2) + "\n";
+  std::string text =
+      wrapped(shown_line(run.path + ": " + headline(run, status, state)), summary_width, 2) + "\n";
   if (finding.rounds == 0) return text;
   text += "  samples per second  " + fixed(status.samples_per_second(), 0) + "\n";
   if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + "\n";
   if (status.accuracy >= 0) text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
   return text + workers_table(status.record, finding) +
-         wrapped("  " + shown_line(advice(run, finding)), width, 2) + "\n";
+         wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
 }
 
 }  // namespace steelyard

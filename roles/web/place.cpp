@@ -12,7 +12,7 @@ namespace {
 constexpr const char* here = "127.0.0.1";
 constexpr std::string_view http = "http://";
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+[[noreturn]] void refuse_place(const std::string& text, const std::string& why) {
   throw Failure(ExitCode::usage, "'" + text + "' is no place for a page: " + why);
 }
 
@@ -29,14 +29,15 @@ HostPort web_place(const std::string& text) {
   const bool alone = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   const std::string whole = (alone ? std::string(here) + ":" : text.starts_with(':') ? here : "") + text;
   const auto place = host_port("tcp://" + whole);
-  if (!place) refuse(text, std::string("give ") + web_place_expected);
+  if (!place) refuse_place(text, std::string("give ") + web_place_expected);
   const auto port = number_in<std::uint64_t>(place->port);
   if (!port || *port > 65535)
-    refuse(text, "there is no port " + place->port + ": give one from 1 to 65535, or 0 for any that is free");
+    refuse_place(text,
+                 "there is no port " + place->port + ": give one from 1 to 65535, or 0 for any that is free");
   if (place->host == "*")
-    refuse(text,
-           "with an address others may read the page, so it has to be said which: 0.0.0.0:" + place->port +
-               " for all that this machine has, or :" + place->port + " for this machine alone");
+    refuse_place(
+        text, "with an address others may read the page, so it has to be said which: 0.0.0.0:" + place->port +
+                  " for all that this machine has, or :" + place->port + " for this machine alone");
   return {place->host, std::to_string(*port)};
 }
 

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t most_lines = 20'000;  // that wait
 constexpr Duration at_least = std::chrono::seconds(1);
 constexpr int times_as_long = 20;  // as making a page took, until it is made again
-constexpr auto patience = std::chrono::seconds(5);
+constexpr auto answer_patience = std::chrono::seconds(5);
 
 double now_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -133,7 +133,7 @@ class RunWeb::State {
     if (path == "/live.js") return script(live_script);
     Question question{path, {}};
     std::future<HttpAnswer> answer = question.answer.get_future();
-    if (!told_.try_push(std::move(question)) || answer.wait_for(patience) != std::future_status::ready)
+    if (!told_.try_push(std::move(question)) || answer.wait_for(answer_patience) != std::future_status::ready)
       return plain(503, "Not now: ask again in some seconds.\n");
     try {
       return answer.get();

@@ -6,7 +6,7 @@
 #include "balancing/policy/equal.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing::arena {
+namespace steelyard::balancing::arena::arena_test {
 namespace {
 
 using testing::ElementsAre;
@@ -109,4 +109,4 @@ TEST(Arena, ARoundEndsWithItsSlowestAndTheExchange) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::arena
+}  // namespace steelyard::balancing::arena::arena_test

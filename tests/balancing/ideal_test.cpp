@@ -8,7 +8,7 @@
 #include "balancing/allocate/min_max.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::ideal_test {
 namespace {
 
 const std::vector<Affine> kCurves{{0.005, 0.0005}, {0.008, 0.001}, {0.020, 0.002}};
@@ -198,4 +198,4 @@ TEST(IdealMeter, LongRunsAreAnsweredFromANearbyRound) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::ideal_test

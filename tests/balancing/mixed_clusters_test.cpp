@@ -11,7 +11,7 @@
 #include "balancing/policies.h"
 #include "tests/balancing/clusters.h"
 
-namespace steelyard::balancing::arena {
+namespace steelyard::balancing::arena::mixed_clusters_test {
 namespace {
 
 constexpr std::uint64_t clusters = 1000;
@@ -61,4 +61,4 @@ TEST(MixedClusters, WhoCannotHelpComesToRest) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::arena
+}  // namespace steelyard::balancing::arena::mixed_clusters_test

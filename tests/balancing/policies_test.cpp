@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::policies_test {
 namespace {
 
 using testing::AllOf;
@@ -246,4 +246,4 @@ TEST(Policies, OfThoseThatPaceThereIsOne) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::policies_test

@@ -6,7 +6,7 @@
 #include "balancing/policies.h"
 #include "tests/balancing/clusters.h"
 
-namespace steelyard::balancing::arena {
+namespace steelyard::balancing::arena::random_clusters_test {
 namespace {
 
 constexpr std::uint64_t clusters = 480;
@@ -47,4 +47,4 @@ TEST(RandomClusters, WithOneDisturbance) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::arena
+}  // namespace steelyard::balancing::arena::random_clusters_test

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::state_test {
 namespace {
 
 using testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(State, NumbersOutOfRangeAreRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::state_test

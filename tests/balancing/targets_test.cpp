@@ -11,7 +11,7 @@
 #include "tests/balancing/late_signals.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing::arena {
+namespace steelyard::balancing::arena::targets_test {
 namespace {
 
 // The others as anybody would start them; without a profile `static` is `equal`.
@@ -283,4 +283,4 @@ TEST(Targets, LbbOnTheEmulatorOfTable2) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::arena
+}  // namespace steelyard::balancing::arena::targets_test

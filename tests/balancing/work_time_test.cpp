@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::work_time_test {
 namespace {
 
 TEST(WorkTime, APerfectDivisionLosesWhatTheExchangeTakes) {
@@ -42,4 +42,4 @@ TEST(WorkTime, WhatWasNotMeasuredIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::work_time_test

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::bridge {
+namespace steelyard::bridge::description_test {
 namespace {
 
 using testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST(Description, TensorsOfAnySizeAreCountedBeforeTheyAreBelieved) {
 }
 
 }  // namespace
-}  // namespace steelyard::bridge
+}  // namespace steelyard::bridge::description_test

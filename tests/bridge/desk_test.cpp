@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::bridge {
+namespace steelyard::bridge::desk_test {
 namespace {
 
 using testing::ElementsAre;
@@ -193,4 +193,4 @@ TEST_F(DeskTest, WhoWaitsCanBeWoken) {
 }
 
 }  // namespace
-}  // namespace steelyard::bridge
+}  // namespace steelyard::bridge::desk_test

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::bridge {
+namespace steelyard::bridge::json_object_test {
 namespace {
 
 using testing::HasSubstr;
@@ -49,8 +49,8 @@ TEST(JsonObject, NamesKeyObjectAndRemedy) {
   EXPECT_THAT(refusal([&] { it.refuse("left_out", "it"); }),
               HasSubstr("\"left_out\" of the thing is missing"));
   EXPECT_THAT(refusal([&] { JsonObject(json, "the thing", {"name"}); }), HasSubstr("the thing has no key"));
-  EXPECT_THAT(refusal([&] { (void)parse_json(nullptr, "it", "{}"); }), HasSubstr("it is not JSON"));
+  EXPECT_THAT(refusal([&] { (void)parse_object(nullptr, "it", "{}"); }), HasSubstr("it is not JSON"));
 }
 
 }  // namespace
-}  // namespace steelyard::bridge
+}  // namespace steelyard::bridge::json_object_test

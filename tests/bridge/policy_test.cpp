@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace steelyard::test {
+namespace steelyard::test::policy_test {
 namespace {
 
 using ::testing::AllOf;
@@ -144,4 +144,4 @@ TEST(BridgePolicy, ARoundThatCannotBeSharedIsRefusedAndTheNextIsNot) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::policy_test

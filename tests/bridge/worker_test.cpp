@@ -9,7 +9,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::worker_test {
 namespace {
 
 using testing::Each;
@@ -212,4 +212,4 @@ TEST_F(CWorker, WhatIsAskedTooSoonOrOutsideIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::worker_test

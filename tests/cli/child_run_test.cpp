@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::child_run_test {
 namespace {
 
 TEST(ChildRun, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
@@ -32,4 +32,4 @@ TEST(ChildRun, ASignalIsNoCode) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::child_run_test

@@ -5,7 +5,7 @@
 #include "sim/simulation.h"
 #include "wire/sync_mode.h"
 
-namespace steelyard {
+namespace steelyard::help_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(Help, HasATextForEachTopicAndNoOther) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::help_test

@@ -4,7 +4,7 @@
 
 #include "cli/command_line.h"
 
-namespace steelyard {
+namespace steelyard::manual_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(Manual, TheCommandLineDescribesItself) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::manual_test

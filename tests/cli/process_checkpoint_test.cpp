@@ -9,7 +9,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_checkpoint_test {
 namespace {
 
 using testing::AllOf;
@@ -145,4 +145,4 @@ TEST_F(ProcessCheckpoint, DamageAndWrongPathsAreToldWithTheRemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_checkpoint_test

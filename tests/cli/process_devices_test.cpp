@@ -8,7 +8,7 @@
 #include "nn/cuda_devices.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_devices_test {
 namespace {
 
 using testing::AllOf;
@@ -44,4 +44,4 @@ TEST_F(ProcessDevices, AutoIsTheProcessorWhereThereIsNoOther) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_devices_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_external_test {
 namespace {
 
 using testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST_F(ExternalModel, ASchedulerThatWaitsForOneCanBeEnded) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_external_test

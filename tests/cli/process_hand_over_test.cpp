@@ -8,7 +8,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_hand_over_test {
 namespace {
 
 class ProcessHandOver : public ProcessTest {
@@ -48,4 +48,4 @@ TEST_F(ProcessHandOver, WhoIsAheadTakesOverAndEveryPositionCountsOnce) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_hand_over_test

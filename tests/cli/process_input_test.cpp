@@ -11,7 +11,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_input_test {
 namespace {
 
 using testing::AllOf;
@@ -211,4 +211,4 @@ TEST_F(ProcessInput, NonFiniteStopsAndKeepsTheLastGoodCheckpoint) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_input_test

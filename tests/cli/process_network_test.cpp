@@ -8,7 +8,7 @@
 #include "tests/support/namespaces.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_network_test {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST_F(ProcessNetwork, CtrlCReachesAllHosts) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_network_test

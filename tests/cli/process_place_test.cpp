@@ -9,7 +9,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_place_test {
 namespace {
 
 using testing::AllOf;
@@ -100,4 +100,4 @@ TEST_F(ProcessPlace, TrainAndItsSchedulerHoldTheLockAndNobodyElse) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_place_test

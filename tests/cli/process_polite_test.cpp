@@ -7,7 +7,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_polite_test {
 namespace {
 
 class ProcessPolite : public ProcessTest {
@@ -57,4 +57,4 @@ TEST_F(ProcessPolite, ComputesOnIdleThreads) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_polite_test

@@ -9,7 +9,7 @@
 #include "tests/report/run/made_run.h"
 #include "tests/support/drawn_page.h"
 
-namespace steelyard {
+namespace steelyard::process_report_test {
 namespace {
 
 using testing::AllOf;
@@ -108,4 +108,4 @@ TEST_F(DrawnPage, OfAComparisonHasTheSameScript) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_report_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_restart_test {
 namespace {
 
 using testing::AllOf;
@@ -219,4 +219,4 @@ TEST_F(ProcessRestart, NobodyTakesThePlaceOfOneThatLives) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_restart_test

@@ -10,7 +10,7 @@
 #include "tests/support/process_run.h"
 #include "wire/transport/key_files.h"
 
-namespace steelyard {
+namespace steelyard::process_revoked_test {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_revoked_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_roles_test {
 namespace {
 
 using testing::HasSubstr;
@@ -161,4 +161,4 @@ TEST_F(ProcessRoles, AWorkerToldToLeaveLeavesTheOthersTheWork) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_roles_test

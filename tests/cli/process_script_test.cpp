@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_script_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -242,4 +242,4 @@ TEST_F(ProcessScript, OnHostsOfAFile) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_script_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_server_loss_test {
 namespace {
 
 using testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST_F(ProcessServerLoss, OneThatIsToldToLeaveIsNotMissed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_server_loss_test

@@ -12,7 +12,7 @@
 #include "tests/support/process_run.h"
 #include "wire/transport/key_files.h"
 
-namespace steelyard {
+namespace steelyard::process_silent_reader_test {
 namespace {
 
 using testing::HasSubstr;
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Roles, ProcessSilentReader,
                          [](const auto& role) { return std::string(role.param); });
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_silent_reader_test

@@ -16,7 +16,7 @@
 #include "tests/support/namespaces.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_stall_test {
 namespace {
 
 using testing::AllOf;
@@ -248,4 +248,4 @@ TEST_F(ProcessCut, AWorkerThatNeverReachesOneShardKeepsNobodyWaiting) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_stall_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_standby_test {
 namespace {
 
 using testing::HasSubstr;
@@ -83,4 +83,4 @@ TEST_F(ProcessStandby, EndsWithTheJob) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_standby_test

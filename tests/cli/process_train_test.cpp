@@ -15,7 +15,7 @@
 #include "nn/cuda_devices.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_train_test {
 namespace {
 
 using testing::AllOf;
@@ -279,4 +279,4 @@ TEST_F(ProcessTrain, PacedByItsPolicy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_train_test

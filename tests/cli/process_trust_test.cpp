@@ -14,7 +14,7 @@
 #include "tests/support/process_run.h"
 #include "wire/transport/key_files.h"
 
-namespace steelyard {
+namespace steelyard::process_trust_test {
 namespace {
 
 using testing::AllOf;
@@ -235,4 +235,4 @@ TEST_F(ProcessTrust, ConnectionsThatAreNoneDoNotStopTheTraining) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_trust_test

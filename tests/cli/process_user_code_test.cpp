@@ -8,7 +8,7 @@
 #include "roles/within_memory.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_user_code_test {
 namespace {
 
 using testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(WithinMemory, TellsForWhomAndHowLargeTheModelIs) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_user_code_test

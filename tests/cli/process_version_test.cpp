@@ -8,7 +8,7 @@
 #include "tests/support/process_run.h"
 #include "wire/codec.h"
 
-namespace steelyard {
+namespace steelyard::process_version_test {
 namespace {
 
 using testing::AllOf;
@@ -83,4 +83,4 @@ TEST_F(ProcessVersion, StrangersAreRefused) { strangers_are_refused("steelyard",
 TEST_F(ProcessVersion, StrangersAreRefusedTheOtherWayRound) { strangers_are_refused(other, "steelyard"); }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_version_test

@@ -16,7 +16,7 @@
 #include "tests/support/exposition.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_web_test {
 namespace {
 
 using testing::AllOf;
@@ -235,4 +235,4 @@ TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_web_test

@@ -10,7 +10,7 @@
 #include "tests/cli/two_to_one.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::simulate_test {
 namespace {
 
 using testing::AllOf;
@@ -107,4 +107,4 @@ TEST_F(ProcessSimulate, MistakesGetTheirCodeAndTheNextStep) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::simulate_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "sim/simulation.h"
 
-namespace steelyard {
+namespace steelyard::choices_test {
 namespace {
 
 using testing::AllOf;
@@ -137,4 +137,4 @@ TEST(Choices, OptionsKeepTheirText) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::choices_test

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::device_files_test {
 namespace {
 
 using sim::MeasuredTime;
@@ -136,4 +136,4 @@ TEST_F(DeviceFiles, WhatIsNoTraceIsToldSo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::device_files_test

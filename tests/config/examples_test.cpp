@@ -5,7 +5,7 @@
 
 #include "config/job_file.h"
 
-namespace steelyard {
+namespace steelyard::examples_test {
 namespace {
 
 TEST(Examples, AreGood) {
@@ -23,4 +23,4 @@ TEST(Examples, AreGood) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::examples_test

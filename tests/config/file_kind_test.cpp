@@ -7,7 +7,7 @@
 #include "config/job_source.h"
 #include "tests/support/complaint.h"
 
-namespace steelyard {
+namespace steelyard::file_kind_test {
 namespace {
 
 using testing::AllOf;
@@ -37,4 +37,4 @@ TEST(ScenarioSign, IsWhatOnlyScenariosHave) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::file_kind_test

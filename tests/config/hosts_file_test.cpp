@@ -8,7 +8,7 @@
 #include "core/device.h"
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::hosts_file_test {
 namespace {
 
 using testing::AllOf;
@@ -195,4 +195,4 @@ TEST(HostsFile, TheExampleIsOne) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::hosts_file_test

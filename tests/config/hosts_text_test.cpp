@@ -4,7 +4,7 @@
 
 #include "config/hosts_file.h"
 
-namespace steelyard {
+namespace steelyard::hosts_text_test {
 namespace {
 
 using testing::AllOf;
@@ -69,4 +69,4 @@ TEST(HostsText, HostsWithoutAnythingToDoAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::hosts_text_test

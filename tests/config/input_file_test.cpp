@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::input_file_test {
 namespace {
 
 const InputKind kind{"list", 1, "look for it"};
@@ -41,4 +41,4 @@ TEST(InputFile, WhatCannotBeReadIsNamedWithARemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::input_file_test

@@ -4,7 +4,7 @@
 #include "config/job_file.h"
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::job_cluster_test {
 namespace {
 
 using testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(JobCluster, MistakesInTheJobsOwnAreStillMistakes) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_cluster_test

@@ -6,7 +6,7 @@
 #include "config/scenario_file.h"
 #include "tests/support/complaint.h"
 
-namespace steelyard {
+namespace steelyard::job_codes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(JobCodes, PacedRoundsAreNotCounted) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_codes_test

@@ -8,7 +8,7 @@
 #include "wire/sync_mode.h"
 #include "worker/compute/throttle.h"
 
-namespace steelyard {
+namespace steelyard::job_file_test {
 namespace {
 
 using ::testing::AllOf;
@@ -393,4 +393,4 @@ TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_file_test

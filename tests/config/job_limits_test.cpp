@@ -5,7 +5,7 @@
 #include "config/prepare_job.h"
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::job_limits_test {
 namespace {
 
 using testing::AllOf;
@@ -122,4 +122,4 @@ TEST(JobLimits, ASectionThatSetMadeUpIsSetsFault) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_limits_test

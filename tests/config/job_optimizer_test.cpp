@@ -5,7 +5,7 @@
 #include "config/job_file.h"
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::job_optimizer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(JobOptimizer, SomeDoNotGoWithAMode) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_optimizer_test

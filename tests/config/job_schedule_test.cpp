@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "tests/support/complaint.h"
 
-namespace steelyard {
+namespace steelyard::job_schedule_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -106,4 +106,4 @@ TEST(JobSchedule, KnowsTheLengthOfTheTraining) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_schedule_test

@@ -6,7 +6,7 @@
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
-namespace steelyard {
+namespace steelyard::job_throttle_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(JobThrottle, GoldenRefusals) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_throttle_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::natural_order_test {
 namespace {
 
 TEST(NaturalOrder, NumbersCountAsNumbers) {
@@ -36,4 +36,4 @@ TEST(NaturalOrder, NumbersCountAsNumbers) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::natural_order_test

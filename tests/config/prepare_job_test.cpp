@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "wire/limits.h"
 
-namespace steelyard {
+namespace steelyard::prepare_job_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -36,4 +36,4 @@ TEST(PrepareJob, AJobThatCannotTravelIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::prepare_job_test

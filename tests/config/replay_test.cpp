@@ -12,7 +12,7 @@
 #include "sim/simulation.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::replay_test {
 namespace {
 
 using testing::AllOf;
@@ -101,4 +101,4 @@ TEST_F(ReplayTest, WhatCannotBeReplayedIsToldWithARemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::replay_test

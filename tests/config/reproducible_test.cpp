@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::reproducible_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -38,4 +38,4 @@ TEST(Reproducible, IsRefusedWhereSomethingElseDecidesTheBits) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::reproducible_test

@@ -7,7 +7,7 @@
 #include "sim/simulation.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::scenario_file_test {
 namespace {
 
 using testing::AllOf;
@@ -386,4 +386,4 @@ TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
 TEST(ScenarioFile, MissingFilesAreNamed) { EXPECT_THROW(read_scenario("nowhere.toml"), Failure); }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::scenario_file_test

@@ -11,7 +11,7 @@
 #include "core/stats.h"
 #include "sim/simulation.h"
 
-namespace steelyard {
+namespace steelyard::scenario_recorded_test {
 namespace {
 
 std::string recording(const std::string& name) {
@@ -56,4 +56,4 @@ TEST(ScenarioOfARecordedRun, ForetellsTheTimeUnderAnotherPolicy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::scenario_recorded_test

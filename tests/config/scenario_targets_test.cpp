@@ -14,7 +14,7 @@
 #include "config/scenario_file.h"
 #include "sim/simulation.h"
 
-namespace steelyard {
+namespace steelyard::scenario_targets_test {
 namespace {
 
 // Percent of ideal.
@@ -216,4 +216,4 @@ TEST(ScenarioExamples, WhereNothingIsToBeGainedLittleIsLost) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::scenario_targets_test

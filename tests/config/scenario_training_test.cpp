@@ -9,7 +9,7 @@
 #include "sim/simulation.h"
 #include "sim/world.h"
 
-namespace steelyard {
+namespace steelyard::scenario_training_test {
 namespace {
 
 using testing::AllOf;
@@ -154,4 +154,4 @@ TEST(ScenarioTraining, WhatMeansNothingIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::scenario_training_test

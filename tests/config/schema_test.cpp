@@ -14,7 +14,7 @@
 #include "config/scenario_keys.h"
 #include "tests/support/complaint.h"
 
-namespace steelyard {
+namespace steelyard::schema_test {
 namespace {
 
 using ::testing::AllOf;
@@ -213,4 +213,4 @@ TEST(Schema, PlainNamesAreFitForFiles) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::schema_test

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace steelyard {
+namespace steelyard::toml_text_test {
 namespace {
 
 TEST(TomlText, AnyTextCanBeQuoted) {
@@ -32,4 +32,4 @@ TEST(TomlText, OptionsAreBareOnlyIfTheyComeBack) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::toml_text_test

@@ -5,7 +5,7 @@
 #include "config/hosts_file.h"
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::worker_device_test {
 namespace {
 
 using testing::AllOf;
@@ -113,4 +113,4 @@ TEST(WorkerDevice, GpuIsNoDevice) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::worker_device_test

@@ -8,7 +8,7 @@
 
 #include "core/queue.h"
 
-namespace steelyard {
+namespace steelyard::buffer_pool_test {
 namespace {
 
 TEST(FloatBuffer, IsAlignedWhateverItsSize) {
@@ -71,4 +71,4 @@ TEST(BufferPool, TakenOnOneThreadGivenBackOnAnother) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::buffer_pool_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::check_test {
 namespace {
 
 TEST(CheckDeathTest, ABrokenInvariantEndsTheProcessAndSaysWhere) {
@@ -19,4 +19,4 @@ TEST(Check, EvaluatesItsConditionOnce) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::check_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::device_kind_test {
 namespace {
 
 TEST(DeviceKind, HasANameEach) {
@@ -11,4 +11,4 @@ TEST(DeviceKind, HasANameEach) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::device_kind_test

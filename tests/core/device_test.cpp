@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::device_test {
 namespace {
 
 using testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(Device, SeveralInOneText) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::device_test

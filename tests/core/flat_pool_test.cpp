@@ -9,7 +9,7 @@
 
 #include "core/queue.h"
 
-namespace steelyard {
+namespace steelyard::flat_pool_test {
 namespace {
 
 constexpr std::uint64_t floats = 12, size = 4;
@@ -106,4 +106,4 @@ TEST(FlatPool, PartsOutliveItAndComeBackFromAnyThread) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::flat_pool_test

@@ -8,7 +8,7 @@
 
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::interval_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -132,4 +132,4 @@ TEST(IntervalSetDeathTest, AnIntervalThatEndsBeforeItBeginsIsABrokenInvariant) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::interval_test

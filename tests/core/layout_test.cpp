@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::layout_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -225,4 +225,4 @@ TEST(Layout, AModelThatNoMachineHoldsIsRefusedBeforeItsSlicesAreCounted) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::layout_test

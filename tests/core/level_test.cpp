@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace steelyard {
+namespace steelyard::level_test {
 namespace {
 
 TEST(Level, EveryLevelHasAName) {
@@ -34,4 +34,4 @@ TEST(LevelDeathTest, TheVariableLowersButNeverRaises) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::level_test

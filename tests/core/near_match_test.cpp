@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::near_match_test {
 namespace {
 
 TEST(NearMatch, DistancesCountEdits) {
@@ -43,4 +43,4 @@ TEST(NearMatch, Questions) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::near_match_test

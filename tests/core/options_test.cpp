@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace steelyard {
+namespace steelyard::options_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(Choices, WhatAUsersCodeThrowsComesWithItsName) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::options_test

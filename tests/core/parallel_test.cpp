@@ -6,7 +6,7 @@
 #include <atomic>
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::parallel_test {
 namespace {
 
 TEST(Parallel, EveryIndexExactlyOnce) {
@@ -32,4 +32,4 @@ TEST(Parallel, ALoopInsideALoopEnds) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::parallel_test

@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::permutation_test {
 namespace {
 
 bool is_bijection(std::uint64_t size, std::uint64_t key) {
@@ -91,4 +91,4 @@ TEST(PermutationDeathTest, PositionsOutsideAreABrokenInvariant) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::permutation_test

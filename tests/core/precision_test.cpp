@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::precision_test {
 namespace {
 
 TEST(Precision, HasANameEach) {
@@ -12,4 +12,4 @@ TEST(Precision, HasANameEach) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::precision_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-namespace steelyard {
+namespace steelyard::processor_test {
 namespace {
 
 TEST(Processor, HasTheNameOfItsModel) {
@@ -31,4 +31,4 @@ TEST(Processor, CoresAreThoseThatTheProcessMayUse) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::processor_test

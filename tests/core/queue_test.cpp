@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::queue_test {
 namespace {
 
 TEST(BoundedQueue, FirstInFirstOut) {
@@ -97,4 +97,4 @@ TEST(BoundedQueue, ManyWritersManyReaders) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::queue_test

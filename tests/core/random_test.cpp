@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::random_test {
 namespace {
 
 TEST(Random, TheMixingStepIsThePublishedOne) {
@@ -83,4 +83,4 @@ TEST(Random, NormalHasItsMoments) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::random_test

@@ -10,7 +10,7 @@
 
 #include "core/buffer_pool.h"
 
-namespace steelyard {
+namespace steelyard::segment_test {
 namespace {
 
 // The file of a segment, opened as another process of this user would, with these rights. -1: refused.
@@ -84,4 +84,4 @@ TEST(BufferPool, ABufferThatSomebodyMayStillReadIsNotUsedAgain) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::segment_test

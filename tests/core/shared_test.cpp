@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace steelyard {
+namespace steelyard::shared_test {
 namespace {
 
 TEST(Shared, IsTheValueAndItsCopiesAreTheSameOne) {
@@ -22,4 +22,4 @@ TEST(Shared, IsADefaultValueBeforeItIsAnyOther) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shared_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::stats_test {
 namespace {
 
 TEST(Stats, OfNothingAreZero) {
@@ -27,4 +27,4 @@ TEST(Stats, TheStragglerEffect) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::stats_test

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace steelyard {
+namespace steelyard::text_test {
 namespace {
 
 TEST(Text, IsTrimmedAtItsEndsOnly) {
@@ -32,4 +32,4 @@ TEST(Text, NumbersHaveABlankBetweenThem) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::text_test

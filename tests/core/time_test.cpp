@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::time_test {
 namespace {
 
 TEST(Time, NeverStaysNever) {
@@ -34,4 +34,4 @@ TEST(Time, ThreadTimeGrowsWithWork) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::time_test

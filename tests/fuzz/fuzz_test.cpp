@@ -4,7 +4,7 @@
 
 #include "tests/fuzz/targets.h"
 
-namespace steelyard::fuzz {
+namespace steelyard::fuzz::fuzz_test {
 namespace {
 
 class Fuzz : public testing::TestWithParam<Target> {};
@@ -29,4 +29,4 @@ INSTANTIATE_TEST_SUITE_P(Readers, Fuzz, testing::ValuesIn(targets()),
                          [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace steelyard::fuzz
+}  // namespace steelyard::fuzz::fuzz_test

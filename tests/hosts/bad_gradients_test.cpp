@@ -9,7 +9,7 @@
 
 #include "tests/hosts/whole_jobs.h"
 
-namespace steelyard::test {
+namespace steelyard::test::bad_gradients_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -78,4 +78,4 @@ TEST(BadGradients, AWildlyLongGradientIsComputedOnceMore) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::bad_gradients_test

@@ -5,7 +5,7 @@
 
 #include "tests/hosts/whole_jobs.h"
 
-namespace steelyard::test {
+namespace steelyard::test::coded_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -97,4 +97,4 @@ TEST(CodedPushes, ADeathChangesNoBit) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::coded_test

@@ -10,7 +10,7 @@
 #include "tests/support/cluster.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard::test {
+namespace steelyard::test::device_cluster_test {
 namespace {
 
 constexpr Device host_cuda{Device::Type::host_cuda};
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Models, DeviceCluster,
                          [](const auto& of) { return of.param.model; });
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::device_cluster_test

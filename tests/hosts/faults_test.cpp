@@ -8,7 +8,7 @@
 #include "tests/hosts/whole_jobs.h"
 #include "tests/support/sync_modes.h"
 
-namespace steelyard::test {
+namespace steelyard::test::faults_test {
 namespace {
 
 using sim::Fault;
@@ -142,4 +142,4 @@ TEST_P(Faults, WorkersKilledAtTheirMessages) {
 INSTANTIATE_TEST_SUITE_P(All, Faults, ::testing::ValuesIn(sync_modes()), plain);
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::faults_test

@@ -7,7 +7,7 @@
 
 #include "tests/hosts/whole_jobs.h"
 
-namespace steelyard::test {
+namespace steelyard::test::hand_over_test {
 namespace {
 
 using sim::Fault;
@@ -130,4 +130,4 @@ TEST_F(HandOver, WhoIsCutMayBeCutOffAndPushAllTheSame) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::hand_over_test

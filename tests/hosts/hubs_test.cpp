@@ -8,7 +8,7 @@
 
 #include "tests/hosts/whole_jobs.h"
 
-namespace steelyard::test {
+namespace steelyard::test::hubs_test {
 namespace {
 
 // Rounds of 96 positions, eight in each epoch.
@@ -116,4 +116,4 @@ TEST(HubJobs, EvaluationsAreOfTheAverage) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::hubs_test

@@ -9,7 +9,7 @@
 #include "tests/support/cluster.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard::test {
+namespace steelyard::test::mode_training_test {
 namespace {
 
 DataSets data() {
@@ -169,4 +169,4 @@ TEST(Coded, LearnsFromFewBits) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::mode_training_test

@@ -11,7 +11,7 @@
 #include "tests/hosts/whole_jobs.h"
 #include "tests/support/sync_modes.h"
 
-namespace steelyard::test {
+namespace steelyard::test::modes_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -255,4 +255,4 @@ TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::modes_test

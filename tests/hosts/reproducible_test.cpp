@@ -9,7 +9,7 @@
 #include "tests/support/cluster.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard::test {
+namespace steelyard::test::reproducible_test {
 namespace {
 
 DataSets data() {
@@ -94,4 +94,4 @@ TEST(Reproducible, ADeathChangesNoBit) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::reproducible_test

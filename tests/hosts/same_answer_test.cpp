@@ -8,7 +8,7 @@
 #include "tests/support/cluster.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard::test {
+namespace steelyard::test::same_answer_test {
 namespace {
 
 struct Case {
@@ -187,4 +187,4 @@ TEST(Cluster, LearnsAndBalancesUnequalWorkers) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::same_answer_test

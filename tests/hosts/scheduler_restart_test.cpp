@@ -8,7 +8,7 @@
 #include "balancing/policies.h"
 #include "tests/hosts/whole_jobs.h"
 
-namespace steelyard::test {
+namespace steelyard::test::scheduler_restart_test {
 namespace {
 
 using ::testing::Contains;
@@ -162,4 +162,4 @@ TEST(SchedulerRestart, IsToldAndAllGoOnWhereTheyWere) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::scheduler_restart_test

@@ -6,7 +6,7 @@
 #include "tests/hosts/whole_jobs.h"
 #include "tests/support/sync_modes.h"
 
-namespace steelyard::test {
+namespace steelyard::test::server_loss_test {
 namespace {
 
 Job mirrored_job(const std::string& sync, std::uint64_t epochs = 1) {
@@ -137,4 +137,4 @@ TEST(ServerLoss, TrainingBeginsWhenAllHaveAMirror) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::server_loss_test

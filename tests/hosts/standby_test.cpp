@@ -6,7 +6,7 @@
 
 #include "tests/hosts/whole_jobs.h"
 
-namespace steelyard::test {
+namespace steelyard::test::standby_test {
 namespace {
 
 const std::vector<std::string> modes{"bsp", "ssp:2", "asp", "eager", "local:3", "diloco:2"};
@@ -177,4 +177,4 @@ TEST(Standby, ASchedulerThatIsBackInItsPlaceIsFollowedAnew) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::standby_test

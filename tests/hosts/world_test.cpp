@@ -12,7 +12,7 @@
 
 #include "balancing/policies.h"
 
-namespace steelyard::test {
+namespace steelyard::test::world_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -363,4 +363,4 @@ TEST(World, AServerThatCannotBeSavedCostsTheCheckpointAndNotTheEnd) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::world_test

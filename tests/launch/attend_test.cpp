@@ -12,7 +12,7 @@
 #include "tests/support/process_run.h"
 #include "wire/codec.h"
 
-namespace steelyard {
+namespace steelyard::attend_test {
 namespace {
 
 using testing::HasSubstr;
@@ -163,4 +163,4 @@ TEST_F(LaunchAttend, ADirectoryThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::attend_test

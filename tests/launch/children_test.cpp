@@ -6,7 +6,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::children_test {
 namespace {
 
 // What a process left in its log may be anything.
@@ -20,4 +20,4 @@ TEST(Children, LastLinesOfALogAreOnlyText) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::children_test

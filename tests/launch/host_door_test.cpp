@@ -6,7 +6,7 @@
 #include "tests/support/complaint.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::host_door_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ TEST_F(HostDoorTest, NoLogIsReachedThroughALink) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::host_door_test

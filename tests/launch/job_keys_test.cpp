@@ -7,7 +7,7 @@
 
 #include "wire/transport/key_files.h"
 
-namespace steelyard {
+namespace steelyard::job_keys_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -39,4 +39,4 @@ TEST(JobKeys, EachProcessGetsItsOwnAndWhomItHasToKnow) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_keys_test

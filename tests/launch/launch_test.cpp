@@ -11,7 +11,7 @@
 #include "tests/support/namespaces.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::launch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -272,4 +272,4 @@ TEST_F(LaunchNamespaces, MissingNamespacesAreRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::launch_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::lines_test {
 namespace {
 
 using testing::ElementsAre;
@@ -88,4 +88,4 @@ TEST(LaunchLines, ValuesOfAnotherKindAreNotThere) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::lines_test

@@ -12,7 +12,7 @@
 #include "tests/support/process_run.h"
 #include "wire/codec.h"
 
-namespace steelyard {
+namespace steelyard::local_host_test {
 namespace {
 
 using testing::HasSubstr;
@@ -158,4 +158,4 @@ TEST_F(LocalHostTest, SignalsReachTheProcessOfThatName) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::local_host_test

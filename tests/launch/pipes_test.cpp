@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-namespace steelyard {
+namespace steelyard::pipes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -92,4 +92,4 @@ TEST(LaunchPipes, NoChildInheritsThem) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::pipes_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::plan_test {
 namespace {
 
 using testing::AllOf;
@@ -308,4 +308,4 @@ TEST(ShellWord, OneWordWhateverIsInIt) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::plan_test

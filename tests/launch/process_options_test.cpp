@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
-namespace steelyard {
+namespace steelyard::process_options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST(ProcessOptions, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_options_test

@@ -11,7 +11,7 @@
 #include "tests/support/process_run.h"
 #include "wire/codec.h"
 
-namespace steelyard {
+namespace steelyard::remote_host_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST_F(RemoteHostTest, AReleaseWithoutEndIsCut) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::remote_host_test

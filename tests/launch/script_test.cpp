@@ -9,7 +9,7 @@
 #include "launch/plan.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::script_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -207,4 +207,4 @@ TEST_F(ScriptTest, WhatIsNotThereIsSaidBeforeAnythingStarts) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::script_test

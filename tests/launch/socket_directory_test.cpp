@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::socket_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,4 +166,4 @@ TEST(SocketDirectoryOfSomebody, HasToBeThereWithRoomForNames) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::socket_directory_test

@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-namespace steelyard {
+namespace steelyard::supervision_test {
 namespace {
 
 using testing::AllOf;
@@ -396,4 +396,4 @@ TEST_F(SupervisedHosts, WhatIsLostWithItsHostIsNotStartedAgain) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::supervision_test

@@ -12,7 +12,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::nn::direct {
+namespace steelyard::nn::direct::direct_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -274,4 +274,4 @@ TEST_P(Direct, TransposesThereAndBack) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::direct
+}  // namespace steelyard::nn::direct::direct_test

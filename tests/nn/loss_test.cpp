@@ -9,7 +9,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::loss_test {
 namespace {
 
 using testing::ElementsAre;
@@ -193,4 +193,4 @@ TEST(Losses, CountTheFirstOfEqualScoresAsTheAnswer) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::loss_test

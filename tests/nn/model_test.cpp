@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::model_test {
 namespace {
 
 using testing::AllOf;
@@ -134,4 +134,4 @@ TEST(Model, MustEndWithOneNumberAClass) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::model_test

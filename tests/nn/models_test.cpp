@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::models_test {
 namespace {
 
 using testing::AllOf;
@@ -117,4 +117,4 @@ TEST(Models, CanBeAddedByUsers) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::models_test

@@ -7,7 +7,7 @@
 #include "nn/network.h"
 #include "tests/nn/network_models.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::network_gradients_test {
 namespace {
 
 // Central differences of the loss. Steps of two sizes tell where a kink of a ReLU or a maximum lies between;
@@ -151,4 +151,4 @@ TEST(NetworkGradients, GivesStatisticsTimesSamples) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::network_gradients_test

@@ -12,7 +12,7 @@
 #include "nn/models.h"
 #include "tests/nn/network_models.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::network_test {
 namespace {
 
 using testing::ElementsAre;
@@ -213,4 +213,4 @@ TEST(Network, Learns) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::network_test

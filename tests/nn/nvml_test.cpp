@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace steelyard::nn {
+namespace steelyard::nn::nvml_test {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(Nvml, NoNumberIsOutOfItsRange) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::nvml_test

@@ -10,7 +10,7 @@
 #include "core/random.h"
 #include "nn/optimizer/rule.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::optimizer_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -326,4 +326,4 @@ TEST(OptimizerDeathTest, SlicesOfUnequalLengthAreOurOwnMistake) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::optimizer_test

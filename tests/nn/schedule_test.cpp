@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::schedule_test {
 namespace {
 
 using Kind = Schedule::Kind;
@@ -168,4 +168,4 @@ TEST(Schedule, RefusesWhatGivesNoRates) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::schedule_test

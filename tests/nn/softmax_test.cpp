@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::softmax_test {
 namespace {
 
 class SoftmaxLevels : public testing::TestWithParam<Level> {
@@ -59,4 +59,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, SoftmaxLevels, testing::Values(Level::baseline,
                          [](const auto& level) { return name(level.param); });
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::softmax_test

@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::vector_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -139,4 +139,4 @@ TEST(Clipping, StatisticsAreNoGradient) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::vector_test

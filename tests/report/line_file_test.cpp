@@ -10,7 +10,7 @@
 #include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::line_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -91,4 +91,4 @@ TEST_F(LineFileTest, WhatCannotBeOpenedIsNamed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::line_file_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-namespace steelyard {
+namespace steelyard::progress_bar_test {
 namespace {
 
 using ::testing::AllOf;
@@ -207,4 +207,4 @@ TEST(ProgressBar, NothingShownNothingLeft) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::progress_bar_test

@@ -13,7 +13,7 @@
 #include "server/checkpoint.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::recorder_test {
 namespace {
 
 using ::testing::AllOf;
@@ -383,4 +383,4 @@ TEST_F(RecorderTest, AFullDiskIsOneWarning) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::recorder_test

@@ -12,7 +12,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::recorder_thread_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST_F(RecorderThreadTest, BeyondTheLimitRoundsAreLeftOutAndTheSummarySaysSo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::recorder_thread_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::run_directory_test {
 namespace {
 
 using ::testing::AllOf;
@@ -125,4 +125,4 @@ TEST(Verdict, EveryOutcomeHasItsCode) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::run_directory_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::staleness_text_test {
 namespace {
 
 TEST(StalenessText, CountsMeansAndQuantiles) {
@@ -29,4 +29,4 @@ TEST(StalenessText, TheLastPlaceIsSoManyOrMore) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::staleness_text_test

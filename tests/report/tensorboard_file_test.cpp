@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::tensorboard_file_test {
 namespace {
 
 using testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST(TensorboardFile, WhereNothingCanBeWrittenItSaysSo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::tensorboard_file_test

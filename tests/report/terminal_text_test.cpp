@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::terminal_text_test {
 namespace {
 
 TEST(TerminalText, PlainTextStaysAsItIs) {
@@ -65,4 +65,4 @@ TEST(TerminalText, WrappedAtBlanksAndShares) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::terminal_text_test

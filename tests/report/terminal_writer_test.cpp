@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::terminal_writer_test {
 namespace {
 
 // A pipe that holds a page and is read when the test wants to.
@@ -131,4 +131,4 @@ TEST_F(TerminalWriterTest, ALineTakesThePlaceOfAFrame) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::terminal_writer_test

@@ -10,7 +10,7 @@
 #include "report/trace_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::timeline_test {
 namespace {
 
 using testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST_F(TimelineTest, WhereNoTraceIsItSaysHowToHaveOne) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::timeline_test

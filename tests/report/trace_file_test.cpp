@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::trace_file_test {
 namespace {
 
 using testing::AllOf;
@@ -30,4 +30,4 @@ TEST(TraceFile, IsMadeWithItsDirectory) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::trace_file_test

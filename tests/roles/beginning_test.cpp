@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "worker/compute/synthetic.h"
 
-namespace steelyard {
+namespace steelyard::beginning_test {
 namespace {
 
 using ::testing::AllOf;
@@ -173,4 +173,4 @@ TEST_F(BeginningTest, WhatIsNoCheckpointNamesOneThatIs) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::beginning_test

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::endpoint_test {
 namespace {
 
 using ::testing::AllOf;
@@ -101,4 +101,4 @@ TEST(Endpoint, WhatOthersConnectTo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::endpoint_test

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "worker/compute/synthetic.h"
 
-namespace steelyard {
+namespace steelyard::external_model_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -33,4 +33,4 @@ TEST(ExternalModel, ADescriptionThatTheSchedulerWouldNotTakeIsRefusedWhereItIsMa
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::external_model_test

@@ -10,7 +10,7 @@
 #include "tests/support/files_of_at_most.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::journal_file_test {
 namespace {
 
 std::vector<std::byte> bytes(std::size_t count, int value) {
@@ -173,4 +173,4 @@ TEST_F(JournalFileTest, WhatIsNoJournalIsNotWaitedForNorRead) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::journal_file_test

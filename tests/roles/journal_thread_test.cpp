@@ -17,7 +17,7 @@
 #include "tests/support/files_of_at_most.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::journal_thread_test {
 namespace {
 
 using testing::ElementsAre;
@@ -255,4 +255,4 @@ TEST_F(HangingJournal, WhoeverReadsItWhileItHangsAsksAgain) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::journal_thread_test

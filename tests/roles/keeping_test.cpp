@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "wire/transport/local.h"
 
-namespace steelyard {
+namespace steelyard::keeping_test {
 namespace {
 
 using testing::AllOf;
@@ -95,4 +95,4 @@ TEST_F(Keeping, ALinkThatFailsForGoodDoesNotKeepTheProcessFromEnding) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::keeping_test

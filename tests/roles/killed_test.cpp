@@ -9,7 +9,7 @@
 #include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::killed_test {
 namespace {
 
 using testing::AllOf;
@@ -158,4 +158,4 @@ TEST_F(KilledTest, OfAnotherStartOfTheMachineIsNotRead) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::killed_test

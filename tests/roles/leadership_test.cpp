@@ -15,7 +15,7 @@
 #include "scheduler/saved_state.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::leadership_test {
 namespace {
 
 constexpr NodeId shard{Role::shard, 4};
@@ -132,4 +132,4 @@ TEST_F(LeadershipTest, WithoutAStandbyItLeads) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::leadership_test

@@ -5,7 +5,7 @@
 
 #include "wire/transport/local.h"
 
-namespace steelyard {
+namespace steelyard::narrator_test {
 namespace {
 
 using testing::AllOf;
@@ -128,4 +128,4 @@ TEST_F(NarratorTest, WhoNeverJoinedHasNothingToTell) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::narrator_test

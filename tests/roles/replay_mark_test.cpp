@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::replay_mark_test {
 namespace {
 
 class ReplayMarkTest : public testing::Test {
@@ -76,4 +76,4 @@ TEST_F(ReplayMarkTest, WithoutAFileNothingIsMarked) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::replay_mark_test

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::roles_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST_F(ChooseRunDirectory, AnotherRunsCheckpointBeginsANewOne) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::roles_test

@@ -9,7 +9,7 @@
 #include "scheduler/saved_state.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::run_journal_test {
 namespace {
 
 class RunJournalTest : public testing::Test {
@@ -134,4 +134,4 @@ TEST_F(RunJournalTest, ElsewhereTheRecordSaysWhereItBeginsAndWhereTheRestIs) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::run_journal_test

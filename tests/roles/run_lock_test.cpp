@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::run_lock_test {
 namespace {
 
 using ::testing::AllOf;
@@ -76,4 +76,4 @@ TEST_F(RunLockTest, WhatCannotBeIsNamed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::run_lock_test

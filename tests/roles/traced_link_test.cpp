@@ -6,7 +6,7 @@
 #include "tests/support/temporary_folder.h"
 #include "wire/transport/local.h"
 
-namespace steelyard {
+namespace steelyard::traced_link_test {
 namespace {
 
 using testing::AllOf;
@@ -51,4 +51,4 @@ TEST(TracedLink, WithoutADirectoryThereIsNone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::traced_link_test

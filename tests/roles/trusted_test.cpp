@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::trusted_test {
 namespace {
 
 // In a process of its own: it is for good.
@@ -49,4 +49,4 @@ TEST(Trusted, MemoryWithKeysInItIsKeptClosed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::trusted_test

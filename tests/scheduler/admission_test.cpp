@@ -6,7 +6,7 @@
 
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::admission_test {
 namespace {
 
 using ::testing::AllOf;
@@ -135,4 +135,4 @@ TEST_F(AdmissionTest, OfManyThatLeftOnlyThoseWithAPartInARoundAreKept) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::admission_test

@@ -9,7 +9,7 @@
 #include "balancing/policies.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::assignments_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -397,4 +397,4 @@ TEST_F(Overlapping, APolicySeesRoundsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::assignments_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::awaited_test {
 namespace {
 
 using testing::AllOf;
@@ -68,4 +68,4 @@ TEST_F(AwaitedTest, PeopleReadWhatIsSilentForHowLongAndWhatToDo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::awaited_test

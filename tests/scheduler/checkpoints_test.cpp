@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::checkpoints_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(Checkpoints, TheWayBackIsTheBestThatIsThere) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::checkpoints_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::crowding_test {
 namespace {
 
 using testing::ElementsAre;
@@ -88,4 +88,4 @@ TEST_F(CrowdingTest, WhoIsOutDoesNotWorkAndComesBack) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::crowding_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::dispatch_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST_F(DispatchTest, TheEndIsToldToCheckpointerAndRecorderAndStopToMembers) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::dispatch_test

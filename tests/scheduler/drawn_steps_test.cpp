@@ -8,7 +8,7 @@
 
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::drawn_steps_test {
 namespace {
 
 using ::testing::Each;
@@ -77,4 +77,4 @@ TEST(DrawnSteps, WhoIsLeftOutInTheLastSlotIsDrawnToo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::drawn_steps_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::epoch_cursor_test {
 namespace {
 
 Job job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs = 2) {
@@ -202,4 +202,4 @@ TEST(EpochCursor, EpochsOfSeveralStepsAreAReasonToSave) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::epoch_cursor_test

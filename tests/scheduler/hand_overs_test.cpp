@@ -6,7 +6,7 @@
 #include "balancing/policies.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::hand_overs_test {
 namespace {
 
 Time at(double seconds) { return Time{} + from_seconds(seconds); }
@@ -150,4 +150,4 @@ TEST_F(HandOversOfGrains, AreCutBetweenGrains) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::hand_overs_test

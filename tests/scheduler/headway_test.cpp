@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::headway_test {
 namespace {
 
 constexpr NodeId server{Role::shard, 1};
@@ -54,4 +54,4 @@ TEST(Headway, WhoIsCutOffGetsNoMoreTimeThanWhoIsSilent) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::headway_test

@@ -7,7 +7,7 @@
 #include "scheduler/silence.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::headway_watch_test {
 namespace {
 
 using ::testing::AllOf;
@@ -137,4 +137,4 @@ TEST_F(HeadwayWatchTest, ASilentServerExcusesTheWorkers) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::headway_watch_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/heard.h"
 
-namespace steelyard {
+namespace steelyard::held_answers_test {
 namespace {
 
 using testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST_F(HeldAnswersTest, WhatIsDroppedDoesNotLeave) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::held_answers_test

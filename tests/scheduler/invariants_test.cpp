@@ -6,7 +6,7 @@
 
 #include "tests/scheduler/script.h"
 
-namespace steelyard {
+namespace steelyard::invariants_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST_F(InvariantsTest, WhatGoesBackIsSeen) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::invariants_test

@@ -10,7 +10,7 @@
 #include "tests/support/heard.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::journaled_test {
 namespace {
 
 using testing::ElementsAre;
@@ -265,4 +265,4 @@ TEST(Restarted, SilenceCountsFromNow) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::journaled_test

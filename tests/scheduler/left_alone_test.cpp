@@ -5,7 +5,7 @@
 
 #include "tests/support/world.h"
 
-namespace steelyard {
+namespace steelyard::left_alone_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST(LeftAlone, WithAGateTheShardsCloseTogether) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::left_alone_test

@@ -8,7 +8,7 @@
 #include "scheduler/assignments.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::left_over_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -144,4 +144,4 @@ TEST_F(LeftOver, WhatAWorkerIsLateWithIsShownOnceAndWithoutWhatItHasReported) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::left_over_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::members_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(Members, AreFoundByNodeAndNamedForPeople) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::members_test

@@ -5,7 +5,7 @@
 #include "scheduler/silence.h"
 #include "tests/support/heard.h"
 
-namespace steelyard {
+namespace steelyard::mirrors_test {
 namespace {
 
 using testing::IsEmpty;
@@ -185,4 +185,4 @@ TEST_F(MirrorsCase, NoneAreWantedWithoutReplicas) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::mirrors_test

@@ -12,7 +12,7 @@
 #include "wire/codec.h"
 #include "wire/message_text.h"
 
-namespace steelyard {
+namespace steelyard::numbers_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -189,4 +189,4 @@ TEST(Numbers, NoneOfAnyMessageEndsTheSchedulerInAnyMode) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::numbers_test

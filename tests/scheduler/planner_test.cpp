@@ -10,7 +10,7 @@
 #include "tests/support/toy_job.h"
 #include "wire/grains.h"
 
-namespace steelyard {
+namespace steelyard::planner_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -282,4 +282,4 @@ TEST(Planner, APolicyHearsOfAccuracyWhereSomebodyToldOfIt) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::planner_test

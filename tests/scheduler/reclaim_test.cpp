@@ -6,7 +6,7 @@
 
 #include "tests/support/heard.h"
 
-namespace steelyard {
+namespace steelyard::reclaim_test {
 namespace {
 
 using Answer = Reclaim::Answer;
@@ -91,4 +91,4 @@ TEST_F(Reclaiming, BeforeThereWereShardsNothingBinds) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::reclaim_test

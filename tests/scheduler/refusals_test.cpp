@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::refusals_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(Refusals, EverNewNodesMakeFewNotes) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::refusals_test

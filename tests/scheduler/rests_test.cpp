@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::rests_test {
 namespace {
 
 using testing::ElementsAre;
@@ -63,4 +63,4 @@ TEST(Rests, EndWithThoseOfCrowdedMachinesWhenNobodyElseIsLeft) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::rests_test

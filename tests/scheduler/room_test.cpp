@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace steelyard {
+namespace steelyard::room_test {
 namespace {
 
 Time at(double seconds) { return Time{} + from_seconds(1000 + seconds); }
@@ -99,4 +99,4 @@ TEST(Room, OneSmallPieceSaysLittle) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::room_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::round_state_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -118,4 +118,4 @@ TEST(RoundState, WhatShardsHaveClosedIsOwedNoMore) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::round_state_test

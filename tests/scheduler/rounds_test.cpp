@@ -8,7 +8,7 @@
 
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::rounds_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -283,4 +283,4 @@ TEST_F(RoundsTest, SecondsBeforeAResumeCount) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::rounds_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "tests/scheduler/script.h"
 
-namespace steelyard {
+namespace steelyard::saved_state_test {
 namespace {
 
 constexpr Time now{std::chrono::seconds(5)}, later{std::chrono::seconds(1005)};
@@ -39,4 +39,4 @@ TEST(SavedState, WhatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::saved_state_test

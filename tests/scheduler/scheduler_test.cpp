@@ -12,7 +12,7 @@
 #include "tests/scheduler/script_words.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::scheduler_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -236,4 +236,4 @@ TEST(Scheduler, AThousandWorkersAreServedInOrder) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::scheduler_test

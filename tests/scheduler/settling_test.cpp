@@ -4,7 +4,7 @@
 
 #include "tests/scheduler/script.h"
 
-namespace steelyard {
+namespace steelyard::settling_test {
 namespace {
 
 constexpr NodeId ann{Role::worker, 1}, bob{Role::worker, 2};
@@ -50,4 +50,4 @@ TEST(Settling, WhoIsNotIsLostSoonAfter) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::settling_test

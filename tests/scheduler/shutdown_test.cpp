@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::shutdown_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -133,4 +133,4 @@ TEST(Shutdown, ARequestCountsOnce) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shutdown_test

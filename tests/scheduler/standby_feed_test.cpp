@@ -7,7 +7,7 @@
 #include "sim/faults.h"
 #include "tests/support/heard.h"
 
-namespace steelyard::test {
+namespace steelyard::test::standby_feed_test {
 namespace {
 
 constexpr NodeId standby{Role::standby, 5}, other{Role::standby, 6}, first{Role::shard, 1},
@@ -339,4 +339,4 @@ TEST_F(Feed, LeavesTheRestToTheScheduler) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::standby_feed_test

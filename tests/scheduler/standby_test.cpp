@@ -7,7 +7,7 @@
 #include "tests/support/heard.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard::test {
+namespace steelyard::test::standby_test {
 namespace {
 
 constexpr NodeId self{Role::standby, 5}, arbiter{Role::shard, 2};
@@ -219,4 +219,4 @@ TEST_F(FollowingStandby, WithoutServersThereIsNothingToLead) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::standby_test

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::state_watch_test {
 namespace {
 
 using ::testing::AllOf;
@@ -94,4 +94,4 @@ TEST_F(StateWatchTest, AStorageThatHangsIsSaidWhileACheckpointWaitsForIt) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::state_watch_test

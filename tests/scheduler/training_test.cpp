@@ -8,7 +8,7 @@
 #include "tests/scheduler/script_words.h"
 #include "tests/support/toy_job.h"
 
-namespace steelyard {
+namespace steelyard::training_test {
 namespace {
 
 using ::testing::Contains;
@@ -143,4 +143,4 @@ TEST_F(TrainingTest, OthersGoOnWithoutAFailedWorkerUnlessThereAreNone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::training_test

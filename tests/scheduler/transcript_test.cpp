@@ -10,7 +10,7 @@
 
 #include "tests/scheduler/script.h"
 
-namespace steelyard {
+namespace steelyard::transcript_test {
 namespace {
 
 std::string played(const std::filesystem::path& path) {
@@ -49,4 +49,4 @@ TEST(Transcripts, TheSchedulerSaysWhatIsWritten) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::transcript_test

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::checkpoint_test {
 namespace {
 
 using ::testing::AllOf;
@@ -298,4 +298,4 @@ TEST_F(CheckpointTest, ADirectoryThatCannotBeIsNamed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::checkpoint_test

@@ -1,7 +1,7 @@
 // The checkpointer when the roster changes: a mirror is in a lost shard's place.
 #include "tests/server/checkpointer_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::checkpointer_roster_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -45,4 +45,4 @@ TEST_F(CheckpointerRosterTest, AnOlderRosterChangesNothing) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::checkpointer_roster_test

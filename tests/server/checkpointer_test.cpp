@@ -7,7 +7,7 @@
 
 #include "tests/server/checkpointer_case.h"
 
-namespace steelyard {
+namespace steelyard::checkpointer_test {
 namespace {
 
 using test::checkpointer_self;
@@ -375,4 +375,4 @@ TEST_F(CheckpointerTest, EndsWithTheJob) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::checkpointer_test

@@ -3,7 +3,7 @@
 
 #include "tests/server/checkpointer_case.h"
 
-namespace steelyard {
+namespace steelyard::checkpointer_unreachable_test {
 namespace {
 
 using test::left;
@@ -53,4 +53,4 @@ TEST_F(CheckpointerUnreachable, ACheckpointThatIsGivenUpSaysWhatKeptItFromTheSha
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::checkpointer_unreachable_test

@@ -4,7 +4,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::claims_test {
 namespace {
 
 Claim by_scheduler(std::uint64_t attempt, std::uint64_t generation = 0) {
@@ -84,4 +84,4 @@ TEST(Claims, AShardAnswersBeforeItIsWelcome) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::claims_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::close_rule_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -177,4 +177,4 @@ TEST(CloseRule, OnArrivalStalenessIsCounted) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::close_rule_test

@@ -6,7 +6,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::coded_slices_test {
 namespace {
 
 using test::ShardCase;
@@ -151,4 +151,4 @@ TEST(OuterRule, TheAverageKeepsNoState) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::coded_slices_test

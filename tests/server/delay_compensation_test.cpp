@@ -7,7 +7,7 @@
 #include <cmath>
 #include <deque>
 
-namespace steelyard {
+namespace steelyard::delay_compensation_test {
 namespace {
 
 constexpr nn::Optimizer sgd{nn::Optimizer::Kind::sgd, 0, 0};
@@ -115,4 +115,4 @@ TEST(DelayCompensation, IsNearerToThePathWithoutDelay) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::delay_compensation_test

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::durable_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST_F(DurableFileTest, ReadsNoMoreThanItMay) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::durable_file_test

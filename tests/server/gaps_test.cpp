@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::gaps_test {
 namespace {
 
 using testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST_F(Gaps, AreTheFirstOnesOnly) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::gaps_test

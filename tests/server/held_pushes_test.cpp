@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::held_pushes_test {
 namespace {
 
 constexpr std::uint64_t mb = 1 << 20;
@@ -61,4 +61,4 @@ TEST(HeldPushes, AllTogetherHaveRoomForFourTimesTheSlicesAndNeverLittle) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::held_pushes_test

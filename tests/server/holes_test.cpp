@@ -3,7 +3,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::holes_test {
 namespace {
 
 using test::shard_job;
@@ -36,4 +36,4 @@ TEST(Holes, HolesThatMakeNoSenseAreIgnored) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::holes_test

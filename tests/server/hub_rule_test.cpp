@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::hub_rule_test {
 namespace {
 
 const NodeId worker{Role::worker, 1};
@@ -146,4 +146,4 @@ TEST_F(HubRuleTest, OneHubIsExactVersions) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::hub_rule_test

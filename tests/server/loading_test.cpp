@@ -9,7 +9,7 @@
 #include "server/memory_sink.h"
 #include "server/shard.h"
 
-namespace steelyard {
+namespace steelyard::loading_test {
 namespace {
 
 constexpr NodeId checkpointer_node{Role::checkpointer, 1};
@@ -112,4 +112,4 @@ TEST(Loading, ASlowLineCarriesOneCopyAndAWindow) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::loading_test

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::manifest_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -119,4 +119,4 @@ TEST(Manifest, LayoutsThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::manifest_test

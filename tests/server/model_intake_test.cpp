@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-namespace steelyard {
+namespace steelyard::model_intake_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -218,4 +218,4 @@ TEST_F(ModelIntakeTest, EndsWhenTheJobIsToEndOrAProcessIsGoneForGood) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::model_intake_test

@@ -7,7 +7,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::norm_limit_test {
 namespace {
 
 // Of four values, so that a mean gradient of norm n comes of so many positions.
@@ -87,4 +87,4 @@ TEST(NormLimit, AWildlyLongGradientIsToldAndNotAdded) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::norm_limit_test

@@ -46,7 +46,7 @@ int note(int file) {
 extern "C" int fsync(int file) { return note(file); }
 extern "C" int fdatasync(int file) { return note(file); }
 
-namespace steelyard {
+namespace steelyard::on_disk_test {
 namespace {
 
 struct stat about(const std::filesystem::path& path) {
@@ -86,4 +86,4 @@ TEST(OnDisk, EveryFileOfACheckpointItsDirectoryAndItsNameAreSynced) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::on_disk_test

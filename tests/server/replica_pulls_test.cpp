@@ -4,7 +4,7 @@
 #include "server/replica.h"
 #include "tests/server/shard_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::replica_pulls_test {
 namespace {
 
 constexpr NodeId mirror_node{Role::shard, 7};
@@ -68,4 +68,4 @@ TEST_F(Promoted, NothingIsKeptOfWorkersThatDoNotCome) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::replica_pulls_test

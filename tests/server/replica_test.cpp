@@ -5,7 +5,7 @@
 #include "tests/server/shard_case.h"
 #include "wire/codec.h"
 
-namespace steelyard::test {
+namespace steelyard::test::replica_test {
 namespace {
 
 constexpr NodeId mirror_node{Role::shard, 7};
@@ -409,4 +409,4 @@ TEST_F(ReplicasWithHubs, AreNotFilledWhileHubsDiffer) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::replica_test

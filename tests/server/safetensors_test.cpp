@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::safetensors_test {
 namespace {
 
 using ::testing::AllOf;
@@ -153,4 +153,4 @@ TEST(Safetensors, OtherThingsThatDoNotBelong) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::safetensors_test

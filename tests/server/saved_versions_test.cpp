@@ -1,7 +1,7 @@
 // Versions that are kept for the checkpointer while later rounds go on.
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::saved_versions_test {
 namespace {
 
 using test::checkpointer_node;
@@ -118,4 +118,4 @@ TEST(ShardSaving, NothingIsSentBeforeThereIsAnything) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::saved_versions_test

@@ -8,7 +8,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::shard_on_arrival_test {
 namespace {
 
 using test::shard_job;
@@ -338,4 +338,4 @@ TEST(OrderedSums, AreAddedByPositionWhateverTheOrderOfArrival) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shard_on_arrival_test

@@ -7,7 +7,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::shard_optimizers_test {
 namespace {
 
 using test::ShardCase;
@@ -176,4 +176,4 @@ TEST(ShardOptimizers, ATensorClosesWhenTheLastOfItsSlicesIsCovered) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shard_optimizers_test

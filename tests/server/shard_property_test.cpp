@@ -8,7 +8,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::shard_property_test {
 namespace {
 
 using test::ShardCase;
@@ -207,4 +207,4 @@ TEST(ShardStorm, EveryPositionOnceWhateverArrives) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shard_property_test

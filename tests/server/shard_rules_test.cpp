@@ -4,7 +4,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::shard_rules_test {
 namespace {
 
 using test::ShardCase;
@@ -101,4 +101,4 @@ TEST(ShardRules, ADifferenceThatIsNoNumberIsRefusedAsAGradientIs) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shard_rules_test

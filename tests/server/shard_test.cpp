@@ -5,7 +5,7 @@
 
 #include "tests/server/shard_case.h"
 
-namespace steelyard {
+namespace steelyard::shard_test {
 namespace {
 
 using test::shard_job;
@@ -391,4 +391,4 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shard_test

@@ -4,7 +4,7 @@
 #include "tests/server/shard_case.h"
 #include "wire/pull_window.h"
 
-namespace steelyard {
+namespace steelyard::shard_window_test {
 namespace {
 
 using test::shard_job;
@@ -111,4 +111,4 @@ TEST(ShardWindow, WhoIsTooLateIsToldSo) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::shard_window_test

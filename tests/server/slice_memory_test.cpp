@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "nn/optimizer/schedule.h"
 
-namespace steelyard {
+namespace steelyard::slice_memory_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -234,4 +234,4 @@ TEST(SliceMemoryDeathTest, AnUncheckedPushIsABrokenInvariant) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::slice_memory_test

@@ -8,7 +8,7 @@
 
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::told_slice_test {
 namespace {
 
 constexpr std::uint64_t size = 300;
@@ -70,4 +70,4 @@ TEST(ToldSlice, GoesOnFromWhatACheckpointKeeps) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::told_slice_test

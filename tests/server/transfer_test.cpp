@@ -5,7 +5,7 @@
 #include <deque>
 #include <set>
 
-namespace steelyard {
+namespace steelyard::transfer_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(Transfer, ASlowLineCarriesAboutOneCopy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::transfer_test

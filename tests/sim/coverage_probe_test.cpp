@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "wire/sync_mode.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::coverage_probe_test {
 namespace {
 
 constexpr NodeId self{Role::shard, 2}, checkpointer{Role::checkpointer, 1}, worker{Role::worker, 3};
@@ -133,4 +133,4 @@ TEST(CoverageProbe, GradientsAddUpAndAreWholeNumbers) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::coverage_probe_test

@@ -6,7 +6,7 @@
 
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::device_test {
 namespace {
 
 Scenario with(const Event& event) {
@@ -307,4 +307,4 @@ TEST(Devices, WhoJoinsLaterIsNotThereAtTheStart) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::device_test

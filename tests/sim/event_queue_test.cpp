@@ -5,7 +5,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::event_queue_test {
 namespace {
 
 Time at(long ms) { return Time{milliseconds(ms)}; }
@@ -73,4 +73,4 @@ TEST(EventQueue, AgreesWithASortWhateverIsPushedWhen) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::event_queue_test

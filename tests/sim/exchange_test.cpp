@@ -4,7 +4,7 @@
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::exchange_test {
 namespace {
 
 std::vector<double> round_times(Scenario scenario, const std::string& sync = "bsp") {
@@ -77,4 +77,4 @@ TEST(Exchange, ABrokenConnectionCostsNoPatience) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::exchange_test

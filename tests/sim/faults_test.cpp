@@ -6,7 +6,7 @@
 
 #include "tests/sim/talkers.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::faults_test {
 namespace {
 
 using testing::ElementsAre;
@@ -149,4 +149,4 @@ TEST(Faults, TheNewsOfALossIsNotLost) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::faults_test

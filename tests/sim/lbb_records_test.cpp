@@ -11,7 +11,7 @@
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::lbb_records_test {
 namespace {
 
 constexpr double rounds = 97;
@@ -130,4 +130,4 @@ TEST(LbbRecords, BalanceAndRareAveragingAddUp) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::lbb_records_test

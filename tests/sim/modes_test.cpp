@@ -10,7 +10,7 @@
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::modes_test {
 namespace {
 
 Result under(const std::string& sync, Scenario scenario) {
@@ -245,4 +245,4 @@ TEST(SimulatedModes, OrchestraNeedsAPolicyThatPacesAndWholeEpochs) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::modes_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::sim {
+namespace steelyard::sim::network_test {
 namespace {
 
 constexpr NodeId server{Role::shard, 2}, worker{Role::worker, 3}, other{Role::worker, 4};
@@ -102,4 +102,4 @@ TEST(Network, StampsTellWhatWasSentBeforeACut) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::network_test

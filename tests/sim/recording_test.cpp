@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::recording_test {
 namespace {
 
 using testing::DoubleNear;
@@ -93,4 +93,4 @@ TEST(Recordings, TheTrendKnowsWhatLasts) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::recording_test

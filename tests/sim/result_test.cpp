@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace steelyard::sim {
+namespace steelyard::sim::result_test {
 namespace {
 
 // Two epochs of a whole and a half round.
@@ -86,4 +86,4 @@ TEST(Result, NumbersReadBackAndTextsAreEscaped) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::result_test

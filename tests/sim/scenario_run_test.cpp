@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::scenario_run_test {
 namespace {
 
 using testing::Contains;
@@ -262,4 +262,4 @@ TEST(ScenarioRun, TenThousandWorkersDoARound) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::scenario_run_test

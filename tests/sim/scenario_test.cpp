@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::scenario_test {
 namespace {
 
 using testing::ElementsAre;
@@ -154,4 +154,4 @@ TEST(Scenarios, EventsThatMeanNothingAreRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::scenario_test

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::simulation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -199,4 +199,4 @@ TEST(Simulation, UnknownPoliciesAndOptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::simulation_test

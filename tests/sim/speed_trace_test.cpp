@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::sim {
+namespace steelyard::sim::speed_trace_test {
 namespace {
 
 // Full speed before 10 s, half from then on, double from 20 s.
@@ -33,4 +33,4 @@ TEST(SpeedTraces, TheMeanIsOverTheTime) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::speed_trace_test

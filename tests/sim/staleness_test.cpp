@@ -5,7 +5,7 @@
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::staleness_test {
 namespace {
 
 Staleness staleness(const std::string& sync, const std::vector<double>& ms_per_sample, double noise = 0) {
@@ -60,4 +60,4 @@ TEST(Staleness, OfSspIsBoundedByTheSlack) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::staleness_test

@@ -6,7 +6,7 @@
 
 #include "tests/sim/talkers.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::world_test {
 namespace {
 
 using testing::Contains;
@@ -163,4 +163,4 @@ TEST(World, ObserversSeeAllAndMayInterfere) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::world_test

@@ -7,7 +7,7 @@
 
 #include "tests/tidy/source_tree.h"
 
-namespace steelyard::test {
+namespace steelyard::test::banned_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -131,4 +131,4 @@ TEST(Banned, NoMachinePathsAndNoRegistries) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::banned_test

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-namespace steelyard::test {
+namespace steelyard::test::faults_test {
 namespace {
 
 TEST(PlantedFaults, EachIsInItsFileOnceAndNoBarrierIsForgotten) {
@@ -11,4 +11,4 @@ TEST(PlantedFaults, EachIsInItsFileOnceAndNoBarrierIsForgotten) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::faults_test

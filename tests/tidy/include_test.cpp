@@ -9,7 +9,7 @@
 
 #include "tests/tidy/source_tree.h"
 
-namespace steelyard::test {
+namespace steelyard::test::include_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -206,4 +206,4 @@ TEST(Includes, TheTableItselfIsRead) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::include_test

@@ -10,7 +10,7 @@
 
 #include "tests/tidy/source_tree.h"
 
-namespace steelyard::test {
+namespace steelyard::test::mirror_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -223,4 +223,4 @@ TEST(Links, EveryLinkToAFileLeadsToOne) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::mirror_test

@@ -8,7 +8,7 @@
 
 #include "tests/tidy/source_tree.h"
 
-namespace steelyard::test {
+namespace steelyard::test::size_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -165,4 +165,4 @@ TEST(Sizes, TheCounterCounts) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::size_test

@@ -6,7 +6,7 @@
 
 #include "tests/tidy/source_tree.h"
 
-namespace steelyard::test {
+namespace steelyard::test::write_a_kernel_test {
 namespace {
 
 const std::vector<std::string>& lines_of(const std::string& path) {
@@ -37,4 +37,4 @@ TEST(WriteAKernel, ShowsCodeAsItIs) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::write_a_kernel_test

@@ -7,7 +7,7 @@
 
 #include "tests/wire/made_messages.h"
 
-namespace steelyard::test {
+namespace steelyard::test::authority_test {
 namespace {
 
 constexpr Role roles[] = {Role::scheduler, Role::shard,   Role::worker,   Role::checkpointer,
@@ -90,4 +90,4 @@ TEST(Authority, WhatIsSaidOnOneMachineIsNeverBelievedFromAWire) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::authority_test

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace steelyard {
+namespace steelyard::blob_test {
 namespace {
 
 TEST(Blob, LivesAsLongAsAnyoneHoldsIt) {
@@ -50,4 +50,4 @@ TEST(Blob, OnlyTheLastHolderOfReceivedBytesMayWriteOverThem) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::blob_test

@@ -8,7 +8,7 @@
 #include "tests/wire/counted_memory.h"
 #include "tests/wire/made_messages.h"
 
-namespace steelyard {
+namespace steelyard::codec_damage_test {
 namespace {
 
 using test::MadeMessage;
@@ -275,4 +275,4 @@ TEST(CodecDamage, RandomDamageIsAnswered) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::codec_damage_test

@@ -8,7 +8,7 @@
 
 #include "tests/wire/made_messages.h"
 
-namespace steelyard {
+namespace steelyard::codec_test {
 namespace {
 
 using test::MadeMessage;
@@ -202,4 +202,4 @@ TEST(CodecDeathTest, WhatStaysAtHomeCannotBeEncoded) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::codec_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::endpoint_trouble_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -30,4 +30,4 @@ TEST(EndpointTrouble, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::endpoint_trouble_test

@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::float_code_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -161,4 +161,4 @@ TEST(FloatCode, IsReadAtAnyAddress) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::float_code_test

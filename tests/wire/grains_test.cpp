@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::grains_test {
 namespace {
 
 TEST(Grains, APartOfOneCountsAsOne) {
@@ -33,4 +33,4 @@ TEST(Grains, BordersAreMultiplesOrTheEnd) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::grains_test

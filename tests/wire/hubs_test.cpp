@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::hubs_test {
 namespace {
 
 TEST(Hubs, AllHaveAsManyWorkersAsEachOther) {
@@ -34,4 +34,4 @@ TEST(Hubs, GraphsHaveTheirEdges) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::hubs_test

@@ -5,7 +5,7 @@
 
 #include "wire/codec.h"
 
-namespace steelyard {
+namespace steelyard::journal_test {
 namespace {
 
 constexpr NodeId worker{Role::worker, 7};
@@ -109,4 +109,4 @@ TEST(Journal, EndsBeforeWhatIsDamaged) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::journal_test

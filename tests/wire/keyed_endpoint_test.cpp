@@ -4,7 +4,7 @@
 
 #include "wire/endpoint_trouble.h"
 
-namespace steelyard {
+namespace steelyard::keyed_endpoint_test {
 namespace {
 
 const std::string key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
@@ -34,4 +34,4 @@ TEST(KeyedEndpoint, TheAddressIsJudgedWithoutIt) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::keyed_endpoint_test

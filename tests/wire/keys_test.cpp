@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::keys_test {
 namespace {
 
 using ::testing::AllOf;
@@ -68,4 +68,4 @@ TEST(Keys, WhatIsWipedIsGone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::keys_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace steelyard {
+namespace steelyard::lending_frames_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -79,4 +79,4 @@ TEST(LendingFrames, StrangeOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::lending_frames_test

@@ -7,7 +7,7 @@
 #include "tests/wire/made_messages.h"
 #include "wire/terms.h"
 
-namespace steelyard {
+namespace steelyard::limits_test {
 namespace {
 
 template <class Receiver, class Said>
@@ -156,4 +156,4 @@ TEST(Limits, EveryListOfEveryMessageHasABound) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::limits_test

@@ -6,7 +6,7 @@
 
 #include "wire/grains.h"
 
-namespace steelyard {
+namespace steelyard::local_steps_test {
 namespace {
 
 TEST(LocalSteps, PartsFollowEachOtherAndDifferByOneAtTheMost) {
@@ -122,4 +122,4 @@ TEST(LocalSteps, TheLongestRoundOfAJob) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::local_steps_test

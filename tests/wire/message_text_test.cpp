@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::message_text_test {
 namespace {
 
 TEST(MessageText, HasTheNameAndAllFields) {
@@ -27,4 +27,4 @@ TEST(MessageText, TellsWhatNeverTravels) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::message_text_test

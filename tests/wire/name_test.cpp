@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::name_test {
 namespace {
 
 using ::testing::AllOf;
@@ -44,4 +44,4 @@ TEST(Name, ARefusalShowsItHarmlessAndCut) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::name_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::node_test {
 namespace {
 
 TEST(Node, NamesAreShortAndDistinct) {
@@ -16,4 +16,4 @@ TEST(Node, NamesAreShortAndDistinct) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::node_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::session_test {
 namespace {
 
 constexpr Session::Timeouts patient{from_seconds(60), from_seconds(0.5)};
@@ -57,4 +57,4 @@ TEST(Session, IsAsPatientAsTheScheduler) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::session_test

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::sync_mode_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -155,4 +155,4 @@ TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::sync_mode_test

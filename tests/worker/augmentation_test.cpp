@@ -8,7 +8,7 @@
 #include "tests/worker/made_data.h"
 #include "worker/compute/batch_buffer.h"
 
-namespace steelyard {
+namespace steelyard::augmentation_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(Augmentation, IsForTrainingAlone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::augmentation_test

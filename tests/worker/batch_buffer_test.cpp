@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "tests/worker/made_data.h"
 
-namespace steelyard {
+namespace steelyard::batch_buffer_test {
 namespace {
 
 DataSets numbered(std::uint64_t train, std::uint64_t test) {
@@ -97,4 +97,4 @@ TEST(BatchBufferDeathTest, RefusesPositionsBeyondTheData) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::batch_buffer_test

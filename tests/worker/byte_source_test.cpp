@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "tests/worker/data_files.h"
 
-namespace steelyard {
+namespace steelyard::byte_source_test {
 namespace {
 
 using testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST(ByteSource, RefusesDamage) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::byte_source_test

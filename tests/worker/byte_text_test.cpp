@@ -7,7 +7,7 @@
 #include "worker/compute/batch_buffer.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard {
+namespace steelyard::byte_text_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(ByteText, AMicroBatchHasTheLabelsOfAllPlaces) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::byte_text_test

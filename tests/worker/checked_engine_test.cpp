@@ -10,7 +10,7 @@
 #include "worker/compute/cpu_engine.h"
 #include "worker/compute/cuda_engine.h"
 
-namespace steelyard {
+namespace steelyard::checked_engine_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -164,4 +164,4 @@ INSTANTIATE_TEST_SUITE_P(Models, Right, testing::Values("mlp", "lenet5", "resnet
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::checked_engine_test

@@ -5,7 +5,7 @@
 #include "tests/worker/data_checks.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard {
+namespace steelyard::cifar_test {
 namespace {
 
 using ::testing::AllOf;
@@ -84,4 +84,4 @@ TEST(Cifar, RefusesOtherFiles) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::cifar_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::class_names_test {
 namespace {
 
 TEST(ClassNames, NumbersCountFromTheLowest) {
@@ -31,4 +31,4 @@ TEST(ClassNames, OnlyWholeTextsAreNumbers) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::class_names_test

@@ -4,7 +4,7 @@
 
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::coded_test {
 namespace {
 
 using ::testing::Each;
@@ -94,4 +94,4 @@ TEST_F(CodedTest, PullsWholeWhatItHasMissedTheVersionBeforeOf) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::coded_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::cpu_speed_test {
 namespace {
 
 // How fast is bench's business; here, that both are measured, and that a processor is no millionth of one.
@@ -17,4 +17,4 @@ TEST(CpuSpeed, HasBothFigures) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::cpu_speed_test

@@ -4,7 +4,7 @@
 
 #include "tests/worker/data_checks.h"
 
-namespace steelyard {
+namespace steelyard::csv_test {
 namespace {
 
 using ::testing::AllOf;
@@ -79,4 +79,4 @@ TEST_F(Csv, WhatIsWrongHasItsLine) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::csv_test

@@ -8,7 +8,7 @@
 #include "tests/worker/zip_files.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard {
+namespace steelyard::damaged_data_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST(DamagedData, IsRefusedOrCanBeRead) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::damaged_data_test

@@ -7,7 +7,7 @@
 #include "tests/worker/data_files.h"
 #include "worker/compute/synthetic.h"
 
-namespace steelyard {
+namespace steelyard::data_sets_test {
 namespace {
 
 using testing::AllOf;
@@ -163,4 +163,4 @@ TEST(OpenData, FashionMnistIsWhatItsAuthorsPublished) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::data_sets_test

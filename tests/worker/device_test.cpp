@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::device_test {
 namespace {
 
 using testing::AllOf;
@@ -69,4 +69,4 @@ TEST(FindDevice, SaysWhatThereIs) {
 TEST(FindDevice, TheProcessorIsAlwaysHere) { EXPECT_EQ(device_here("cpu"), Device{}); }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::device_test

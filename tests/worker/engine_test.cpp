@@ -9,7 +9,7 @@
 #include "tests/worker/made_data.h"
 #include "tests/worker/mail.h"
 
-namespace steelyard {
+namespace steelyard::engine_test {
 namespace {
 
 using testing::HasSubstr;
@@ -144,4 +144,4 @@ TEST(ComputeNodeEngines, OfAnotherDeviceTheProcessorsLoadSaysNothing) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::engine_test

@@ -6,7 +6,7 @@
 #include "core/random.h"
 #include "tests/worker/made_data.h"
 
-namespace steelyard {
+namespace steelyard::feed_test {
 namespace {
 
 class FeedTest : public testing::Test {
@@ -170,4 +170,4 @@ TEST(FeedFailure, WhoAsksAgainHearsItAgain) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::feed_test

@@ -4,7 +4,7 @@
 
 #include "tests/worker/data_checks.h"
 
-namespace steelyard {
+namespace steelyard::file_bytes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,4 +32,4 @@ TEST(FileBytes, RefuseWhatIsNoFile) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::file_bytes_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::final_slices_test {
 namespace {
 
 using testing::ElementsAre;
@@ -51,4 +51,4 @@ TEST(FinalSlicesDeathTest, NothingIsFinalTwice) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::final_slices_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "tests/worker/data_files.h"
 
-namespace steelyard {
+namespace steelyard::idx_test {
 namespace {
 
 using testing::AllOf;
@@ -187,4 +187,4 @@ TEST(OpenIdx, RefusesLabelsInPlaceOfPictures) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::idx_test

@@ -3,7 +3,7 @@
 
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::interrupt_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -47,4 +47,4 @@ TEST_F(WorkerTest, AnInterruptLeavesInOrder) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::interrupt_test

@@ -3,7 +3,7 @@
 
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::last_version_test {
 namespace {
 
 using ::testing::Each;
@@ -68,4 +68,4 @@ TEST_F(LastVersion, AnEndingThatLeavesNoneHasNone) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::last_version_test

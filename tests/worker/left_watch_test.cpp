@@ -7,7 +7,7 @@
 #include "core/time.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::left_watch_test {
 namespace {
 
 TEST(LeftShare, IsOfTheThreadsOfTheWorkerAndMayBeNothing) {
@@ -35,4 +35,4 @@ TEST(LeftWatch, TellsWhatOthersLeave) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::left_watch_test

@@ -4,7 +4,7 @@
 
 #include "tests/worker/data_checks.h"
 
-namespace steelyard {
+namespace steelyard::libsvm_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST_F(LibSvm, WhatIsWrongHasItsLine) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::libsvm_test

@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard {
+namespace steelyard::local_steps_test {
 namespace {
 
 constexpr std::uint64_t size = 37, samples = 1000;
@@ -264,4 +264,4 @@ TEST(LocalStepper, PacedStepsPushHowFarTheyCame) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::local_steps_test

@@ -5,7 +5,7 @@
 
 #include "tests/worker/data_files.h"
 
-namespace steelyard {
+namespace steelyard::meter_test {
 namespace {
 
 using testing::AllOf;
@@ -136,4 +136,4 @@ TEST(Meter, ReadsThisMachine) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::meter_test

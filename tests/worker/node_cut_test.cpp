@@ -9,7 +9,7 @@
 #include "tests/worker/mail.h"
 #include "worker/compute/node.h"
 
-namespace steelyard {
+namespace steelyard::node_cut_test {
 namespace {
 
 using testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST_F(NodeCut, MayComeBeforeItsPieceIsBegunAndDisturbsNoOther) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::node_cut_test

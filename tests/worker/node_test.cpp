@@ -12,7 +12,7 @@
 #include "tests/worker/mail.h"
 #include "worker/compute/synthetic.h"
 
-namespace steelyard {
+namespace steelyard::node_test {
 namespace {
 
 using testing::HasSubstr;
@@ -348,4 +348,4 @@ TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::node_test

@@ -4,7 +4,7 @@
 
 #include "tests/worker/made_data.h"
 
-namespace steelyard {
+namespace steelyard::normalization_test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -34,4 +34,4 @@ TEST(Normalization, OfSamplesIsByChannel) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::normalization_test

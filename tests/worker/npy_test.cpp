@@ -6,7 +6,7 @@
 #include "tests/worker/zip_files.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard {
+namespace steelyard::npy_test {
 namespace {
 
 using ::testing::AllOf;
@@ -140,4 +140,4 @@ TEST_F(Npy, RefusesFilesThatDoNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::npy_test

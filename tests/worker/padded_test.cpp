@@ -4,7 +4,7 @@
 
 #include "tests/worker/data_checks.h"
 
-namespace steelyard {
+namespace steelyard::padded_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -41,4 +41,4 @@ TEST(PaddedDataSet, RefusesASizeThatIsTooSmall) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::padded_test

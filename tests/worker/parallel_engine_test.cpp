@@ -10,7 +10,7 @@
 #include "tests/worker/made_samples.h"
 #include "worker/compute/cpu_engine.h"
 
-namespace steelyard {
+namespace steelyard::parallel_engine_test {
 namespace {
 
 nn::Model perceptron() { return nn::Model({1, 1, 20}, 5).linear("a", 30).relu().linear("b", 5); }
@@ -111,4 +111,4 @@ TEST(ParallelEngine, EndsWhenAnEngineFails) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::parallel_engine_test

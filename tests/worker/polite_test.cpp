@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::polite_test {
 namespace {
 
 using testing::HasSubstr;
@@ -165,4 +165,4 @@ TEST(PoliteEngine, IsNotMadeWhereItsMemoryIsNot) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::polite_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::pull_rule_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -175,4 +175,4 @@ TEST_F(PullRuleTest, OnArrivalOwnPushesMustBeInButForWhatIsOwedAgain) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::pull_rule_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::pull_timeout_test {
 namespace {
 
 Time at(double s) { return Time{} + from_seconds(s); }
@@ -39,4 +39,4 @@ TEST(PullTimeout, LearnsWhatAPullTakesAndForgetsSlowly) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::pull_timeout_test

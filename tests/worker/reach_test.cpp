@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::reach_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST(Reach, ANewRosterIsAskedAnewAndTheSameIsNot) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::reach_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::step_function_test {
 namespace {
 
 StepFunction stairs(std::string_view text) {
@@ -89,4 +89,4 @@ TEST(StepFunction, RefusesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::step_function_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace steelyard {
+namespace steelyard::synthetic_test {
 namespace {
 
 struct Sample {
@@ -98,4 +98,4 @@ TEST(Synthetic, CanBeLearned) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::synthetic_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/processor.h"
 
-namespace steelyard {
+namespace steelyard::thread_count_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST(ThreadCount, LeavesACoreToEachOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::thread_count_test

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::throttle_test {
 namespace {
 
 // Uses this thread's processor for so long.
@@ -209,4 +209,4 @@ TEST(Throttle, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::throttle_test

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-namespace steelyard {
+namespace steelyard::version_buffer_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST_F(VersionBufferTest, WhatIsNotAlignedAsABufferIsIsCopied) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::version_buffer_test

@@ -2,7 +2,7 @@
 // says.
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_cut_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -94,4 +94,4 @@ TEST_F(WorkerCut, IsIgnoredWhereItCannotBe) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_cut_test

@@ -1,7 +1,7 @@
 // What a worker pays no attention to, and that it counts it.
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_ignores_test {
 namespace {
 
 TEST_F(WorkerTest, WhatIsIgnoredBeforeItBelongsIsCounted) {
@@ -63,4 +63,4 @@ TEST_F(WorkerTest, WhatIsForOthersIsIgnoredAndCounted) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_ignores_test

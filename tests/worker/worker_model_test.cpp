@@ -1,7 +1,7 @@
 // A worker that brings the job's model along, and one that does not.
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_model_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -49,4 +49,4 @@ TEST_F(WorkerTest, WithoutAModelDescribesNothing) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_model_test

@@ -2,7 +2,7 @@
 // the ones before in them.
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_modes_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -203,4 +203,4 @@ TEST_F(WorkerTest, LocalStepsAreForTheComputeNodeToTake) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_modes_test

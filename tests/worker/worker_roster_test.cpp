@@ -1,7 +1,7 @@
 // The worker when the roster changes: a mirror is in a lost shard's place.
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_roster_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -26,4 +26,4 @@ TEST_F(WorkerTest, AMirrorInAShardsPlaceIsToldWhatThatMayNotHaveShown) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_roster_test

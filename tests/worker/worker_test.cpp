@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -389,4 +389,4 @@ TEST_F(WorkerTest, AnotherProtocolEndsItWithARemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_test

@@ -1,7 +1,7 @@
 // A worker and a server that it cannot connect to.
 #include "tests/worker/worker_case.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_unreachable_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,4 +25,4 @@ TEST_F(WorkerTest, AShardThatCannotBeConnectedToIsNamedAndWaitedFor) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_unreachable_test

@@ -2,7 +2,7 @@
 #include "tests/worker/worker_case.h"
 #include "wire/pull_window.h"
 
-namespace steelyard::test {
+namespace steelyard::test::worker_window_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -65,4 +65,4 @@ TEST_F(WorkerTest, WhoCannotGoOnLeavesOnceAndSaysWhy) {
 }
 
 }  // namespace
-}  // namespace steelyard::test
+}  // namespace steelyard::test::worker_window_test

@@ -8,7 +8,7 @@
 #include "tests/worker/made_data.h"
 #include "worker/compute/same_model.h"
 
-namespace steelyard {
+namespace steelyard::workload_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(Workload, MustBeWhatTheOthersTrain) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::workload_test

@@ -9,7 +9,7 @@
 #include "tests/worker/zip_files.h"
 #include "worker/compute/npy.h"
 
-namespace steelyard {
+namespace steelyard::zip_test {
 namespace {
 
 using ::testing::AllOf;
@@ -195,4 +195,4 @@ TEST(Zip, FindsEveryCutAndEveryFlippedBit) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::zip_test

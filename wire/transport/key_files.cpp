@@ -25,14 +25,14 @@ constexpr const char* list_file = "allowed";
   throw Failure(ExitCode::io, what + ": " + strerror(errno));
 }
 
-class Open {
+class OpenFile {
  public:
-  explicit Open(int descriptor) : descriptor_(descriptor) {}
-  ~Open() {
+  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
+  ~OpenFile() {
     if (descriptor_ >= 0) close(descriptor_);
   }
-  Open(Open&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Open& operator=(Open&&) = delete;
+  OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  OpenFile& operator=(OpenFile&&) = delete;
   [[nodiscard]] int get() const { return descriptor_; }
   [[nodiscard]] bool there() const { return descriptor_ >= 0; }
 
@@ -56,8 +56,8 @@ void require_ours(const struct stat& status, const std::string& path, mode_t for
          (forbidden == 022 ? "" : ", and make a new key if somebody may have seen this one"));
 }
 
-Open open_directory(const std::string& path) {
-  Open directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+OpenFile open_directory(const std::string& path) {
+  OpenFile directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.there())
     refuse("there is no directory of keys at " + path + " (" + strerror(errno) +
            "): make one with `steelyard keys new " + path + " ROLE`");
@@ -66,7 +66,7 @@ Open open_directory(const std::string& path) {
 }
 
 // All that is in it, refused if others could have written it, or read a secret.
-std::string text_in(const Open& file, const std::string& path, mode_t forbidden) {
+std::string text_in(const OpenFile& file, const std::string& path, mode_t forbidden) {
   const struct stat status = status_of(file.get(), path);
   if (!S_ISREG(status.st_mode)) refuse(path + " is no file: give a file of keys, or their directory");
   require_ours(status, path, forbidden);
@@ -83,8 +83,8 @@ std::string text_in(const Open& file, const std::string& path, mode_t forbidden)
   return text;
 }
 
-Open open_in(const Open& directory, const std::string& file, const std::string& path) {
-  Open opened(openat(directory.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+OpenFile open_in(const OpenFile& directory, const std::string& file, const std::string& path) {
+  OpenFile opened(openat(directory.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!opened.there() && errno != ENOENT)
     refuse(path + " cannot be read (" + strerror(errno) + "): keys are files, not links, and yours");
   return opened;
@@ -113,12 +113,12 @@ KeyPair checked(std::optional<KeyPair> own, KeyRole role, const std::string& pat
 // A file beside another one, with its text, before it gets that one's name. It goes unless it has been moved.
 class Draft {
  public:
-  Draft(const Open& directory, const std::string& file, const std::string& path, const std::string& text)
+  Draft(const OpenFile& directory, const std::string& file, const std::string& path, const std::string& text)
       : directory_(directory), path_(path) {
     static std::atomic<unsigned> drafts = 0;  // threads write, too
     name_ = file + ".new-" + std::to_string(getpid()) + "-" + std::to_string(++drafts);
     unlinkat(directory.get(), name_.c_str(), 0);  // of a process of that number that was killed
-    const Open made(
+    const OpenFile made(
         openat(directory.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!made.there()) fail("cannot write " + path);
     const bool whole = write(made.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -151,7 +151,7 @@ class Draft {
   }
 
  private:
-  const Open& directory_;
+  const OpenFile& directory_;
   const std::string path_;
   std::string name_;
 };
@@ -185,16 +185,16 @@ void check_key_name(const std::string& name) {
 Keys load_keys(const std::string& path, KeyRole role, const std::string& name) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    const Open file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    const OpenFile file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!file.there()) refuse("cannot read the keys in " + path + " (" + strerror(errno) + ")");
     KeyLines lines = parsed(text_in(file, path, 077), path);
     return {checked(std::move(lines.own), role, path), std::move(lines.allowed), {}};
   }
-  const Open directory = open_directory(path);
+  const OpenFile directory = open_directory(path);
   for (const std::string& candidate : {name, std::string(steelyard::name(role))}) {
     const std::string file = candidate + ".key", where = path + "/" + file;
     if (candidate.empty() || candidate.find('/') != std::string::npos) continue;
-    const Open opened = open_in(directory, file, where);
+    const OpenFile opened = open_in(directory, file, where);
     if (!opened.there()) continue;
     return {checked(parsed(text_in(opened, where, 077), where).own, role, where), read_allowed(path), path};
   }
@@ -214,9 +214,9 @@ std::string stamp_of_allowed(const std::string& directory) {
 }
 
 AllowList read_allowed(const std::string& path) {
-  const Open directory = open_directory(path);
+  const OpenFile directory = open_directory(path);
   const std::string where = path + "/" + list_file;
-  const Open file = open_in(directory, list_file, where);
+  const OpenFile file = open_in(directory, list_file, where);
   if (!file.there()) return {};
   KeyLines lines = parsed(text_in(file, where, 022), where);
   if (lines.own) refuse(where + " has a secret key in it: only public ones belong there; make a new key");
@@ -230,7 +230,7 @@ void make_key_directory(const std::string& path) {
 void write_key(const std::string& path, const KeyPair& pair) {
   check_key_name(pair.name);
   make_key_directory(path);
-  const Open directory = open_directory(path);
+  const OpenFile directory = open_directory(path);
   const std::string file = pair.name + ".key", where = path + "/" + file;
   std::string text = secret_line(pair);
   const Draft draft(directory, file, where, text);
@@ -241,18 +241,18 @@ void write_key(const std::string& path, const KeyPair& pair) {
 
 void remove_key(const std::string& path, const std::string& name) {
   check_key_name(name);
-  const Open directory = open_directory(path);
+  const OpenFile directory = open_directory(path);
   const std::string file = name + ".key";
   if (unlinkat(directory.get(), file.c_str(), 0) != 0) fail("cannot remove " + path + "/" + file);
 }
 
 void write_allowed(const std::string& path, const AllowList& list) {
-  const Open directory = open_directory(path);
+  const OpenFile directory = open_directory(path);
   Draft(directory, list_file, path + "/" + list_file, allow_lines(list)).replace(list_file);
 }
 
 void change_allowed(const std::string& directory, const std::function<void(AllowList&)>& change) {
-  const Open locked = open_directory(directory);
+  const OpenFile locked = open_directory(directory);
   while (flock(locked.get(), LOCK_EX) != 0) {
     if (errno != EINTR) fail("cannot lock " + directory);
   }

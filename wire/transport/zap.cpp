@@ -13,7 +13,7 @@
 namespace steelyard {
 namespace {
 
-constexpr int between_looks = 250;       // milliseconds
+constexpr int look_ms = 250;             // milliseconds
 constexpr std::size_t most_frames = 16;  // libzmq sends seven
 constexpr std::size_t key_bytes = 32;
 
@@ -74,7 +74,7 @@ void ZapHandler::serve() {
 
 void ZapHandler::look_at_list() {
   pollfd stop{stop_, POLLIN, 0};
-  while (poll(&stop, 1, between_looks) <= 0) trust_.look();
+  while (poll(&stop, 1, look_ms) <= 0) trust_.look();
 }
 
 void ZapHandler::answer() {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int drained_at_once = 64;       // messages taken from one socket before the others have their turn
 constexpr int drained_before_news = 256;  // times so many
-constexpr Duration between_looks = std::chrono::milliseconds(250);  // at the allow-list
+constexpr Duration between_list_looks = std::chrono::milliseconds(250);  // at the allow-list
 
 }  // namespace
 
@@ -260,7 +260,7 @@ void ZmqLink::State::wait(Time deadline) {
     }
   }
   if (router_) watch(*router_);
-  const Time look = trust_ == nullptr ? Time::max() : steady_now() + between_looks;
+  const Time look = trust_ == nullptr ? Time::max() : steady_now() + between_list_looks;
   const Time until =
       std::min({deadline, denied_.deadline(), look, connections_.next_look(), nudges_.deadline()});
   if (poll_until(watched, quiet ? until : Time{}) <= 0) return;

@@ -17,17 +17,17 @@ namespace {
 
 constexpr std::uint64_t bytes_of_all = 512U << 20;  // from and to, all threads together: more than caches
 constexpr std::uint64_t least_bytes = 4U << 20;     // of each
-constexpr std::uint64_t side = 512;                 // of the matrices, 1 MB each
+constexpr std::uint64_t matrix_side = 512;          // of the matrices, 1 MB each
 
 // The sum over threads of what each did a second. `make` prepares, and gives what does a piece of work and
 // says how much that was.
-using Work = std::function<double()>;
-double rate(unsigned threads, Duration time, const std::function<Work()>& make) {
+using Pass = std::function<double()>;
+double rate(unsigned threads, Duration time, const std::function<Pass()>& make) {
   std::vector<double> rates(threads);
   std::vector<std::thread> crew;
   for (double& mine : rates) {
     crew.emplace_back([&mine, &make, time] {
-      const Work work = make();
+      const Pass work = make();
       (void)work();  // pages, caches and whatever is made at the first time
       const Time begin = steady_now();
       double done = 0;
@@ -43,7 +43,7 @@ double rate(unsigned threads, Duration time, const std::function<Work()>& make) 
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
-Work copying(std::uint64_t bytes) {
+Pass copying(std::uint64_t bytes) {
   auto from = std::make_shared<FloatBuffer>(bytes / sizeof(float));
   auto to = std::make_shared<FloatBuffer>(bytes / sizeof(float));
   std::ranges::fill(from->span(), 1.0F);
@@ -53,19 +53,19 @@ Work copying(std::uint64_t bytes) {
   };
 }
 
-Work multiplying() {
+Pass multiplying() {
   nn::onednn::use_this_thread_only();
   struct Factors {
-    FloatBuffer a{side * side}, b{side * side}, c{side * side};
+    FloatBuffer a{matrix_side * matrix_side}, b{matrix_side * matrix_side}, c{matrix_side * matrix_side};
     nn::onednn::Products products;
   };
   auto it = std::make_shared<Factors>();
   std::ranges::fill(it->a.span(), 1.0F);
   std::ranges::fill(it->b.span(), 1.0F);
   return [it] {
-    it->products.multiply({side, side, side}, {it->a.data(), side}, {it->b.data(), side}, false, it->c.data(),
-                          side);
-    return 2.0 * side * side * side;
+    it->products.multiply({matrix_side, matrix_side, matrix_side}, {it->a.data(), matrix_side},
+                          {it->b.data(), matrix_side}, false, it->c.data(), matrix_side);
+    return 2.0 * matrix_side * matrix_side * matrix_side;
   };
 }
 

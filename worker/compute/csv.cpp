@@ -11,7 +11,7 @@
 namespace steelyard {
 namespace {
 
-[[noreturn]] void refuse(const FileBytes& file, std::uint64_t line, const std::string& what) {
+[[noreturn]] void refuse_row(const FileBytes& file, std::uint64_t line, const std::string& what) {
   throw Failure(ExitCode::io, file.file.string() + ":" + std::to_string(line) + ": " + what);
 }
 
@@ -25,16 +25,16 @@ struct Table {
 std::size_t label_column(const FileBytes& file, const CsvOptions& options, std::uint64_t line,
                          const std::vector<std::string>& first) {
   if (first.size() < 2)
-    refuse(file, line, "expected a label and at least one value: give columns between commas");
+    refuse_row(file, line, "expected a label and at least one value: give columns between commas");
   if (options.label.empty()) return first.size() - 1;
   const auto named = std::ranges::find(first, options.label);
   if (options.header && named != first.end()) return static_cast<std::size_t>(named - first.begin());
   const auto number = number_in<std::size_t>(options.label);
   if (number && *number >= 1 && *number <= first.size()) return *number - 1;
-  refuse(file, line,
-         "there is no column '" + options.label + "'" +
-             (options.header ? among(options.label, first) + ", or its number from 1 on"
-                             : ": give its number, from 1 to " + std::to_string(first.size())));
+  refuse_row(file, line,
+             "there is no column '" + options.label + "'" +
+                 (options.header ? among(options.label, first) + ", or its number from 1 on"
+                                 : ": give its number, from 1 to " + std::to_string(first.size())));
 }
 
 void add(const FileBytes& file, std::uint64_t line, const std::vector<std::string>& fields, std::size_t label,
@@ -43,9 +43,9 @@ void add(const FileBytes& file, std::uint64_t line, const std::vector<std::strin
     if (i == label) continue;
     const auto value = finite_number(fields[i]);
     if (!value) {
-      refuse(file, line,
-             "column " + std::to_string(i + 1) + ": '" + fields[i].substr(0, 40) +
-                 "' is no finite number: correct it, or leave the column out");
+      refuse_row(file, line,
+                 "column " + std::to_string(i + 1) + ": '" + fields[i].substr(0, 40) +
+                     "' is no finite number: correct it, or leave the column out");
     }
     table.values.push_back(static_cast<float>(*value));
   }
@@ -66,13 +66,13 @@ Table read_table(const FileBytes& file, const CsvOptions& options) {
       }
     }
     if (fields.size() != columns) {
-      refuse(file, line,
-             "expected " + std::to_string(columns) + " columns, as in the first record, found " +
-                 std::to_string(fields.size()));
+      refuse_row(file, line,
+                 "expected " + std::to_string(columns) + " columns, as in the first record, found " +
+                     std::to_string(fields.size()));
     }
     add(file, line, fields, label, table);
   });
-  if (table.labels.empty()) refuse(file, 1, "it has no records: give at least one");
+  if (table.labels.empty()) refuse_row(file, 1, "it has no records: give at least one");
   return table;
 }
 
@@ -81,7 +81,7 @@ std::shared_ptr<TableDataSet> set_of(const FileBytes& file, Table table, const C
   for (std::size_t i = 0; i < table.labels.size(); ++i) {
     const auto label = classes.find(table.labels[i]);
     if (!label) {
-      refuse(
+      refuse_row(
           file, table.lines[i],
           "label '" + table.labels[i].substr(0, 40) + "' is not among those of the training set: correct it");
     }
@@ -105,7 +105,7 @@ void read_csv(const FileBytes& file,
       if (at < text.size() && text[at] == '"') {
         for (++at;; ++at) {
           if (at >= text.size())
-            refuse(file, begins, "a quote is opened and never closed: close it with '\"'");
+            refuse_row(file, begins, "a quote is opened and never closed: close it with '\"'");
           if (text[at] == '"' && !(at + 1 < text.size() && text[at + 1] == '"')) break;
           if (text[at] == '"') ++at;  // two stand for one
           line += text[at] == '\n' ? 1 : 0;
@@ -122,8 +122,8 @@ void read_csv(const FileBytes& file,
     }
     if (at < text.size() && text[at] == '\r') ++at;
     if (at < text.size() && text[at] != '\n') {
-      refuse(file, line,
-             "a quote, or the end of a line, in the middle of a field: put the whole field in quotes");
+      refuse_row(file, line,
+                 "a quote, or the end of a line, in the middle of a field: put the whole field in quotes");
     }
     ++at;
     ++line;
@@ -136,8 +136,8 @@ DataSets open_csv(const CsvOptions& options) {
   Table train = read_table(train_file, options), test = read_table(test_file, options);
   const std::size_t columns = train.values.size() / train.labels.size();
   if (test.values.size() / test.labels.size() != columns || test.names != train.names) {
-    refuse(test_file, 1,
-           "its columns are not those of " + options.train.string() + ": give two files of one table");
+    refuse_row(test_file, 1,
+               "its columns are not those of " + options.train.string() + ": give two files of one table");
   }
   const ClassNames classes(train.labels);
   const auto first = set_of(train_file, std::move(train), classes),

@@ -25,7 +25,7 @@ constexpr std::uint64_t most_classes = 1 << 16;
 constexpr std::uint64_t longest_side = 1 << 14;
 constexpr std::uint64_t most_prototype_floats = std::uint64_t{1} << 28;
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::configuration, message); }
+[[noreturn]] void refuse_set(const std::string& message) { throw Failure(ExitCode::configuration, message); }
 
 // What options of pictures ask for. What is beyond a picture is black: a raw value of zero.
 DataSets pictures(DataSets sets, const Options& options) {
@@ -38,9 +38,9 @@ DataSets pictures(DataSets sets, const Options& options) {
   sets.augmentation = {static_cast<std::uint32_t>(options.whole("crop")), options.flag("flip"), black};
   const nn::Shape shape = sets.train->shape();
   if (sets.augmentation.crop >= std::min(shape.height, shape.width) && sets.augmentation.crop > 0) {
-    refuse("crop = " + std::to_string(sets.augmentation.crop) + ": samples are " +
-           std::to_string(shape.height) + " x " + std::to_string(shape.width) +
-           ": give less than their height and width, or leave it out");
+    refuse_set("crop = " + std::to_string(sets.augmentation.crop) + ": samples are " +
+               std::to_string(shape.height) + " x " + std::to_string(shape.width) +
+               ": give less than their height and width, or leave it out");
   }
   return sets;
 }
@@ -69,9 +69,10 @@ DataSets fashion_mnist(const Options& options) {
   const std::string& dir = options.text("dir");
   std::error_code ignored;
   if (!std::filesystem::is_directory(dir, ignored)) {
-    refuse("there is no folder " + dir +
-           ": install the Debian package dataset-fashion-mnist (script/setup does), or point data.dir to the"
-           " folder with the four IDX files");
+    refuse_set(
+        "there is no folder " + dir +
+        ": install the Debian package dataset-fashion-mnist (script/setup does), or point data.dir to the"
+        " folder with the four IDX files");
   }
   return pictures(open_idx(files_in(dir), 10), options);
 }
@@ -82,7 +83,7 @@ DataSets idx(const Options& options) {
   if (options.has("dir")) files = files_in(options.text("dir"));
   const auto choose = [&](const char* key, std::filesystem::path& file) {
     if (options.has(key)) file = options.text(key);
-    if (file.empty()) refuse(std::string("no option ") + key + ": give this file, or dir");
+    if (file.empty()) refuse_set(std::string("no option ") + key + ": give this file, or dir");
   };
   choose("train_images", files.train_images);
   choose("train_labels", files.train_labels);
@@ -93,7 +94,7 @@ DataSets idx(const Options& options) {
 
 std::filesystem::path given(const Options& options, const char* key) {
   if (options.has(key)) return options.text(key);
-  refuse(std::string("no option ") + key + ": give this file");
+  refuse_set(std::string("no option ") + key + ": give this file");
 }
 
 DataSets cifar_10(const Options& options) {
@@ -140,8 +141,8 @@ DataSets synthetic(const Options& options) {
   train.noise = options.number("noise");
   train.seed = options.whole("seed");
   if (train.classes * train.shape.size() > most_prototype_floats) {
-    refuse("classes x height x width x channels is more than " + std::to_string(most_prototype_floats) +
-           ": make the pictures smaller");
+    refuse_set("classes x height x width x channels is more than " + std::to_string(most_prototype_floats) +
+               ": make the pictures smaller");
   }
   SyntheticOptions test = train;
   test.part = 1;
@@ -152,11 +153,11 @@ DataSets synthetic(const Options& options) {
 
 // Asked of users' data sets as well: what is wrong here would be found in the middle of training otherwise.
 void check(const DataSets& sets) {
-  if (!sets.train || !sets.test) refuse("it is incomplete: make a training and a test set");
-  if (sets.train->size() == 0 || sets.test->size() == 0) refuse("it has a set without samples");
+  if (!sets.train || !sets.test) refuse_set("it is incomplete: make a training and a test set");
+  if (sets.train->size() == 0 || sets.test->size() == 0) refuse_set("it has a set without samples");
   if (sets.train->shape() != sets.test->shape() || sets.train->classes() != sets.test->classes() ||
       sets.train->labels() != sets.test->labels() || sets.train->labels() == 0) {
-    refuse("training and test set differ in shape or classes, or in labels of a sample");
+    refuse_set("training and test set differ in shape or classes, or in labels of a sample");
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* or_the_processor = ", or choose \"cpu\"";
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+[[noreturn]] void refuse_device(const std::string& text, const std::string& why) {
   throw Failure(ExitCode::configuration, "device \"" + text + "\": " + why);
 }
 
@@ -27,19 +27,19 @@ std::string listed(const std::vector<nn::CudaDevice>& devices) {
 
 void require_cuda(const std::string& text, unsigned number, const DevicesHere& here) {
   if (!here.cuda) {
-    refuse(text, std::string("this program is built without CUDA: take one from `script/build cuda`") +
-                     or_the_processor);
+    refuse_device(text, std::string("this program is built without CUDA: take one from `script/build cuda`") +
+                            or_the_processor);
   }
   if (here.devices.empty()) {
-    refuse(text,
-           std::string("this machine has no CUDA device, or none that its driver shows to this process: "
-                       "look at nvidia-smi and CUDA_VISIBLE_DEVICES") +
-               or_the_processor);
+    refuse_device(
+        text, std::string("this machine has no CUDA device, or none that its driver shows to this process: "
+                          "look at nvidia-smi and CUDA_VISIBLE_DEVICES") +
+                  or_the_processor);
   }
   if (number >= here.devices.size()) {
-    refuse(text, "this machine has " + std::to_string(here.devices.size()) + " of them, " +
-                     listed(here.devices) + ": choose " +
-                     (here.devices.size() > 1 ? "one of these" : "that"));
+    refuse_device(text, "this machine has " + std::to_string(here.devices.size()) + " of them, " +
+                            listed(here.devices) + ": choose " +
+                            (here.devices.size() > 1 ? "one of these" : "that"));
   }
 }
 
@@ -52,10 +52,11 @@ Device find_device(const std::string& text, const DevicesHere& here) {
     return {Device::Type::cuda, static_cast<unsigned>(best - here.devices.begin())};
   }
   const auto device = device_in(text);
-  if (!device) refuse(text, "give " + device_expected());
+  if (!device) refuse_device(text, "give " + device_expected());
   if (device->type == Device::Type::cuda) require_cuda(text, device->number, here);
   if (device->type == Device::Type::host_cuda && !here.host_cuda) {
-    refuse(text, std::string("it is for tests, and this build has no executor for it") + or_the_processor);
+    refuse_device(text,
+                  std::string("it is for tests, and this build has no executor for it") + or_the_processor);
   }
   return *device;
 }

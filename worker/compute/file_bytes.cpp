@@ -15,7 +15,7 @@
 namespace steelyard {
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& trouble) {
+[[noreturn]] void refuse_file(const std::filesystem::path& file, const std::string& trouble) {
   throw Failure(ExitCode::io, file.string() + " " + trouble + ": get the file again, or correct its path");
 }
 
@@ -38,14 +38,14 @@ FileBytes unpacked(ByteSource& source) {
 
 FileBytes map_bytes(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) refuse(file, "cannot be opened: " + std::generic_category().message(errno));
+  if (descriptor < 0) refuse_file(file, "cannot be opened: " + std::generic_category().message(errno));
   const std::shared_ptr<const void> closed(nullptr, [descriptor](const void*) { ::close(descriptor); });
   struct stat state {};
-  if (::fstat(descriptor, &state) != 0 || !S_ISREG(state.st_mode)) refuse(file, "is not a file");
+  if (::fstat(descriptor, &state) != 0 || !S_ISREG(state.st_mode)) refuse_file(file, "is not a file");
   const auto size = static_cast<std::size_t>(state.st_size);
   if (size == 0) return {file, {}, {}};
   void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (at == MAP_FAILED) refuse(file, "cannot be mapped: " + std::generic_category().message(errno));
+  if (at == MAP_FAILED) refuse_file(file, "cannot be mapped: " + std::generic_category().message(errno));
   return {file, {static_cast<const std::uint8_t*>(at), size}, {at, [size](void* whole) {
                                                                  ::munmap(whole, size);
                                                                }}};

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint8_t unsigned_bytes = 8;  // byte 2 of the format
 
 // Offsets count unpacked bytes: what a hex dump of the unpacked file shows.
-[[noreturn]] void refuse(const std::filesystem::path& file, std::uint64_t offset, const std::string& expected,
-                         const std::string& found) {
+[[noreturn]] void refuse_idx(const std::filesystem::path& file, std::uint64_t offset,
+                             const std::string& expected, const std::string& found) {
   throw Failure(ExitCode::io, file.string() + ", byte " + std::to_string(offset) + ": expected " + expected +
                                   ", found " + found + ": get the file again, or correct its path");
 }
@@ -23,7 +23,7 @@ constexpr std::uint8_t unsigned_bytes = 8;  // byte 2 of the format
 std::uint32_t read_u32(ByteSource& source, const std::string& expected) {
   std::array<std::uint8_t, 4> bytes{};
   const std::uint64_t offset = source.offset();
-  if (source.read(bytes) < bytes.size()) refuse(source.file(), offset, expected, "the end of the file");
+  if (source.read(bytes) < bytes.size()) refuse_idx(source.file(), offset, expected, "the end of the file");
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
          bytes[3];
 }
@@ -34,10 +34,11 @@ std::uint64_t read_sizes(ByteSource& source, unsigned dimensions, std::vector<st
   for (unsigned i = 0; i < dimensions; ++i) {
     const std::uint64_t offset = source.offset();
     const std::uint32_t size = read_u32(source, "the size of dimension " + std::to_string(i));
-    if (size == 0) refuse(source.file(), offset, "a size of at least 1", "0");
+    if (size == 0) refuse_idx(source.file(), offset, "a size of at least 1", "0");
     if (product > source.most() / size) {
-      refuse(source.file(), offset, "sizes of at most " + std::to_string(source.most()) + " bytes together",
-             std::to_string(product) + " x " + std::to_string(size));
+      refuse_idx(source.file(), offset,
+                 "sizes of at most " + std::to_string(source.most()) + " bytes together",
+                 std::to_string(product) + " x " + std::to_string(size));
     }
     product *= size;
     sizes.push_back(size);
@@ -64,7 +65,7 @@ void check_labels(const IdxArray& labels, std::uint32_t classes) {
                                   [&](std::uint8_t label) { return label >= classes; });
   if (wrong == labels.values.end()) return;
   const auto index = static_cast<std::uint64_t>(wrong - labels.values.begin());
-  refuse(labels.file, 8 + index, "a label below " + std::to_string(classes), std::to_string(*wrong));
+  refuse_idx(labels.file, 8 + index, "a label below " + std::to_string(classes), std::to_string(*wrong));
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions) {
   const std::string meaning = "the magic number " + std::to_string(wanted) + " (unsigned bytes in " +
                               std::to_string(dimensions) + (dimensions == 1 ? " dimension)" : " dimensions)");
   const std::uint32_t magic = read_u32(source, meaning);
-  if (magic != wanted) refuse(file, 0, meaning, std::to_string(magic));
+  if (magic != wanted) refuse_idx(file, 0, meaning, std::to_string(magic));
 
   IdxArray array{.file = file, .sizes = {}, .values = {}, .owner = {}};
   const std::uint64_t count = read_sizes(source, dimensions, array.sizes);
@@ -97,11 +98,11 @@ IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions) {
     more = behind.size() > count;
   }
   if (array.values.size() < count) {
-    refuse(file, start + array.values.size(),
-           std::to_string(count) + " values from byte " + std::to_string(start) + " on",
-           "the end of the file");
+    refuse_idx(file, start + array.values.size(),
+               std::to_string(count) + " values from byte " + std::to_string(start) + " on",
+               "the end of the file");
   }
-  if (more) refuse(file, start + count, "the end of the file", "more bytes");
+  if (more) refuse_idx(file, start + count, "the end of the file", "more bytes");
   return array;
 }
 
@@ -116,9 +117,9 @@ IdxDataSet::IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes,
     : classes_(classes) {
   CHECK(images.sizes.size() == 3 && labels.sizes.size() == 1, "arrays of the wrong dimensions");
   if (images.sizes[0] != labels.sizes[0]) {
-    refuse(labels.file, 4,
-           std::to_string(images.sizes[0]) + " labels, one for each image of " + images.file.string(),
-           std::to_string(labels.sizes[0]));
+    refuse_idx(labels.file, 4,
+               std::to_string(images.sizes[0]) + " labels, one for each image of " + images.file.string(),
+               std::to_string(labels.sizes[0]));
   }
   check_labels(labels, classes);
   shape_ = {images.sizes[1], images.sizes[2], 1};
@@ -149,8 +150,8 @@ DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
   for (std::size_t i : {1, 2}) {
     const std::uint32_t wanted = i == 1 ? train->shape().height : train->shape().width;
     if (test_images.sizes[i] == wanted) continue;
-    refuse(test_images.file, 4 + 4 * i, std::to_string(wanted) + ", as in " + files.train_images.string(),
-           std::to_string(test_images.sizes[i]));
+    refuse_idx(test_images.file, 4 + 4 * i, std::to_string(wanted) + ", as in " + files.train_images.string(),
+               std::to_string(test_images.sizes[i]));
   }
   auto test = std::make_shared<const IdxDataSet>(std::move(test_images), read_idx(files.test_labels, 1),
                                                  *classes, normalization);

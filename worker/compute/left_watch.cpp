@@ -8,7 +8,7 @@
 namespace steelyard {
 namespace {
 
-const Duration look_every = milliseconds(500);
+const Duration watch_every = milliseconds(500);
 
 }  // namespace
 
@@ -27,7 +27,7 @@ LeftWatch::~LeftWatch() {
 }
 
 void LeftWatch::run() {
-  while (!end_.pop(steady_now() + look_every))
+  while (!end_.pop(steady_now() + watch_every))
     tell_(left_share(meter_.measure().left, meter_.cores(), threads_));
 }
 

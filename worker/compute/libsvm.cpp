@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t most_columns = 1 << 24;
 
-[[noreturn]] void refuse(const FileBytes& file, std::uint64_t line, const std::string& what) {
+[[noreturn]] void refuse_line(const FileBytes& file, std::uint64_t line, const std::string& what) {
   throw Failure(ExitCode::io, file.file.string() + ":" + std::to_string(line) + ": " + what);
 }
 
@@ -31,7 +31,7 @@ void add(const FileBytes& file, std::uint64_t number, std::string_view line, std
   const std::string_view label = take_word(line);
   if (label.empty()) return;
   if (!finite_number(label)) {
-    refuse(file, number, "label '" + std::string(label.substr(0, 40)) + "' is no number: correct it");
+    refuse_line(file, number, "label '" + std::string(label.substr(0, 40)) + "' is no number: correct it");
   }
   std::uint32_t before = 0;
   for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
@@ -39,14 +39,15 @@ void add(const FileBytes& file, std::uint64_t number, std::string_view line, std
     const auto column = number_in<std::uint32_t>(word.substr(0, colon));
     const auto value = colon < word.size() ? finite_number(word.substr(colon + 1)) : std::nullopt;
     if (!column || !value) {
-      refuse(file, number,
-             "'" + std::string(word.substr(0, 40)) + "' is no index:value with a finite number: correct it");
+      refuse_line(
+          file, number,
+          "'" + std::string(word.substr(0, 40)) + "' is no index:value with a finite number: correct it");
     }
     if (*column <= before || *column > most) {
-      refuse(file, number,
-             "index " + std::to_string(*column) +
-                 (*column <= before ? " after " + std::to_string(before) : "") + ": give indices from 1 to " +
-                 std::to_string(most) + ", each above the one before");
+      refuse_line(file, number,
+                  "index " + std::to_string(*column) +
+                      (*column <= before ? " after " + std::to_string(before) : "") +
+                      ": give indices from 1 to " + std::to_string(most) + ", each above the one before");
     }
     before = *column;
     rows.columns.push_back(*column - 1);
@@ -81,7 +82,7 @@ SparseRows read_libsvm(const FileBytes& file, std::uint32_t most) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     add(file, number, line.substr(0, line.find('#')), most == 0 ? most_columns : most, rows);
   }
-  if (rows.labels.empty()) refuse(file, 1, "it has no samples: give at least one");
+  if (rows.labels.empty()) refuse_line(file, 1, "it has no samples: give at least one");
   return rows;
 }
 

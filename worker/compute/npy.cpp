@@ -16,8 +16,8 @@ namespace steelyard {
 namespace {
 
 constexpr std::uint64_t longest_header = 1 << 16;
-constexpr std::uint64_t longest_side = 1 << 24;
-constexpr std::uint32_t most_classes = 1 << 24;
+constexpr std::uint64_t longest_axis = 1 << 24;
+constexpr std::uint32_t most_labels = 1 << 24;
 
 [[noreturn]] void refuse(const FileBytes& file, std::uint64_t offset, const std::string& what,
                          const std::string& remedy = "get the file again, or correct its path") {
@@ -178,7 +178,7 @@ nn::Shape shape_of(const NpyArray& inputs) {
            "give (samples, values), (samples, height, width) or (samples, height, width, channels)");
   }
   for (std::size_t i = 1; i < s.size(); ++i) {
-    if (s[i] > longest_side)
+    if (s[i] > longest_axis)
       refuse(inputs.bytes, 0, "it has a dimension of " + std::to_string(s[i]), "make it smaller");
   }
   const auto side = [&](std::size_t i) { return static_cast<std::uint32_t>(s[i]); };
@@ -193,8 +193,8 @@ std::vector<std::uint32_t> labels_of(const NpyArray& labels) {
   with_type(labels, [&](auto read) {
     for (std::uint64_t at = labels.begin; at < labels.bytes.size(); at += labels.width) {
       const auto value = static_cast<std::int64_t>(read(labels.bytes.bytes.data() + at));
-      if (value < 0 || value >= most_classes) {
-        refuse(labels.bytes, at, "expected a label from 0 to " + std::to_string(most_classes - 1),
+      if (value < 0 || value >= most_labels) {
+        refuse(labels.bytes, at, "expected a label from 0 to " + std::to_string(most_labels - 1),
                "correct it");
       }
       result.push_back(static_cast<std::uint32_t>(value));

@@ -40,21 +40,21 @@ unsigned alignment(const void* pointer, std::uint32_t row) {
 
 // cuBLASLt counts by columns: a matrix row by row is the transposed one column by column. So it is asked for
 // the transposed product, with the factors in the other order.
-struct Way {
+struct ProductWay {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
   cublasLtMatmulAlgo_t algorithm{};
   bool bias = false;  // by cuBLASLt
 
-  Way() = default;
-  ~Way() {
+  ProductWay() = default;
+  ~ProductWay() {
     cublasLtMatrixLayoutDestroy(result);
     cublasLtMatrixLayoutDestroy(second);
     cublasLtMatrixLayoutDestroy(first);
     cublasLtMatmulDescDestroy(operation);
   }
-  Way(const Way&) = delete;
-  Way& operator=(const Way&) = delete;
+  ProductWay(const ProductWay&) = delete;
+  ProductWay& operator=(const ProductWay&) = delete;
 };
 
 // Rows and columns as they lie in memory.
@@ -74,7 +74,7 @@ struct Products::Impl {
   Precision precision;
   cublasLtHandle_t handle = nullptr;
   DeviceMemory workspace{workspace_bytes};
-  std::map<Key, Way> ways;
+  std::map<Key, ProductWay> ways;
 
   Impl(Stream& on, Precision in) : stream(on), precision(in) { check(cublasLtCreate(&handle), "start"); }
   ~Impl() {
@@ -85,7 +85,7 @@ struct Products::Impl {
   Impl& operator=(const Impl&) = delete;
 
   // `p` with all rows filled in.
-  Way& way(const Product& p) {
+  ProductWay& way(const Product& p) {
     const unsigned a_at = alignment(p.a, p.a_row), b_at = alignment(p.b, p.b_row),
                    c_at = alignment(p.c, p.c_row);
     const Key key{p.rows,         p.columns,      p.inner,           p.a_row, p.b_row, p.c_row,
@@ -95,7 +95,7 @@ struct Products::Impl {
     return found->second;
   }
 
-  void describe(const Product& p, unsigned a_at, unsigned b_at, unsigned c_at, Way& way) {
+  void describe(const Product& p, unsigned a_at, unsigned b_at, unsigned c_at, ProductWay& way) {
     check(cublasLtMatmulDescCreate(&way.operation, compute_type(precision), CUDA_R_32F),
           "describe a product");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
@@ -137,7 +137,7 @@ Products::~Products() = default;
 
 void Products::multiply(const Product& product) {
   const Product p = product.with_rows();
-  Way& way = impl_->way(p);
+  ProductWay& way = impl_->way(p);
   if (way.bias) {
     check(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias,
                                          sizeof(p.bias)),

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::bounds_test {
 namespace {
 
 using testing::AllOf;
@@ -48,4 +48,4 @@ TEST(Bounds, MinimaShrinkInAShortRound) {
 TEST(Bounds, MaximaDoNotGrowInALongOne) { EXPECT_THROW(fitted({{1, 10}, {1, 10}}, 21), Failure); }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::bounds_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::largest_remainder_test {
 namespace {
 
 using testing::DoubleNear;
@@ -113,4 +113,4 @@ TEST(LargestRemainder, KeepsTheSumForRandomVectors) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::largest_remainder_test

@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "core/stats.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::min_max_test {
 namespace {
 
 using testing::DoubleNear;
@@ -209,4 +209,4 @@ TEST(MinMax, HugeRounds) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::min_max_test

@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::affine_test {
 namespace {
 
 std::vector<TimedBatch> measured(Affine truth, const std::vector<double>& sizes, double noise,
@@ -96,4 +96,4 @@ TEST(FitAffine, ImpossibleBatchesAreIgnored) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::affine_test

@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::affine_window_test {
 namespace {
 
 const Affine kTruth{0.010, 0.001};
@@ -67,4 +67,4 @@ TEST(AffineWindow, ImpossibleBatchesAreIgnored) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::affine_window_test

@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::cost_filter_test {
 namespace {
 
 using Verdict = CostFilter::Verdict;
@@ -161,4 +161,4 @@ TEST(LeadingSignal, OneOutlierBesideAJitterTeachesLittle) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::cost_filter_test

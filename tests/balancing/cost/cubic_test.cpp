@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::cubic_test {
 namespace {
 
 // LBB (Yao et al. 2024), eq. 1, at the sizes of the released profile 2^1 ... 2^8.
@@ -88,4 +88,4 @@ TEST(Cubic, OverGrainsIsTheSameTime) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::cubic_test

@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::exchange_cost_test {
 namespace {
 
 ExchangeCost after(const std::vector<double>& seconds) {
@@ -73,4 +73,4 @@ TEST(ExchangeCost, WhatCannotBeIsIgnored) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::exchange_cost_test

@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::forgetting_line_test {
 namespace {
 
 TEST(ForgettingLine, ExactTimesGiveTheirLine) {
@@ -54,4 +54,4 @@ TEST(ForgettingLine, Forgets) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::forgetting_line_test

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::level_test {
 namespace {
 
 // Times around 2 s with this noise, and a random walk with this deviation per round.
@@ -80,4 +80,4 @@ TEST(Level, AStateWithoutATimeIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::level_test

@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::machine_signals_test {
 namespace {
 
 // Times in proportion to 1 / share, and, with `memory_matters`, to 1 / sqrt(memory).
@@ -61,4 +61,4 @@ TEST(MachineSignals, ALoadExplainsATimeThatGrowsAsMuch) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::machine_signals_test

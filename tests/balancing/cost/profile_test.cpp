@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::profile_test {
 namespace {
 
 TEST(Profile, LinesWithoutNamesAreForTheirSlots) {
@@ -26,4 +26,4 @@ TEST(Profile, StrangersAreTheMean) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::profile_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::sudden_change_test {
 namespace {
 
 using Verdict = SuddenChange::Verdict;
@@ -80,4 +80,4 @@ TEST(SuddenChange, ItsStateComesBack) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::sudden_change_test

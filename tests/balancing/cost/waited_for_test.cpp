@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::waited_for_test {
 namespace {
 
 // Every twentieth round is interrupted for an exponential time of mean 1.
@@ -54,4 +54,4 @@ TEST(WaitedFor, DoubtTakesCertaintyAndLeavesTheMean) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::waited_for_test

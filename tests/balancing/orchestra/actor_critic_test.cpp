@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::balancing::orchestra {
+namespace steelyard::balancing::orchestra::actor_critic_test {
 namespace {
 
 using testing::DoubleEq;
@@ -117,4 +117,4 @@ TEST(ActorCritic, AStateOfAnotherNetworkIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::orchestra
+}  // namespace steelyard::balancing::orchestra::actor_critic_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard::balancing::orchestra {
+namespace steelyard::balancing::orchestra::barrier_test {
 namespace {
 
 // Orchestra, section 3.1.3, by hand: p = 0.1 / 10 sqrt(100) = 0.1 sets p*; then 0.1 / 10 sqrt(400) = 0.2 is
@@ -59,4 +59,4 @@ TEST(BarrierPeriod, StaysWithinItsBand) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::orchestra
+}  // namespace steelyard::balancing::orchestra::barrier_test

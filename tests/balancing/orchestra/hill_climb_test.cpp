@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing::orchestra {
+namespace steelyard::balancing::orchestra::hill_climb_test {
 namespace {
 
 const BarrierView view{{{1, 0}}, 0, 0};
@@ -48,4 +48,4 @@ TEST(HillClimb, IsRestored) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::orchestra
+}  // namespace steelyard::balancing::orchestra::hill_climb_test

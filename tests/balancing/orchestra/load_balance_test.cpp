@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::balancing::orchestra {
+namespace steelyard::balancing::orchestra::load_balance_test {
 namespace {
 
 // Orchestra, section 3.1.1, by hand: t = (2, 3) in units of 1. T = 3, 4, 5, 6 leave 1, 1, 2, 0 idle.
@@ -63,4 +63,4 @@ TEST(LoadBalance, NoPeriodOfTheSearchIsBetter) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::orchestra
+}  // namespace steelyard::balancing::orchestra::load_balance_test

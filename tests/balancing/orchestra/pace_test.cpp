@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing::orchestra {
+namespace steelyard::balancing::orchestra::pace_test {
 namespace {
 
 const std::vector<BarrierView::Worker> workers{{3, 0}, {2, 0.1}};
@@ -91,4 +91,4 @@ TEST(Pace, GoesOnWhereItWasSaved) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing::orchestra
+}  // namespace steelyard::balancing::orchestra::pace_test

@@ -5,7 +5,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::boa_test {
 namespace {
 
 using arena::Round;
@@ -94,4 +94,4 @@ TEST(Boa, ASplitThatGainsTooLittleIsNotTaken) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::boa_test

@@ -5,7 +5,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::cannikin_test {
 namespace {
 
 using arena::Round;
@@ -76,4 +76,4 @@ TEST(Cannikin, ForgetsIfToldTo) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::cannikin_test

@@ -8,7 +8,7 @@
 #include "balancing/policy/equal.h"
 #include "tests/balancing/arena.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::dlb_figures_test {
 namespace {
 
 using arena::Round;
@@ -81,4 +81,4 @@ TEST(DlbFigures, ATimeOfZeroIsNoTime) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::dlb_figures_test

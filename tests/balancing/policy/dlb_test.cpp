@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "tests/balancing/arena.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::dlb_test {
 namespace {
 
 using arena::Round;
@@ -75,4 +75,4 @@ TEST(Dlb, TheInjectorOfTheReleasedCode) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::dlb_test

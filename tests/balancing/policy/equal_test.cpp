@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::equal_test {
 namespace {
 
 using testing::ElementsAre;
@@ -39,4 +39,4 @@ TEST(Equal, ShortRounds) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::equal_test

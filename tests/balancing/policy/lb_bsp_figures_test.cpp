@@ -9,7 +9,7 @@
 #include "balancing/policies.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::lb_bsp_figures_test {
 namespace {
 
 // R2SP: on two K520, two K80 and four M60 at 2.335, 1.587 and 1.096 ms per sample, 128 each, adapted batches
@@ -41,4 +41,4 @@ TEST(LbBspFigures, TheFastestEndsWithFarMoreAndAllTakeEquallyLong) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::lb_bsp_figures_test

@@ -6,7 +6,7 @@
 #include "balancing/policy/oracle.h"
 #include "tests/balancing/arena.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::lb_bsp_mixed_test {
 namespace {
 
 using arena::Machine;
@@ -72,4 +72,4 @@ TEST(LbBspMixed, ASlowedCpuIsRelievedByTheOtherCpus) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::lb_bsp_mixed_test

@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "core/stats.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::lb_bsp_test {
 namespace {
 
 using testing::Each;
@@ -212,4 +212,4 @@ TEST(LbBsp, StateOfAnotherPredictorIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::lb_bsp_test

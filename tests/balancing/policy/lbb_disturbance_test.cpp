@@ -18,7 +18,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::lbb_disturbance_test {
 namespace {
 
 using arena::Round;
@@ -142,4 +142,4 @@ TEST(LbbDisturbance, AsReleasedTheLogsOfThreeGpus) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::lbb_disturbance_test

@@ -15,7 +15,7 @@
 #include "core/stats.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::lbb_tables_test {
 namespace {
 
 using testing::Each;
@@ -245,4 +245,4 @@ TEST(LbbTables, ThePolicySavesWhatFigure4Says) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::lbb_tables_test

@@ -5,7 +5,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::lbb_test {
 namespace {
 
 using arena::Round;
@@ -120,4 +120,4 @@ TEST(Lbb, ShortRoundsKeepTheSplit) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::lbb_test

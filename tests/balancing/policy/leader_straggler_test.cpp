@@ -6,7 +6,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::leader_straggler_test {
 namespace {
 
 using Unit = LeaderStraggler::Unit;
@@ -134,4 +134,4 @@ TEST(LeaderStraggler, LbBspBalancesAMixedCluster) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::leader_straggler_test

@@ -5,7 +5,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::omnilearn_test {
 namespace {
 
 using arena::Round;
@@ -86,4 +86,4 @@ TEST(OmniLearn, WhatWasDoneForOthersDoesNotCount) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::omnilearn_test

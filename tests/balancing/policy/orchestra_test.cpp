@@ -4,7 +4,7 @@
 
 #include "tests/balancing/arena.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::orchestra_test {
 namespace {
 
 using arena::Round;
@@ -140,4 +140,4 @@ TEST(OrchestraPace, IsRestoredInTheMiddleOfAnEpoch) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::orchestra_test

@@ -5,7 +5,7 @@
 #include "balancing/policy/last_round.h"
 #include "balancing/policy/share_bounds.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::split_test {
 namespace {
 
 using testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(LastRound, PiecesOfOneWorkerAreOneShareAndLateOnesAreIgnored) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::split_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::static_profile_test {
 namespace {
 
 using testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(Static, WithoutAProfileEqual) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::static_profile_test

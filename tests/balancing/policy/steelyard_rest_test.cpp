@@ -4,7 +4,7 @@
 #include "balancing/policy/steelyard.h"
 #include "tests/balancing/arena.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::steelyard_rest_test {
 namespace {
 
 using arena::Round;
@@ -148,4 +148,4 @@ TEST(SteelyardRest, WhoIsWorthLittleOnlyAtTimesStays) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::steelyard_rest_test

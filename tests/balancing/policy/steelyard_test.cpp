@@ -8,7 +8,7 @@
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::steelyard_test {
 namespace {
 
 using arena::Round;
@@ -255,4 +255,4 @@ TEST(Steelyard, WhoIsOftenSlowForAWhileKeepsItsShareInBetween) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::steelyard_test

@@ -7,7 +7,7 @@
 #include "balancing/predict/predictors.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::arima_test {
 namespace {
 
 double rmse(const std::string& name, const std::vector<double>& trace) {
@@ -54,4 +54,4 @@ TEST(Arima, SeesThroughWhiteNoise) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::arima_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::ema_test {
 namespace {
 
 TEST(Ema, StartsAsTheMeanOfTheFirstValues) {
@@ -32,4 +32,4 @@ TEST(Ema, AlphaOneIsMemoryless) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::ema_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::last_test {
 namespace {
 
 TEST(Last, IsTheLastValue) {
@@ -12,4 +12,4 @@ TEST(Last, IsTheLastValue) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::last_test

@@ -7,7 +7,7 @@
 #include "balancing/predict/predictors.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::late_signal_test {
 namespace {
 
 // Root mean square error where a co-tenant comes or goes every dozen rounds.
@@ -42,4 +42,4 @@ TEST(LateSignals, HelpNarxMoreThanAnAverage) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::late_signal_test

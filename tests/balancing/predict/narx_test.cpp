@@ -8,7 +8,7 @@
 #include "balancing/predict/predictors.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::narx_test {
 namespace {
 
 struct Moment {
@@ -113,4 +113,4 @@ TEST(Narx, IsTheMovingAverageUntilItHas32Values) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::narx_test

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::predictors_test {
 namespace {
 
 TEST(Predictors, Names) {
@@ -98,4 +98,4 @@ INSTANTIATE_TEST_SUITE_P(Predictors, EveryPredictor, testing::ValuesIn(predictor
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::predictors_test

@@ -7,7 +7,7 @@
 #include "balancing/predict/predictors.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::rnn_test {
 namespace {
 
 struct Moment {
@@ -61,4 +61,4 @@ TEST(Rnn, NeverMuchWorseThanTheAverageOnNoise) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::rnn_test

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/random.h"
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::tanh_network_test {
 namespace {
 
 constexpr std::size_t kBatch = 16;
@@ -86,4 +86,4 @@ TEST(TanhNetwork, StateOfAnotherSizeIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::tanh_network_test

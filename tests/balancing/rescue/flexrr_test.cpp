@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::flexrr_test {
 namespace {
 
 Standing helper(std::uint32_t slot, double done, double since = 0) {
@@ -73,4 +73,4 @@ TEST(FlexRR, TheFirstHelpsTheLast) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::flexrr_test

@@ -10,7 +10,7 @@
 #include "tests/cli/two_to_one.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::compare_test {
 namespace {
 
 using testing::AllOf;
@@ -199,4 +199,4 @@ TEST_F(ProcessCompare, MistakesAreFoundBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::compare_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::job_test {
 namespace {
 
 TEST(CompareJob, AloneIsTheSameJobWithOneWorker) {
@@ -22,4 +22,4 @@ TEST(CompareJob, AloneIsTheSameJobWithOneWorker) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::job_test

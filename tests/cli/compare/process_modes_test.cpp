@@ -9,7 +9,7 @@
 #include "tests/support/process_run.h"
 #include "tests/support/sync_modes.h"
 
-namespace steelyard {
+namespace steelyard::process_modes_test {
 namespace {
 
 constexpr std::uint64_t samples = 2048;
@@ -88,4 +88,4 @@ TEST_P(ProcessPolicies, TrainsEveryPositionOnce) { compare(GetParam(), "bsp"); }
 INSTANTIATE_TEST_SUITE_P(All, ProcessPolicies, testing::ValuesIn(balancing::policy_names()), named);
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_modes_test

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace steelyard {
+namespace steelyard::table_test {
 namespace {
 
 using testing::AllOf;
@@ -51,4 +51,4 @@ TEST(DevicesTable, TheFileHasAllNumbers) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::table_test

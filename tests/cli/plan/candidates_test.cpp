@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::candidates_test {
 namespace {
 
 using testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(PlanCandidates, WhatCannotBeAddedIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::candidates_test

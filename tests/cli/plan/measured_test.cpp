@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace steelyard {
+namespace steelyard::measured_test {
 namespace {
 
 using testing::DoubleNear;
@@ -98,4 +98,4 @@ TEST(PlanMeasured, WhatIsNoMeasurementIsRefusedWithPlaceAndRemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::measured_test

@@ -9,7 +9,7 @@
 #include "cli/plan/trials.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::process_plan_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ TEST_F(ProcessPlan, AFailedTrialSaysWhy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::process_plan_test

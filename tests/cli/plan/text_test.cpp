@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace steelyard {
+namespace steelyard::text_test {
 namespace {
 
 using testing::AllOf;
@@ -72,4 +72,4 @@ TEST(PlanText, TheJsonHasAllWays) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::text_test

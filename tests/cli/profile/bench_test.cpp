@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::bench_test {
 namespace {
 
 using testing::AllOf;
@@ -42,4 +42,4 @@ TEST_F(ProfileBenchTest, TheTrainingSetHasNoEnd) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::bench_test

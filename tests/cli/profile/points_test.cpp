@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace steelyard {
+namespace steelyard::points_test {
 namespace {
 
 using testing::AllOf;
@@ -118,4 +118,4 @@ TEST(ProfilePoints, TheFileIsWhatScenariosRead) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::points_test

@@ -8,7 +8,7 @@
 #include "config/device_files.h"
 #include "tests/support/process_run.h"
 
-namespace steelyard {
+namespace steelyard::profile_test {
 namespace {
 
 using testing::AllOf;
@@ -87,4 +87,4 @@ TEST_F(ProfileTest, WhatCannotBeMeasured) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::profile_test

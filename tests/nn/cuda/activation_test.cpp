@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::activation_test {
 namespace {
 
 using Kind = Activation::Kind;
@@ -41,4 +41,4 @@ TEST(CudaActivation, NanStaysNan) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::activation_test

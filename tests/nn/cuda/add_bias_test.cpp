@@ -7,7 +7,7 @@
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::add_bias_test {
 namespace {
 
 // Rows of 5, of which the first 3 get the bias; behind the last of these there is nothing more.
@@ -28,4 +28,4 @@ TEST(AddBias, ToEachRowAndToNothingBeside) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::add_bias_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::add_test {
 namespace {
 
 TEST(CudaAdd, AgreesWithTheReference) {
@@ -24,4 +24,4 @@ TEST(CudaAdd, OfAValueToItselfDoublesItsGradient) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::add_test

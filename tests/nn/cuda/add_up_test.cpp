@@ -5,7 +5,7 @@
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::add_up_test {
 namespace {
 
 TEST(AddUp, AddsEachNumberOnce) {
@@ -24,4 +24,4 @@ TEST(AddUp, AddsEachNumberOnce) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::add_up_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::attention_test {
 namespace {
 
 void expect_right(const Attention& op, Shape in, std::uint32_t size, float far, Random& random) {
@@ -61,4 +61,4 @@ TEST(CudaAttention, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::attention_test

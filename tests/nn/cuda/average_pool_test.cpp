@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::average_pool_test {
 namespace {
 
 TEST(CudaAveragePool, AgreesWithTheReference) {
@@ -16,4 +16,4 @@ TEST(CudaAveragePool, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::average_pool_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::batch_norm_test {
 namespace {
 
 constexpr std::array tails{FusedTail{}, FusedTail{.add = true}, FusedTail{.relu = true},
@@ -171,4 +171,4 @@ TEST(CudaBatchNorm, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::batch_norm_test

@@ -4,7 +4,7 @@
 
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::by_channel_test {
 namespace {
 
 struct Difference {
@@ -62,4 +62,4 @@ TEST(CudaByChannel, SumsAreOfOneSampleAndChannel) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::by_channel_test

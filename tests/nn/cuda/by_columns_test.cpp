@@ -4,7 +4,7 @@
 #include "nn/cuda/column_sums.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::by_columns_test {
 namespace {
 
 // Of each number and of its square, where the row is one of the first `real`.
@@ -141,4 +141,4 @@ TEST(ColumnSums, InTwoStages) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::by_columns_test

@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::cast_test {
 namespace {
 
 template <class To, class From>
@@ -82,4 +82,4 @@ TEST(CudaCast, OfAnySizeAndPlace) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::cast_test

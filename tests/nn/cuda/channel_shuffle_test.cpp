@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::channel_shuffle_test {
 namespace {
 
 TEST(CudaChannelShuffle, AgreesWithTheReference) {
@@ -16,4 +16,4 @@ TEST(CudaChannelShuffle, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::channel_shuffle_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::channel_slice_test {
 namespace {
 
 TEST(CudaChannelSlice, AgreesWithTheReference) {
@@ -18,4 +18,4 @@ TEST(CudaChannelSlice, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::channel_slice_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::class_token_test {
 namespace {
 
 TEST(CudaClassToken, AgreesWithTheReference) {
@@ -11,4 +11,4 @@ TEST(CudaClassToken, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::class_token_test

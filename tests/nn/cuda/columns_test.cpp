@@ -4,7 +4,7 @@
 
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::columns_test {
 namespace {
 
 struct Case {
@@ -40,4 +40,4 @@ TEST(CudaColumns, MovesTheseAndNoOthers) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::columns_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::concat_test {
 namespace {
 
 TEST(CudaConcat, AgreesWithTheReference) {
@@ -14,4 +14,4 @@ TEST(CudaConcat, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::concat_test

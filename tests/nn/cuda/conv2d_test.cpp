@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::conv2d_test {
 namespace {
 
 void expect_good(const Conv2d& op, Shape in, Random& random) {
@@ -89,4 +89,4 @@ TEST(CudaConv2d, EqualQuestionsGetEqualBits) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::conv2d_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::dropout_test {
 namespace {
 
 // To the bit: a network that moves from one kind of device to another draws the same masks.
@@ -50,4 +50,4 @@ TEST(CudaDropout, OfAnotherRoundIsAnotherMask) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::dropout_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::global_average_pool_test {
 namespace {
 
 TEST(CudaGlobalAveragePool, AgreesWithTheReference) {
@@ -11,4 +11,4 @@ TEST(CudaGlobalAveragePool, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::global_average_pool_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::group_norm_test {
 namespace {
 
 TEST(CudaGroupNorm, AgreesWithTheReference) {
@@ -22,4 +22,4 @@ TEST(CudaGroupNorm, AFarMeanCostsNoDigits) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::group_norm_test

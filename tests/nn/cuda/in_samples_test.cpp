@@ -4,7 +4,7 @@
 
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::in_samples_test {
 namespace {
 
 template <unsigned n>
@@ -44,4 +44,4 @@ TEST(CudaInSamples, PacksAreAligned) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::in_samples_test

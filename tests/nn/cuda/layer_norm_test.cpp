@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::layer_norm_test {
 namespace {
 
 TEST(CudaLayerNorm, AgreesWithTheReference) {
@@ -31,4 +31,4 @@ TEST(CudaLayerNorm, EqualFeatures) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::layer_norm_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::linear_test {
 namespace {
 
 TEST(CudaLinear, AgreesWithTheReference) {
@@ -21,4 +21,4 @@ TEST(CudaLinear, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::linear_test

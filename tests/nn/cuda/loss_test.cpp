@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::loss_test {
 namespace {
 
 using testing::Each;
@@ -173,4 +173,4 @@ TEST(CudaLoss, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::loss_test

@@ -1,7 +1,7 @@
 #include "core/error.h"
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::max_pool_test {
 namespace {
 
 TEST(CudaMaxPool, AgreesWithTheReference) {
@@ -59,4 +59,4 @@ TEST(CudaMaxPool, RefusesWindowsThatItCannotKeep) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::max_pool_test

@@ -12,7 +12,7 @@
 #include "nn/cuda/host/memory_limit.h"
 #endif
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::network_test {
 namespace {
 
 // Micro-batches of these sizes, from the first sample on; the last one has one sample less than it could.
@@ -299,4 +299,4 @@ TEST(CudaNetwork, EachBuiltInModelIsTried) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::network_test

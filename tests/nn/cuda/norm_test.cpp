@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::norm_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -87,4 +87,4 @@ TEST(CudaNorm, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::norm_test

@@ -5,7 +5,7 @@
 #include "core/random.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::optimizer_step_test {
 namespace {
 
 using Kind = Optimizer::Kind;
@@ -110,4 +110,4 @@ TEST(CudaOptimizerStep, RefusesRulesThatNeedNorms) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::optimizer_step_test

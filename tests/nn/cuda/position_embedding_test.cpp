@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::position_embedding_test {
 namespace {
 
 TEST(CudaPositionEmbedding, AgreesWithTheReference) {
@@ -13,4 +13,4 @@ TEST(CudaPositionEmbedding, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::position_embedding_test

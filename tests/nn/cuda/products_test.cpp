@@ -6,7 +6,7 @@
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::products_test {
 namespace {
 
 struct Sizes {
@@ -84,4 +84,4 @@ TEST(Products, InEachSchedule) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::products_test

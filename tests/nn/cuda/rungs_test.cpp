@@ -4,7 +4,7 @@
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::rungs_test {
 namespace {
 
 // out = (x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and variance of a token's features.
@@ -153,4 +153,4 @@ TEST(Rungs, FourTheOpIsRight) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::rungs_test

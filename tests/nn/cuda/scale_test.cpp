@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::scale_test {
 namespace {
 
 TEST(CudaScale, AgreesWithTheReference) {
@@ -11,4 +11,4 @@ TEST(CudaScale, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::scale_test

@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::select_token_test {
 namespace {
 
 TEST(CudaSelectToken, AgreesWithTheReference) {
@@ -13,4 +13,4 @@ TEST(CudaSelectToken, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::select_token_test

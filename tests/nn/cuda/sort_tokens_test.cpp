@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::sort_tokens_test {
 namespace {
 
 // Random numbers from -1 to `rows`, sorted there and here.
@@ -51,4 +51,4 @@ TEST(SortTokens, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::sort_tokens_test

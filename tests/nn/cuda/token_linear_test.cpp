@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::token_linear_test {
 namespace {
 
 TEST(CudaTokenLinear, AgreesWithTheReference) {
@@ -12,4 +12,4 @@ TEST(CudaTokenLinear, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::token_linear_test

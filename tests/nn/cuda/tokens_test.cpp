@@ -1,6 +1,6 @@
 #include "tests/nn/cuda/on_device.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::tokens_test {
 namespace {
 
 TEST(CudaTokens, AgreesWithTheReference) {
@@ -11,4 +11,4 @@ TEST(CudaTokens, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::tokens_test

@@ -5,7 +5,7 @@
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::turn_test {
 namespace {
 
 std::vector<float> numbers(std::size_t size) {
@@ -53,4 +53,4 @@ TEST(Turn, EachBarrierIsNeeded) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::turn_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::windows_test {
 namespace {
 
 // Of window blockIdx.x and place threadIdx.x.
@@ -40,4 +40,4 @@ TEST(CudaWindows, MeetWhatTheyCover) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::windows_test

@@ -4,7 +4,7 @@
 #include "nn/cpu/activation_kernels.h"
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::activation_test {
 namespace {
 
 using Kind = Activation::Kind;
@@ -165,4 +165,4 @@ TEST(Activation, NumbersOutOfRangeHaveTheirLimitsAndNanStaysNan) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::activation_test

@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::add_test {
 namespace {
 
 TEST(Add, KnownAnswer) {
@@ -56,4 +56,4 @@ TEST(Add, LanesAreCountedInsteadOfSamples) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::add_test

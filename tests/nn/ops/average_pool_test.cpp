@@ -2,7 +2,7 @@
 #include "nn/cpu/pool.h"
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::average_pool_test {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(AveragePool, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::average_pool_test

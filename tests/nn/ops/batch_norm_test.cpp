@@ -3,7 +3,7 @@
 #include "nn/cpu/fused.h"
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::batch_norm_test {
 namespace {
 
 constexpr std::array tails{FusedTail{}, FusedTail{.add = true}, FusedTail{.relu = true},
@@ -148,4 +148,4 @@ TEST(BatchNorm, ASinglePlaceHasVarianceZero) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::batch_norm_test

@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::channel_shuffle_test {
 namespace {
 
 TEST(ChannelShuffle, KnownAnswer) {
@@ -34,4 +34,4 @@ TEST(ChannelShuffle, TheCpuAgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::channel_shuffle_test

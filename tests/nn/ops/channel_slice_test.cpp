@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::channel_slice_test {
 namespace {
 
 TEST(ChannelSlice, KnownAnswer) {
@@ -36,4 +36,4 @@ TEST(ChannelSlice, TheCpuAgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::channel_slice_test

@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::concat_test {
 namespace {
 
 TEST(Concat, KnownAnswer) {
@@ -32,4 +32,4 @@ TEST(Concat, TheCpuAgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::concat_test

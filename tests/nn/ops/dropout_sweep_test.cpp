@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::dropout_sweep_test {
 namespace {
 
 class DropoutLevels : public testing::TestWithParam<Level> {};
@@ -46,4 +46,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, DropoutLevels, testing::Values(Level::baseline,
                          [](const auto& test) { return name(test.param); });
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::dropout_sweep_test

@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::dropout_test {
 namespace {
 
 using testing::Each;
@@ -101,4 +101,4 @@ TEST(Dropout, TheReferenceHasTrueGradients) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::dropout_test

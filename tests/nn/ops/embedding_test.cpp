@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::embedding_test {
 namespace {
 
 using testing::Each;
@@ -57,4 +57,4 @@ TEST(Embedding, TheCpuGivesWhatTheReferenceGives) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::embedding_test

@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::global_average_pool_test {
 namespace {
 
 TEST(GlobalAveragePool, KnownAnswer) {
@@ -33,4 +33,4 @@ TEST(GlobalAveragePool, TheCpuAgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::global_average_pool_test

@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::group_norm_test {
 namespace {
 
 // Two groups of one channel over two places; two samples whose statistics differ.
@@ -48,4 +48,4 @@ TEST(GroupNorm, AFarMeanCostsNoDigitsOfTheVariance) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::group_norm_test

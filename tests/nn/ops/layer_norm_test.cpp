@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::layer_norm_test {
 namespace {
 
 // Two tokens of two features: 1 and 3 have mean 2 and deviation 1, 10 and 30 have 20 and 10.
@@ -48,4 +48,4 @@ TEST(LayerNorm, AFarMeanCostsNoDigitsOfTheVariance) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::layer_norm_test

@@ -5,7 +5,7 @@
 #include "nn/cpu/pool.h"
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::max_pool_test {
 namespace {
 
 using testing::ElementsAre;
@@ -133,4 +133,4 @@ TEST(MaxPool, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::max_pool_test

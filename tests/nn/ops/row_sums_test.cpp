@@ -2,7 +2,7 @@
 
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::row_sums_test {
 namespace {
 
 TEST(RowSums, AreRightAtEveryLevelAndStayInTheirColumns) {
@@ -34,4 +34,4 @@ TEST(RowSums, AreRightAtEveryLevelAndStayInTheirColumns) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::row_sums_test

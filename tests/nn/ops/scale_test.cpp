@@ -1,6 +1,6 @@
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::scale_test {
 namespace {
 
 TEST(Scale, KnownAnswer) {
@@ -34,4 +34,4 @@ TEST(Scale, TheCpuAgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::scale_test

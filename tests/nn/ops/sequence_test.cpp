@@ -1,7 +1,7 @@
 // The ops that add, put, take or only name tokens: each is linear.
 #include "tests/nn/ops/op_run.h"
 
-namespace steelyard::nn {
+namespace steelyard::nn::sequence_test {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(Tokens, OfAPictureInLanesAreThosePlaces) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn
+}  // namespace steelyard::nn::sequence_test

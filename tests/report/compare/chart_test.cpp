@@ -9,7 +9,7 @@
 #include "report/page/page.h"
 #include "tests/report/compare/made.h"
 
-namespace steelyard {
+namespace steelyard::chart_test {
 namespace {
 
 using testing::AllOf;
@@ -118,4 +118,4 @@ TEST(CompareChart, BarsBeyondTheIdealStayInside) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::chart_test

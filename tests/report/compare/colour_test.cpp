@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace steelyard {
+namespace steelyard::colour_test {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(CompareColour, UsualMethodsDiffer) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::colour_test

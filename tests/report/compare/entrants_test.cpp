@@ -7,7 +7,7 @@
 #include "tests/report/compare/made.h"
 #include "tests/support/complaint.h"
 
-namespace steelyard {
+namespace steelyard::entrants_test {
 namespace {
 
 using testing::ElementsAre;
@@ -108,4 +108,4 @@ TEST(CompareOrder, AnInterruptionKeepsWhatIsDone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::entrants_test

@@ -6,7 +6,7 @@
 
 #include "tests/report/compare/made.h"
 
-namespace steelyard {
+namespace steelyard::html_test {
 namespace {
 
 using testing::AllOf;
@@ -53,4 +53,4 @@ TEST(ComparePage, WithoutEvaluationsThereIsNoCurve) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::html_test

@@ -8,7 +8,7 @@
 
 #include "tests/report/compare/made.h"
 
-namespace steelyard {
+namespace steelyard::json_test {
 namespace {
 
 TEST(CompareJson, HasEveryRunAndAgreesWithTheTable) {
@@ -35,4 +35,4 @@ TEST(CompareJson, HasEveryRunAndAgreesWithTheTable) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::json_test

@@ -6,7 +6,7 @@
 
 #include "tests/report/compare/made.h"
 
-namespace steelyard {
+namespace steelyard::record_test {
 namespace {
 
 using testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(CompareRecord, TheFastestComputesMostSamplesASecond) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::record_test

@@ -6,7 +6,7 @@
 
 #include "tests/report/compare/made.h"
 
-namespace steelyard {
+namespace steelyard::summary_test {
 namespace {
 
 TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
@@ -91,4 +91,4 @@ TEST(CompareSummary, WhoLearnsLittleComesAfterWhoLearns) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::summary_test

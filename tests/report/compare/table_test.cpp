@@ -9,7 +9,7 @@
 #include "report/terminal_text.h"
 #include "tests/report/compare/made.h"
 
-namespace steelyard {
+namespace steelyard::table_test {
 namespace {
 
 using testing::AllOf;
@@ -131,4 +131,4 @@ TEST(CompareTable, FitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::table_test

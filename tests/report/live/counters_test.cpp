@@ -7,7 +7,7 @@
 #include "tests/report/run/made_run.h"
 #include "tests/support/exposition.h"
 
-namespace steelyard {
+namespace steelyard::counters_test {
 namespace {
 
 using testing::AllOf;
@@ -91,4 +91,4 @@ TEST(Exposition, TroublesAreFound) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::counters_test

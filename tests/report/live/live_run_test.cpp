@@ -8,7 +8,7 @@
 
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::live_run_test {
 namespace {
 
 using testing::AllOf;
@@ -82,4 +82,4 @@ TEST_F(Live, LongRunsLoseTheirOldestRounds) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::live_run_test

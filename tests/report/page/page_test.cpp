@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::page_test {
 namespace {
 
 using testing::AllOf;
@@ -40,4 +40,4 @@ TEST(Page, AxesHaveRoundSteps) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::page_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <regex>
 
-namespace steelyard {
+namespace steelyard::plot_test {
 namespace {
 
 using testing::AllOf;
@@ -61,4 +61,4 @@ TEST(Plot, ThinnedPointsKeepLeastMeanAndMost) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::plot_test

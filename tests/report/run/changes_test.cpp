@@ -6,7 +6,7 @@
 
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::changes_test {
 namespace {
 
 using testing::AllOf;
@@ -75,4 +75,4 @@ TEST(Changes, AreNotMoreThanAPageBears) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::changes_test

@@ -6,7 +6,7 @@
 
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::finding_test {
 namespace {
 
 using testing::DoubleNear;
@@ -105,4 +105,4 @@ TEST(Finding, OneWorkerOrNone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::finding_test

@@ -6,7 +6,7 @@
 
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::lanes_test {
 namespace {
 
 using testing::AllOf;
@@ -63,4 +63,4 @@ TEST(Lanes, ANameCannotEndTheData) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::lanes_test

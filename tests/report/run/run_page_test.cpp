@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::run_page_test {
 namespace {
 
 using testing::AllOf;
@@ -107,4 +107,4 @@ TEST(RunPage, IsSmallHoweverLongTheRun) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::run_page_test

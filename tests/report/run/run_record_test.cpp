@@ -6,7 +6,7 @@
 
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::run_record_test {
 namespace {
 
 using testing::DoubleNear;
@@ -108,4 +108,4 @@ TEST(RunRecord, OfNothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::run_record_test

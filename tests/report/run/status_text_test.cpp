@@ -6,7 +6,7 @@
 
 #include "tests/report/run/made_run.h"
 
-namespace steelyard {
+namespace steelyard::status_text_test {
 namespace {
 
 using testing::AllOf;
@@ -59,4 +59,4 @@ TEST(StatusText, TheNearestLimitSaysHowMuchIsDone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::status_text_test

@@ -13,7 +13,7 @@
 #include "tests/support/complaint.h"
 #include "tests/support/raw_http.h"
 
-namespace steelyard {
+namespace steelyard::http_server_test {
 namespace {
 
 using testing::AllOf;
@@ -167,4 +167,4 @@ TEST(HttpTrouble, IsSaidWithARemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::http_server_test

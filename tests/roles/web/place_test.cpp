@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "tests/support/complaint.h"
 
-namespace steelyard {
+namespace steelyard::place_test {
 namespace {
 
 using testing::AllOf;
@@ -48,4 +48,4 @@ TEST(WebPlace, IsAskedForAsABrowserShowsIt) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::place_test

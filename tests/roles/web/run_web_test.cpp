@@ -12,7 +12,7 @@
 #include "tests/support/process_run.h"
 #include "tests/support/raw_http.h"
 
-namespace steelyard {
+namespace steelyard::run_web_test {
 namespace {
 
 using testing::AllOf;
@@ -71,4 +71,4 @@ TEST(RunWeb, SaysWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::run_web_test

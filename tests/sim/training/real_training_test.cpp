@@ -15,7 +15,7 @@
 #include "worker/compute/batch_buffer.h"
 #include "worker/compute/data_sets.h"
 
-namespace steelyard::sim {
+namespace steelyard::sim::real_training_test {
 namespace {
 
 nn::Model softmax(const DataSets& data) {
@@ -196,4 +196,4 @@ TEST(RealTrainings, MomentumAndClippingAreTheServersOwn) {
 }
 
 }  // namespace
-}  // namespace steelyard::sim
+}  // namespace steelyard::sim::real_training_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard {
+namespace steelyard::address_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -46,4 +46,4 @@ TEST(Address, TheFamilyFollows) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::address_test

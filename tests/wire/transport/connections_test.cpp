@@ -17,7 +17,7 @@
 #include "wire/limits.h"
 #include "wire/transport/zmq.h"
 
-namespace steelyard {
+namespace steelyard::connections_test {
 namespace {
 
 using test::RawZmtp;
@@ -307,4 +307,4 @@ TEST_F(Floods, AFloodOfRefusedMessagesHoldsUpNobody) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::connections_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::denied_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -44,4 +44,4 @@ TEST(Denied, EachIsTriedAgainButNotAllTheTime) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::denied_test

@@ -5,7 +5,7 @@
 #include "wire/codec.h"
 #include "wire/keyed_endpoint.h"
 
-namespace steelyard {
+namespace steelyard::door_test {
 namespace {
 
 constexpr NodeId shard{Role::shard, 3}, worker{Role::worker, 4};
@@ -49,4 +49,4 @@ TEST(Door, OnlyWhatTheSenderMaySayGetsIn) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::door_test

@@ -8,7 +8,7 @@
 
 #include <array>
 
-namespace steelyard {
+namespace steelyard::flight_test {
 namespace {
 
 // Two ends of a connection over loopback.
@@ -79,4 +79,4 @@ TEST(Flight, IsNothingWithoutTcp) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::flight_test

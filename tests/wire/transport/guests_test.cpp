@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace steelyard {
+namespace steelyard::guests_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -152,4 +152,4 @@ TEST(Guests, WhoIsRevokedIsLost) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::guests_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::handshakes_test {
 namespace {
 
 using ::testing::AllOf;
@@ -49,4 +49,4 @@ TEST(Handshakes, AnotherKeyIsToldAfterSeveralFailuresInARow) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::handshakes_test

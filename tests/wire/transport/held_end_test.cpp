@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace steelyard {
+namespace steelyard::held_end_test {
 namespace {
 
 class HeldEndTest : public testing::Test {
@@ -38,4 +38,4 @@ TEST_F(HeldEndTest, WhatCannotBeHeldCountsAsClosed) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::held_end_test

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "wire/transport/local.h"
 
-namespace steelyard {
+namespace steelyard::host_test {
 namespace {
 
 constexpr NodeId self{Role::worker, 1};
@@ -142,4 +142,4 @@ TEST(Host, AnEndpointThatMakesNoSenseIsToldToTheMachine) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::host_test

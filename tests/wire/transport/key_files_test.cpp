@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::key_files_test {
 namespace {
 
 using ::testing::AllOf;
@@ -188,4 +188,4 @@ TEST_F(KeyFiles, NoKeyIsOverwrittenAndNoListIsHalf) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::key_files_test

@@ -20,7 +20,7 @@
 #include "wire/transport/curve.h"
 #include "wire/transport/zmq.h"
 
-namespace steelyard {
+namespace steelyard::keyed_link_test {
 namespace {
 
 using test::Keyring;
@@ -350,4 +350,4 @@ TEST_F(KeyedLink, WithoutAnybodyToAskNobodyIsLetIn) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::keyed_link_test

@@ -6,7 +6,7 @@
 #include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::known_keys_test {
 namespace {
 
 using ::testing::AllOf;
@@ -70,4 +70,4 @@ TEST_F(KnownKeysTest, AKeyThatWasTakenFromTheListIsRevokedUntilItIsBack) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::known_keys_test

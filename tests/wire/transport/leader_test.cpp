@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard {
+namespace steelyard::leader_test {
 namespace {
 
 TEST(Leader, TheFirstThatAnswersIsBelieved) {
@@ -58,4 +58,4 @@ TEST(Leader, TheSamePlaceWithALowerGenerationIsNotBelieved) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::leader_test

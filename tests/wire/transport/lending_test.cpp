@@ -11,7 +11,7 @@
 
 #include "core/buffer_pool.h"
 
-namespace steelyard {
+namespace steelyard::lending_test {
 namespace {
 
 using Bytes = Lending::Bytes;
@@ -343,4 +343,4 @@ TEST(LendingDeath, AKilledLenderLeavesWhatIsBeingReadAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::lending_test

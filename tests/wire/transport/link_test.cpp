@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "tests/wire/transport/nets.h"
 
-namespace steelyard {
+namespace steelyard::link_test {
 namespace {
 
 constexpr NodeId server{Role::shard, 5};
@@ -230,4 +230,4 @@ INSTANTIATE_TEST_SUITE_P(Every, AnyLink, ::testing::Values("local", "tcp", "ipc"
                          [](const auto& it) { return std::string(it.param); });
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::link_test

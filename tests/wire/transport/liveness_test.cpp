@@ -11,7 +11,7 @@
 #include "tests/wire/transport/nets.h"
 #include "wire/transport/zmq.h"
 
-namespace steelyard {
+namespace steelyard::liveness_test {
 namespace {
 
 constexpr NodeId stopped{Role::worker, 1}, busy{Role::worker, 2}, stopped_server{Role::shard, 3},
@@ -101,4 +101,4 @@ TEST_F(Liveness, OfWhoDoesNotAnswerTheConnectionEndsAndABusyOneKeepsIts) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::liveness_test

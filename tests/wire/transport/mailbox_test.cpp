@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace steelyard {
+namespace steelyard::mailbox_test {
 namespace {
 
 constexpr NodeId self{Role::worker, 1};
@@ -60,4 +60,4 @@ TEST(Mailbox, WhoPostsMoreThanItHoldsIsNotHeldUp) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::mailbox_test

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-namespace steelyard {
+namespace steelyard::nudges_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -177,4 +177,4 @@ TEST_F(Kernels, OfPeersThatAreForgottenAreNotAsked) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::nudges_test

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <functional>
 
-namespace steelyard {
+namespace steelyard::peer_memory_test {
 namespace {
 
 std::uint32_t self() { return static_cast<std::uint32_t>(getpid()); }
@@ -156,4 +156,4 @@ TEST(PeerMemory, MapsEachOnceAndForgetsWhatNobodyUses) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::peer_memory_test

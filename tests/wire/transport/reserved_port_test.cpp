@@ -11,7 +11,7 @@
 #include "tests/support/complaint.h"
 #include "wire/transport/zmq.h"
 
-namespace steelyard {
+namespace steelyard::reserved_port_test {
 namespace {
 
 std::string free_endpoint() {
@@ -73,4 +73,4 @@ TEST(ReservedPort, AnotherKindOfEndpointNeedsNone) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::reserved_port_test

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace steelyard {
+namespace steelyard::trust_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST_F(TrustTest, ANewListSaysAgainWhoIsRefused) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::trust_test

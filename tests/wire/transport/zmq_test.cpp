@@ -16,7 +16,7 @@
 #include "wire/transport/nudges.h"
 #include "wire/transport/zmq_socket.h"
 
-namespace steelyard {
+namespace steelyard::zmq_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -306,4 +306,4 @@ TEST_F(Strangers, RoutingIdsNameTheirNode) {
 }
 
 }  // namespace
-}  // namespace steelyard
+}  // namespace steelyard::zmq_test

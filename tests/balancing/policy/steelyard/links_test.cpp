@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::links_test {
 namespace {
 
 // Rounds in which three workers wait so long for their parameters.
@@ -45,4 +45,4 @@ TEST(Links, OneWaitAfterARestIsAChange) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::links_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::move_test {
 namespace {
 
 using testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(Move, NewBoundsAreKeptAtOnce) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::move_test

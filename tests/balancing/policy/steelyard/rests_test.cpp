@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::rests_test {
 namespace {
 
 using testing::ElementsAre;
@@ -120,4 +120,4 @@ TEST(Rests, ItsStateComesBack) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::rests_test

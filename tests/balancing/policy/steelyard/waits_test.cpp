@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace steelyard::balancing {
+namespace steelyard::balancing::waits_test {
 namespace {
 
 const Request request{1, 40, {{.slot = 0}, {.slot = 1}, {.slot = 2}}};
@@ -49,4 +49,4 @@ TEST(Waits, WhoLeftIsForgotten) {
 }
 
 }  // namespace
-}  // namespace steelyard::balancing
+}  // namespace steelyard::balancing::waits_test

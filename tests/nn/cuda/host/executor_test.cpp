@@ -8,7 +8,7 @@
 #include "nn/cuda/reduce.h"
 #include "tests/nn/cuda/schedules.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::executor_test {
 namespace {
 
 using testing::Each;
@@ -220,4 +220,4 @@ TEST(Executor, TellsAndLeavesOutBarriers) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::executor_test

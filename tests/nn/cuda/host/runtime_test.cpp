@@ -7,7 +7,7 @@
 #include "nn/cuda/host/memory_limit.h"
 #include "tests/nn/cuda/arrays.h"
 
-namespace steelyard::nn::cuda {
+namespace steelyard::nn::cuda::runtime_test {
 namespace {
 
 using testing::Each;
@@ -113,4 +113,4 @@ TEST(Runtime, AnEmptyMemoryIsTold) {
 }
 
 }  // namespace
-}  // namespace steelyard::nn::cuda
+}  // namespace steelyard::nn::cuda::runtime_test

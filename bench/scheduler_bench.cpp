@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "scheduler/invariants.h"
 #include "scheduler/scheduler.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/json.h"
 #include "roles/options.h"
 #include "roles/roles.h"
-#include "wire/name.h"
+#include "protocol/name.h"
 
 namespace steelyard::bridge {
 namespace {

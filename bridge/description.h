@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::bridge {
 

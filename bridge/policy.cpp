@@ -9,7 +9,7 @@
 #include "bridge/error.h"
 #include "bridge/json_object.h"
 #include "core/json.h"
-#include "wire/grains.h"
+#include "protocol/grains.h"
 
 using steelyard::dump_json;
 using steelyard::ExitCode;

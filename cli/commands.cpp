@@ -8,7 +8,7 @@
 #include "core/device.h"
 #include "launch/process_options.h"
 #include "sim/simulation.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

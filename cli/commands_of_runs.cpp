@@ -26,7 +26,7 @@ void add_journal(CLI::App& parent, JournalCommand& it) {
   app.add_option("--until", it.until, "number of the last message to show")->type_name("N");
   app.footer(
       "The scheduler is made once more, and hears again what it heard: the same text every time. Fields are\n"
-      "in the order of wire/fields.h.\nExample:\n  steelyard journal runs/quick-1 --until 500");
+      "in the order of protocol/fields.h.\nExample:\n  steelyard journal runs/quick-1 --until 500");
 }
 
 void add_report(CLI::App& parent, ReportCommand& it) {

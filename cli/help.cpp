@@ -4,7 +4,7 @@
 #include "config/job_keys.h"
 #include "config/prepare_job.h"
 #include "config/scenario_keys.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

@@ -33,7 +33,7 @@
 #include "report/terminal_writer.h"
 #include "roles/journal_text.h"
 #include "roles/roles.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

@@ -10,7 +10,7 @@
 #include "report/staleness_text.h"
 #include "report/terminal_text.h"
 #include "sim/simulation.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

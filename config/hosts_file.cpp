@@ -11,7 +11,7 @@
 #include "config/worker_device.h"
 #include "core/check.h"
 #include "core/error.h"
-#include "wire/transport/address.h"
+#include "transport/address.h"
 
 namespace steelyard {
 namespace {

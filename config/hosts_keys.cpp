@@ -1,7 +1,7 @@
 #include "config/hosts_keys.h"
 
 #include "config/job_keys.h"
-#include "wire/transport/address.h"
+#include "transport/address.h"
 
 namespace steelyard {
 namespace {

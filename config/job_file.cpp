@@ -15,9 +15,9 @@
 #include "config/worker_device.h"
 #include "core/error.h"
 #include "nn/micro_batch.h"
-#include "wire/local_steps.h"
-#include "wire/sync_mode.h"
-#include "wire/transport/zmq.h"
+#include "protocol/local_steps.h"
+#include "protocol/sync_mode.h"
+#include "transport/zmq.h"
 
 namespace steelyard {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "config/extensions.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 

@@ -4,7 +4,7 @@
 
 #include "core/device.h"
 #include "core/precision.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 #include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 

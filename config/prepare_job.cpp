@@ -2,8 +2,8 @@
 
 #include "config/job_file.h"
 #include "core/error.h"
-#include "wire/codec.h"
-#include "wire/limits.h"
+#include "protocol/codec.h"
+#include "protocol/limits.h"
 
 namespace steelyard {
 

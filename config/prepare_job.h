@@ -7,8 +7,8 @@
 
 #include "balancing/policy.h"
 #include "config/extensions.h"
-#include "wire/job.h"
-#include "wire/messages.h"
+#include "protocol/job.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

@@ -11,7 +11,7 @@
 #include "core/device.h"
 #include "core/error.h"
 #include "core/near_match.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

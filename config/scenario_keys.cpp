@@ -1,8 +1,8 @@
 #include "config/scenario_keys.h"
 
 #include "core/device_kind.h"
-#include "wire/name.h"
-#include "wire/sync_mode.h"
+#include "protocol/name.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "config/toml_text.h"
 #include "core/check.h"
-#include "wire/name.h"
+#include "protocol/name.h"
 
 namespace steelyard {
 namespace {

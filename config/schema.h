@@ -101,7 +101,7 @@ std::string json_schema(const Schema& schema);
 // For tables that are made of parts.
 std::vector<Key> joined(std::vector<std::vector<Key>> parts);
 
-// A name (wire/name.h) that can be a file's too: without ':', '/', '@' and '+', and no '.' or '-' first.
+// A name (protocol/name.h) that can be a file's too: without ':', '/', '@' and '+', and no '.' or '-' first.
 bool is_plain_name(std::string_view name);
 
 }  // namespace steelyard

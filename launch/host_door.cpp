@@ -6,8 +6,8 @@
 
 #include "core/check.h"
 #include "report/terminal_text.h"
-#include "wire/machine.h"
-#include "wire/name.h"
+#include "protocol/machine.h"
+#include "protocol/name.h"
 
 namespace steelyard {
 namespace {

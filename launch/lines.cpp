@@ -3,7 +3,7 @@
 #include <concepts>
 
 #include "core/json.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

@@ -22,7 +22,7 @@ struct StartProcess {
   std::vector<std::string> environment{};  // NAME=value, beside that of the host
   unsigned sharing = 0;  // so many programs of a user share the cores there: sets OMP_NUM_THREADS, where the
                          // user has not; 0: does not
-  std::string keys{};    // its secret key and whom it lets in (wire/keys.h); empty: plain text
+  std::string keys{};    // its secret key and whom it lets in (protocol/keys.h); empty: plain text
 };
 struct SignalProcess {
   std::string name;

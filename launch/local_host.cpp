@@ -12,8 +12,8 @@
 #include "launch/script.h"
 #include "report/version_text.h"
 #include "roles/trusted.h"
-#include "wire/codec.h"
-#include "wire/machine.h"
+#include "protocol/codec.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

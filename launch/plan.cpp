@@ -12,7 +12,7 @@
 #include "launch/process_options.h"
 #include "launch/script.h"
 #include "roles/endpoint.h"
-#include "wire/transport/address.h"
+#include "transport/address.h"
 #include "worker/compute/thread_count.h"
 
 namespace steelyard {

@@ -11,7 +11,7 @@
 #include "config/hosts_file.h"
 #include "core/error.h"
 #include "launch/options.h"
-#include "wire/node.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "report/terminal_text.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard {
 namespace {

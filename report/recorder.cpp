@@ -9,8 +9,8 @@
 #include "report/origin.h"
 #include "report/staleness_text.h"
 #include "server/checkpoint.h"
-#include "wire/archive.h"
-#include "wire/machine.h"
+#include "protocol/archive.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

@@ -42,7 +42,7 @@
 #include "report/run_directory.h"
 #include "report/run_totals.h"
 #include "report/tensorboard_file.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

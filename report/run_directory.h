@@ -15,7 +15,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

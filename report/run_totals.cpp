@@ -7,7 +7,7 @@
 #include "report/progress_bar.h"
 #include "report/staleness_text.h"
 #include "report/terminal_text.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

@@ -1,9 +1,9 @@
-// Staleness, for people: how late the pushes of a run came, in steps of their slice. See wire/messages.h.
+// Staleness, for people: how late the pushes of a run came, in steps of their slice. See protocol/messages.h.
 #pragma once
 
 #include <string>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

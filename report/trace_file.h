@@ -16,7 +16,7 @@
 #include <string>
 
 #include "report/line_file.h"
-#include "wire/node.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 

@@ -2,7 +2,7 @@
 
 #include "core/level.h"
 #include "nn/cuda_devices.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard {
 

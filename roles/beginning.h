@@ -11,7 +11,7 @@
 
 #include "server/checkpoint.h"
 #include "server/manifest.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 #include "worker/compute/data_set.h"
 #include "worker/compute/workload.h"
 

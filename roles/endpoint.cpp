@@ -15,7 +15,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "wire/transport/address.h"
+#include "transport/address.h"
 
 namespace steelyard {
 namespace {

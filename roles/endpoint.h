@@ -1,5 +1,5 @@
 // Endpoints as people write them: "box:7070", "127.0.0.1:7070", "[::1]:7070", "tcp://box:7070",
-// "ipc:///path". Host names may stand wherever addresses may (wire/transport/address.h).
+// "ipc:///path". Host names may stand wherever addresses may (transport/address.h).
 #pragma once
 
 #include <string>

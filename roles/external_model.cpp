@@ -7,9 +7,9 @@
 #include "roles/signals.h"
 #include "roles/within_memory.h"
 #include "server/model_intake.h"
-#include "wire/codec.h"
-#include "wire/limits.h"
-#include "wire/transport/host.h"
+#include "protocol/codec.h"
+#include "protocol/limits.h"
+#include "transport/host.h"
 
 namespace steelyard {
 namespace {

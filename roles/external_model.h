@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/transport/link.h"
+#include "transport/link.h"
 #include "worker/compute/workload.h"
 #include "worker/worker.h"
 

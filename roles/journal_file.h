@@ -1,4 +1,4 @@
-// The journal of a run on disk (wire/journal.h): RUN/journal.
+// The journal of a run on disk (protocol/journal.h): RUN/journal.
 //
 // Each record is written before it is answered (roles/journal_thread.h), with one write() for all that wait,
 // and not synced: what a process has written stays when it is killed. When the machine dies, servers and
@@ -7,7 +7,7 @@
 // A journal with a gap would tell another story. While its disk is full it stands aside (RUN/journal.aside),
 // records wait in memory, and an empty file is in its place; when all of them are written it is back. One
 // that cannot be written for another reason, or has reached its limit, is emptied for good. The empty file
-// stays: without any, no job would have begun here. It begins anew (wire/journal.h: Condensed) long before
+// stays: without any, no job would have begun here. It begins anew (protocol/journal.h: Condensed) long before
 // it has reached that limit.
 #pragma once
 

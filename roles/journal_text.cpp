@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "roles/killed.h"
 #include "scheduler/journaled.h"
-#include "wire/message_text.h"
+#include "protocol/message_text.h"
 
 namespace steelyard {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "wire/transport/host.h"
+#include "transport/host.h"
 
 namespace steelyard {
 namespace {

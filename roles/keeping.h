@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/checkpointer.h"
-#include "wire/transport/link.h"
+#include "transport/link.h"
 
 namespace steelyard {
 

@@ -15,7 +15,7 @@
 #include "config/extensions.h"
 #include "report/run_directory.h"
 #include "server/checkpoint.h"
-#include "wire/journal.h"
+#include "protocol/journal.h"
 
 namespace steelyard {
 

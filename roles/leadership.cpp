@@ -3,8 +3,8 @@
 #include "core/error.h"
 #include "roles/roles.h"
 #include "scheduler/reclaim.h"
-#include "wire/transport/host.h"
-#include "wire/transport/zmq.h"
+#include "transport/host.h"
+#include "transport/zmq.h"
 
 namespace steelyard {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "roles/run_journal.h"
-#include "wire/transport/zmq_context.h"
+#include "transport/zmq_context.h"
 
 namespace steelyard {
 

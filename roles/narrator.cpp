@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "report/run_directory.h"
-#include "wire/transport/host.h"
+#include "transport/host.h"
 
 namespace steelyard {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "wire/exit_reason.h"
-#include "wire/transport/link.h"
+#include "protocol/exit_reason.h"
+#include "transport/link.h"
 
 namespace steelyard {
 

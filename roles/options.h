@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/job_file.h"
-#include "wire/transport/reserved_port.h"
+#include "transport/reserved_port.h"
 
 namespace steelyard {
 
@@ -25,7 +25,7 @@ struct ResultOptions {
 
 struct SchedulerOptions {
   std::string listen = "127.0.0.1:7070";
-  std::string keys;  // directory or file (wire/transport/key_files.h); empty: plain text. Likewise below.
+  std::string keys;  // directory or file (transport/security/key_files.h); empty: plain text. Likewise below.
   ResultOptions results;
   std::string trace;                     // directory for report/trace_file.h; empty: none. Likewise below.
   bool recover = false;                  // the scheduler of results.directory was killed: go on where it was
@@ -42,7 +42,7 @@ struct StandbyOptions {
 };
 
 // Whether values are left in shared memory for processes of the same host and user to read there: "auto" if
-// that works, or "sockets" (wire/transport/lending.h).
+// that works, or "sockets" (transport/shared_memory/lending.h).
 inline const std::vector<std::string> exchanges{"auto", "sockets"};
 inline constexpr const char* exchange_help =
     "how values go between processes of one host and user: auto (shared memory, where it works) or sockets";

@@ -3,7 +3,7 @@
 // A journal replays what a scheduler received, so a record that ends the process ends each process that
 // replays it. The mark lies in a small file that is mapped into memory: writing to it costs nothing, and what
 // was written is there when the process is killed. Two processes that ended at the same record are enough to
-// skip it (wire/journal.h: Skipped).
+// skip it (protocol/journal.h: Skipped).
 //
 // One thread. Without the file (a full disk) nothing is marked, and nothing is skipped.
 #pragma once

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "report/terminal_text.h"
 #include "report/terminal_writer.h"
-#include "wire/name.h"
+#include "protocol/name.h"
 
 namespace steelyard {
 

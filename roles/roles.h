@@ -13,7 +13,7 @@
 #include "core/device.h"
 #include "report/run_directory.h"
 #include "roles/options.h"
-#include "wire/exit_reason.h"
+#include "protocol/exit_reason.h"
 
 namespace steelyard {
 

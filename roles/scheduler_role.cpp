@@ -33,8 +33,8 @@
 #include "roles/within_memory.h"
 #include "scheduler/journaled.h"
 #include "server/checkpointer.h"
-#include "wire/transport/host.h"
-#include "wire/transport/zmq.h"
+#include "transport/host.h"
+#include "transport/zmq.h"
 
 namespace steelyard {
 namespace {

@@ -8,10 +8,10 @@
 #include "roles/traced_link.h"
 #include "roles/trusted.h"
 #include "server/replica.h"
-#include "wire/keyed_endpoint.h"
-#include "wire/name.h"
-#include "wire/transport/host.h"
-#include "wire/transport/zmq.h"
+#include "protocol/keyed_endpoint.h"
+#include "protocol/name.h"
+#include "transport/host.h"
+#include "transport/zmq.h"
 
 namespace steelyard {
 namespace {

@@ -17,8 +17,8 @@
 #include "roles/trusted.h"
 #include "scheduler/journaled.h"
 #include "scheduler/standby.h"
-#include "wire/transport/host.h"
-#include "wire/transport/zmq.h"
+#include "transport/host.h"
+#include "transport/zmq.h"
 
 namespace steelyard {
 namespace {

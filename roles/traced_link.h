@@ -8,7 +8,7 @@
 #include <string>
 
 #include "report/trace_file.h"
-#include "wire/transport/link.h"
+#include "transport/link.h"
 
 namespace steelyard {
 

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "wire/transport/trust.h"
+#include "transport/security/trust.h"
 
 namespace steelyard {
 
 // From then on no core file has this process's memory in it, and unless it lends some to others
-// (wire/transport/lending.h), they cannot look into it either.
+// (transport/shared_memory/lending.h), they cannot look into it either.
 void keep_memory_closed(bool lends);
 
 // Null where `keys` is empty: plain text. Otherwise memory is kept closed, too. Says whom it refuses on

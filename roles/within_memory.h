@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "wire/job.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 

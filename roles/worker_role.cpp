@@ -9,7 +9,7 @@
 #include "roles/roles.h"
 #include "roles/signals.h"
 #include "roles/worker_session.h"
-#include "wire/name.h"
+#include "protocol/name.h"
 #include "worker/compute/thread_count.h"
 
 namespace steelyard {

@@ -11,7 +11,7 @@
 #include "roles/traced_link.h"
 #include "roles/trusted.h"
 #include "roles/within_memory.h"
-#include "wire/transport/host.h"
+#include "transport/host.h"
 #include "worker/compute/left_watch.h"
 #include "worker/compute/polite.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "wire/transport/zmq.h"
+#include "transport/zmq.h"
 #include "worker/compute/node.h"
 #include "worker/compute/throttle.h"
 #include "worker/worker.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "scheduler/timeout.h"
-#include "wire/endpoint_trouble.h"
-#include "wire/keyed_endpoint.h"
-#include "wire/limits.h"
-#include "wire/name.h"
+#include "protocol/endpoint_trouble.h"
+#include "protocol/keyed_endpoint.h"
+#include "protocol/limits.h"
+#include "protocol/name.h"
 
 namespace steelyard {
 namespace {

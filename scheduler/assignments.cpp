@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "scheduler/timeout.h"
-#include "wire/grains.h"
+#include "protocol/grains.h"
 
 namespace steelyard {
 namespace {

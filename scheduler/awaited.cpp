@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "wire/keyed_endpoint.h"
+#include "protocol/keyed_endpoint.h"
 
 namespace steelyard {
 namespace {

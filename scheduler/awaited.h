@@ -16,7 +16,7 @@
 
 #include "core/time.h"
 #include "scheduler/members.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 

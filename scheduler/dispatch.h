@@ -7,7 +7,7 @@
 #include "scheduler/admission.h"
 #include "scheduler/members.h"
 #include "scheduler/order.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

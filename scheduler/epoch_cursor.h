@@ -7,8 +7,8 @@
 // left.
 #pragma once
 
-#include "wire/messages.h"
-#include "wire/sync_mode.h"
+#include "protocol/messages.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/time.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

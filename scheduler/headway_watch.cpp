@@ -4,7 +4,7 @@
 
 #include "scheduler/silence.h"
 #include "scheduler/timeout.h"
-#include "wire/keyed_endpoint.h"
+#include "protocol/keyed_endpoint.h"
 
 namespace steelyard {
 namespace {

@@ -22,7 +22,7 @@
 #include "scheduler/reminder.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/standby_feed.h"
-#include "wire/journal.h"
+#include "protocol/journal.h"
 
 namespace steelyard {
 

@@ -11,7 +11,7 @@
 #include "core/time.h"
 #include "scheduler/headway.h"
 #include "scheduler/room.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 
@@ -113,7 +113,7 @@ class Members {
   }
   [[nodiscard]] ShardMember* shard(NodeId node);
   [[nodiscard]] MirrorMember* mirror(NodeId node);
-  // Who decides between a scheduler and its standby (wire/standby.h): the shard in the last slot. The first
+  // Who decides between a scheduler and its standby (protocol/standby.h): the shard in the last slot. The first
   // is more often on the scheduler's own machine, and lost with it.
   [[nodiscard]] const ShardMember* arbiter() const {
     return shards.empty() ? nullptr : &shards.rbegin()->second;

@@ -22,7 +22,7 @@
 
 #include "scheduler/dispatch.h"
 #include "scheduler/members.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

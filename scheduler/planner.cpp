@@ -9,7 +9,7 @@
 #include "core/check.h"
 #include "core/random.h"
 #include "scheduler/drawn_steps.h"
-#include "wire/grains.h"
+#include "protocol/grains.h"
 
 namespace steelyard {
 namespace {

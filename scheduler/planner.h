@@ -1,6 +1,6 @@
 // Planner: asks the policy who computes how much, and shows it what was measured.
 //
-// The one place that knows both positions and grains (wire/grains.h): a policy divides grains and is shown
+// The one place that knows both positions and grains (protocol/grains.h): a policy divides grains and is shown
 // grains; all others speak of positions. Whatever a policy says, every share is whole grains, but for the
 // last, which ends where the positions do.
 //

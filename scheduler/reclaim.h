@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "scheduler/standby_feed.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

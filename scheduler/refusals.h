@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/time.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

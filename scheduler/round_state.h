@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "balancing/policy.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

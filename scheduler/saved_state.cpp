@@ -1,7 +1,7 @@
 #include "scheduler/saved_state.h"
 
 #include "core/error.h"
-#include "wire/fields.h"
+#include "protocol/fields.h"
 
 namespace steelyard {
 

@@ -160,7 +160,7 @@ void Scheduler::settle_after_silence(Time now) {
 bool Scheduler::hear(Time now, NodeId from, Outbox& out) {
   settling_.heard(from);
   // It believes the scheduler at another place until it has a heartbeat of this one
-  // (wire/transport/leader.h).
+  // (transport/leader.h).
   if (members_.is_doubtful(from)) dispatch_.heartbeat(from, out);
   if (WorkerMember* worker = members_.worker(from)) {
     heard(*worker, now);

@@ -13,7 +13,7 @@
 //    Shutdown                     the phase of the job, and why it ends
 //  Dispatch                     decisions as messages
 //
-// The sync mode is the job's (wire/sync_mode.h), and so is the policy; anything that can be a Policy fits.
+// The sync mode is the job's (protocol/sync_mode.h), and so is the policy; anything that can be a Policy fits.
 #pragma once
 
 #include <list>
@@ -31,7 +31,7 @@
 #include "scheduler/settling.h"
 #include "scheduler/state_watch.h"
 #include "scheduler/training.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/time.h"
-#include "wire/node.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "core/time.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "core/time.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 

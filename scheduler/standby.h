@@ -1,7 +1,7 @@
 // Standby: has the journal of a scheduler on another machine, and is to lead when that one is lost.
 //
 // It follows: what comes of the journal is written down and confirmed. Once the journal says that it counts
-// (wire/journal.h: Followed), it claims the job as soon as the scheduler is silent for too long. When the
+// (protocol/journal.h: Followed), it claims the job as soon as the scheduler is silent for too long. When the
 // shard that decides has granted that (scheduler/standby_feed.h), it leads: whoever owns it makes a scheduler
 // of the journal, as after a kill (scheduler/journaled.h). If the scheduler was first, it follows anew.
 //
@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "scheduler/standby_feed.h"
-#include "wire/exit_reason.h"
-#include "wire/journal.h"
-#include "wire/machine.h"
+#include "protocol/exit_reason.h"
+#include "protocol/journal.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "wire/limits.h"
+#include "protocol/limits.h"
 
 namespace steelyard {
 namespace {

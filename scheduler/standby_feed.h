@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "scheduler/members.h"
-#include "wire/journal.h"
-#include "wire/machine.h"
+#include "protocol/journal.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -1,6 +1,6 @@
 #include "scheduler/state_watch.h"
 
-#include "wire/keyed_endpoint.h"
+#include "protocol/keyed_endpoint.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/time.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

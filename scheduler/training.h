@@ -14,7 +14,7 @@
 #include "scheduler/order.h"
 #include "scheduler/rounds.h"
 #include "scheduler/shutdown.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

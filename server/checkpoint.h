@@ -19,7 +19,7 @@
 
 #include "core/layout.h"
 #include "server/sample_source.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
-#include "wire/keyed_endpoint.h"
-#include "wire/roster.h"
+#include "protocol/keyed_endpoint.h"
+#include "protocol/roster.h"
 
 namespace steelyard {
 namespace {

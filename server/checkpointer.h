@@ -21,7 +21,7 @@
 
 #include "server/checkpoint.h"
 #include "server/transfer.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -15,9 +15,9 @@
 #include "nn/optimizer/rule.h"
 #include "nn/optimizer/schedule.h"
 #include "server/slice_memory.h"
-#include "wire/job.h"
-#include "wire/local_steps.h"
-#include "wire/messages.h"
+#include "protocol/job.h"
+#include "protocol/local_steps.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

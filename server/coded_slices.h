@@ -1,4 +1,4 @@
-// CodedSlices: what of a shard's pushes and pulls is coded (Job::push, Job::pull; wire/float_code.h).
+// CodedSlices: what of a shard's pushes and pulls is coded (Job::push, Job::pull; protocol/float_code.h).
 //
 // Slices are numbered from the shard's first one. Owned and used by one shard, on one thread.
 #pragma once
@@ -9,8 +9,8 @@
 
 #include "server/slice_memory.h"
 #include "server/told_slice.h"
-#include "wire/job.h"
-#include "wire/messages.h"
+#include "protocol/job.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

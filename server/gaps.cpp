@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "wire/limits.h"
+#include "protocol/limits.h"
 
 namespace steelyard {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "server/slice_memory.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

@@ -1,4 +1,4 @@
-// The close rule of modes with hubs (wire/hubs.h): MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3).
+// The close rule of modes with hubs (protocol/hubs.h): MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3).
 //
 // Each slice has a copy for every hub, h, beside its own, which is the average of them. A push goes to the
 // copy of its piece's hub. When the round is covered, with n(h) = the weights of the pushes that have come

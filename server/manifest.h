@@ -10,7 +10,7 @@
 #include "core/layout.h"
 #include "server/durable_file.h"
 #include "server/sample_source.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

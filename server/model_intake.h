@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard {
 namespace {

@@ -6,8 +6,8 @@
 #include "core/check.h"
 #include "server/gaps.h"
 #include "server/holes.h"
-#include "wire/grains.h"
-#include "wire/pull_window.h"
+#include "protocol/grains.h"
+#include "protocol/pull_window.h"
 
 namespace steelyard {
 void Shard::step(Time now, const Envelope& in, Outbox& out) {

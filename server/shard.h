@@ -23,9 +23,9 @@
 #include "server/saved_versions.h"
 #include "server/slice_memory.h"
 #include "server/transfer.h"
-#include "wire/exit_reason.h"
-#include "wire/machine.h"
-#include "wire/session.h"
+#include "protocol/exit_reason.h"
+#include "protocol/machine.h"
+#include "protocol/session.h"
 
 namespace steelyard {
 

@@ -20,7 +20,7 @@
 #include "core/interval.h"
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
-#include "wire/blob.h"
+#include "protocol/blob.h"
 
 namespace steelyard {
 

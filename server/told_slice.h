@@ -12,7 +12,7 @@
 #pragma once
 
 #include "server/slice_memory.h"
-#include "wire/float_code.h"
+#include "protocol/float_code.h"
 
 namespace steelyard {
 

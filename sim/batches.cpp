@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wire/grains.h"
+#include "protocol/grains.h"
 
 namespace steelyard::sim {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sim/device.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::sim {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::sim {
 

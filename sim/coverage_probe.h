@@ -18,7 +18,7 @@
 
 #include "server/shard.h"
 #include "sim/expected_hubs.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::sim {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::sim {
 

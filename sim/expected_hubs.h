@@ -1,4 +1,4 @@
-// ExpectedHubs: what the average of all hubs comes to, round by round, in a mode with hubs (wire/hubs.h),
+// ExpectedHubs: what the average of all hubs comes to, round by round, in a mode with hubs (protocol/hubs.h),
 // where the gradient of every position is known: server/hub_rule.h, worked out from the pieces that were
 // computed.
 //
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::sim {
 

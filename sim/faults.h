@@ -3,7 +3,7 @@
 // A fault has an effect, and says which messages it strikes. Links promise order and at most once for each
 // pair of nodes, and nothing vanishes without its node or its connection: `delay`, `hold`, `cut`, `pause` and
 // `kill` keep that. `lose` and `repeat` break it; the protocol answers for most messages all the same
-// (wire/messages.h says who says them again).
+// (protocol/messages.h says who says them again).
 //
 // Partitions are faults too: from one side, to the other, in a window of time. Answers of compute nodes and
 // what hosts say never leave a machine: of those only `pause` and `kill` take notice.
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard::sim {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard::sim {
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "wire/float_code.h"
-#include "wire/machine.h"
+#include "protocol/float_code.h"
+#include "protocol/machine.h"
 
 namespace steelyard::sim {
 

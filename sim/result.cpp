@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::sim {
 namespace {

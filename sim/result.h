@@ -9,7 +9,7 @@
 //
 // Of a training also "loss" in every round, and beside "final", with "accuracy" and "loss" in it,
 // "evaluations":[{"round","seconds","accuracy","loss"}]. Where pushes are applied at once also
-// "staleness":[...], how many came how late (wire/messages.h).
+// "staleness":[...], how many came how late (protocol/messages.h).
 //
 // Workers in the order of the file. Milliseconds carry six digits behind the point (a nanosecond); the same
 // result is always the same text.
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "balancing/work_time.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::sim {
 

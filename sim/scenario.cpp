@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "sim/device.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::sim {
 namespace {

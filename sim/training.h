@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::sim {
 

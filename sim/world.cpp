@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "wire/notice.h"
+#include "protocol/notice.h"
 
 namespace steelyard::sim {
 namespace {

@@ -1,6 +1,6 @@
 // The world: a host for machines under virtual time.
 //
-// Machines are the product's own, or anything else that keeps the contract (wire/machine.h). Links come from
+// Machines are the product's own, or anything else that keeps the contract (protocol/machine.h). Links come from
 // sim/network.h, what goes wrong from sim/faults.h, and in the place of all compute nodes stands one compute
 // model. Checkers and recorders observe it (sim/observer.h). Scenarios (sim/scenario_run.h) and
 // tests (tests/support/world.h) are its clients: they start the nodes and say when to stop.

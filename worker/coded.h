@@ -1,12 +1,12 @@
-// What a worker codes and decodes where what travels is coded (Job::push, Job::pull; wire/float_code.h).
+// What a worker codes and decodes where what travels is coded (Job::push, Job::pull; protocol/float_code.h).
 // Pure functions.
 #pragma once
 
 #include <vector>
 
 #include "core/layout.h"
-#include "wire/job.h"
-#include "wire/messages.h"
+#include "protocol/job.h"
+#include "protocol/messages.h"
 #include "worker/version_buffer.h"
 
 namespace steelyard {

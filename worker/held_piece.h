@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

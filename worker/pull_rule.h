@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 #include "worker/held_piece.h"
 #include "worker/version_buffer.h"
 

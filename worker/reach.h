@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

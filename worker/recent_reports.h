@@ -10,7 +10,7 @@
 #include <deque>
 #include <vector>
 
-#include "wire/machine.h"
+#include "protocol/machine.h"
 #include "worker/held_piece.h"
 
 namespace steelyard {

@@ -9,7 +9,7 @@
 
 #include "core/buffer_pool.h"
 #include "core/layout.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

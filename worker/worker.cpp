@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
-#include "wire/limits.h"
-#include "wire/pull_window.h"
-#include "wire/roster.h"
+#include "protocol/limits.h"
+#include "protocol/pull_window.h"
+#include "protocol/roster.h"
 #include "worker/coded.h"
 
 namespace steelyard {

@@ -17,9 +17,9 @@
 
 #include "core/buffer_pool.h"
 #include "core/layout.h"
-#include "wire/exit_reason.h"
-#include "wire/machine.h"
-#include "wire/session.h"
+#include "protocol/exit_reason.h"
+#include "protocol/machine.h"
+#include "protocol/session.h"
 #include "worker/pull_rule.h"
 #include "worker/pull_timeout.h"
 #include "worker/reach.h"

@@ -15,9 +15,9 @@
 #include "bench/pairs.h"
 #include "bench/transport/exchange.h"
 #include "server/shard.h"
-#include "wire/pull_window.h"
-#include "wire/transport/host.h"
-#include "wire/transport/zmq.h"
+#include "protocol/pull_window.h"
+#include "transport/host.h"
+#include "transport/zmq.h"
 
 namespace steelyard::bench {
 namespace {

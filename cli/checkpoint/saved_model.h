@@ -11,7 +11,7 @@
 #include "config/extensions.h"
 #include "core/interval.h"
 #include "server/checkpoint.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 #include "worker/compute/batch_buffer.h"
 #include "worker/compute/engine.h"
 

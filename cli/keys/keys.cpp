@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "wire/transport/key_files.h"
+#include "transport/security/key_files.h"
 
 namespace steelyard {
 namespace {

@@ -1,4 +1,4 @@
-// `steelyard keys`: key pairs, and the list of who may take part (wire/transport/key_files.h).
+// `steelyard keys`: key pairs, and the list of who may take part (transport/security/key_files.h).
 #pragma once
 
 #include "cli/command_line.h"

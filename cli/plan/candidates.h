@@ -10,7 +10,7 @@
 
 #include "cli/plan/measured.h"
 #include "sim/scenario.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 

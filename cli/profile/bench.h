@@ -10,7 +10,7 @@
 
 #include "config/prepare_job.h"
 #include "core/buffer.h"
-#include "wire/transport/local.h"
+#include "transport/local.h"
 #include "worker/compute/node.h"
 
 namespace steelyard {

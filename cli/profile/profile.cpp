@@ -17,7 +17,7 @@
 #include "core/stats.h"
 #include "report/output_file.h"
 #include "roles/roles.h"
-#include "wire/name.h"
+#include "protocol/name.h"
 #include "worker/compute/device.h"
 #include "worker/compute/thread_count.h"
 

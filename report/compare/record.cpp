@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/json.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

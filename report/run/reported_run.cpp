@@ -6,7 +6,7 @@
 #include "config/input_file.h"
 #include "config/job_file.h"
 #include "core/error.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "wire/transport/address.h"
+#include "transport/address.h"
 
 namespace steelyard {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "wire/transport/address.h"
+#include "transport/address.h"
 
 namespace steelyard {
 

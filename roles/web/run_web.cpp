@@ -18,7 +18,7 @@
 #include "roles/endpoint.h"
 #include "roles/web/http_server.h"
 #include "roles/web/place.h"
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

@@ -16,11 +16,11 @@
 #include "core/error.h"
 #include "roles/roles.h"
 #include "roles/trusted.h"
-#include "tests/wire/transport/raw_zmtp.h"
-#include "wire/keyed_endpoint.h"
-#include "wire/transport/curve.h"
-#include "wire/transport/zmq.h"
-#include "wire/transport/zmq_socket.h"
+#include "tests/transport/raw_zmtp.h"
+#include "protocol/keyed_endpoint.h"
+#include "transport/security/curve.h"
+#include "transport/zmq.h"
+#include "transport/zmq_socket.h"
 
 namespace steelyard {
 namespace {

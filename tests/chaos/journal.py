@@ -1,4 +1,4 @@
-"""When a scheduler heard that a connection was lost, from its journal (wire/journal.h)."""
+"""When a scheduler heard that a connection was lost, from its journal (protocol/journal.h)."""
 import struct
 
 START = struct.Struct('<IQBq')  # length of the rest behind the checksum, checksum, kind, nanoseconds

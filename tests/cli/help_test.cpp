@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/simulation.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::help_test {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "tests/support/process_run.h"
-#include "wire/transport/key_files.h"
+#include "transport/security/key_files.h"
 
 namespace steelyard::process_revoked_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "tests/support/process_run.h"
-#include "wire/transport/key_files.h"
+#include "transport/security/key_files.h"
 
 namespace steelyard::process_silent_reader_test {
 namespace {

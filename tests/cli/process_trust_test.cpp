@@ -12,7 +12,7 @@
 
 #include "core/text.h"
 #include "tests/support/process_run.h"
-#include "wire/transport/key_files.h"
+#include "transport/security/key_files.h"
 
 namespace steelyard::process_trust_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "tests/support/process_run.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::process_version_test {
 namespace {

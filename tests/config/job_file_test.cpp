@@ -5,7 +5,7 @@
 #include "config/job_keys.h"
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard::job_file_test {

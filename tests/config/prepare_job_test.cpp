@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "wire/limits.h"
+#include "protocol/limits.h"
 
 namespace steelyard::prepare_job_test {
 namespace {

@@ -9,10 +9,10 @@
 #include "core/error.h"
 #include "server/manifest.h"
 #include "server/safetensors.h"
-#include "wire/codec.h"
-#include "wire/float_code.h"
-#include "wire/journal.h"
-#include "wire/lending_frames.h"
+#include "protocol/codec.h"
+#include "protocol/float_code.h"
+#include "protocol/journal.h"
+#include "transport/shared_memory/lending_frames.h"
 
 namespace steelyard::fuzz {
 namespace {

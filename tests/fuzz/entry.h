@@ -16,7 +16,7 @@ namespace steelyard::fuzz {
 // Returns whether it was believed.
 bool decode(std::span<const std::byte> bytes);
 
-// A frame between links (wire/lending_frames.h); likewise.
+// A frame between links (transport/shared_memory/lending_frames.h); likewise.
 bool decode_lending(std::span<const std::byte> frame);
 
 // First byte, even: a safetensors file follows; odd: a manifest. Returns whether it was believed.

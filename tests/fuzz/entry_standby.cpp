@@ -8,7 +8,7 @@
 #include "tests/fuzz/entry.h"
 #include "tests/fuzz/said.h"
 #include "tests/server/shard_case.h"
-#include "wire/journal.h"
+#include "protocol/journal.h"
 
 namespace steelyard::fuzz {
 namespace {

@@ -4,8 +4,8 @@
 #include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
-#include "wire/keys.h"
-#include "wire/sync_mode.h"
+#include "protocol/keys.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::fuzz {
 bool read_job(std::span<const std::byte> text) {

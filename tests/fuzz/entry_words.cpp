@@ -5,10 +5,10 @@
 #include "roles/web/place.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
-#include "wire/keyed_endpoint.h"
-#include "wire/keys.h"
-#include "wire/name.h"
-#include "wire/transport/address.h"
+#include "protocol/keyed_endpoint.h"
+#include "protocol/keys.h"
+#include "protocol/name.h"
+#include "transport/address.h"
 
 namespace steelyard::fuzz {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::fuzz {
 

@@ -5,12 +5,12 @@
 #include "server/manifest.h"
 #include "server/safetensors.h"
 #include "tests/fuzz/believes.h"
-#include "tests/wire/made_messages.h"
-#include "wire/float_code.h"
-#include "wire/journal.h"
-#include "wire/keys.h"
-#include "wire/lending_frames.h"
-#include "wire/sync_mode.h"
+#include "tests/protocol/made_messages.h"
+#include "protocol/float_code.h"
+#include "protocol/journal.h"
+#include "protocol/keys.h"
+#include "transport/shared_memory/lending_frames.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::fuzz {
 namespace {

@@ -10,7 +10,7 @@
 #include "launch/lines.h"
 #include "launch/pipes.h"
 #include "tests/support/process_run.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::attend_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "wire/transport/key_files.h"
+#include "transport/security/key_files.h"
 
 namespace steelyard::job_keys_test {
 namespace {

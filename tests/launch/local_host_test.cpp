@@ -10,7 +10,7 @@
 #include "core/processor.h"
 
 #include "tests/support/process_run.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::local_host_test {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "tests/support/complaint.h"
 #include "tests/support/process_run.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::remote_host_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "wire/transport/local.h"
+#include "transport/local.h"
 
 namespace steelyard::keeping_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "wire/transport/local.h"
+#include "transport/local.h"
 
 namespace steelyard::narrator_test {
 namespace {

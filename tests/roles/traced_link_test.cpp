@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_folder.h"
-#include "wire/transport/local.h"
+#include "transport/local.h"
 
 namespace steelyard::traced_link_test {
 namespace {

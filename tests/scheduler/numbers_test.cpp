@@ -9,8 +9,8 @@
 #include "tests/support/numbers_in.h"
 #include "tests/support/sync_modes.h"
 #include "tests/support/toy_job.h"
-#include "wire/codec.h"
-#include "wire/message_text.h"
+#include "protocol/codec.h"
+#include "protocol/message_text.h"
 
 namespace steelyard::numbers_test {
 namespace {

@@ -8,7 +8,7 @@
 #include "balancing/policies.h"
 #include "core/random.h"
 #include "tests/support/toy_job.h"
-#include "wire/grains.h"
+#include "protocol/grains.h"
 
 namespace steelyard::planner_test {
 namespace {

@@ -9,7 +9,7 @@
 #include "balancing/policies.h"
 #include "scheduler/saved_state.h"
 #include "tests/scheduler/script_words.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::test {
 

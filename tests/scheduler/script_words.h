@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard::test {
 

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "tests/server/shard_case.h"
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard::test::replica_test {
 namespace {

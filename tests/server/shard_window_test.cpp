@@ -2,7 +2,7 @@
 #include <set>
 
 #include "tests/server/shard_case.h"
-#include "wire/pull_window.h"
+#include "protocol/pull_window.h"
 
 namespace steelyard::shard_window_test {
 namespace {

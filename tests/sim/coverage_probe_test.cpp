@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::sim::coverage_probe_test {
 namespace {

@@ -12,9 +12,9 @@
 #include "server/memory_sink.h"
 #include "server/shard.h"
 #include "tests/support/temporary_folder.h"
-#include "wire/transport/host.h"
-#include "wire/transport/local.h"
-#include "wire/transport/zmq.h"
+#include "transport/host.h"
+#include "transport/local.h"
+#include "transport/zmq.h"
 #include "worker/compute/node.h"
 #include "worker/worker.h"
 

@@ -10,7 +10,7 @@
 #include "core/device.h"
 #include "nn/model.h"
 #include "server/checkpoint.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 #include "worker/compute/data_set.h"
 
 namespace steelyard::test {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/interval.h"
-#include "wire/messages.h"
-#include "wire/sync_mode.h"
+#include "protocol/messages.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::test {
 

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "wire/machine.h"
+#include "protocol/machine.h"
 
 namespace steelyard::test {
 

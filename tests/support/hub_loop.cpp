@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tests/support/toy_job.h"
-#include "wire/local_steps.h"
+#include "protocol/local_steps.h"
 
 namespace steelyard::test {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "core/interval.h"
 #include "scheduler/epoch_cursor.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::test {
 

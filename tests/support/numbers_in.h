@@ -1,4 +1,4 @@
-// The numbers of a message, found through its fields (wire/fields.h), so that a test can put others there.
+// The numbers of a message, found through its fields (protocol/fields.h), so that a test can put others there.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "wire/fields.h"
+#include "protocol/fields.h"
 
 namespace steelyard::test {
 

@@ -1,6 +1,6 @@
-// Linked into a program before the library that defines it (wire/protocol_version.cpp), this makes it one of
+// Linked into a program before the library that defines it (protocol/protocol_version.cpp), this makes it one of
 // another release.
-#include "wire/codec.h"
+#include "protocol/codec.h"
 
 namespace steelyard {
 

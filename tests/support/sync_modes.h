@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard::test {
 

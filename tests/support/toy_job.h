@@ -1,7 +1,7 @@
 // Jobs for tests whose outcome is known: gradients are small whole numbers, so sums are exact in any order.
 #pragma once
 
-#include "wire/messages.h"
+#include "protocol/messages.h"
 
 namespace steelyard::test {
 

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "wire",   "server",
+const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "protocol",   "server",
                                                "scheduler", "worker", "sim",       "config", "report",
                                                "roles",     "launch", "bridge",    "cli"};
 

@@ -18,7 +18,7 @@
 #include "core/buffer.h"
 #include "core/permutation.h"
 #include "nn/micro_batch.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 #include "worker/compute/data_set.h"
 
 namespace steelyard {

@@ -4,7 +4,7 @@
 
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

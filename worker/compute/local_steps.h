@@ -1,4 +1,4 @@
-// LocalStepper: the local steps of one piece, and how far they went (wire/local_steps.h).
+// LocalStepper: the local steps of one piece, and how far they went (protocol/local_steps.h).
 //
 // With n the piece's positions, W its weight, and for each step its summed gradient G over n_s positions, its
 // rate r, the optimizer's momentum mu and decay d, the range's factor f on the rate and on d, each its own
@@ -10,7 +10,7 @@
 //   moved = moved + a * r / u * s,   w_local = w_local - r / W * s
 //
 // `moved` is what is pushed. a is 1, or where steps are balanced a(H) / a(tau), the walks of the round's
-// steps and of the piece's (wire/local_steps.h); with equal weights 1 too. All factors of a single step of
+// steps and of the piece's (protocol/local_steps.h); with equal weights 1 too. All factors of a single step of
 // plain SGD are exactly 1: it pushes the gradient itself, and no bit of it is lost.
 //
 // Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left
@@ -31,8 +31,8 @@
 #include <span>
 
 #include "core/buffer.h"
-#include "wire/job.h"
-#include "wire/messages.h"
+#include "protocol/job.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 

@@ -8,7 +8,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
-#include "wire/sync_mode.h"
+#include "protocol/sync_mode.h"
 #include "worker/compute/same_model.h"
 
 namespace steelyard {

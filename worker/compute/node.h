@@ -42,7 +42,7 @@
 
 #include "core/buffer_pool.h"
 #include "core/error.h"
-#include "wire/messages.h"
+#include "protocol/messages.h"
 #include "worker/compute/feed.h"
 #include "worker/compute/final_slices.h"
 #include "worker/compute/local_steps.h"

@@ -11,7 +11,7 @@
 #include "core/options.h"
 #include "core/precision.h"
 #include "nn/model.h"
-#include "wire/job.h"
+#include "protocol/job.h"
 #include "worker/compute/data_set.h"
 #include "worker/compute/engine.h"
 

@@ -1,0 +1,310 @@
+// Our own cereal archives: little-endian, fixed width, bounded.
+//
+// Writer appends to a small header; a Blob becomes the message's payload frame, of which there is at most
+// one, so a tensor is never copied into an archive. Reader checks every size against the bytes that are left
+// *before* anything is allocated, and reports damage by throwing Malformed, which never leaves wire/. No
+// pointers, no polymorphism, no types that nest in themselves.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cereal/cereal.hpp>
+#include <cereal/types/common.hpp>
+#include <cereal/types/deque.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/set.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/utility.hpp>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/shared.h"
+#include "core/time.h"
+#include "protocol/blob.h"
+
+namespace steelyard {
+
+struct Malformed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class T>
+concept Plain = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+
+// A byte-sized enumerator that must not exceed the last one known: upto(it.purpose, Purpose::evaluate).
+template <class Enum>
+struct UpTo {
+  Enum& value;
+  Enum last;
+};
+template <class Enum>
+UpTo<Enum> upto(Enum& value, Enum last) {
+  static_assert(std::is_same_v<std::underlying_type_t<Enum>, std::uint8_t>);
+  return {value, last};
+}
+
+// A number that is not 0: positive(it.grain).
+template <Plain Number>
+struct Positive {
+  Number& value;
+};
+template <Plain Number>
+Positive<Number> positive(Number& value) {
+  return {value};
+}
+
+// A number that need not be finite: anything(it.loss), or a list of at most so many. All others are.
+template <class Number>
+struct Anything {
+  Number& value;
+  std::size_t most = SIZE_MAX;
+};
+template <class Number>
+Anything<Number> anything(Number& value, std::size_t most = SIZE_MAX) {
+  return {value, most};
+}
+
+// A measurement that may be missing, which is -1: measured(it.cpu). What is not finite is missing.
+struct Measured {
+  double& value;
+};
+inline Measured measured(double& value) { return {value}; }
+// A list, map or string of at most so many elements, which have at most `each` elements themselves where they
+// are lists or strings: bounded(it.held, limits::pieces). The sender sees to it.
+template <class List>
+struct Bounded {
+  List& value;
+  std::size_t most, each;
+};
+template <class List>
+Bounded<List> bounded(List& value, std::size_t most, std::size_t each = SIZE_MAX) {
+  return {value, most, each};
+}
+
+// A text for people, of at most so many bytes; the writer cuts what is longer.
+struct ForPeople {
+  std::string& text;
+  std::size_t most;
+};
+inline ForPeople for_people(std::string& text, std::size_t most) { return {text, most}; }
+
+class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
+ public:
+  Writer() : OutputArchive(this) {}
+
+  void put(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    header.insert(header.end(), bytes, bytes + size);
+  }
+  void attach(const Blob& blob) {
+    if (has_payload) throw Malformed("a message carries one payload at most");
+    has_payload = true;
+    payload = blob;
+  }
+
+  std::vector<std::byte> header;
+  Blob payload;
+  bool has_payload = false;
+  Time now{};  // points of time are told as distances from it
+};
+
+class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
+ public:
+  Reader(std::span<const std::byte> header, Blob payload)
+      : InputArchive(this), rest_(header), payload_(std::move(payload)) {}
+
+  void get(void* data, std::size_t size) {
+    if (size > rest_.size()) throw Malformed("ends too soon");
+    if (size == 0) return;  // an empty string may have no address
+    std::memcpy(data, rest_.data(), size);
+    rest_ = rest_.subspan(size);
+  }
+  // Runs `read`, in which the first list has at most `most` elements, and lists inside of it at most `each`.
+  template <class Read>
+  void within(std::size_t most, std::size_t each, Read read) {
+    const auto outer = std::pair(std::exchange(most_, most), std::exchange(each_, each));
+    read();
+    std::tie(most_, each_) = outer;
+  }
+  // An announced number of elements, each of which takes at least one byte.
+  std::size_t get_count() {
+    std::uint32_t count = 0;
+    get(&count, sizeof count);
+    if (count > std::exchange(most_, each_)) throw Malformed("has a longer list than its sender can need");
+    if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
+    return count;
+  }
+  // The next bytes as they lie in the header.
+  std::span<const std::byte> view(std::size_t size) {
+    if (size > rest_.size()) throw Malformed("ends too soon");
+    const auto bytes = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return bytes;
+  }
+  Blob detach() { return std::exchange(payload_, {}); }
+  [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
+
+  Time now{};  // as of Writer
+
+ private:
+  std::span<const std::byte> rest_;
+  Blob payload_;
+  std::size_t most_ = SIZE_MAX, each_ = SIZE_MAX;  // elements: of the next list, and of those behind it
+};
+
+static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
+
+template <Plain T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const T& value) {
+  writer.put(&value, sizeof value);
+}
+template <Plain T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {  // a bool made of any other byte is undefined behaviour
+    std::uint8_t byte = 0;
+    reader.get(&byte, 1);
+    if (byte > 1) throw Malformed("has a truth that is neither yes nor no");
+    value = byte == 1;
+  } else {
+    reader.get(&value, sizeof value);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) throw Malformed("has a number that is not finite");
+    }
+  }
+}
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const cereal::SizeTag<T>& tag) {
+  const auto count = static_cast<std::uint32_t>(tag.size);
+  writer.put(&count, sizeof count);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, cereal::SizeTag<T>& tag) {
+  tag.size = static_cast<std::remove_reference_t<T>>(reader.get_count());
+}
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const cereal::BinaryData<T>& data) {
+  writer.put(data.data, data.size);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, cereal::BinaryData<T>& data) {
+  reader.get(data.data, data.size);
+}
+// Vectors grow as their elements are read, so that an announced count costs nothing by itself.
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const std::vector<T>& values) {
+  writer(cereal::make_size_tag(values.size()));
+  for (const T& value : values) writer(value);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, std::vector<T>& values) {
+  std::size_t count = 0;
+  reader(cereal::make_size_tag(count));
+  values.clear();
+  while (count-- > 0) reader(values.emplace_back());
+}
+// Entries of maps: names are for archives that print them.
+template <class Archive, class T>
+void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {
+  archive(pair.value);
+}
+template <class Enum>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const UpTo<Enum>& it) {
+  writer.put(&it.value, 1);
+}
+template <class Enum>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, UpTo<Enum>& it) {
+  reader.get(&it.value, 1);
+  if (it.value > it.last) throw Malformed("has a value that is not known");
+}
+template <Plain Number>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Positive<Number>& it) {
+  writer(it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Positive<Number>& it) {
+  reader(it.value);
+  if (it.value == 0) throw Malformed("has a 0 where there is none");
+}
+template <class Number>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Anything<Number>& it) {
+  writer(it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Anything<Number>& it) {
+  reader.get(&it.value, sizeof it.value);
+}
+template <Plain Number>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Anything<std::vector<Number>>& it) {
+  reader.within(it.most, SIZE_MAX, [&] {
+    std::size_t count = 0;
+    reader(cereal::make_size_tag(count));
+    it.value.clear();
+    while (count-- > 0) reader(anything(it.value.emplace_back()));
+  });
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Measured& it) { writer(it.value); }
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Measured& it) {
+  reader(anything(it.value));
+  if (!std::isfinite(it.value)) it.value = -1;
+}
+template <class List>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Bounded<List>& it) {
+  writer(it.value);
+}
+template <class List>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Bounded<List>& it) {
+  reader.within(it.most, it.each, [&] { reader(it.value); });
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const ForPeople& it) {
+  std::size_t size = std::min(it.text.size(), it.most);
+  const auto is_inside = [&] { return (static_cast<unsigned char>(it.text[size]) & 0xc0) == 0x80; };
+  while (size < it.text.size() && size > 0 && is_inside()) --size;  // no letter of UTF-8 is cut in two
+  writer(cereal::make_size_tag(size), cereal::binary_data(it.text.data(), size));
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, ForPeople& it) {
+  reader.within(it.most, it.most, [&] { reader(it.text); });
+}
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Shared<T>& it) {
+  writer(*it);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Shared<T>& it) {
+  T value;
+  reader(value);
+  it = Shared<T>(std::move(value));
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Duration& it) {
+  writer(static_cast<std::int64_t>(it.count()));
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Duration& it) {
+  std::int64_t count = 0;
+  reader(count);
+  it = Duration(count);
+}
+// Never and not yet are no distances.
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Time& it) {
+  const bool is_point = it != Time{} && it != Time::max();
+  writer(is_point, is_point ? it - writer.now : it.since_origin);
+}
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Time& it) {
+  bool is_point = false;
+  Duration distance{};
+  reader(is_point, distance);
+  it = is_point ? reader.now + distance : Time{distance};
+}
+inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Blob& blob) { writer.attach(blob); }
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Blob& blob) { blob = reader.detach(); }
+
+}  // namespace steelyard
+
+CEREAL_REGISTER_ARCHIVE(steelyard::Writer)
+CEREAL_REGISTER_ARCHIVE(steelyard::Reader)
+CEREAL_SETUP_ARCHIVE_TRAITS(steelyard::Reader, steelyard::Writer)

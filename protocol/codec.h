@@ -1,0 +1,39 @@
+// Messages <-> frames. A message is a header frame and at most one payload frame:
+//
+//   header: 'S' 'Y' | protocol u16 | receiver u8 | kind u8 | fields, little-endian
+//
+// Only what is meant for a role on another machine can be encoded; what a machine tells its
+// pseudo-nodes never travels. decode() takes bytes from outside: it allocates no more than it was given
+// and answers what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "protocol/machine.h"
+
+namespace steelyard {
+
+// In a file of its own, protocol_version.cpp, so that tests can link a program of another version.
+extern const std::uint16_t protocol_version;
+// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy
+// that knows many workers.
+inline constexpr std::size_t largest_header = 16 << 20;
+
+struct Frames {
+  std::vector<std::byte> header;
+  std::optional<Blob> payload;
+};
+Frames encode(const Message& message);
+
+struct Damage {
+  std::string why;
+};
+// What arrived at a node of role `receiver`.
+std::variant<Message, VersionMismatch, Damage> decode(Role receiver, std::span<const std::byte> header,
+                                                      Blob payload);
+
+}  // namespace steelyard

@@ -1,0 +1,126 @@
+#include "protocol/keys.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/error.h"
+#include "protocol/name.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::array roles{KeyRole::scheduler, KeyRole::server, KeyRole::worker};
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return words;
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+// Role, name and public key.
+struct Entry {
+  KeyRole role;
+  std::string name, key;
+};
+
+std::optional<Entry> entry_of(const std::vector<std::string_view>& words, std::size_t from) {
+  const auto role = key_role(words[from]);
+  if (!role || !valid_name(words[from + 1]) || !is_key(words[from + 2])) return std::nullopt;
+  return Entry{*role, std::string(words[from + 1]), std::string(words[from + 2])};
+}
+
+// Whether the line makes sense, and is then part of what has been read.
+bool take(const std::vector<std::string_view>& words, KeyLines& lines) {
+  const bool secret = words.size() == 5 && words[0] == "secret";
+  if (!secret && words.size() != 3) return false;
+  const auto entry = entry_of(words, secret ? 1 : 0);
+  if (!entry) return false;
+  if (!secret) return lines.allowed.emplace(entry->key, Allowed{entry->role, entry->name}).second;
+  if (lines.own || !is_key(words[4])) return false;
+  lines.own.emplace(KeyPair{entry->role, entry->name, entry->key, Secret(words[4])});
+  return true;
+}
+
+}  // namespace
+
+const char* name(KeyRole role) {
+  switch (role) {
+    case KeyRole::scheduler:
+      return "scheduler";
+    case KeyRole::server:
+      return "server";
+    case KeyRole::worker:
+      return "worker";
+  }
+  return "";
+}
+
+std::optional<KeyRole> key_role(std::string_view text) {
+  for (const KeyRole role : roles)
+    if (text == name(role)) return role;
+  return std::nullopt;
+}
+
+bool is_key(std::string_view text) {
+  constexpr std::string_view signs = ".-:+=^!/*?&<>()[]{}@%$#";
+  return text.size() == key_letters && std::ranges::all_of(text, [&](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  signs.find(c) != std::string_view::npos;
+         });
+}
+
+void wipe(std::string& text) {
+  explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+Secret::Secret(std::string_view letters) {
+  std::memcpy(letters_.data(), letters.data(), std::min(letters.size(), key_letters));
+}
+
+Secret::~Secret() { explicit_bzero(letters_.data(), letters_.size()); }
+
+KeyLines parse_keys(std::string_view text, const std::string& place) {
+  KeyLines lines;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const auto words = words_of(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (words.empty() || words[0].starts_with('#') || take(words, lines)) continue;
+    throw Failure(
+        ExitCode::configuration,
+        place + ", line " + std::to_string(number) +
+            ": expected `ROLE NAME PUBLIC`, with a role of scheduler, server or worker, a name, and "
+            "a key of 40 letters that no other line has: correct it, or make it with `steelyard "
+            "keys`");
+  }
+  return lines;
+}
+
+std::string allow_line(const std::string& public_key, const Allowed& allowed) {
+  return std::string(name(allowed.role)) + " " + allowed.name + " " + public_key;
+}
+
+std::string allow_lines(const AllowList& list) {
+  std::string text;
+  for (const auto& [key, allowed] : list) text += allow_line(key, allowed) + "\n";
+  return text;
+}
+
+std::string secret_line(const KeyPair& pair) {
+  std::string text;
+  text.reserve(256);  // a growing text would leave copies of itself behind
+  text.append("secret ").append(name(pair.role)).append(" ").append(pair.name).append(" ");
+  return text.append(pair.public_key).append(" ").append(pair.secret.letters()).append("\n");
+}
+
+}  // namespace steelyard

@@ -1,0 +1,13 @@
+// A message as text, for people who look for a fault: its name, and its fields in the order of protocol/fields.h.
+// The same message gives the same text.
+#pragma once
+
+#include <string>
+
+#include "protocol/machine.h"
+
+namespace steelyard {
+
+std::string text_of(const Message& message);  // "Start 1 12 3 0 0 512 1024 0 1024 0 1 0 3"; one line
+
+}  // namespace steelyard

@@ -1,0 +1,7 @@
+#include "protocol/codec.h"
+
+namespace steelyard {
+
+const std::uint16_t protocol_version = 15;
+
+}  // namespace steelyard

@@ -1,0 +1,116 @@
+// Sync modes: when a round may begin, how long it is, and how what is pushed becomes the next version.
+//
+// A mode is data. Its text ("ssp:2") is parsed once; scheduler, shards and workers read the numbers, and
+// nobody asks for the name:
+//
+//                   slack   local   span    on_arrival   divide_by_push   on_demand
+//   bsp             0       0       batch   no        -                no
+//   flexrr          0       0       batch   no        -                no          bsp with hand_over
+//   backup:B        0       0       batch   no        -                no          bsp with backup B
+//   ssp:S           S       0       batch   yes       no               no          ssp:0 is bsp
+//   asp             most    0       batch   yes       yes              yes
+//   local:H         0       H       batch   no        -                no
+//   oneshot:epoch   0       1       epoch   no        -                no
+//   oneshot:end     0       1       job     no        -                no
+//   diloco:H        0       H       batch   no        -                no          and balanced
+//   mll:TAU:Q:HUBS  0       TAU     batch   no        -                no          and balanced, with hubs
+//   orchestra       0       1       batch   no        -                no          and balanced, paced, equal
+//
+// local and oneshot with ":equal" behind weigh every piece alike, whatever its length; otherwise one counts
+// by its positions. The next are asp with something added:
+//
+//                   need             damped   compensation
+//   dc-asgd:L       0                no       constant       lambda L
+//   dc-asgd:adaptive:L               no       adaptive       lambda L
+//   nsoft:n         1 / n            yes      none
+//   ksoft:k         k / workers      no       none
+//   eager           1 / 2            no       none
+//
+// See docs/protocol.md, "Sync modes".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/hubs.h"
+
+namespace steelyard {
+
+// Rounds that are open at a time, at the most, in any mode.
+inline constexpr std::uint64_t most_open_rounds = 1024;
+
+struct SyncMode {
+  enum class Span : std::uint8_t { batch, epoch, job };
+  enum class Compensation : std::uint8_t { none, constant, adaptive };
+  struct Need {
+    std::uint64_t parts = 0;  // 0: each push is a step of its own
+    std::uint64_t of = 0;     // 0: as many as the job has workers
+    friend bool operator==(const Need&, const Need&) = default;
+  };
+
+  // Round k may begin once the reports cover all rounds below k - slack.
+  std::uint64_t slack = 0;
+  // Global batches in a round, each a local step; 0: no local steps, gradients are pushed.
+  std::uint64_t local = 0;
+  // A worker's local steps are as many as its share is large, with batches of one size for all; otherwise
+  // they are `local` for each, with batches as large as its share.
+  bool balanced = false;
+  // How many local steps each worker takes in a round, and so how long it is, is the policy's to say, anew
+  // for each; `local` is what it is without a word of the policy.
+  bool paced = false;
+  // What a round is made of: so many global batches (one, without local steps), what is left of the epoch, or
+  // of the job.
+  Span span = Span::batch;
+  // Pushes are applied as they arrive; otherwise a slice steps once, when it is covered.
+  bool on_arrival = false;
+  // At once: the push is divided by its own weight, a whole update; otherwise by the round's positions, a
+  // part of one.
+  bool divide_by_push = false;
+  // Workers take pieces from the round as they become free; otherwise a round is dealt out when it begins.
+  bool on_demand = false;
+  // Every piece has the weight 1.
+  bool equal_weights = false;
+  // Within a round, who is ahead takes over the tails of pieces of those who are behind.
+  bool hand_over = false;
+  // Rounds do not wait for so many workers, the last ones. What they had is of the next round.
+  std::uint64_t backup = 0;
+  // On arrival: a slice steps when so large a share of a global batch has come since its last step.
+  Need need = {};
+  // A push that is tau steps late counts as 1 / tau of itself.
+  bool damped = false;
+  // What is known of how the parameters moved since they were pulled is added to the push
+  // (server/delay_compensation.h), so strongly.
+  Compensation compensation = Compensation::none;
+  double lambda = 0;
+  // Workers average with those of their hub, and hubs with each other (protocol/hubs.h). How many steps a worker
+  // takes is then drawn.
+  Hubs hubs = {};
+
+  [[nodiscard]] bool is_local() const { return local > 0; }
+  [[nodiscard]] bool has_hubs() const { return hubs.count > 0; }
+  // Whether one step may be of several pushes that arrived one by one.
+  [[nodiscard]] bool gathers() const { return need.parts > 0; }
+  friend bool operator==(const SyncMode&, const SyncMode&) = default;
+};
+
+// Throws Failure (configuration) that says what may stand there.
+SyncMode parse_sync(std::string_view text);
+// As parse_sync() reads it.
+std::string sync_text(const SyncMode& mode);
+// Whether parse_sync takes it.
+bool is_sync(std::string_view text);
+// Why a job with so many workers (0: not known) cannot have this mode, and what to do; empty: it can.
+std::string sync_trouble(const SyncMode& mode, std::uint64_t workers);
+// The modes as people write them; local and oneshot also with :equal behind.
+struct SyncForm {
+  std::string text;       // "ssp:S"
+  std::string parameter;  // "S rounds ahead, up to 1000"; empty: it has none
+  std::string meaning;    // a plain sentence
+};
+const std::vector<SyncForm>& sync_forms();
+// "bsp, ssp:S (...), ...": for help and messages.
+const std::string& sync_choices();
+
+}  // namespace steelyard

@@ -1,0 +1,158 @@
+#include "protocol/sync_mode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace steelyard::sync_mode_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SyncMode, EachNameIsItsNumbers) {
+  EXPECT_EQ(parse_sync("bsp"), SyncMode());
+  EXPECT_EQ(parse_sync("ssp:0"), SyncMode()) << "no slack is bsp";
+  EXPECT_EQ(parse_sync("flexrr"), (SyncMode{.hand_over = true}));
+  EXPECT_EQ(parse_sync("backup:2"), (SyncMode{.backup = 2}));
+  EXPECT_EQ(parse_sync("ssp:3"), (SyncMode{.slack = 3, .on_arrival = true}));
+  const SyncMode asp = parse_sync("asp");
+  EXPECT_TRUE(asp.on_arrival && asp.divide_by_push && asp.on_demand);
+  EXPECT_EQ(asp.slack, most_open_rounds - 1);
+  using Compensation = SyncMode::Compensation;
+  for (const auto& [text, kind, lambda] : {std::tuple("dc-asgd", Compensation::constant, 0.04),
+                                           {"dc-asgd:0.5", Compensation::constant, 0.5},
+                                           {"dc-asgd:adaptive", Compensation::adaptive, 2.0},
+                                           {"dc-asgd:adaptive:0", Compensation::adaptive, 0.0}}) {
+    SyncMode mode = asp;
+    mode.compensation = kind, mode.lambda = lambda;
+    EXPECT_EQ(parse_sync(text), mode) << text;
+  }
+  SyncMode gathers = asp;
+  gathers.need = {1, 2};
+  EXPECT_EQ(parse_sync("eager"), gathers);
+  gathers.need = {3, 0};
+  EXPECT_EQ(parse_sync("ksoft:3"), gathers);
+  gathers.need = {1, 4}, gathers.damped = true;
+  EXPECT_EQ(parse_sync("nsoft:4"), gathers);
+  EXPECT_EQ(parse_sync("local:8"), (SyncMode{.local = 8}));
+  EXPECT_EQ(parse_sync("local:8:equal"), (SyncMode{.local = 8, .equal_weights = true}));
+  EXPECT_EQ(parse_sync("oneshot:epoch"), (SyncMode{.local = 1, .span = SyncMode::Span::epoch}));
+  EXPECT_EQ(parse_sync("oneshot:end:equal"),
+            (SyncMode{.local = 1, .span = SyncMode::Span::job, .equal_weights = true}));
+  EXPECT_EQ(parse_sync("diloco:64"), (SyncMode{.local = 64, .balanced = true}));
+  EXPECT_EQ(parse_sync("mll:8:4:10:ring"),
+            (SyncMode{.local = 8, .balanced = true, .hubs = {10, 4, Hubs::Graph::ring}}));
+  EXPECT_EQ(parse_sync("orchestra"),
+            (SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true}));
+}
+
+TEST(SyncMode, IsWrittenAsItIsRead) {
+  for (const char* text : {"bsp",
+                           "flexrr",
+                           "backup:1",
+                           "backup:65535",
+                           "ssp:1",
+                           "ssp:1000",
+                           "asp",
+                           "dc-asgd",
+                           "dc-asgd:0",
+                           "dc-asgd:2",
+                           "dc-asgd:adaptive",
+                           "dc-asgd:adaptive:0.04",
+                           "nsoft:1",
+                           "ksoft:4",
+                           "eager",
+                           "local:1",
+                           "local:8:equal",
+                           "oneshot:epoch",
+                           "oneshot:epoch:equal",
+                           "oneshot:end",
+                           "oneshot:end:equal",
+                           "diloco:1",
+                           "diloco:500",
+                           "orchestra",
+                           "mll:1:1:1",
+                           "mll:8:4:10",
+                           "mll:1024:1048576:64:ring",
+                           "mll:32:1:3:line"})
+    EXPECT_EQ(sync_text(parse_sync(text)), text);
+}
+
+TEST(SyncMode, MoreSharesThanWorkersNeverCome) {
+  EXPECT_EQ(sync_trouble(parse_sync("ksoft:3"), 3), "");
+  EXPECT_EQ(sync_trouble(parse_sync("nsoft:9"), 3), "");
+  EXPECT_THAT(sync_trouble(parse_sync("ksoft:4"), 3), HasSubstr("give ksoft:3 at most"));
+  EXPECT_EQ(sync_trouble(parse_sync("mll:8:4:3"), 3), "");
+  EXPECT_THAT(sync_trouble(parse_sync("mll:8:4:4"), 3), HasSubstr("give 3 hubs at most"));
+}
+
+TEST(SyncMode, SomebodyIsWaitedFor) {
+  EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 3), "");
+  EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 0), "") << "how many there are is not known";
+  EXPECT_THAT(sync_trouble(parse_sync("backup:3"), 3), HasSubstr("give backup:2 at most"));
+  EXPECT_THAT(sync_trouble(parse_sync("backup:1"), 1), HasSubstr("give bsp"));
+}
+
+TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
+  for (const char* text : {"",
+                           "BSP",
+                           "backup",
+                           "backup:0",
+                           "backup:65536",
+                           "backup:1:equal",
+                           "ssp",
+                           "ssp:",
+                           "ssp:-1",
+                           "ssp:2x",
+                           "ssp:1001",
+                           "ssp: 2",
+                           "asp:1",
+                           "dc-asgd:",
+                           "dc-asgd:-1",
+                           "dc-asgd:nan",
+                           "dc-asgdx",
+                           "dc-asgd:adaptive:",
+                           "nsoft",
+                           "nsoft:0",
+                           "nsoft:10001",
+                           "ksoft:0",
+                           "eager:2",
+                           "local",
+                           "local:0",
+                           "local:1048577",
+                           "oneshot",
+                           "oneshot:job",
+                           "bsp:equal",
+                           "flexrr:equal",
+                           "asp:equal",
+                           "local:equal",
+                           ":equal",
+                           "diloco",
+                           "diloco:0",
+                           "diloco:8:equal",
+                           "orchestra:2",
+                           "orchestra:equal",
+                           "mll",
+                           "mll:8",
+                           "mll:8:4",
+                           "mll:0:4:2",
+                           "mll:8:0:2",
+                           "mll:8:4:0",
+                           "mll:1025:4:2",
+                           "mll:8:4:65",
+                           "mll:8:4:2:star",
+                           "mll:8:4:2:line:3"}) {
+    EXPECT_FALSE(is_sync(text)) << text;
+    try {
+      parse_sync(text);
+      ADD_FAILURE() << text << " was taken";
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), HasSubstr("'" + std::string(text) + "'"));
+      EXPECT_THAT(failure.what(), HasSubstr("ssp:S"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::sync_mode_test

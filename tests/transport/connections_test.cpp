@@ -1,0 +1,310 @@
+// Well-formed floods at a listening socket: what strangers and key holders can make a process hold.
+#include "transport/connections.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/transport/security/keyring.h"
+#include "tests/transport/nets.h"
+#include "tests/transport/raw_zmtp.h"
+#include "protocol/limits.h"
+#include "transport/zmq.h"
+
+namespace steelyard::connections_test {
+namespace {
+
+using test::RawZmtp;
+
+constexpr NodeId honest{Role::worker, 1};
+
+Time soon() { return steady_now() + from_seconds(60); }
+
+bool have_descriptors(rlim_t wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max >= wanted;
+}
+
+class Floods : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = test::unfit("tcp");
+    if (!why.empty()) GTEST_SKIP() << why;
+    if (!have_descriptors(4000)) GTEST_SKIP() << "too few descriptors are allowed";
+    listener = std::make_unique<ZmqLink>(context, scheduler_node);
+    endpoint = listener->listen("tcp://127.0.0.1:*");
+    reading = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        if (listener->receive(steady_now() + milliseconds(10))) ++heard;
+        most_bytes = std::max<std::uint64_t>(most_bytes, test::resident_bytes());
+      }
+    });
+  }
+  void TearDown() override { reading = {}; }
+
+  // How many of them are open, once it is so few, or after a while.
+  static std::size_t open_after(const std::vector<RawZmtp>& flood, std::size_t few, Duration patience) {
+    const Time deadline = steady_now() + patience;
+    while (true) {
+      const auto open = static_cast<std::size_t>(
+          std::ranges::count_if(flood, [](const RawZmtp& it) { return !it.closed(); }));
+      if (open <= few || steady_now() >= deadline) return open;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
+  // Whether the scheduler still hears an honest node.
+  void expect_honest_heard() {
+    const std::uint64_t before = heard;
+    ZmqLink link(context, honest);
+    link.connect(scheduler_node, endpoint);
+    link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+    const Time deadline = soon();
+    while (heard == before && steady_now() < deadline) (void)link.receive(steady_now() + milliseconds(10));
+    EXPECT_GT(heard, before) << "an honest node is not heard any more";
+  }
+
+  ZmqContext context;
+  std::unique_ptr<ZmqLink> listener;
+  std::string endpoint;
+  std::atomic<std::uint64_t> heard{0}, most_bytes{0};
+  std::jthread reading;
+};
+
+// libzmq hands a message over when its last part is there, and that never comes.
+TEST_F(Floods, PartsWithoutAnEndTakeNoMoreThanAFrameOfEachConnection) {
+  constexpr std::uint64_t connections = 1000;
+  const std::string part = RawZmtp::frame(64 << 10, true);
+  std::vector<RawZmtp> flood;
+  for (std::uint64_t i = 0; i < connections; ++i) {
+    flood.emplace_back(endpoint);
+    ASSERT_TRUE(flood.back().shake_hands(routing_id({Role::worker, i + 2}, 0, scheduler_node)));
+    ASSERT_TRUE(flood.back().send(RawZmtp::frame(1, false)));
+  }
+  const std::uint64_t before = test::resident_bytes();
+  most_bytes = 0;
+  for (RawZmtp& it : flood) {
+    for (std::size_t sent = 0; sent < 5 * (limits::to_scheduler / 4) && it.send(part); sent += part.size()) {
+    }
+  }
+  EXPECT_EQ(open_after(flood, 0, from_seconds(5)), 0U);
+  EXPECT_LT(most_bytes - before, connections * limits::to_scheduler);
+  expect_honest_heard();
+}
+
+TEST_F(Floods, AtTheDoorSixteenConnectionsAreKept) {
+  std::vector<RawZmtp> flood;
+  for (int i = 0; i < 100; ++i) {
+    flood.emplace_back(endpoint);
+    ASSERT_TRUE(flood.back().send(RawZmtp::greeting()));
+  }
+  // libzmq itself closes all of them after three seconds.
+  const std::size_t open = open_after(flood, Connections::most_at_door, from_seconds(2.5));
+  EXPECT_LE(open, Connections::most_at_door);
+  EXPECT_GE(open, Connections::most_at_door / 2) << "they are not closed without need";
+  EXPECT_FALSE(flood.back().closed()) << "the oldest go";
+  expect_honest_heard();
+}
+
+TEST_F(Floods, WhoHasSentAMessageIsKeptWhateverStrangersDo) {
+  RawZmtp member(endpoint);
+  ASSERT_TRUE(member.shake_hands(routing_id(honest, 0, scheduler_node)));
+  ASSERT_TRUE(member.send(RawZmtp::frame(100, false)));
+  std::vector<RawZmtp> flood;
+  for (int i = 0; i < 100; ++i) {
+    flood.emplace_back(endpoint);
+    (void)flood.back().send(RawZmtp::greeting());
+  }
+  while (!flood.front().closed(100)) {
+  }
+  EXPECT_FALSE(member.closed());
+}
+
+// A greeting, and a long command in the place of the first one of a handshake: anybody can send that.
+TEST(KeyedFloods, BeforeAHandshakeNobodyBringsMuch) {
+  if (const std::string why = test::unfit("tcp"); !why.empty()) GTEST_SKIP() << why;
+  const test::Keyring keys;
+  const auto context = keys.context(KeyRole::scheduler);
+  ZmqLink listener(*context, scheduler_node);
+  const std::string endpoint = listener.listen("tcp://127.0.0.1:*");
+  std::uint64_t most_bytes = 0;
+  const std::uint64_t before = test::resident_bytes();
+  std::vector<RawZmtp> flood;
+  for (int i = 0; i < 100; ++i) {
+    flood.emplace_back(endpoint);
+    ASSERT_TRUE(flood.back().send(RawZmtp::greeting("CURVE") + RawZmtp::head(limits::to_scheduler, 6)));
+  }
+  const std::string part(64 << 10, 'x');
+  for (std::size_t sent = 0; sent < limits::to_scheduler / 2; sent += part.size()) {
+    for (RawZmtp& it : flood) (void)it.send(part);
+    (void)listener.receive(steady_now() + milliseconds(1));
+    most_bytes = std::max(most_bytes, test::resident_bytes());
+  }
+  std::size_t open = flood.size();
+  const Time deadline = steady_now() + from_seconds(1);  // libzmq: three
+  while (open > 0 && steady_now() < deadline) {
+    (void)listener.receive(steady_now() + milliseconds(10));
+    open = static_cast<std::size_t>(
+        std::ranges::count_if(flood, [](const RawZmtp& it) { return !it.closed(); }));
+  }
+  EXPECT_EQ(open, 0U);
+  EXPECT_LT(most_bytes - before, 16 * limits::to_scheduler);
+}
+
+// As after a restart of the scheduler. Each calls by itself, and all at once.
+class Herds : public ::testing::TestWithParam<const char*> {
+ protected:
+  static constexpr std::uint64_t members = 1000;
+
+  // At the same port as before, if there was one. It is below those that the system gives to callers:
+  // one that calls where nobody listens may be given that very port.
+  void begin_scheduler() {
+    const Time deadline = soon();
+    while (scheduler == nullptr) {
+      try {
+        auto link = std::make_unique<ZmqLink>(*hub, scheduler_node);
+        endpoint = link->listen("tcp://127.0.0.1:" + std::to_string(port));
+        scheduler = std::move(link);
+      } catch (const Failure&) {
+        if (called) std::this_thread::sleep_for(milliseconds(10));
+        if (!called) ++port;
+        ASSERT_LT(steady_now(), deadline) << "port " << port << " does not become free";
+      }
+    }
+  }
+  void call() {
+    called = true;
+    for (std::uint64_t i = 0; i < members; ++i) {
+      links.push_back(std::make_unique<ZmqLink>(*theirs, NodeId{Role::worker, i + 1}));
+      links.back()->connect(scheduler_node, endpoint);
+    }
+  }
+  // Sends something for each twice a second, as members do, and lets it connect anew.
+  void live(const std::stop_token& stop) {
+    Time next = steady_now();
+    while (!stop.stop_requested()) {
+      const bool send = steady_now() >= next;
+      if (send) next = steady_now() + milliseconds(500);
+      for (std::uint64_t i = 0; i < members; ++i) {
+        const NodeId self{Role::worker, i + 1};
+        if (send) links[i]->send({self, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+        while (links[i]->receive(steady_now())) {
+        }
+      }
+    }
+  }
+  [[nodiscard]] std::size_t heard_within(Duration patience) {
+    std::set<NodeId> heard;
+    const Time deadline = steady_now() + patience;
+    while (heard.size() < members) {
+      const auto envelope = scheduler->receive(deadline);
+      if (!envelope) break;
+      const auto* message = std::get_if<ToScheduler>(&envelope->message);
+      if (message != nullptr && std::holds_alternative<Ready>(*message)) heard.insert(envelope->from);
+    }
+    return heard.size();
+  }
+
+  const test::Keyring keys;
+  std::unique_ptr<ZmqContext> hub, theirs;
+  std::unique_ptr<ZmqLink> scheduler;
+  std::vector<std::unique_ptr<ZmqLink>> links;
+  std::string endpoint;
+  int port = 21'000;
+  bool called = false;
+};
+
+TEST_P(Herds, AThousandMembersThatComeAtOnceGetIn) {
+  const std::string kind = GetParam();
+  if (const std::string why = test::unfit(kind); !why.empty()) GTEST_SKIP() << why;
+  if (!have_descriptors(20 * members)) GTEST_SKIP() << "too few descriptors are allowed";
+  hub = kind == "keys" ? keys.context(KeyRole::scheduler) : std::make_unique<ZmqContext>();
+  theirs = kind == "keys" ? keys.context(KeyRole::worker) : std::make_unique<ZmqContext>();
+  begin_scheduler();
+  call();
+  const std::jthread living([this](const std::stop_token& stop) { live(stop); });
+  EXPECT_EQ(heard_within(from_seconds(60)), members);
+  scheduler.reset();
+  begin_scheduler();
+  ASSERT_NE(scheduler, nullptr);
+  EXPECT_EQ(heard_within(from_seconds(60)), members) << "after a restart";
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Herds, ::testing::Values("tcp", "keys"));
+
+// A member that goes on after it was told that it may not take part.
+TEST_F(Floods, WhoIsRefusedTwiceIsClosed) {
+  reading = {};
+  ZmqLink link(context, honest);
+  link.connect(scheduler_node, endpoint);
+  std::size_t refusals = 0;
+  bool closed = false;
+  const Time deadline = soon();
+  while (!closed && steady_now() < deadline) {
+    link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
+    while (const auto asked = listener->receive(steady_now() + milliseconds(20))) {
+      if (std::holds_alternative<Hello>(std::get<ToScheduler>(asked->message)))
+        listener->send({scheduler_node, honest,
+                        Message(std::in_place_type<ToWorker>, Refuse{Refusal::name, "it has none"})});
+    }
+    while (const auto told = link.receive(steady_now() + milliseconds(20))) {
+      const auto& message = std::get<ToWorker>(told->message);
+      refusals += std::holds_alternative<Refuse>(message) ? 1 : 0;
+      closed |= std::holds_alternative<Disconnected>(message);
+    }
+  }
+  EXPECT_TRUE(closed);
+  EXPECT_GE(refusals, 1U) << "it is told why, before";
+}
+
+// It never stops to send, so there is always more to read.
+TEST(Condemned, WhoNeverStopsToSendIsClosedToo) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  Connections connections(1000, false);
+  connections.take({{ZMQ_EVENT_ACCEPTED, ends[0]}}, Time{});
+  connections.received_from(ends[0]);
+  connections.condemn(ends[0], Time{});
+  connections.look(connections.next_look(), [] { return false; });
+  char byte = 0;
+  EXPECT_EQ(recv(ends[1], &byte, 1, MSG_DONTWAIT), 0) << "it is closed";
+  for (const int end : ends) close(end);
+}
+
+// The flood comes faster than anybody could answer it.
+TEST_F(Floods, AFloodOfRefusedMessagesHoldsUpNobody) {
+  reading = {};
+  std::atomic<std::uint64_t> connections{1};
+  std::jthread flooding([&](const std::stop_token& stop) {
+    ZmqLink link(context, honest);
+    link.connect(scheduler_node, endpoint);
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 1000; ++i)
+        link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
+      while (const auto told = link.receive(steady_now()))
+        connections += std::holds_alternative<Disconnected>(std::get<ToWorker>(told->message)) ? 1 : 0;
+    }
+  });
+  std::uint64_t hellos = 0;
+  const Time deadline = steady_now() + from_seconds(1);
+  while (steady_now() < deadline) {
+    const auto asked = listener->receive(deadline);
+    if (!asked || !std::holds_alternative<Hello>(std::get<ToScheduler>(asked->message))) continue;
+    ++hellos;
+    listener->send({scheduler_node, asked->from,
+                    Message(std::in_place_type<ToWorker>, Refuse{Refusal::name, "it has none"})});
+  }
+  EXPECT_GE(hellos, 2U);
+  flooding = {};
+  EXPECT_LE(hellos, 100 * (connections + 1)) << "two of each connection, and some that were late";
+}
+
+}  // namespace
+}  // namespace steelyard::connections_test

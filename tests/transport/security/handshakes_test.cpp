@@ -1,0 +1,52 @@
+#include "transport/security/handshakes.h"
+
+#include <zmq.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard::handshakes_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string refusal(Handshakes& it, const SocketEvent& event, bool keyed) {
+  const auto why = it.hear(event, {"scheduler", "tcp://box:7070", keyed});
+  if (why) {
+    EXPECT_THAT(*why, HasSubstr("the scheduler at tcp://box:7070"));
+  }
+  return why.value_or("");
+}
+
+TEST(Handshakes, AKeyThatIsNotLetInIsToldAtOnce) {
+  Handshakes it;
+  EXPECT_THAT(refusal(it, {ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, 400}, true), HasSubstr("keys add"));
+}
+
+TEST(Handshakes, KeysAtOneEndOnlyAreToldAtOnce) {
+  const SocketEvent mismatch{ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH};
+  Handshakes keyed, plain;
+  EXPECT_THAT(refusal(keyed, mismatch, true), HasSubstr("uses no keys"));
+  EXPECT_THAT(refusal(plain, mismatch, false), HasSubstr("give --keys"));
+  EXPECT_EQ(refusal(plain, {ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED}, false),
+            "");
+}
+
+// One may fail because the other side has just ended; a connection that stood begins the count again.
+TEST(Handshakes, AnotherKeyIsToldAfterSeveralFailuresInARow) {
+  const SocketEvent failed{ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, 0}, stands{ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0};
+  Handshakes it;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(refusal(it, failed, true), "");
+  EXPECT_TRUE(it.goes_on());
+  EXPECT_EQ(refusal(it, stands, true), "");
+  EXPECT_FALSE(it.goes_on()) << "a break of it loses messages";
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(refusal(it, failed, true), "");
+  EXPECT_THAT(refusal(it, failed, true), HasSubstr("another key than is expected"));
+  Handshakes plain;
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(refusal(plain, failed, false), "");
+  EXPECT_FALSE(plain.goes_on());
+}
+
+}  // namespace
+}  // namespace steelyard::handshakes_test

@@ -1,0 +1,82 @@
+#include "transport/shared_memory/lending_frames.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace steelyard::lending_frames_test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+template <class Said>
+Said there_and_back(const Bytes& frame) {
+  return std::get<Said>(std::get<LendingFrame>(decode_lending(frame)));
+}
+bool refused(const Bytes& frame) { return std::holds_alternative<Damage>(decode_lending(frame)); }
+
+const Introduction introduction{77, 5, {{1, 2}, 3}, Reading::possible};
+const Loan loan{9, 3, 5, 64, 4096};
+
+TEST(LendingFrames, EachIsTheSameAgain) {
+  const auto first = there_and_back<Introduction>(encode_lending(introduction));
+  EXPECT_EQ(first.process, 77U);
+  EXPECT_EQ(first.descriptor, 5U);
+  EXPECT_EQ(first.segment, introduction.segment);
+  EXPECT_EQ(first.reading, Reading::possible);
+
+  const Bytes header(10, std::byte{'h'}), other(3, std::byte{'o'});
+  const Bytes frame = encode_lending(Batch{{1, 5, 9}, {{loan, header}, {{}, other}, {{}, {}}}});
+  const auto batch = there_and_back<Batch>(frame);
+  EXPECT_EQ(batch.returned, (std::vector<std::uint64_t>{1, 5, 9}));
+  ASSERT_EQ(batch.messages.size(), 3U);
+  const Loan& lent = batch.messages[0].loan;
+  EXPECT_EQ(lent.lease, 9U);
+  EXPECT_EQ(lent.segment, 3U);
+  EXPECT_EQ(lent.descriptor, 5U);
+  EXPECT_EQ(lent.offset, 64U);
+  EXPECT_EQ(lent.size, 4096U);
+  EXPECT_TRUE(std::ranges::equal(batch.messages[0].header, header));
+  EXPECT_TRUE(std::ranges::equal(batch.messages[1].header, other));
+  EXPECT_TRUE(batch.messages[2].header.empty());
+}
+
+TEST(LendingFrames, AMessagesHeaderIsNone) {
+  EXPECT_FALSE(is_lending(encode(Message(std::in_place_type<ToShard>, Ping{})).header));
+  EXPECT_TRUE(is_lending(encode_lending(introduction)));
+  EXPECT_FALSE(is_lending({}));
+}
+
+TEST(LendingFrames, WhatIsCutOffOrTooLongIsRefused) {
+  const Bytes header(10, std::byte{'h'});
+  for (const LendingFrame& said :
+       {LendingFrame(introduction), LendingFrame(Batch{{1, 2}, {{loan, header}}})}) {
+    const Bytes whole = encode_lending(said);
+    for (std::size_t size = 0; size < whole.size(); ++size)
+      EXPECT_TRUE(refused({whole.begin(), whole.begin() + static_cast<long>(size)})) << size;
+    Bytes longer = whole;
+    longer.push_back(std::byte{0});
+    EXPECT_TRUE(refused(longer));
+  }
+}
+
+TEST(LendingFrames, StrangeOnesAreRefused) {
+  const Bytes good = encode_lending(introduction);
+  for (const std::size_t at : {0U, 1U, 2U, 3U, 4U, 37U}) {  // mark, protocol, kind, reading
+    Bytes bad = good;
+    ASSERT_LT(at, bad.size());
+    bad[at] = std::byte{0xff};
+    EXPECT_TRUE(refused(bad)) << "byte " << at;
+  }
+  const Bytes batch = encode_lending(Batch{{1}, {{loan, {}}}});
+  for (const std::size_t at :
+       {std::size_t{5}, std::size_t{17}, batch.size() - 4}) {  // leases, messages, bytes of a header
+    Bytes many = batch;
+    many[at] = std::byte{0xff};
+    EXPECT_TRUE(refused(many)) << "byte " << at << ": it announces more than it has";
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::lending_frames_test

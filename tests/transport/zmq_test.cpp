@@ -1,0 +1,309 @@
+// Strangers at the socket: frames that no steelyard sends are dropped and counted, and hurt nobody else.
+#include "transport/zmq.h"
+
+#include <zmq.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstring>
+
+#include "core/error.h"
+#include "tests/transport/nets.h"
+#include "protocol/codec.h"
+#include "protocol/limits.h"
+#include "transport/nudges.h"
+#include "transport/zmq_socket.h"
+
+namespace steelyard::zmq_test {
+namespace {
+
+using ::testing::HasSubstr;
+using Frame = std::string;
+
+constexpr NodeId honest{Role::worker, 1};
+
+Time soon() { return steady_now() + from_seconds(20); }
+
+Frame hello_frame() {
+  const auto header =
+      encode(Message(std::in_place_type<ToScheduler>, Hello{0, "x", "", DeviceKind::cpu, 0})).header;
+  return {reinterpret_cast<const char*>(header.data()), header.size()};
+}
+
+class Strangers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = test::unfit("tcp");
+    if (!why.empty()) GTEST_SKIP() << why;
+    context = std::make_unique<ZmqContext>();
+    listener = std::make_unique<ZmqLink>(*context, scheduler_node);
+    endpoint = listener->listen("tcp://127.0.0.1:*");
+  }
+
+  // A bare socket, connected to the listener.
+  zmq::socket_t stranger(const std::string& id) {
+    zmq::socket_t socket(*static_cast<zmq::context_t*>(context->handle()), zmq::socket_type::dealer);
+    socket.set(zmq::sockopt::linger, 0);
+    if (!id.empty()) socket.set(zmq::sockopt::routing_id, id);
+    socket.connect(endpoint);
+    return socket;
+  }
+  static void say(zmq::socket_t& socket, const std::vector<Frame>& frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const bool last = i + 1 == frames.size();
+      socket.send(zmq::buffer(frames[i]), last ? zmq::send_flags::none : zmq::send_flags::sndmore);
+    }
+  }
+  static std::string id_of(NodeId node) {
+    const RoutingId id = routing_id(node, 0, scheduler_node);
+    return {reinterpret_cast<const char*>(id.data()), id.size()};
+  }
+  // Until the listener has dropped so many: it must not hear anything meanwhile.
+  void expect_dropped(std::uint64_t count) {
+    const Time deadline = soon();
+    while (listener->dropped() < count && steady_now() < deadline) {
+      EXPECT_FALSE(listener->receive(steady_now() + milliseconds(10)));
+    }
+    EXPECT_EQ(listener->dropped(), count);
+  }
+  void expect_honest_heard() {
+    ZmqLink link(*context, honest);
+    link.connect(scheduler_node, endpoint);
+    link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+    const Time deadline = soon();
+    while (const auto envelope = listener->receive(deadline)) {
+      const auto* message = std::get_if<ToScheduler>(&envelope->message);
+      if (envelope->from == honest && std::holds_alternative<Ready>(*message)) return;
+    }
+    ADD_FAILURE() << "an honest node is not heard any more";
+  }
+
+  std::unique_ptr<ZmqContext> context;
+  std::unique_ptr<ZmqLink> listener;
+  std::string endpoint;
+};
+
+TEST_F(Strangers, MalformedFramesAreDroppedAndCounted) {
+  auto socket = stranger(id_of({Role::worker, 9}));
+  const Frame good = hello_frame();
+  std::uint64_t bad = 0;
+  for (const std::vector<Frame>& frames : {std::vector<Frame>{""},
+                                           {"S"},
+                                           {"GET / HTTP/1.1"},
+                                           {good.substr(0, good.size() - 1)},
+                                           {good + "x"},
+                                           {good, "a payload"},
+                                           {good, "", "a third frame"},
+                                           {Frame(200'000, 'S')}}) {
+    say(socket, frames);
+    ++bad;
+  }
+  expect_dropped(bad);
+  say(socket, {good});
+  const auto heard = listener->receive(soon());
+  ASSERT_TRUE(heard) << "from the same connection, once it makes sense";
+  EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
+  expect_honest_heard();
+}
+
+TEST_F(Strangers, NudgesMeanNothing) {
+  auto socket = stranger(id_of({Role::worker, 9}));
+  const auto header = nudge_frame().header;
+  const Frame nudge(reinterpret_cast<const char*>(header.data()), header.size());
+  say(socket, {nudge});
+  say(socket, {nudge});
+  say(socket, {hello_frame()});
+  ASSERT_TRUE(listener->receive(soon())) << "what follows them is heard";
+  say(socket, {nudge + "x"});
+  expect_dropped(1);
+}
+
+TEST_F(Strangers, NamesThatNoNodeHasAreDropped) {
+  auto nameless = stranger("");
+  auto short_name = stranger("worker");
+  auto wrong_role = stranger("Z" + id_of(honest).substr(1));
+  std::string compute = id_of(honest);
+  compute[0] = static_cast<char>('A' + static_cast<int>(Role::compute));
+  auto pseudo = stranger(compute);
+  say(nameless, {hello_frame()});
+  say(short_name, {hello_frame()});
+  say(pseudo, {hello_frame()});
+  say(wrong_role, {hello_frame()});
+  expect_dropped(4);
+  expect_honest_heard();
+}
+
+TEST_F(Strangers, AnotherProtocolIsToldToTheMachine) {
+  auto socket = stranger(id_of({Role::worker, 9}));
+  Frame header = hello_frame();
+  header[2] = 77;
+  say(socket, {header});
+  const auto heard = listener->receive(soon());
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
+  const auto* message = std::get_if<ToScheduler>(&heard->message);
+  ASSERT_TRUE(message != nullptr && std::holds_alternative<VersionMismatch>(*message));
+  EXPECT_EQ(std::get<VersionMismatch>(*message).protocol, 77U);
+}
+
+TEST_F(Strangers, WhatIsTooLongIsNotTaken) {
+  auto longest = stranger(id_of({Role::worker, 9}));
+  say(longest, {Frame(limits::to_scheduler, 'S')});
+  expect_dropped(1);
+  auto oversize = stranger(id_of({Role::worker, 10}));
+  say(oversize, {Frame(limits::to_scheduler + 5000, 'S')});  // libzmq ends such a connection by itself
+  EXPECT_FALSE(listener->receive(steady_now() + milliseconds(200)));
+  EXPECT_EQ(listener->dropped(), 1U);
+  expect_honest_heard();
+}
+
+TEST_F(Strangers, AListenerThatSaysTooMuchIsNotBelieved) {
+  zmq::socket_t fake(*static_cast<zmq::context_t*>(context->handle()), zmq::socket_type::router);
+  fake.set(zmq::sockopt::linger, 0);
+  fake.bind("tcp://127.0.0.1:*");
+  ZmqLink link(*context, honest);
+  link.connect(scheduler_node, fake.get(zmq::sockopt::last_endpoint));
+  link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+  zmq::message_t id, said;
+  ASSERT_TRUE(fake.recv(id));
+  ASSERT_TRUE(fake.recv(said));
+  const auto answer = [&](const std::vector<Frame>& frames) {
+    fake.send(zmq::buffer(id.data(), id.size()), zmq::send_flags::sndmore);
+    say(fake, frames);
+  };
+  const auto gone = encode(Message(std::in_place_type<ToWorker>, Resend{1, 2, {0, 1}})).header;
+  const Frame good(reinterpret_cast<const char*>(gone.data()), gone.size());
+  answer({"nonsense"});
+  answer({good, "", "a third frame"});
+  answer({good});
+  ASSERT_TRUE(link.receive(soon())) << "what makes sense is heard";
+  EXPECT_FALSE(link.receive(steady_now() + milliseconds(50))) << "and only that";
+  EXPECT_EQ(link.dropped(), 2U);
+}
+
+TEST_F(Strangers, APortInUseIsNamedWithARemedy) {
+  ZmqLink second(*context, {Role::shard, 3});
+  try {
+    second.listen(endpoint);
+    ADD_FAILURE() << "two listen on " << endpoint;
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), HasSubstr(endpoint));
+    EXPECT_THAT(failure.what(), HasSubstr("choose another port"));
+  }
+}
+
+TEST_F(Strangers, EndpointsThatMakeNoSenseAreNamed) {
+  for (const char* nonsense : {"", "127.0.0.1:5000", "tcp://", "udp://127.0.0.1:1"}) {
+    ZmqLink link(*context, honest);
+    EXPECT_THROW(link.connect(scheduler_node, nonsense), Failure) << nonsense;
+    ZmqLink other(*context, {Role::shard, 3});
+    EXPECT_THROW(other.listen(nonsense), Failure) << nonsense;
+  }
+}
+
+// libzmq gives 1,023 sockets unless it is asked for more, and a connection takes three.
+TEST_F(Strangers, AWorkerMayBeConnectedWithManyShards) {
+  constexpr std::uint64_t many = 400;
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (limit.rlim_max < 8 * many) GTEST_SKIP() << "too few descriptors are allowed";
+  ZmqLink worker(*context, honest);
+  for (std::uint64_t i = 1; i <= many; ++i) worker.connect({Role::shard, i}, endpoint);
+}
+
+// The one that answers: where nobody is, nothing is waited for.
+TEST_F(Strangers, APeerMayBeAtOneOfSeveralPlaces) {
+  ZmqLink link(*context, honest);
+  const std::string nowhere = "tcp://127.0.0.1:1";
+  link.connect(scheduler_node, nowhere + "," + endpoint);
+  const Time deadline = soon();
+  std::optional<Envelope> heard;
+  while (!heard && steady_now() < deadline) {
+    link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+    heard = listener->receive(steady_now() + milliseconds(20));
+  }
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->from, honest);
+}
+
+// Another process may listen at the endpoint of a node that is gone, and must not answer in its place.
+TEST_F(Strangers, WhatIsForAnotherNodeIsDropped) {
+  const NodeId gone{Role::shard, 41}, here{Role::shard, 42}, worker{Role::worker, 5};
+  ZmqLink fresh(*context, here), link(*context, worker);
+  const std::string place = fresh.listen("tcp://127.0.0.1:*");
+  link.connect(gone, place);
+  const Time deadline = soon();
+  while (fresh.dropped() == 0 && steady_now() < deadline) {
+    link.send({worker, gone, Message(std::in_place_type<ToShard>, Ping{1})});
+    EXPECT_FALSE(fresh.receive(steady_now() + milliseconds(20)));
+  }
+  EXPECT_GT(fresh.dropped(), 0U);
+  link.disconnect(gone);
+  link.connect(here, place);
+  link.send({worker, here, Message(std::in_place_type<ToShard>, Ping{1})});
+  EXPECT_TRUE(fresh.receive(soon()));
+}
+
+// Two places, and a scheduler at each. The one that leads is believed, and the end of the other disturbs
+// nobody.
+TEST_F(Strangers, OfTwoSchedulersTheOneWithTheHigherGenerationIsBelieved) {
+  auto former = std::make_unique<ZmqLink>(*context, scheduler_node);
+  const std::string second = former->listen("tcp://127.0.0.1:*");
+  ZmqLink link(*context, honest);
+  link.connect(scheduler_node, second + "," + endpoint);
+  const auto meet = [&](ZmqLink& scheduler) {
+    const Time deadline = soon();
+    while (steady_now() < deadline) {
+      link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+      if (scheduler.receive(steady_now() + milliseconds(20))) return true;
+      (void)link.receive(Time{});
+    }
+    return false;
+  };
+  ASSERT_TRUE(meet(*former) && meet(*listener)) << "both places are asked while none has answered";
+  const auto beat = [&](ZmqLink& scheduler, std::uint64_t generation) {
+    scheduler.send(
+        {scheduler_node, honest, Message(std::in_place_type<ToWorker>, SchedulerBeat{1, generation})});
+    const Time deadline = steady_now() + milliseconds(300);
+    while (const auto got = link.receive(deadline)) {  // while nobody led, the link told of each place
+      if (std::holds_alternative<SchedulerBeat>(std::get<ToWorker>(got->message))) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(beat(*former, 0));
+  EXPECT_TRUE(beat(*listener, 1));
+  EXPECT_FALSE(beat(*former, 0));
+  former.reset();
+  EXPECT_FALSE(link.receive(steady_now() + milliseconds(300)))
+      << "nothing is said of a scheduler that was not believed";
+  EXPECT_TRUE(beat(*listener, 1));
+}
+
+// What it has said before had nobody who took it.
+TEST_F(Strangers, AMemberIsToldWhenAPlaceIsTakenWhileNobodyLeads) {
+  auto former = std::make_unique<ZmqLink>(*context, scheduler_node);
+  const std::string first = former->listen("tcp://127.0.0.1:*");
+  former.reset();
+  ZmqLink link(*context, honest);
+  link.connect(scheduler_node, first + "," + endpoint);
+  const auto got = link.receive(soon());
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(std::holds_alternative<Disconnected>(std::get<ToWorker>(got->message)));
+}
+
+TEST_F(Strangers, RoutingIdsNameTheirNode) {
+  const RoutingId id = routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 42, {Role::shard, 7});
+  EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::checkpointer, 0x0123456789abcdefULL}));
+  EXPECT_NE(id, routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 43, {Role::shard, 7}))
+      << "each socket has its own";
+  EXPECT_EQ(peer_number(id), 7U);
+  EXPECT_FALSE(node_of(id.data(), id.size() - 1));
+}
+
+}  // namespace
+}  // namespace steelyard::zmq_test

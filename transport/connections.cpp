@@ -1,0 +1,147 @@
+#include "transport/connections.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace steelyard {
+namespace {
+
+constexpr Duration between_looks = std::chrono::milliseconds(100), in_a_hurry = std::chrono::milliseconds(5);
+constexpr Duration longest_idle = std::chrono::seconds(1);
+constexpr std::uint64_t much = 64 << 10;  // bytes since the last message: worth a closer look
+// Lengths, what encryption adds, heartbeats of libzmq, and what the kernel has not handed over.
+constexpr std::uint64_t besides_a_message = 256 << 10;
+constexpr std::uint64_t longest_handshake = 4096;  // bytes; one of CURVE has some 600
+// That a listener has sent before its last word of a CURVE handshake: a greeting of 64 and WELCOME, of 170.
+constexpr std::uint64_t sent_within_handshake = 64 + 170;
+
+std::uint64_t cookie_of(int descriptor) {
+  std::uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  return getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
+struct Counted {
+  std::uint64_t received = 0;
+  std::uint64_t confirmed = 0;  // by the other side, of what was sent to it
+  Duration idle{};
+};
+Counted count(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  return {info.tcpi_bytes_received, info.tcpi_bytes_acked,
+          std::chrono::milliseconds(info.tcpi_last_data_recv)};
+}
+
+std::uint64_t left_in_kernel(int descriptor) {
+  int bytes = 0;
+  return ioctl(descriptor, SIOCINQ, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+}  // namespace
+
+void Connections::take(const std::vector<SocketEvent>& events, Time now) {
+  for (const SocketEvent& event : events) {
+    if (event.kind == ZMQ_EVENT_ACCEPTED) accepted(event.descriptor, now);
+    if (event.kind == ZMQ_EVENT_DISCONNECTED) ended(event.descriptor);
+  }
+}
+
+void Connections::accepted(int descriptor, Time now) {
+  ended(descriptor);
+  Connection& it = connections_[descriptor];
+  it.cookie = cookie_of(descriptor);
+  it.number = ++accepted_;
+  ++at_door_;
+  next_look_ = std::min(next_look_, now + (at_door_ > most_at_door ? in_a_hurry : between_looks));
+}
+
+void Connections::enters(Connection& it) {
+  if (std::exchange(it.at_door, false)) --at_door_;
+}
+
+void Connections::received_from(int descriptor) {
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end()) return;
+  enters(found->second);
+  found->second.sent = true;
+}
+
+void Connections::ended(int descriptor) {
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end()) return;
+  enters(found->second);
+  connections_.erase(found);
+  if (connections_.empty()) next_look_ = Time::max();
+}
+
+void Connections::condemn(int descriptor, Time now) {
+  const auto found = connections_.find(descriptor);
+  if (found == connections_.end()) return;
+  found->second.condemned = true;
+  next_look_ = std::min(next_look_, now + in_a_hurry);
+}
+
+void Connections::look(Time now, const std::function<bool()>& read) {
+  std::vector<Entry*> suspects;
+  bool hurry = false;
+  for (Entry& entry : connections_) {
+    if (entry.second.condemned) {
+      close(entry);
+    } else if (measure(entry)) {
+      suspects.push_back(&entry);
+    }
+    hurry |= entry.second.received - entry.second.before > much;
+  }
+  next_look_ = now + (hurry || at_door_ > most_at_door ? in_a_hurry : between_looks);
+  if (suspects.empty() && at_door_ <= most_at_door) return;
+  if (!read()) return;
+  for (const Entry* suspect : suspects) {
+    if (!suspect->second.sent) close(*suspect);
+  }
+  clear_door();
+}
+
+bool Connections::measure(Entry& entry) {
+  auto& [descriptor, it] = entry;
+  const Counted counted = count(descriptor);
+  it.received = std::max(it.received, counted.received);
+  it.idle = counted.idle;
+  if (std::exchange(it.sent, false)) it.before = it.received;
+  // Without keys nobody is kept out, and a long first message is a message.
+  if (keyed_ ? counted.confirmed > sent_within_handshake + 16 : it.received > longest_handshake) enters(it);
+  return (it.at_door && it.received > longest_handshake) ||
+         it.received - it.before > largest_ + besides_a_message + left_in_kernel(descriptor);
+}
+
+// One that is closed is at the door no more, though the news of its end are still to come.
+void Connections::clear_door() {
+  if (at_door_ <= most_at_door) return;
+  std::vector<Entry*> there;
+  for (Entry& entry : connections_) {
+    if (entry.second.at_door) there.push_back(&entry);
+  }
+  std::ranges::sort(there, {}, [](const Entry* entry) { return entry->second.number; });
+  for (Entry* entry : there) {
+    if (at_door_ <= most_at_door) return;
+    const bool gets_on = entry->second.idle < longest_idle || left_in_kernel(entry->first) > 0;
+    if (gets_on && at_door_ <= most_at_door_ever) continue;
+    close(*entry);
+    enters(entry->second);
+  }
+}
+
+void Connections::close(const Entry& entry) {
+  const auto& [descriptor, it] = entry;
+  if (it.cookie != 0 && cookie_of(descriptor) == it.cookie) shutdown(descriptor, SHUT_RDWR);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,89 @@
+// Guests: who has come to a listening socket, and through which connection, as far as its messages tell.
+//
+// A peer is known by the routing identity of its last connection, and gone when that ends. The socket's
+// monitor names connections by their descriptors, which the system uses again, and its news come later than
+// messages do. So the uses of a descriptor are counted, and the end of a former use is not taken for that of
+// a later one.
+//
+// Where keys are used, a peer is who its key says (protocol/keys.h): a message whose routing identity claims
+// another role than the key has, or another holder's node, is not taken; and who has been taken from the
+// allow-list is a guest no more.
+//
+// A server whose control connection has ended is lost only if its own system closed it
+// (transport/held_end.h): one that does not answer heartbeats may be stopped, and have the only copy of
+// a part of the model. So of a server "lost" is proof, and its silence is judged by the scheduler.
+//
+// One thread, the link's. Nodes that are lost are returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "protocol/keys.h"
+#include "transport/held_end.h"
+#include "transport/shared_memory/lending.h"
+#include "transport/zmq_socket.h"
+
+namespace steelyard {
+
+struct Guest {
+  RoutingId id{};
+  std::string key;                   // empty: plain text
+  std::unique_ptr<Lending> lending;  // once it has introduced itself
+  int descriptor = -1;               // of its connection; -1: not known
+  int refusals = 0;                  // that it was sent
+  std::uint64_t muted_below = 0;     // nothing is heard of its sockets with a lower number
+};
+
+// Whether it is a refusal after which its receiver has nothing to ask. One that was replaced begins anew.
+bool is_last_word(const Message& message);
+
+class Guests {
+ public:
+  static constexpr int enough_refusals = 2;
+  // Of a socket for this traffic.
+  explicit Guests(Traffic traffic = Traffic::bulk) : heartbeats_(traffic == Traffic::control) {}
+
+  Guest* find(NodeId node);
+  std::map<NodeId, Guest>& all() { return guests_; }
+
+  // Whether a message may be heard. `allowed` is null where there are no keys. What comes through a
+  // connection after the second refusal is not.
+  [[nodiscard]] bool may_speak(const Received& received, const AllowList* allowed) const;
+
+  // Its speaker has the connection that it came through. Returns who had that before, if anybody had.
+  std::optional<NodeId> remember(const Received& received);
+  // All events that are there, in order, once all messages that are there have been remembered. Returns whose
+  // connections have ended and who has no other, where that is the node's loss.
+  std::vector<NodeId> take(const std::vector<SocketEvent>& events);
+
+  // It was sent a refusal. At the second one its connection's descriptor is returned.
+  std::optional<int> refused(NodeId node);
+
+  // Whoever is on the list no more goes, and its connections are cut.
+  std::vector<NodeId> keep_only(const AllowList& allowed);
+
+ private:
+  void hold(int descriptor, NodeId peer);
+  [[nodiscard]] bool closed_there(int descriptor);
+  struct Speaker {
+    NodeId node;
+    std::uint64_t use = 0;  // which of the descriptor's; 0: not known before the next events
+  };
+  struct Uses {  // of a descriptor
+    std::uint64_t begun = 0, ended = 0;
+  };
+  void settle();
+  std::optional<NodeId> forget(int descriptor);
+
+  const bool heartbeats_;  // libzmq ends connections whose other end does not answer
+  std::map<NodeId, Guest> guests_;
+  std::map<int, HeldEnd> servers_;        // by descriptor
+  std::map<int, Speaker> by_descriptor_;  // through which connection a peer was last heard
+  std::map<int, Uses> uses_;
+  std::vector<int> unsettled_;  // descriptors whose speakers came since the last events
+};
+
+}  // namespace steelyard

@@ -1,0 +1,84 @@
+#include "transport/security/trust.h"
+
+#include <utility>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+// Strangers with a key of their own each must not fill a disk, nor memory.
+constexpr std::size_t most_lines = 32, most_told = 1024;
+constexpr Duration minute = std::chrono::minutes(1);
+
+}  // namespace
+
+Trust::Trust(Keys keys, Say say)
+    : own_(std::move(keys.own)), directory_(std::move(keys.directory)), say_(std::move(say)) {
+  if (!directory_.empty()) {
+    stamp_ = seen_ = stamp_of_allowed(directory_);  // before it is read, so that no change is missed
+    keys.allowed = read_allowed(directory_);
+  }
+  take(std::move(keys.allowed));
+}
+
+// The scheduler's process speaks to itself, too.
+void Trust::take(AllowList list) {
+  if (own_.role == KeyRole::scheduler) list.insert_or_assign(own_.public_key, Allowed{own_.role, own_.name});
+  allowed_ = std::make_shared<const AllowList>(std::move(list));
+}
+
+std::string Trust::scheduler_key() const {
+  if (own_.role == KeyRole::scheduler) return own_.public_key;
+  const std::shared_ptr<const AllowList> list = allowed();
+  std::string found;
+  for (const auto& [key, allowed] : *list) {
+    if (allowed.role != KeyRole::scheduler) continue;
+    if (!found.empty()) {
+      throw Failure(ExitCode::configuration,
+                    "the allow-list has more than one scheduler: `steelyard keys revoke` the former one");
+    }
+    found = key;
+  }
+  if (!found.empty()) return found;
+  throw Failure(ExitCode::configuration,
+                "the allow-list does not say which key the scheduler has: `steelyard keys add " +
+                    (directory_.empty() ? std::string("DIR") : directory_) +
+                    " scheduler scheduler 'PUBLIC'`, with the key that `steelyard keys list` shows there");
+}
+
+void Trust::look() {
+  if (directory_.empty()) return;
+  const std::string stamp = stamp_of_allowed(directory_);
+  const bool settled = std::exchange(seen_, stamp) == stamp;
+  if (stamp == stamp_ || !settled) return;
+  try {
+    if (stamp.empty()) throw Failure(ExitCode::configuration, directory_ + "/allowed is gone");
+    take(read_allowed(directory_));
+    stamp_ = stamp;
+    trouble_.clear();
+    say_("the allow-list has changed: " + std::to_string(allowed()->size()) + " keys");
+  } catch (const Failure& trouble) {
+    if (std::exchange(trouble_, trouble.what()) != trouble.what())
+      say_(std::string("the former allow-list still holds: ") + trouble.what());
+  }
+}
+
+void Trust::refused(const std::string& key, const std::string& address, Time now) {
+  auto list = allowed();
+  if (list != told_under_ || told_.size() >= most_told) told_.clear();  // who is refused now may be another
+  told_under_ = std::move(list);
+  if (lines_ == 0 || now - minute_ > minute) {
+    minute_ = now;
+    lines_ = 0;
+  }
+  if (lines_ >= most_lines || !told_.insert(key).second) return;
+  ++lines_;
+  const std::string where = directory_.empty() ? "DIR" : directory_;
+  say_("refused a connection from " + address + ": its key '" + key +
+       "' is not in the allow-list; if it is to take part: steelyard keys add " + where + " ROLE NAME '" +
+       key + "'");
+  if (lines_ == most_lines) say_("more unknown keys will be refused without a line, for a minute at most");
+}
+
+}  // namespace steelyard

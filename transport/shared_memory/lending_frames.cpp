@@ -1,0 +1,84 @@
+#include "transport/shared_memory/lending_frames.h"
+
+#include "core/check.h"
+#include "protocol/archive.h"
+
+namespace steelyard {
+namespace {
+
+template <class Archive>
+void serialize(Archive& archive, Introduction& it) {
+  archive(it.process, it.descriptor, it.segment.process[0], it.segment.process[1], it.segment.number,
+          upto(it.reading, Reading::impossible));
+}
+template <class Archive>
+void serialize(Archive& archive, Loan& it) {
+  archive(it.lease, it.segment, it.descriptor, it.offset, it.size);
+}
+
+void put(Writer& writer, const Batch& batch) {
+  writer(batch.returned, cereal::make_size_tag(batch.messages.size()));
+  for (LentMessage it : batch.messages) {
+    serialize(writer, it.loan);
+    writer(cereal::make_size_tag(it.header.size()));
+    writer.put(it.header.data(), it.header.size());
+  }
+}
+
+Batch get_batch(Reader& reader) {
+  Batch batch;
+  std::size_t count = 0, size = 0;
+  reader(batch.returned, cereal::make_size_tag(count));
+  while (count-- > 0) {
+    LentMessage& it = batch.messages.emplace_back();
+    serialize(reader, it.loan);
+    reader(cereal::make_size_tag(size));
+    it.header = reader.view(size);
+  }
+  return batch;
+}
+
+LendingFrame get(std::uint8_t kind, Reader& reader) {
+  if (kind == 1) return get_batch(reader);
+  if (kind > 1) throw Malformed("is of no known kind");
+  Introduction introduction;
+  serialize(reader, introduction);
+  return introduction;
+}
+
+}  // namespace
+
+bool is_lending(std::span<const std::byte> frame) {
+  return frame.size() >= 2 && frame[0] == std::byte{'S'} && frame[1] == std::byte{'L'};
+}
+
+std::vector<std::byte> encode_lending(const LendingFrame& said) {
+  Writer writer;
+  writer.header.reserve(256);
+  writer(std::uint8_t{'S'}, std::uint8_t{'L'}, protocol_version, static_cast<std::uint8_t>(said.index()));
+  std::visit(Overloaded{
+                 [&](Introduction it) { serialize(writer, it); },
+                 [&](const Batch& it) { put(writer, it); },
+             },
+             said);
+  return std::move(writer.header);
+}
+
+std::variant<LendingFrame, Damage> decode_lending(std::span<const std::byte> frame) {
+  if (!is_lending(frame)) return Damage{"is no link's"};
+  try {
+    Reader reader(frame.subspan(2), {});
+    std::uint16_t protocol = 0;
+    std::uint8_t kind = 0;
+    reader(protocol);
+    if (protocol != protocol_version) return Damage{"is of another protocol"};
+    reader(kind);
+    LendingFrame said = get(kind, reader);
+    if (reader.remaining() != 0) return Damage{"is longer than its fields"};
+    return said;
+  } catch (const Malformed& damage) {
+    return Damage{damage.what()};
+  }
+}
+
+}  // namespace steelyard

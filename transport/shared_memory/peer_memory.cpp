@@ -1,0 +1,104 @@
+#include "transport/shared_memory/peer_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010  // Linux 5.1; the headers of older C libraries lack it
+#endif
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_segments = 4096;  // that one link has mapped
+// Of one process that stay mapped while nobody uses them: it takes the same few by turns.
+constexpr std::ptrdiff_t kept_segments = 8;
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] int get() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
+std::string place_of(const std::string& process, int descriptor) {
+  return "/proc/" + process + "/fd/" + std::to_string(descriptor);
+}
+
+// Its size if it can be trusted. `found` is a place in the file system only: what another kind of file would
+// do when it is opened has not been done.
+std::optional<std::size_t> trusted_size(int found) {
+  struct stat status {};
+  if (fstat(found, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid())
+    return std::nullopt;
+  if (status.st_size < static_cast<off_t>(Segment::head_size)) return std::nullopt;
+  return static_cast<std::size_t>(status.st_size);
+}
+
+bool sealed(int file) {
+  const int seals = fcntl(file, F_GET_SEALS);
+  constexpr int needed = F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE;
+  return seals >= 0 && (seals & needed) == needed;
+}
+
+}  // namespace
+
+std::shared_ptr<const PeerSegment> PeerSegment::open(std::uint32_t process, std::uint32_t descriptor,
+                                                     const SegmentName& name) {
+  if (descriptor > INT32_MAX) return nullptr;
+  const File found(
+      ::open(place_of(std::to_string(process), static_cast<int>(descriptor)).c_str(), O_PATH | O_CLOEXEC));
+  const auto size = trusted_size(found.get());
+  if (!size) return nullptr;
+  const File file(::open(place_of("self", found.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 || !sealed(file.get())) return nullptr;
+  void* base = mmap(nullptr, *size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (base == MAP_FAILED) return nullptr;
+  std::shared_ptr<const PeerSegment> segment(new PeerSegment(static_cast<const std::byte*>(base), *size));
+  Segment::Head head;
+  std::memcpy(&head, base, sizeof head);
+  return head.mark == Segment::mark && head.name == name ? segment : nullptr;
+}
+
+PeerSegment::~PeerSegment() { munmap(const_cast<std::byte*>(base_), size_); }
+
+std::optional<std::span<const std::byte>> PeerSegment::values(std::uint64_t offset,
+                                                              std::uint64_t size) const {
+  const std::uint64_t all = size_ - Segment::head_size;
+  if (offset > all || size > all - offset) return std::nullopt;
+  return std::span(base_ + Segment::head_size + offset, size);
+}
+
+std::shared_ptr<const PeerSegment> PeerMemory::find(std::uint32_t process, std::uint32_t descriptor,
+                                                    const SegmentName& name) {
+  const auto known = segments_.find(name);
+  if (known != segments_.end()) return known->second;
+  const auto its = [&](const auto& segment) { return segment.first.process == name.process; };
+  if (std::ranges::count_if(segments_, its) >= kept_segments) {
+    std::erase_if(segments_,
+                  [&](const auto& segment) { return its(segment) && segment.second.use_count() == 1; });
+  }
+  if (segments_.size() >= most_segments) return nullptr;
+  auto segment = PeerSegment::open(process, descriptor, name);
+  if (segment) segments_.emplace(name, segment);
+  return segment;
+}
+
+void PeerMemory::forget_unused() {
+  std::erase_if(segments_, [](const auto& known) { return known.second.use_count() == 1; });
+}
+
+}  // namespace steelyard

@@ -1,0 +1,489 @@
+#include "transport/zmq.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "protocol/keyed_endpoint.h"
+#include "protocol/notice.h"
+#include "transport/address.h"
+#include "transport/connections.h"
+#include "transport/security/curve.h"
+#include "transport/security/denied.h"
+#include "transport/door.h"
+#include "transport/security/guests.h"
+#include "transport/security/handshakes.h"
+#include "transport/security/known_keys.h"
+#include "transport/leader.h"
+#include "transport/mailbox.h"
+#include "transport/nudges.h"
+#include "transport/security/trust.h"
+
+namespace steelyard {
+namespace {
+
+constexpr int drained_at_once = 64;       // messages taken from one socket before the others have their turn
+constexpr int drained_before_news = 256;  // times so many
+constexpr Duration between_list_looks = std::chrono::milliseconds(250);  // at the allow-list
+
+}  // namespace
+
+class ZmqLink::State {
+ public:
+  State(const ZmqContext& context, NodeId self, Memory payloads)
+      : context_(*static_cast<zmq::context_t*>(context.handle())),
+        trust_(context.trust()),
+        self_(self),
+        trial_(payloads == Memory::shared ? Segment::make(0) : nullptr) {}
+
+  std::string listen(const std::string& endpoint, ReservedPort* port);
+  void connect(NodeId peer, const std::string& endpoint);
+  void disconnect(NodeId peer) {
+    if (const auto dealer = dealers_.find(peer); dealer != dealers_.end()) {
+      for (const Line& line : dealer->second.lines) line.socket->socket().set(zmq::sockopt::linger, 0);
+      dealers_.erase(dealer);
+    }
+    denied_.remove(peer);
+    nudges_.forget(peer);
+  }
+  bool send(NodeId to, Frames frames);  // false: nobody takes it
+  std::optional<Envelope> receive(Time deadline);
+  void post(std::vector<Envelope> envelopes) { inbox_.post(std::move(envelopes)); }
+
+  [[nodiscard]] std::uint64_t denied() const { return denied_.times(); }
+  void refused(NodeId node);
+
+  std::uint64_t dropped = 0;
+  std::function<void(NodeId shard, bool lent)> on_exchange;
+
+ private:
+  // A connection to one place of a peer.
+  struct Line {
+    std::string place;
+    std::unique_ptr<ZmqSocket> socket;
+    std::string key{};  // that has to be met there; empty: plain text
+    Handshakes handshakes{};
+    int descriptor = -1;  // of the connection; -1: none yet
+  };
+  struct Dealer {
+    std::string endpoint;
+    std::vector<Line> lines;           // the scheduler may have several places, all others have one
+    std::unique_ptr<Lending> lending;  // of a single line; null: nothing is lent
+    Leader leader{};                   // of several places
+  };
+  struct Lane {  // to one peer
+    ZmqSocket& socket;
+    const RoutingId* id;  // null: a dealer's
+    std::unique_ptr<Lending>& lending;
+  };
+
+  // Of several places none is known to lead.
+  static bool leads_nowhere(const Dealer& dealer) {
+    return dealer.lines.size() > 1 && !dealer.leader.place();
+  }
+  // What is sent to one place goes through this: where the leader is, or the only one.
+  static Line& line_of(Dealer& dealer) { return dealer.lines[dealer.leader.place().value_or(0)]; }
+  Dealer dial(NodeId peer, const std::string& endpoint);
+  Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
+  void wait(Time deadline);
+  void drain_line(NodeId peer, std::size_t line);
+  void drain_router();
+  void watch_line(NodeId peer, std::size_t line);
+  void watch_router();
+  void look_at_list();
+  void deny(NodeId peer, const std::string& why);
+  void try_denied();
+  void look_at_connections();
+  void lose(std::optional<NodeId> node);
+  // `line`: of the dealer that it came through; the router has one.
+  void accept(NodeId from, Received received, std::size_t line = 0);
+  void accept(NodeId from, const std::string& key, std::span<const std::byte> header, Blob payload,
+              std::size_t line = 0);
+  bool is_believed(const Envelope& in, std::size_t line);
+  void hear(NodeId from, const Received& received);
+  std::optional<Lane> lane_to(NodeId node);
+  bool send_now(const Lane& lane, Frames frames);
+  void send_batch(const Lane& lane);
+  void send_batches();
+  void nudge();
+
+  zmq::context_t& context_;
+  const Trust* const trust_;  // null: plain text
+  KnownKeys keys_{trust_};
+  const NodeId self_;
+  Mailbox inbox_;
+  std::uint64_t sockets_made_ = 0;
+
+  const std::unique_ptr<const Segment> trial_;  // for others to try; null: nothing is lent
+  PeerMemory memory_;                           // behind the leases below
+  std::map<NodeId, Dealer> dealers_;
+  Denied denied_;
+  std::unique_ptr<ZmqSocket> router_;
+  Guests guests_{traffic_of(self_)};                                                    // of the router
+  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to it
+  Nudges nudges_;
+};
+
+std::string ZmqLink::State::listen(const std::string& endpoint, ReservedPort* port) {
+  CHECK(!router_, "a node has at most one listening socket");
+  router_ = std::make_unique<ZmqSocket>(context_, zmq::socket_type::router, traffic_of(self_));
+  if (trust_ != nullptr) make_listener(router_->socket(), trust_->own());
+  return bind_to(router_->socket(), endpoint, port);
+}
+
+ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) {
+  Dealer dealer{endpoint, {}, nullptr};
+  const std::vector<std::string> places = split_places(endpoint);
+  for (const std::string& place : places) dealer.lines.push_back(dial_place(peer, place, places.size() > 1));
+  if (trial_ && peer.role == Role::shard) {
+    dealer.lending = std::make_unique<Lending>(trial_.get(), memory_);
+    send_frames(dealer.lines[0].socket->socket(), nullptr, {dealer.lending->introduction(), std::nullopt});
+  } else if (peer.role == Role::shard && on_exchange && !denied_.has(peer, endpoint)) {
+    on_exchange(peer, false);
+  }
+  return dealer;
+}
+
+ZmqLink::State::Line ZmqLink::State::dial_place(NodeId peer, const std::string& place,
+                                                bool one_of_several) try {
+  const KeyedEndpoint there = split_key(place);
+  auto socket = std::make_unique<ZmqSocket>(context_, zmq::socket_type::dealer, traffic_of(peer));
+  const RoutingId id = routing_id(self_, sockets_made_++, peer);
+  socket->socket().set(zmq::sockopt::routing_id, zmq::const_buffer(id.data(), id.size()));
+  socket->socket().set(zmq::sockopt::ipv6, by_ipv6(there.address));
+  const std::string key = keys_.key_of(there);
+  if (!key.empty()) make_caller(socket->socket(), trust_->own(), key);
+  if (one_of_several) tell_the_living(socket->socket());
+  socket->socket().connect(there.address);
+  return {place, std::move(socket), key};
+} catch (const zmq::error_t& error) {
+  throw Failure(ExitCode::configuration,
+                "cannot connect to " + place + ": " + error.what() +
+                    (error.num() == EMFILE ? "; raise the limit of open files (ulimit -n)"
+                                           : "; expected tcp://host:port or ipc://path"));
+}
+
+void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
+  const auto known = dealers_.find(peer);
+  if (known != dealers_.end() && known->second.endpoint == endpoint) return;
+  if (denied_.has(peer, endpoint)) return;  // it will be tried again
+  denied_.remove(peer);
+  dealers_[peer] = dial(peer, endpoint);
+}
+
+std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
+  if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
+    return Lane{*line_of(dealer->second).socket, nullptr, dealer->second.lending};
+  if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
+  return std::nullopt;
+}
+
+bool ZmqLink::State::send(NodeId to, Frames frames) {
+  const auto dealer = dealers_.find(to);
+  if (dealer != dealers_.end() && leads_nowhere(dealer->second)) {
+    bool taken = false;
+    for (const Line& line : dealer->second.lines) {
+      line.socket->quiet = false;
+      taken |= send_frames(line.socket->socket(), nullptr, frames);
+    }
+    return taken;
+  }
+  const std::optional<Lane> lane = lane_to(to);
+  if (!lane) return false;
+  if (dealer != dealers_.end()) nudges_.through(to, line_of(dealer->second).descriptor);
+  nudges_.sent(to, steady_now());
+  const bool taken = lane->lending && lane->lending->take(frames);
+  if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);
+  return taken || send_now(*lane, std::move(frames));
+}
+
+bool ZmqLink::State::send_now(const Lane& lane, Frames frames) {
+  lane.socket.quiet = false;
+  return send_frames(lane.socket.socket(), lane.id, std::move(frames));
+}
+
+void ZmqLink::State::send_batch(const Lane& lane) {
+  auto batch = lane.lending->batch();
+  if (batch && !send_now(lane, {std::move(*batch), std::nullopt})) ++dropped;
+}
+
+// Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
+void ZmqLink::State::send_batches() {
+  for (auto& [node, it] : dealers_)
+    if (it.lending) send_batch({*it.lines[0].socket, nullptr, it.lending});
+  for (auto& [node, it] : guests_.all())
+    if (it.lending) send_batch({*router_, &it.id, it.lending});
+}
+
+void ZmqLink::State::nudge() {
+  for (const NodeId peer : nudges_.due(steady_now()))
+    if (const std::optional<Lane> lane = lane_to(peer)) (void)send_now(*lane, nudge_frame());
+}
+
+std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
+  // A socket may wake us with nothing for the machine: an event of its own, or a message that made no sense.
+  while (inbox_.empty()) {
+    wait(deadline);
+    if (inbox_.empty() && steady_now() >= deadline) return std::nullopt;
+  }
+  return inbox_.next();
+}
+
+// Asking libzmq whether a socket has anything costs a system call each, so one poll() watches the descriptors
+// of all. Those tell only of what comes after libzmq last looked, and it also looks when something is sent: a
+// socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
+void ZmqLink::State::wait(Time deadline) {
+  send_batches();
+  nudge();
+  look_at_list();
+  try_denied();
+  look_at_connections();
+  for (auto& [peer, dealer] : dealers_) {
+    for (std::size_t line = 0; line < dealer.lines.size(); ++line) {
+      if (!dealer.lines[line].socket->quiet) drain_line(peer, line);
+    }
+  }
+  if (router_ && !router_->quiet) drain_router();
+
+  std::vector<pollfd> watched{{inbox_.descriptor(), POLLIN, 0}};
+  std::vector<std::pair<NodeId, std::size_t>> lines;
+  bool quiet = inbox_.empty();
+  const auto watch = [&](const ZmqSocket& socket) {
+    quiet &= socket.quiet;
+    watched.push_back({socket.data_descriptor(), POLLIN, 0});
+    watched.push_back({socket.monitor_descriptor(), POLLIN, 0});
+  };
+  for (const auto& [peer, dealer] : dealers_) {
+    for (std::size_t line = 0; line < dealer.lines.size(); ++line) {
+      lines.emplace_back(peer, line);
+      watch(*dealer.lines[line].socket);
+    }
+  }
+  if (router_) watch(*router_);
+  const Time look = trust_ == nullptr ? Time::max() : steady_now() + between_list_looks;
+  const Time until =
+      std::min({deadline, denied_.deadline(), look, connections_.next_look(), nudges_.deadline()});
+  if (poll_until(watched, quiet ? until : Time{}) <= 0) return;
+
+  if (watched[0].revents != 0) inbox_.take_posted();
+  const auto there = [&](const std::pair<NodeId, std::size_t>& it) { return dealers_.contains(it.first); };
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto [peer, line] = lines[i];
+    if (watched[1 + 2 * i].revents != 0 && there(lines[i])) drain_line(peer, line);
+    if (watched[2 + 2 * i].revents != 0 && there(lines[i])) watch_line(peer, line);
+  }
+  if (router_) {
+    if (watched[watched.size() - 2].revents != 0) drain_router();
+    if (watched.back().revents != 0) watch_router();
+  }
+}
+
+void ZmqLink::State::drain_line(NodeId peer, std::size_t line) {
+  ZmqSocket& socket = *dealers_.at(peer).lines[line].socket;
+  socket.quiet = false;
+  for (int i = 0; i < drained_at_once; ++i) {
+    auto received = receive_frames(socket.socket(), false);
+    socket.quiet = !received;
+    if (!received) return;
+    if (!received->well_formed) {
+      ++dropped;
+      continue;
+    }
+    accept(peer, std::move(*received), line);
+  }
+}
+
+void ZmqLink::State::drain_router() {
+  router_->quiet = false;
+  for (int i = 0; i < drained_at_once; ++i) {
+    auto received = receive_frames(router_->socket(), true);
+    router_->quiet = !received;
+    if (!received) return;
+    connections_.received_from(received->descriptor);
+    if (!received->well_formed) {
+      ++dropped;
+      continue;
+    }
+    const bool for_us = peer_number(received->identity) == self_.number;
+    if (!for_us || !guests_.may_speak(*received, keys_.allowed())) {
+      ++dropped;
+      continue;
+    }
+    const NodeId from = *received->from;
+    lose(guests_.remember(*received));
+    nudges_.through(from, received->descriptor);
+    accept(from, std::move(*received));
+  }
+}
+
+void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
+  bool broken = false;
+  Dealer& dealer = dealers_.at(peer);
+  Line& line = dealer.lines[number];
+  while (const auto event = line.socket->next_event()) {
+    if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
+    const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
+    if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
+    // What was said before is gone, where nobody was there to take it.
+    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && (denied_.remove(peer) || leads_nowhere(dealer)))
+      lose(peer);
+    broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
+  }
+  if (!broken) return;
+  do drain_line(peer, number);  // what had arrived before the end still counts
+  while (!line.socket->quiet);
+  const bool of_several = dealer.lines.size() > 1;
+  if (!of_several || dealer.leader.disconnected(number))
+    lose(peer);  // else it is not the one that is believed
+  try {
+    if (of_several) {
+      line = dial_place(peer, std::string(line.place), true);
+    } else {
+      dealer = dial(peer, std::string(dealer.endpoint));
+    }
+  } catch (const Failure& failure) {
+    deny(peer, failure.what());
+  }
+}
+
+// The scheduler is needed; any other node is one that cannot be reached, which is told once.
+void ZmqLink::State::deny(NodeId peer, const std::string& why) {
+  if (peer == scheduler_node) throw Failure(ExitCode::configuration, why);
+  const std::string endpoint = dealers_.at(peer).endpoint;
+  dealers_.erase(peer);
+  nudges_.forget(peer);
+  if (!denied_.add(peer, endpoint, why, steady_now())) return;
+  if (auto notice = notice_for(self_, Unreachable{peer, endpoint, why}))
+    return inbox_.push_back(std::move(*notice));
+  if (trust_ != nullptr) trust_->say(why);  // a shard, whose mirror that is
+  lose(peer);
+}
+
+void ZmqLink::State::try_denied() {
+  for (const auto& [peer, endpoint] : denied_.due(steady_now())) {
+    try {
+      dealers_[peer] = dial(peer, endpoint);
+    } catch (const Failure& failure) {
+      dealers_.erase(peer);
+      denied_.add(peer, endpoint, failure.what(), steady_now());
+    }
+  }
+}
+
+// Words come before the news that their speaker is gone: more of them than libzmq keeps for one connection
+// are read first. Where somebody sends without an end, the news do not wait for that.
+void ZmqLink::State::watch_router() {
+  drain_router();
+  for (int turns = 1; turns < drained_before_news && !router_->quiet; ++turns) drain_router();
+  const std::vector<SocketEvent> events = router_->events();
+  connections_.take(events, steady_now());
+  for (const NodeId node : guests_.take(events)) lose(node);
+}
+
+void ZmqLink::State::look_at_connections() {
+  const Time now = steady_now();
+  if (!router_ || now < connections_.next_look()) return;
+  connections_.look(now, [&] {
+    drain_router();
+    for (int turns = 1; turns < drained_at_once && !router_->quiet; ++turns) drain_router();
+    return router_->quiet;
+  });
+}
+
+// Whoever goes on after it was told twice that it may not take part is closed, and what it has sent is
+// dropped.
+void ZmqLink::State::refused(NodeId node) {
+  const auto descriptor = guests_.refused(node);
+  if (!descriptor) return;
+  inbox_.drop_from(node);
+  connections_.condemn(*descriptor, steady_now());
+}
+
+void ZmqLink::State::lose(std::optional<NodeId> node) {
+  if (!node) return;
+  nudges_.forget(*node);
+  if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
+}
+
+// Whoever has been taken from the allow-list since it was last looked at is cut off, whichever side opened
+// the connection.
+void ZmqLink::State::look_at_list() {
+  if (!keys_.look()) return;
+  std::vector<std::pair<NodeId, KeyedEndpoint>> gone;
+  for (const auto& [peer, dealer] : dealers_) {
+    const auto revoked =
+        std::ranges::find_if(dealer.lines, [&](const Line& line) { return keys_.revoked(line.key); });
+    if (revoked != dealer.lines.end())
+      gone.push_back({peer, {split_key(revoked->place).address, revoked->key}});
+  }
+  for (const auto& [peer, place] : gone) deny(peer, revocation(place));
+  for (const NodeId node : guests_.keep_only(*keys_.allowed())) {
+    trust_->say(to_string(node) + " has no key in the allow-list any more: it is not listened to");
+    lose(node);
+  }
+}
+
+void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
+  const std::span header(received.header.data<std::byte>(), received.header.size());
+  if (is_nudge(header)) return;
+  if (is_lending(header)) return hear(from, received);
+  accept(from, received.key, header, std::move(received.payload), line);
+}
+
+// Of several places of the scheduler one is believed.
+bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
+  const auto dealer = dealers_.find(in.from);
+  if (dealer == dealers_.end() || dealer->second.lines.size() < 2) return true;
+  const SchedulerBeat* beat = std::visit(
+      [](const auto& receiver) -> const SchedulerBeat* {
+        if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>)
+          return std::get_if<SchedulerBeat>(&receiver);
+        return nullptr;
+      },
+      in.message);
+  return dealer->second.leader.believes(line,
+                                        beat == nullptr ? std::nullopt : std::optional(beat->generation));
+}
+
+// What the link of another process says, and messages whose payload it lends.
+void ZmqLink::State::hear(NodeId from, const Received& received) {
+  const std::optional<Lane> lane = lane_to(from);
+  const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);
+  if (former || !received.payload.empty()) return void(++dropped);
+  if (!lane->lending) lane->lending = std::make_unique<Lending>(trial_.get(), memory_);
+  auto heard = lane->lending->hear({received.header.data<std::byte>(), received.header.size()});
+  if (!heard) return void(++dropped);
+  if (heard->answer) {
+    (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
+    if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->agreed().value_or(false));
+  }
+  for (Lending::Arrived& it : heard->messages) accept(from, received.key, it.header, std::move(it.payload));
+}
+
+void ZmqLink::State::accept(NodeId from, const std::string& key, std::span<const std::byte> header,
+                            Blob payload, std::size_t line) {
+  auto envelope = let_in(self_, from, key, header, std::move(payload));
+  if (envelope && is_believed(*envelope, line)) return inbox_.push_back(std::move(*envelope));
+  ++dropped;
+}
+
+ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)
+    : state_(std::make_unique<State>(context, self, payloads)) {}
+ZmqLink::~ZmqLink() = default;
+
+std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
+  return state_->listen(endpoint, port);
+}
+void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
+void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
+void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
+void ZmqLink::send(Envelope envelope) {
+  if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
+  if (is_last_word(envelope.message)) state_->refused(envelope.to);
+}
+std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
+void ZmqLink::post(std::vector<Envelope> envelopes) { state_->post(std::move(envelopes)); }
+std::uint64_t ZmqLink::dropped() const { return state_->dropped; }
+std::uint64_t ZmqLink::denied() const { return state_->denied(); }
+
+}  // namespace steelyard

@@ -1,7 +1,0 @@
-#include "wire/codec.h"
-
-namespace steelyard {
-
-const std::uint16_t protocol_version = 15;
-
-}  // namespace steelyard

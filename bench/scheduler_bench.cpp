@@ -6,7 +6,7 @@
 #include "balancing/policies.h"
 #include "bench/sections.h"
 #include "core/random.h"
-#include "scheduler/invariants.h"
+#include "scheduler/rounds/invariants.h"
 #include "scheduler/scheduler.h"
 #include "protocol/codec.h"
 

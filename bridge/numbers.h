@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "worker/compute/data_set.h"
+#include "worker/data/data_set.h"
 
 namespace steelyard::bridge {
 

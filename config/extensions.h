@@ -6,7 +6,7 @@
 
 #include "balancing/policies.h"
 #include "nn/models.h"
-#include "worker/compute/data_sets.h"
+#include "worker/data/data_sets.h"
 #include "worker/compute/workload.h"
 
 namespace steelyard {

@@ -65,7 +65,7 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
 // What to tell people where all workers together cannot hold a round at once, and it is computed in several
 // turns; empty where they can.
 std::string memory_note(const JobFile& file);
-// The same where mirrors cannot be filled again once the training has begun (server/replica.h).
+// The same where mirrors cannot be filled again once the training has begun (server/mirror/replica.h).
 std::string replica_note(const Job& job);
 
 // A resolved job with one of its workers only, as TOML.

@@ -51,7 +51,7 @@ struct Job {
   nn::Schedule schedule;
   double clip_norm = 0;  // global gradient norm above which gradients are scaled down; 0: never
 
-  // A push whose gradient is more than so many times as long as usual is refused (server/norm_limit.h); 0:
+  // A push whose gradient is more than so many times as long as usual is refused (server/shard/norm_limit.h); 0:
   // never, then only what is not finite is.
   double gradient_limit = 0;
   BadGradient bad_gradient = BadGradient::again;
@@ -83,7 +83,7 @@ struct Job {
   // Timeouts, in seconds.
   double heartbeat = 0.5;
   double dead_after = 10;  // a node silent for so long is lost
-  // So long the job waits for a silent server that has no mirror (scheduler/awaited.h); 0: for ever.
+  // So long the job waits for a silent server that has no mirror (scheduler/members/awaited.h); 0: for ever.
   double server_wait = 0;
 };
 
@@ -103,7 +103,7 @@ inline FloatCode code_of(FloatCode of_job, const Job& job, const Slice& slice) {
   return job.layout.ranges[slice.range].rule == Rule::step ? of_job : FloatCode::float32;
 }
 // How many floats a server keeps for each parameter beside it: what its rule keeps, and where pulls are
-// coded, what workers have not been told yet (server/told_slice.h).
+// coded, what workers have not been told yet (server/shard/told_slice.h).
 inline std::uint32_t state_slots(const Job& job) {
   return nn::state_slots(server_rule(job)) + (job.pull == FloatCode::float32 ? 0 : 1);
 }

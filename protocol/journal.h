@@ -57,7 +57,7 @@ struct Superseded {};
 
 // What the machine knew here. Behind the head it is in the place of all that was heard before.
 struct Condensed {
-  std::string state;  // scheduler/saved_state.h
+  std::string state;  // scheduler/recovery/saved_state.h
 };
 
 struct JournalRecord {

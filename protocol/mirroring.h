@@ -1,5 +1,5 @@
 // What is said of mirrors: shards that hold what another one holds, and take its place when it is lost
-// (server/replica.h, scheduler/mirrors.h).
+// (server/mirror/replica.h, scheduler/members/mirrors.h).
 #pragma once
 
 #include <cstdint>

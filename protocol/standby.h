@@ -1,5 +1,5 @@
 // What is said of a standby: a scheduler on another machine that has the journal of the one that leads, and
-// leads in its place when that is lost (scheduler/standby_feed.h, scheduler/standby.h).
+// leads in its place when that is lost (scheduler/recovery/standby_feed.h, scheduler/recovery/standby.h).
 #pragma once
 
 #include <cstdint>

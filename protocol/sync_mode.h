@@ -81,7 +81,7 @@ struct SyncMode {
   // A push that is tau steps late counts as 1 / tau of itself.
   bool damped = false;
   // What is known of how the parameters moved since they were pulled is added to the push
-  // (server/delay_compensation.h), so strongly.
+  // (server/shard/delay_compensation.h), so strongly.
   Compensation compensation = Compensation::none;
   double lambda = 0;
   // Workers average with those of their hub, and hubs with each other (protocol/hubs.h). How many steps a worker

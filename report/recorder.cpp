@@ -8,7 +8,7 @@
 #include "core/stats.h"
 #include "report/origin.h"
 #include "report/staleness_text.h"
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 #include "protocol/archive.h"
 #include "protocol/machine.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "server/checkpoint.h"
-#include "server/durable_file.h"
+#include "server/checkpoint/checkpoint.h"
+#include "server/checkpoint/durable_file.h"
 
 namespace steelyard {
 namespace {

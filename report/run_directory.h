@@ -2,7 +2,7 @@
 //
 //   job.toml       the job as resolved: `steelyard train` takes it again
 //   rounds.jsonl   one line a round, and events.jsonl what else happened (report/recorder.h)
-//   checkpoints/   server/checkpoint.h
+//   checkpoints/   server/checkpoint/checkpoint.h
 //   log/           what each child process said
 //   tensorboard/   with --tensorboard: what `tensorboard --logdir` shows
 //   trace/         with --trace: what each node did when (report/trace_file.h), and all of it together in

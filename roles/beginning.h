@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "server/checkpoint.h"
-#include "server/manifest.h"
+#include "server/checkpoint/checkpoint.h"
+#include "server/checkpoint/manifest.h"
 #include "protocol/job.h"
-#include "worker/compute/data_set.h"
+#include "worker/data/data_set.h"
 #include "worker/compute/workload.h"
 
 namespace steelyard {

@@ -6,7 +6,7 @@
 #include "roles/beginning.h"
 #include "roles/signals.h"
 #include "roles/within_memory.h"
-#include "server/model_intake.h"
+#include "server/checkpoint/model_intake.h"
 #include "protocol/codec.h"
 #include "protocol/limits.h"
 #include "transport/host.h"

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "roles/killed.h"
-#include "scheduler/journaled.h"
+#include "scheduler/recovery/journaled.h"
 #include "protocol/message_text.h"
 
 namespace steelyard {

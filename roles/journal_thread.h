@@ -4,7 +4,7 @@
 // The scheduler's thread hands records over. The thread writes them in that order, as many at once as wait.
 // pending() waits for them for some milliseconds. So where the disk answers, a record is in the journal when
 // its answers leave. Where it does not, the scheduler's thread goes on, holds its answers
-// (scheduler/journaled.h) and asks again. It does not wait a second time for a disk that is late.
+// (scheduler/recovery/journaled.h) and asks again. It does not wait a second time for a disk that is late.
 //
 // Records that wait are limited in bytes. Beyond that limit the journal is given up: the thread empties the
 // file as soon as the disk answers. It counts as pending until then, for what is on the disk is older than
@@ -25,7 +25,7 @@
 
 #include "core/time.h"
 #include "roles/journal_file.h"
-#include "scheduler/reminder.h"
+#include "scheduler/members/reminder.h"
 
 namespace steelyard {
 

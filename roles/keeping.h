@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <string>
 
-#include "server/checkpointer.h"
+#include "server/checkpoint/checkpointer.h"
 #include "transport/link.h"
 
 namespace steelyard {

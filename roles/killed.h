@@ -14,7 +14,7 @@
 #include "balancing/policy.h"
 #include "config/extensions.h"
 #include "report/run_directory.h"
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 #include "protocol/journal.h"
 
 namespace steelyard {

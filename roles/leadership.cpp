@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "roles/roles.h"
-#include "scheduler/reclaim.h"
+#include "scheduler/recovery/reclaim.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
 

@@ -8,7 +8,7 @@
 #include "roles/journal_file.h"
 #include "roles/killed.h"
 #include "roles/replay_mark.h"
-#include "scheduler/journaled.h"
+#include "scheduler/recovery/journaled.h"
 
 namespace steelyard {
 

@@ -31,8 +31,8 @@
 #include "roles/trusted.h"
 #include "roles/web/run_web.h"
 #include "roles/within_memory.h"
-#include "scheduler/journaled.h"
-#include "server/checkpointer.h"
+#include "scheduler/recovery/journaled.h"
+#include "server/checkpoint/checkpointer.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
 

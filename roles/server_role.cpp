@@ -7,7 +7,7 @@
 #include "roles/signals.h"
 #include "roles/traced_link.h"
 #include "roles/trusted.h"
-#include "server/replica.h"
+#include "server/mirror/replica.h"
 #include "protocol/keyed_endpoint.h"
 #include "protocol/name.h"
 #include "transport/host.h"

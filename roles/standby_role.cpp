@@ -15,8 +15,8 @@
 #include "roles/run_lock.h"
 #include "roles/signals.h"
 #include "roles/trusted.h"
-#include "scheduler/journaled.h"
-#include "scheduler/standby.h"
+#include "scheduler/recovery/journaled.h"
+#include "scheduler/recovery/standby.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
 

@@ -1,7 +1,7 @@
 #include "scheduler/scheduler.h"
 
-#include "scheduler/crowding.h"
-#include "scheduler/silence.h"
+#include "scheduler/members/crowding.h"
+#include "scheduler/members/silence.h"
 
 namespace steelyard {
 namespace {

@@ -21,16 +21,16 @@
 #include <set>
 #include <string>
 
-#include "scheduler/admission.h"
-#include "scheduler/awaited.h"
-#include "scheduler/dispatch.h"
-#include "scheduler/headway_watch.h"
-#include "scheduler/members.h"
-#include "scheduler/mirrors.h"
-#include "scheduler/refusals.h"
-#include "scheduler/settling.h"
-#include "scheduler/state_watch.h"
-#include "scheduler/training.h"
+#include "scheduler/members/admission.h"
+#include "scheduler/members/awaited.h"
+#include "scheduler/rounds/dispatch.h"
+#include "scheduler/rounds/headway_watch.h"
+#include "scheduler/members/members.h"
+#include "scheduler/members/mirrors.h"
+#include "scheduler/members/refusals.h"
+#include "scheduler/members/settling.h"
+#include "scheduler/members/state_watch.h"
+#include "scheduler/rounds/training.h"
 #include "protocol/machine.h"
 
 namespace steelyard {
@@ -44,7 +44,7 @@ class Scheduler {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // Its process was killed, and another one has made it anew (scheduler/journaled.h). Silence counts from
+  // Its process was killed, and another one has made it anew (scheduler/recovery/journaled.h). Silence counts from
   // now; what members miss of what was said is said again with their first word.
   void restarted(Time now, Outbox& out);
   // A message from this node ended each process that acted on it, and this one does not. A worker or mirror
@@ -72,10 +72,10 @@ class Scheduler {
   friend struct SchedulerFields;
   // Joining, signs of life, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
-  // Answers to questions of the ModelIntake that stood in its place (server/model_intake.h).
+  // Answers to questions of the ModelIntake that stood in its place (server/checkpoint/model_intake.h).
   void handle(Time, NodeId, const ModelDescription&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Weights&, Outbox&) { ignore(); }
-  // Said to who stands around it (scheduler/standby_feed.h).
+  // Said to who stands around it (scheduler/recovery/standby_feed.h).
   void handle(Time, NodeId, const Follow&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const JournalAck&, Outbox&) { ignore(); }
   void handle(Time, NodeId, const Arbitrates&, Outbox&) { ignore(); }

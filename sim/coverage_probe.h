@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/shard.h"
+#include "server/shard/shard.h"
 #include "sim/expected_hubs.h"
 #include "protocol/sync_mode.h"
 

@@ -1,5 +1,5 @@
 // ExpectedHubs: what the average of all hubs comes to, round by round, in a mode with hubs (protocol/hubs.h),
-// where the gradient of every position is known: server/hub_rule.h, worked out from the pieces that were
+// where the gradient of every position is known: server/shard/hub_rule.h, worked out from the pieces that were
 // computed.
 //
 // The average is weighted by the positions since the hubs mixed last. So with shares that change from round

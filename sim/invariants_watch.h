@@ -1,10 +1,10 @@
-// Looks at the scheduler's invariants (scheduler/invariants.h) while a world runs.
+// Looks at the scheduler's invariants (scheduler/rounds/invariants.h) while a world runs.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "scheduler/invariants.h"
+#include "scheduler/rounds/invariants.h"
 #include "sim/observer.h"
 
 namespace steelyard::sim {

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "core/stats.h"
 #include "scheduler/scheduler.h"
-#include "server/checkpointer.h"
-#include "server/memory_sink.h"
-#include "server/replica.h"
+#include "server/checkpoint/checkpointer.h"
+#include "server/checkpoint/memory_sink.h"
+#include "server/mirror/replica.h"
 #include "worker/worker.h"
 
 namespace steelyard::sim {

@@ -34,8 +34,8 @@
 #include "nn/models.h"
 #include "nn/network.h"
 #include "nn/optimizer/rule.h"
-#include "server/durable_file.h"
-#include "server/safetensors.h"
+#include "server/checkpoint/durable_file.h"
+#include "server/checkpoint/safetensors.h"
 #include "worker/compute/cpu_engine.h"
 
 namespace {

@@ -14,7 +14,7 @@
 #include "bench/hardware.h"
 #include "bench/pairs.h"
 #include "bench/transport/exchange.h"
-#include "server/shard.h"
+#include "server/shard/shard.h"
 #include "protocol/pull_window.h"
 #include "transport/host.h"
 #include "transport/zmq.h"

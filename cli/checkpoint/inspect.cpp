@@ -12,9 +12,9 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "report/terminal_text.h"
-#include "server/durable_file.h"
-#include "server/manifest.h"
-#include "server/safetensors.h"
+#include "server/checkpoint/durable_file.h"
+#include "server/checkpoint/manifest.h"
+#include "server/checkpoint/safetensors.h"
 
 namespace steelyard {
 namespace {

@@ -12,8 +12,8 @@
 #include "nn/network.h"
 #include "report/output_file.h"
 #include "worker/compute/cpu_engine.h"
-#include "worker/compute/normalization.h"
-#include "worker/compute/npy.h"
+#include "worker/data/normalization.h"
+#include "worker/data/npy.h"
 
 namespace steelyard {
 namespace {

@@ -10,7 +10,7 @@
 #include "config/prepare_job.h"
 #include "core/error.h"
 #include "report/terminal_text.h"
-#include "server/manifest.h"
+#include "server/checkpoint/manifest.h"
 
 namespace steelyard {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/command_line.h"
 #include "config/extensions.h"
 #include "core/interval.h"
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 #include "protocol/job.h"
 #include "worker/compute/batch_buffer.h"
 #include "worker/compute/engine.h"

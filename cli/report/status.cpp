@@ -15,7 +15,7 @@
 #include "roles/run_lock.h"
 #include "roles/web/http_server.h"
 #include "roles/web/place.h"
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 
 namespace steelyard {
 namespace {

@@ -5,4 +5,4 @@
 #pragma once
 
 #include "core/random.h"
-#include "worker/compute/data_sets.h"
+#include "worker/data/data_sets.h"

@@ -7,8 +7,8 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "server/manifest.h"
-#include "server/safetensors.h"
+#include "server/checkpoint/manifest.h"
+#include "server/checkpoint/safetensors.h"
 #include "protocol/codec.h"
 #include "protocol/float_code.h"
 #include "protocol/journal.h"

@@ -3,8 +3,8 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "tests/fuzz/entry.h"
-#include "tests/worker/zip_files.h"
-#include "worker/compute/data_sets.h"
+#include "tests/worker/data/zip_files.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::fuzz {
 namespace {

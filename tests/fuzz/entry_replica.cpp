@@ -1,6 +1,6 @@
 #include "tests/fuzz/entry.h"
 #include "tests/fuzz/said.h"
-#include "tests/server/shard_case.h"
+#include "tests/server/shard/shard_case.h"
 
 namespace steelyard::fuzz {
 namespace {

@@ -2,12 +2,12 @@
 #include <set>
 
 #include "core/check.h"
-#include "scheduler/held_answers.h"
-#include "scheduler/standby.h"
-#include "scheduler/standby_feed.h"
+#include "scheduler/recovery/held_answers.h"
+#include "scheduler/recovery/standby.h"
+#include "scheduler/recovery/standby_feed.h"
 #include "tests/fuzz/entry.h"
 #include "tests/fuzz/said.h"
-#include "tests/server/shard_case.h"
+#include "tests/server/shard/shard_case.h"
 #include "protocol/journal.h"
 
 namespace steelyard::fuzz {

@@ -2,8 +2,8 @@
 
 #include "config/hosts_file.h"
 #include "config/job_file.h"
-#include "server/manifest.h"
-#include "server/safetensors.h"
+#include "server/checkpoint/manifest.h"
+#include "server/checkpoint/safetensors.h"
 #include "tests/fuzz/believes.h"
 #include "tests/protocol/made_messages.h"
 #include "protocol/float_code.h"

@@ -8,7 +8,7 @@
 #include "nn/cuda_devices.h"
 #include "nn/models.h"
 #include "tests/support/cluster.h"
-#include "worker/compute/data_sets.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::test::device_cluster_test {
 namespace {

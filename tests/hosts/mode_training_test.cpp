@@ -7,7 +7,7 @@
 
 #include "nn/models.h"
 #include "tests/support/cluster.h"
-#include "worker/compute/data_sets.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::test::mode_training_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "nn/models.h"
 #include "tests/support/cluster.h"
-#include "worker/compute/data_sets.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::test::same_answer_test {
 namespace {

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::recorder_test {

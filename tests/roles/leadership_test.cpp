@@ -12,7 +12,7 @@
 #include "balancing/policies.h"
 #include "core/error.h"
 #include "roles/journal_file.h"
-#include "scheduler/saved_state.h"
+#include "scheduler/recovery/saved_state.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::leadership_test {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "balancing/policies.h"
-#include "scheduler/saved_state.h"
+#include "scheduler/recovery/saved_state.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::run_journal_test {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
-#include "scheduler/invariants.h"
-#include "scheduler/journaled.h"
+#include "scheduler/rounds/invariants.h"
+#include "scheduler/recovery/journaled.h"
 #include "tests/support/numbers_in.h"
 #include "tests/support/sync_modes.h"
 #include "tests/support/toy_job.h"

@@ -7,7 +7,7 @@
 
 #include "balancing/policies.h"
 #include "core/random.h"
-#include "scheduler/saved_state.h"
+#include "scheduler/recovery/saved_state.h"
 #include "tests/scheduler/script.h"
 #include "tests/scheduler/script_words.h"
 #include "tests/support/toy_job.h"

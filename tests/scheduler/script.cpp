@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "balancing/policies.h"
-#include "scheduler/saved_state.h"
+#include "scheduler/recovery/saved_state.h"
 #include "tests/scheduler/script_words.h"
 #include "protocol/codec.h"
 

@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/invariants.h"
-#include "scheduler/journaled.h"
+#include "scheduler/rounds/invariants.h"
+#include "scheduler/recovery/journaled.h"
 
 namespace steelyard::test {
 

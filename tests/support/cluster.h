@@ -9,9 +9,9 @@
 #include "balancing/policy.h"
 #include "core/device.h"
 #include "nn/model.h"
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 #include "protocol/job.h"
-#include "worker/compute/data_set.h"
+#include "worker/data/data_set.h"
 
 namespace steelyard::test {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/interval.h"
-#include "scheduler/epoch_cursor.h"
+#include "scheduler/rounds/epoch_cursor.h"
 #include "protocol/messages.h"
 
 namespace steelyard::test {

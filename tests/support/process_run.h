@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "server/checkpoint.h"
+#include "server/checkpoint/checkpoint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/epoch_cursor.h"
-#include "server/checkpoint.h"
-#include "server/replica.h"
+#include "scheduler/rounds/epoch_cursor.h"
+#include "server/checkpoint/checkpoint.h"
+#include "server/mirror/replica.h"
 #include "sim/observer.h"
 #include "tests/support/footprints.h"
 #include "tests/support/hub_loop.h"

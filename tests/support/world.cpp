@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "balancing/policies.h"
-#include "server/memory_sink.h"
-#include "server/replica.h"
+#include "server/checkpoint/memory_sink.h"
+#include "server/mirror/replica.h"
 #include "worker/worker.h"
 
 namespace steelyard::test {

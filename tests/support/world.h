@@ -12,10 +12,10 @@
 
 #include "balancing/policies.h"
 #include "core/random.h"
-#include "scheduler/journaled.h"
-#include "scheduler/reclaim.h"
-#include "scheduler/standby.h"
-#include "server/checkpointer.h"
+#include "scheduler/recovery/journaled.h"
+#include "scheduler/recovery/reclaim.h"
+#include "scheduler/recovery/standby.h"
+#include "server/checkpoint/checkpointer.h"
 #include "sim/invariants_watch.h"
 #include "sim/world.h"
 #include "tests/support/toy_job.h"
@@ -41,7 +41,7 @@ class World final : sim::Observer, sim::ComputeModel {
     double slowest_ms = 20;            // a piece takes up to so long
     std::vector<sim::Fault> faults{};  // beside delays of up to two milliseconds
     // Before the n-th message of all the scheduler's process is killed, with the checkpointer; it comes back
-    // after at most so long, made of what the scheduler had heard (scheduler/journaled.h).
+    // after at most so long, made of what the scheduler had heard (scheduler/recovery/journaled.h).
     std::set<std::uint64_t> scheduler_dies_at{};
     double back_within_ms = 300;
     bool members_notice = true;  // and what they say then waits for it; otherwise that is lost

@@ -29,21 +29,22 @@ const std::vector<Part> house{
     {"protocol", {"core", "nn/optimizer"}},  // a job says how it is optimised
     {"server", {"core", "protocol", "nn/optimizer"}},
     {"scheduler", {"core", "protocol", "balancing", "nn/optimizer/schedule.h"}},  // the rate, for the record
-    {"worker/compute", {"core", "protocol", "nn", "nn/optimizer"}},
+    {"worker/compute", {"core", "protocol", "nn", "nn/optimizer", "worker/data"}},
+    {"worker/data", {"core", "nn/shape.h"}},
     {"worker", {"core", "protocol"}},
-    {"sim/training", {"core", "protocol", "sim", "worker/compute"}},
+    {"sim/training", {"core", "protocol", "sim", "worker/compute", "worker/data"}},
     {"sim", {"core", "protocol", "balancing", "scheduler", "server", "worker"}},
     {"config",
-     {"core", "nn", "balancing", "protocol", "transport/address.h", "transport/zmq.h", "worker/compute",
+     {"core", "nn", "balancing", "protocol", "transport/address.h", "transport/zmq.h", "worker/compute", "worker/data",
       "sim", "sim/training"}},
     {"report", {"core", "nn", "balancing", "protocol", "server", "config"}},
     {"roles",
-     {"core", "balancing", "protocol", "transport", "server", "scheduler", "worker", "worker/compute",
+     {"core", "balancing", "protocol", "transport", "server", "scheduler", "worker", "worker/compute", "worker/data",
       "config", "report"}},
-    {"launch", {"core", "protocol", "transport", "worker/compute", "config", "report", "roles"}},
-    {"bridge", {"core", "balancing", "protocol", "worker/compute", "roles"}},
+    {"launch", {"core", "protocol", "transport", "worker/compute", "worker/data", "config", "report", "roles"}},
+    {"bridge", {"core", "balancing", "protocol", "worker/compute", "worker/data", "roles"}},
     {"cli",
-     {"core", "nn", "balancing", "protocol", "transport", "server", "worker/compute", "sim", "config",
+     {"core", "nn", "balancing", "protocol", "transport", "server", "worker/compute", "worker/data", "sim", "config",
       "report", "roles", "launch"}},
 };
 
@@ -68,13 +69,13 @@ const std::vector<Library> libraries{
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},
     {"^toml\\+\\+/.*", {"config"}, true, {"config/job_source.h"}},
     {"^nlohmann/.*",
-     {"core/json.h", "server/safetensors.cpp"},  // a checkpoint's header is read as it is parsed
+     {"core/json.h", "server/checkpoint/safetensors.cpp"},  // a checkpoint's header is read as it is parsed
      true,
      {"core/json.h"}},
     {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn.h"}},
     {"^(tbb|oneapi/tbb)/.*", {"core/parallel.cpp"}, true, {}},
     {"^cereal/.*", {"protocol"}, false, {}},
-    {"^(zlib|zconf)\\.h$", {"worker/compute"}, true, {}},
+    {"^(zlib|zconf)\\.h$", {"worker/data"}, true, {}},
     {"^omp\\.h$", {"nn/cpu"}, true, {}},
     {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},
     {"^httplib\\.h$", {"roles/web/http_server.cpp"}, true, {}},
@@ -195,7 +196,7 @@ TEST(Includes, HeadersAreGuardedAndIncludesAreFromTheRoot) {
 }
 
 TEST(Includes, TheTableItselfIsRead) {
-  const Part* server = part_of("server/shard.h");
+  const Part* server = part_of("server/shard/shard.h");
   ASSERT_NE(server, nullptr);
   EXPECT_TRUE(may_include(*server, "protocol/machine.h"));
   EXPECT_TRUE(may_include(*server, "nn/optimizer/rule.h"));

@@ -8,7 +8,7 @@
 namespace steelyard::test {
 
 struct SourceFile {
-  std::string path;                // from the root, "server/shard.cpp"
+  std::string path;                // from the root, "server/shard/shard.cpp"
   std::vector<std::string> lines;  // as they are
   std::vector<std::string> code;   // the same without comments and without what stands in quotes
 
@@ -26,7 +26,7 @@ bool is_product(const SourceFile& file);  // code that is shipped: not tests, be
 // Removes comments and empties string and character literals; line for line.
 std::vector<std::string> without_comments(const std::vector<std::string>& lines);
 
-// "server/shard.cpp:12: what" for each finding, for one readable failure.
+// "server/shard/shard.cpp:12: what" for each finding, for one readable failure.
 std::string listed(const std::vector<std::string>& findings);
 
 }  // namespace steelyard::test

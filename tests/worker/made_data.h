@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "worker/compute/data_set.h"
+#include "worker/data/data_set.h"
 
 namespace steelyard {
 

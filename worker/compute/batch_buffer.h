@@ -4,7 +4,7 @@
 //              hash(seed, e): the same on every machine, and another one each epoch
 //  evaluation  position p is sample p of the test set
 //
-// Training samples are augmented, if the data set asks for it (worker/compute/augmentation.h).
+// Training samples are augmented, if the data set asks for it (worker/data/augmentation.h).
 //
 // n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
 // is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are
@@ -19,7 +19,7 @@
 #include "core/permutation.h"
 #include "nn/micro_batch.h"
 #include "protocol/messages.h"
-#include "worker/compute/data_set.h"
+#include "worker/data/data_set.h"
 
 namespace steelyard {
 

@@ -8,7 +8,7 @@
 //   polite_share = c / t, at least 1/20 and at most 1
 //
 // of the time. Its measured speed falls with that, and balancing gives it less to do. Where nothing is left
-// it gets no piece (scheduler/crowding.h), unless it is alone; what it then takes is t/20 of a core. Where
+// it gets no piece (scheduler/members/crowding.h), unless it is alone; what it then takes is t/20 of a core. Where
 // nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each look takes
 // that off again, so it comes down to the least.
 //

@@ -12,7 +12,7 @@
 #include "core/precision.h"
 #include "nn/model.h"
 #include "protocol/job.h"
-#include "worker/compute/data_set.h"
+#include "worker/data/data_set.h"
 #include "worker/compute/engine.h"
 
 namespace steelyard {

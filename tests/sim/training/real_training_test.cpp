@@ -13,7 +13,7 @@
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
 #include "worker/compute/batch_buffer.h"
-#include "worker/compute/data_sets.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::sim::real_training_test {
 namespace {

@@ -1,0 +1,149 @@
+#include "scheduler/members/admission.h"
+
+#include <algorithm>
+
+#include "scheduler/members/timeout.h"
+#include "protocol/endpoint_trouble.h"
+#include "protocol/keyed_endpoint.h"
+#include "protocol/limits.h"
+#include "protocol/name.h"
+
+namespace steelyard {
+namespace {
+
+// The threads of a process have its name, and each a number behind it.
+std::string_view process_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
+}  // namespace
+
+Admission::Admission(const Job& job, Members& members, const std::list<RoundState>& rounds)
+    : job_(job),
+      fingerprint_(fingerprint(job)),
+      borders_(shard_borders(job.layout, job.shards)),
+      members_(members),
+      rounds_(rounds) {}
+
+Admission::Answer Admission::answer(Time now, NodeId from, const Hello& hello, Phase phase) {
+  if (!valid_name(hello.name)) {
+    return Refused{Refusal::name, std::string("its name is none: give it a --name of ") + name_expected()};
+  }
+  if (hello.fingerprint != 0 && hello.fingerprint != fingerprint_) {
+    return Refused{Refusal::other_job,
+                   "'" + hello.name + "' was started for another job than '" + job_.name +
+                       "' which runs here: start it with this job's file, or without one"};
+  }
+  if (phase == Phase::stopping) return Refused{Refusal::finished, "the job '" + job_.name + "' is over"};
+  if (members_.workers.size() + members_.shards.size() + members_.mirrors.size() >= limits::members) {
+    return Refused{Refusal::full, "the job has all the members that it can have"};
+  }
+  if (from.role == Role::shard) return answer_shard(now, from, hello, phase);
+  if (from.role == Role::worker) return answer_worker(now, from, hello);
+  return AskAgainLater{};
+}
+
+Admission::Answer Admission::answer_worker(Time now, NodeId from, const Hello& hello) {
+  const std::uint32_t slot = members_.worker_slot(hello.name);
+  const auto former = members_.workers.find(slot);
+  if (former != members_.workers.end() && former->second.node == from) return Admitted{slot};
+  if (const auto answer = contest(now, hello.name)) return *answer;
+  if (hello.max_batch > 0 && hello.max_batch < job_.grain) {
+    const std::string grain = std::to_string(job_.grain);
+    return Refused{Refusal::memory, "worker '" + hello.name + "' holds " + std::to_string(hello.max_batch) +
+                                        " samples at once (max_batch), and model '" + job_.model +
+                                        "' takes its batch statistics over grains of " + grain +
+                                        ": give it a max_batch of " + grain +
+                                        " or more, or leave this worker out"};
+  }
+  forget_the_long_gone();
+  members_.add({from, slot, hello.name, hello.kind, hello.max_batch, false, true, now, -1, -1});
+  return Admitted{slot, "worker '" + hello.name + "' joined"};
+}
+
+// Nothing: nobody present has this name.
+std::optional<Admission::Answer> Admission::contest(Time now, const std::string& name) {
+  const auto bearer = members_.workers.find(members_.worker_slot(name));
+  if (bearer == members_.workers.end() || !bearer->second.present) return std::nullopt;
+  WorkerMember& former = bearer->second;
+  if (!former.contest || now - former.contest->last > timeout_of(job_)) former.contest = {now, now};
+  former.contest->last = now;
+  if (former.last_heard <= former.contest->since) return AskAgainLater{};
+  former.contest.reset();
+  return Refused{Refusal::name,
+                 "a worker named '" + name + "' is at work in this job: give this one another --name"};
+}
+
+// Workers that left and have no part in any open round. Names that come back within reason keep their slot.
+void Admission::forget_the_long_gone() {
+  if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
+  members_.remove_if([&](const WorkerMember& worker) {
+    const auto takes_part = [&](const RoundState& round) {
+      return !round.select([&](const OwedPiece& piece) { return piece.owner == worker.slot; }).empty();
+    };
+    return !worker.present && std::ranges::none_of(rounds_, takes_part);
+  });
+}
+
+Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& hello, Phase phase) {
+  if (const std::string trouble = endpoint_trouble(hello.endpoint); !trouble.empty()) {
+    return Refused{Refusal::endpoint,
+                   "server '" + hello.name + "' says that it is to be reached at \"" + hello.endpoint +
+                       "\": " + trouble +
+                       "; start it with --advertise and the name or address that others see"};
+  }
+  const auto slot = members_.shard_slot(hello.name, job_.shards);
+  const bool free = slot && !members_.shards.contains(*slot);
+  if (job_.replicas > 0 && members_.shard(from) == nullptr && (hello.mirror || !free)) {
+    return answer_mirror(now, from, hello);
+  }
+  if (!slot) {
+    return Refused{Refusal::full,
+                   "the job '" + job_.name + "' has all of its " + std::to_string(job_.shards) + " shards"};
+  }
+  const auto former = members_.shards.find(*slot);
+  if (former != members_.shards.end()) {
+    if (former->second.node == from) return Admitted{*slot};
+    if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.dead_after)) {
+      return Refused{Refusal::full,
+                     "a server named '" + hello.name + "' is at work here: give this one another --name"};
+    }
+    if (phase != Phase::gathering) {
+      return EndJob{Outcome::server_lost,
+                    "server '" + hello.name + "' came back without its part of the model"};
+    }
+    members_.shards.erase(former);
+  }
+  members_.shards.try_emplace(*slot, ShardMember{from, *slot, hello.name, hello.endpoint, now, {}});
+  ++roster_number_;
+  // Workers have reached another one in its place.
+  for (auto& [number, worker] : members_.workers) worker.ready = false;
+  return Admitted{*slot, "server '" + hello.name + "' joined at " + split_key(hello.endpoint).address};
+}
+
+// Never in the process that it is to survive. Where nothing is left to mirror it waits: its turn comes when
+// the former bearer of its name is found to be gone.
+Admission::Answer Admission::answer_mirror(Time now, NodeId from, const Hello& hello) {
+  if (const MirrorMember* known = members_.mirror(from)) return Admitted{known->slot, {}, true};
+  if (!has_all_shards()) return AskAgainLater{};
+  for (const auto& [slot, shard] : members_.shards) {
+    if (members_.mirrors.contains(slot) || process_of(shard.name) == process_of(hello.name)) continue;
+    members_.mirrors.try_emplace(slot, MirrorMember{from, slot, hello.name, hello.endpoint, now});
+    return Admitted{slot, "server '" + hello.name + "' joined, to mirror '" + shard.name + "'", true};
+  }
+  return AskAgainLater{};
+}
+
+Roster Admission::roster() const {
+  Roster roster{{}, roster_number_};
+  if (!has_all_shards()) return roster;
+  for (const auto& [slot, shard] : members_.shards) {
+    ShardPlace place{shard.node, shard.endpoint, borders_[slot], borders_[slot + 1], shard.name};
+    if (const auto mirror = members_.mirrors.find(slot); mirror != members_.mirrors.end()) {
+      place.mirror = mirror->second.node;
+      place.mirror_endpoint = mirror->second.endpoint;
+    }
+    roster.shards.push_back(std::move(place));
+  }
+  return roster;
+}
+
+}  // namespace steelyard

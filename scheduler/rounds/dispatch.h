@@ -1,0 +1,49 @@
+// Dispatch: what has been decided, as messages. Decides nothing.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "scheduler/members/admission.h"
+#include "scheduler/members/members.h"
+#include "scheduler/rounds/order.h"
+#include "protocol/machine.h"
+
+namespace steelyard {
+
+class Dispatch {
+ public:
+  // All belong to the caller and outlive this.
+  Dispatch(const Job& job, Term term, Members& members, const Admission& admission)
+      : job_(job), term_(term), members_(members), admission_(admission) {}
+
+  static void note(std::string text, Outbox& out);  // to people
+  void heartbeat(NodeId to, Outbox& out) const;
+
+  void welcome(NodeId to, std::uint32_t slot, Outbox& out) const;
+  static void refuse(NodeId to, const Refuse& refuse, Outbox& out);
+  void roster(NodeId worker, Outbox& out) const;
+  void roster_to_all(Outbox& out) const;  // not while shards are missing
+  void roster_to_checkpointer(Outbox& out) const;
+
+  void open(Time now, const Open& open, Outbox& out);                   // to all shards
+  static void open_again(NodeId shard, const Open& open, Outbox& out);  // it did not get it
+  void commit_to_all(Round round, double scale, Outbox& out) const;
+  void commit(NodeId shard, Round round, double scale, Outbox& out) const;
+  void assign(const Assign& it, Outbox& out) const;
+  void ask_again(const AskAgain& it, Outbox& out) const;
+  void shorten(const Shorten& it, Outbox& out) const;
+
+  void save(const Progress& progress, Outbox& out) const;
+  static void record(RoundRecord record, Outbox& out);
+  void end(const Ended& ended, Outbox& out) const;  // to checkpointer and recorder
+  static void stop(const std::set<NodeId>& members, const Stop& stop, Outbox& out);
+
+ private:
+  const Job& job_;
+  const Term term_;
+  Members& members_;
+  const Admission& admission_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,80 @@
+#include "scheduler/rounds/epoch_cursor.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace steelyard {
+namespace {
+
+// Where the batch is the data set, an epoch is one step: a checkpoint after each would make the training wait
+// for the disk. Then minutes say when one is due, unless the job has none.
+std::uint64_t epochs_between_checkpoints(const Job& job) {
+  const bool epoch_is_step =
+      job.sync.span == SyncMode::Span::batch && !job.sync.is_local() && job.global_batch >= job.train_samples;
+  return epoch_is_step && job.checkpoint_minutes > 0 ? 0 : job.checkpoint_every;
+}
+
+}  // namespace
+
+EpochCursor::EpochCursor(const Job& job, const Progress& from)
+    : mode_(job.sync),
+      samples_(job.train_samples),
+      batch_(job.global_batch),
+      epochs_(job.epochs),
+      rounds_(job.rounds),
+      evaluate_every_(job.evaluate_every),
+      checkpoint_every_(epochs_between_checkpoints(job)),
+      checkpoint_rounds_(job.checkpoint_rounds),
+      seconds_(job.seconds),
+      round_(from.version),
+      epoch_(from.epoch),
+      offset_(from.offset),
+      length_(std::max<std::uint64_t>(1, mode_.local) * batch_) {
+  CHECK(samples_ > 0 && batch_ > 0, "a job has samples and a batch");
+  CHECK(offset_ < samples_, "a cursor begins inside an epoch");
+  CHECK(mode_.span != SyncMode::Span::job || epochs_ > 0, "one round for the whole job needs its epochs");
+}
+
+Interval EpochCursor::positions() const {
+  if (mode_.span != SyncMode::Span::batch) return {offset_, samples_};
+  return {offset_, std::min(offset_ + length_, samples_)};
+}
+
+// As many steps as it has global batches; a checkpoint of another mode may leave the rest of an epoch to be
+// done first.
+LocalSteps EpochCursor::local() const {
+  if (!mode_.is_local()) return {};
+  const bool all = mode_.span == SyncMode::Span::job && offset_ == 0 && epoch_ < epochs_;
+  return {(positions().size() + batch_ - 1) / batch_, all ? epochs_ - epoch_ : 1};
+}
+
+double EpochCursor::epochs_done() const {
+  return static_cast<double>(epoch_) + static_cast<double>(offset_) / static_cast<double>(samples_);
+}
+
+void EpochCursor::take(std::uint64_t positions) {
+  CHECK(positions > 0, "a round has positions");
+  length_ = std::min(positions, samples_);
+}
+
+void EpochCursor::advance() {
+  const std::uint64_t passes = local().passes;
+  offset_ = positions().end;
+  ++round_;
+  if (offset_ == samples_) {
+    offset_ = 0;
+    epoch_ += passes;
+  }
+}
+
+bool EpochCursor::over(double seconds) const {
+  return (epochs_ > 0 && epoch_ >= epochs_) || (rounds_ > 0 && round_ >= rounds_) ||
+         (seconds_ > 0 && seconds >= seconds_);
+}
+
+Progress EpochCursor::progress(Term term, double seconds) const {
+  return {term, round_, epoch_, offset_, seconds, {}};
+}
+
+}  // namespace steelyard

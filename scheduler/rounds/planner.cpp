@@ -1,0 +1,265 @@
+#include "scheduler/rounds/planner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "balancing/allocate/largest_remainder.h"
+#include "balancing/pacing.h"
+#include "balancing/policy/share_bounds.h"
+#include "core/check.h"
+#include "core/random.h"
+#include "scheduler/rounds/drawn_steps.h"
+#include "protocol/grains.h"
+
+namespace steelyard {
+namespace {
+
+// Of a share that ends in a part of a grain, relative, what may be missing to whole ones.
+constexpr double little_missing = 1.0 / 16;
+
+// What all workers together can take at a time, as far as it is needed.
+std::uint64_t capacity(const balancing::Request& request) {
+  std::uint64_t sum = 0;
+  for (const auto& worker : request.workers) sum += std::min(worker.most, request.positions);
+  return std::min(sum, request.positions);
+}
+
+bool is_plan(const std::vector<std::uint64_t>& shares, const balancing::Request& request) {
+  if (shares.size() != request.workers.size()) return false;
+  std::uint64_t left = request.positions;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] > std::min(left, request.workers[i].most)) return false;
+    left -= shares[i];
+  }
+  return left == 0;
+}
+
+std::vector<std::uint64_t> equal_shares(const balancing::Request& request) {
+  const std::vector<double> alike(request.workers.size(), 1.0);
+  return balancing::largest_remainder(alike, request.positions, balancing::share_bounds(request));
+}
+
+}  // namespace
+
+Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
+                 const Members& members)
+    : name_(job.policy),
+      grain_(job.grain),
+      seed_(job.seed),
+      global_batch_(job.global_batch),
+      hubs_(job.sync.hubs),
+      paced_(job.sync.paced),
+      grain_by_grain_(job.sums == SumOrder::positions && job.grain > 1 && job.sync == SyncMode{}),
+      policy_(std::move(policy)),
+      members_(members) {
+  CHECK(!paced_ || policy_->pacing() != nullptr,
+        "the policy of a job with paced rounds says how long they are");
+  if (!from.policy_state.empty()) policy_->restore(from.policy_state);
+}
+
+std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval positions, HubNumber hub) {
+  balancing::Request wanted = request(round, positions);
+  if (wanted.workers.empty()) return {};
+  if (round.batch > 0) return divide_in_batches(round, positions, wanted, hub);
+  std::vector<Share> shares;
+  shares.reserve(wanted.workers.size());
+  const std::uint64_t hold = capacity(wanted);
+  for (Position at = positions.begin; at < positions.end;) {
+    wanted.positions = std::min(hold, grains_in(positions.end - at, grain_));
+    const std::vector<std::uint64_t> grains = plan(wanted);
+    for (std::size_t i = 0; i < grains.size(); ++i) {
+      if (grains[i] == 0) continue;
+      const Position end = at + std::min(grains[i] * grain_, positions.end - at);
+      shares.push_back({wanted.workers[i].slot, {at, end}});
+      at = end;
+    }
+  }
+  return by_grain(round, std::move(shares));
+}
+
+std::vector<Planner::Share> Planner::by_grain(const RoundState& round, std::vector<Share> shares) const {
+  if (!grain_by_grain_ || round.purpose() != Purpose::train) return shares;
+  std::vector<Share> cut;
+  for (const Share& share : shares) {
+    for (Interval part = share.positions; part.begin < share.positions.end; part.begin = part.end) {
+      part.end = part.begin + std::min(grain_, share.positions.end - part.begin);
+      cut.push_back({share.slot, part, share.hub});
+    }
+  }
+  return cut;
+}
+
+std::vector<Planner::Share> Planner::divide_in_batches(const RoundState& round, Interval positions,
+                                                       const balancing::Request& request, HubNumber hub) {
+  const std::uint64_t count = grains_in(positions.size(), round.batch);
+  const bool drawn = hubs_.count > 0 && hub == whole_model;
+  const std::vector<std::uint64_t> taken =
+      drawn ? drawn_steps(plan(request), count, hash(seed_, round.round())) : batches(count, request, hub);
+  std::vector<std::size_t> order(taken.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto its_hub = [&](std::size_t i) { return drawn ? hubs_.of(request.workers[i].slot) : hub; };
+  std::ranges::stable_sort(order, {}, its_hub);
+  std::vector<Share> shares;
+  Position at = positions.begin;
+  for (const std::size_t i : order) {
+    if (taken[i] == 0) continue;
+    const Position end = at + std::min(taken[i] * round.batch, positions.end - at);
+    shares.push_back({request.workers[i].slot, {at, end}, its_hub(i)});
+    at = end;
+  }
+  return shares;
+}
+
+std::vector<std::uint64_t> Planner::batches(std::uint64_t count, const balancing::Request& request,
+                                            HubNumber hub) {
+  const std::vector<std::uint64_t> grains = plan(request);
+  std::vector<double> weights(grains.begin(), grains.end()), its(weights.size());
+  for (std::size_t i = 0; i < its.size(); ++i) {
+    if (hubs_.of(request.workers[i].slot) == hub) its[i] = std::max(1.0, weights[i]);
+  }
+  const bool anybody = std::ranges::any_of(its, [](double weight) { return weight > 0; });
+  return balancing::largest_remainder(hub != whole_model && anybody ? its : weights, count);
+}
+
+std::optional<std::uint64_t> Planner::length(Round round, std::uint64_t epoch) {
+  if (!paced_) return std::nullopt;
+  const std::uint64_t batch = batch_of(global_batch_, 1);
+  if (batch == 0) return std::nullopt;
+  balancing::Request request{round, 0, workers(nullptr), epoch + 1, {}, grain_};
+  request.positions = request.workers.size() * (batch / grain_);
+  request.walk.batch = batch / grain_;
+  const auto paces = asked([&] { return policy_->pacing()->steps(request); });
+  std::uint64_t steps = 0;
+  for (const std::uint64_t each : paces.value_or(std::vector<std::uint64_t>()))
+    steps += std::min(each, balancing::Pacing::most_steps);
+  return std::max(steps, request.workers.size()) * batch;  // at least one each
+}
+
+void Planner::ended(const RoundState& round, double seconds, double accuracy) {
+  if (!paced_) return;
+  std::uint64_t told = 0;  // of the others nobody knows the accuracy: who computed them was lost
+  for (const RoundState::Part& part : round.parts()) told += part.samples;
+  (void)asked([&] {
+    policy_->pacing()->ended({round.open().epoch + 1, grains_in(told, grain_), accuracy, seconds});
+    return true;
+  });
+}
+
+void Planner::observe(const balancing::Sample& sample) {
+  (void)asked([&] { return policy_->observe(sample), true; });
+}
+
+std::uint64_t Planner::batch_for(const RoundState& round) const {
+  const Open& open = round.open();
+  return paced_ ? batch_of(global_batch_, 1) : batch_of(open.positions.size(), open.local.steps);
+}
+
+std::uint64_t Planner::batch_of(std::uint64_t positions, std::uint64_t steps) const {
+  std::uint64_t workers = 0, most = UINT64_MAX;
+  for (const auto& [slot, worker] : members_.workers) {
+    if (!worker.working()) continue;
+    ++workers;
+    if (worker.most > 0) most = std::min(most, std::max<std::uint64_t>(1, worker.most / grain_) * grain_);
+  }
+  return workers == 0 ? 0 : std::min(most, balanced_batch(positions, steps, workers, grain_));
+}
+
+std::map<std::uint32_t, std::uint64_t> Planner::quotas(const RoundState& round) {
+  balancing::Request wanted = request(round, round.open().positions);
+  std::map<std::uint32_t, std::uint64_t> quotas;
+  if (wanted.workers.empty()) return quotas;
+  wanted.positions = capacity(wanted);
+  const std::vector<std::uint64_t> grains = plan(wanted);
+  for (std::size_t i = 0; i < grains.size(); ++i) quotas[wanted.workers[i].slot] = grains[i] * grain_;
+  return quotas;
+}
+
+std::uint64_t Planner::most(const WorkerMember& worker, const RoundState& round) const {
+  const std::uint64_t grains = most_grains(worker, round);
+  return grains > UINT64_MAX / grain_ ? UINT64_MAX : grains * grain_;
+}
+
+std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, const Report& report,
+                                                 double waited, const RoundState* round) const {
+  std::uint64_t positions = report.piece.positions.size();
+  double seconds = report.seconds;
+  if (grain_by_grain_ && round != nullptr) {
+    for (const RoundState::Part& part : round->parts()) {
+      if (part.slot == worker.slot) positions = part.samples, seconds = part.seconds;
+    }
+    waited = -1;  // most of it was for the pieces before
+  }
+  const std::uint64_t grains = grains_in(positions, grain_);
+  const double whole = static_cast<double>(grains * grain_) / static_cast<double>(positions);
+  if (whole > 1 + little_missing) return std::nullopt;
+  return balancing::Sample{worker.slot, report.piece.round, grains, seconds * whole,
+                           report.cpu,  report.memory,      waited};
+}
+
+// Its memory has to hold one local step at a time, which is whole grains too.
+std::uint64_t Planner::most_grains(const WorkerMember& worker, const RoundState& round) const {
+  if (round.batch > 0) return UINT64_MAX;
+  const std::uint64_t steps = std::max<std::uint64_t>(1, round.open().local.steps),
+                      most = worker.most / grain_;
+  return worker.most == 0 || most > UINT64_MAX / steps ? UINT64_MAX : most * steps;
+}
+
+balancing::Request Planner::request(const RoundState& round, Interval positions) const {
+  balancing::Request request{
+      round.round(), grains_in(positions.size(), grain_), workers(&round), round.open().epoch + 1, {},
+      grain_};
+  if (const auto& local = round.open().local; local.steps > 0)
+    request.walk = {local.passes, local.steps, round.batch / grain_};
+  if (!grain_by_grain_) bound_by_room(request);
+  return request;
+}
+
+// Workers on crowded machines, as far as the others can take the round.
+void Planner::bound_by_room(balancing::Request& request) const {
+  balancing::Request bounded = request;
+  const std::uint64_t part = request.positions / std::max<std::size_t>(1, request.workers.size());
+  for (balancing::WorkerView& view : bounded.workers) {
+    const std::uint64_t most = members_.workers.at(view.slot).room.most(part * grain_);
+    view.most = std::min(view.most, most == UINT64_MAX ? most : grains_in(most, grain_));
+  }
+  if (capacity(bounded) == capacity(request)) request = std::move(bounded);
+}
+
+// Of a round that is not begun yet (nullptr), nobody is asked to hold more than a batch.
+std::vector<balancing::WorkerView> Planner::workers(const RoundState* round) const {
+  std::vector<balancing::WorkerView> views;
+  views.reserve(members_.workers.size());
+  for (const auto& [slot, worker] : members_.workers) {
+    if (!worker.working()) continue;
+    const std::uint64_t most = round == nullptr ? UINT64_MAX : most_grains(worker, *round);
+    views.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
+  }
+  return views;
+}
+
+std::vector<std::uint64_t> Planner::plan(const balancing::Request& request) {
+  auto shares = asked([&] { return policy_->plan(request); });
+  if (shares && is_plan(*shares, request)) return std::move(*shares);
+  if (shares) doubt("its shares do not fit the round and the workers' limits");
+  return equal_shares(request);
+}
+
+template <class Ask>
+auto Planner::asked(Ask ask) -> std::optional<decltype(ask())> {
+  try {
+    return ask();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& trouble) {
+    doubt(trouble.what());
+    return std::nullopt;
+  }
+}
+
+void Planner::doubt(const std::string& why) {
+  if (std::exchange(doubted_, true)) return;
+  doubt_ = "warning: policy '" + name_ + "' gave no usable plan (" + why +
+           "); rounds in which that happens are divided equally";
+}
+
+}  // namespace steelyard

@@ -1,0 +1,335 @@
+#include "scheduler/rounds/training.h"
+
+#include <algorithm>
+
+#include "scheduler/members/rests.h"
+#include "scheduler/members/timeout.h"
+
+namespace steelyard {
+namespace {
+
+// What a worker measures lies below these. Beyond them, policies would plan with numbers that mean nothing.
+constexpr double longest_compute = 1e8;  // seconds of one piece: three years
+constexpr double most_memory = 1e12;     // MB
+
+// Not a number is not.
+bool is_within(double value, double most) { return value >= 0 && value <= most; }
+
+}  // namespace
+
+Training::Training(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
+                   Members& members, Dispatch& dispatch)
+    : job_(job),
+      mode_(job.sync),
+      term_(from.term),
+      timeout_(timeout_of(job)),
+      members_(members),
+      dispatch_(dispatch),
+      rounds_(job, from),
+      assignments_(job, from, std::move(policy), members, rounds_.states()),
+      checkpoints_(job, from.version > 0) {}
+
+void Training::begin(Time now) {
+  shutdown_.begin_training();
+  checkpoints_.begin(now);
+  rounds_.begin_training(now);
+}
+
+void Training::advance(Time now, Outbox& out) {
+  if (phase() == Phase::running && end_rests_if_nobody_works(now, members_)) adopt_orphans(now, out);
+  while (phase() == Phase::running && go_on(now, out)) {
+  }
+  if (std::string doubt = assignments_.take_doubt(); !doubt.empty()) Dispatch::note(std::move(doubt), out);
+  // Nobody is left to finish the round, or it is so long that it is rather done again.
+  const bool waits = phase() == Phase::running && shutdown_.requested();
+  if (waits &&
+      (shutdown_.left_alone(now, anybody_works(), timeout_) || mode_.span != SyncMode::Span::batch)) {
+    end(now, Outcome::interrupted, "ended on request", out);
+  }
+  if (phase() == Phase::saving && checkpoints_.pending().empty()) stop(now, out);
+}
+
+bool Training::go_on(Time now, Outbox& out) {
+  const auto next = rounds_.next(now, shutdown_.requested());
+  if (std::holds_alternative<Rounds::Wait>(next)) return run_ahead(now, out);
+  std::visit(Overloaded{[](const Rounds::Wait&) {}, [&](const Rounds::OpenOldest&) { open_oldest(now, out); },
+                        [&](const Rounds::FinishOldest&) { finish_oldest(now, out); },
+                        [&](const Rounds::BeginRound&) { begin_round(now, out); },
+                        [&](const Rounds::BeginEvaluation&) { begin_evaluation(now, out); },
+                        [&](const EndJob& it) { end(now, it.outcome, it.text, out); }},
+             next);
+  return true;
+}
+
+// Gives an idle worker something to do, if there is one.
+bool Training::run_ahead(Time now, Outbox& out) {
+  const Orders taken = assignments_.hand_out(now);
+  apply(now, taken, out);
+  if (!taken.empty()) return true;
+  if (shutdown_.requested() || !rounds_.may_run_ahead(now) || !assignments_.anybody_idle()) return false;
+  begin_round(now, out);
+  return true;
+}
+
+// Shards hold what has been pushed of it until they know which of its positions are in it.
+void Training::open_oldest(Time now, Outbox& out) {
+  RoundState& round = *rounds_.oldest_open();
+  assignments_.leave_over(now, round);
+  round.opened = true;
+  dispatch_.open(now, round.open(), out);
+}
+
+void Training::finish_oldest(Time now, Outbox& out) {
+  RoundState& round = *rounds_.oldest_open();
+  const bool saves = round.open().save, evaluation = round.purpose() == Purpose::evaluate;
+  const double accuracy = evaluation ? round.accuracy(job_.labels) : 0;
+  RoundRecord record = rounds_.record(now, round, members_);
+  if (!evaluation) assignments_.finish(round, record);
+  Dispatch::record(std::move(record), out);
+  rounds_.finish(now, round);
+  if (saves) save(now, out);
+  if (evaluation && job_.target_accuracy > 0 && accuracy >= job_.target_accuracy) {
+    end(now, Outcome::finished, "the target accuracy is reached", out);
+  }
+}
+
+void Training::begin_round(Time now, Outbox& out) {
+  const EpochCursor& ahead = rounds_.ahead();
+  if (const auto length = assignments_.length(ahead.round(), ahead.epoch())) rounds_.pace(*length);
+  const auto [save, remark] = checkpoints_.due(now, ahead.round() + 1, ahead.saves_after_next());
+  if (!remark.empty()) Dispatch::note(remark, out);
+  RoundState& round = rounds_.begin(now, save);
+  end_rests(members_, round.round());
+  if (round.opened) dispatch_.open(now, round.open(), out);
+  confirm(now);  // whether it can be computed at once
+  apply(now, assignments_.begin(now, round), out);
+}
+
+void Training::begin_evaluation(Time now, Outbox& out) {
+  RoundState& evaluation = rounds_.begin_evaluation(now);
+  apply(now, assignments_.begin(now, evaluation), out);
+}
+
+// The one place that carries orders out.
+void Training::apply(Time now, const Orders& orders, Outbox& out) {
+  for (const Order& order : orders) {
+    std::visit(Overloaded{[&](const Assign& it) { dispatch_.assign(it, out); },
+                          [&](const AskAgain& it) { dispatch_.ask_again(it, out); },
+                          [&](const Shorten& it) { dispatch_.shorten(it, out); },
+                          [&](const Rest& it) { (void)rest(members_, it.slot, it.round); },
+                          [&](const Remark& it) { Dispatch::note(it.text, out); },
+                          [&](const EndJob& it) { fail(now, it, out); }},
+               order);
+  }
+}
+
+void Training::beat(Time now, Outbox& out) {
+  if (phase() == Phase::stopping) return Dispatch::stop(shutdown_.repeat_stop(now), shutdown_.outcome(), out);
+  confirm(now);
+  const auto& pending = checkpoints_.pending();
+  if (phase() == Phase::saving && !anybody_works() && !pending.empty() &&
+      rounds_.any_unclosed_below(pending.rbegin()->first)) {
+    checkpoints_.give_up("no worker is left to finish the round");
+  }
+  save_again(out);
+}
+
+void Training::save_again(Outbox& out) const {
+  for (const auto& [version, progress] : checkpoints_.pending()) dispatch_.save(progress, out);
+}
+
+void Training::confirm(Time now) {
+  const bool nobody = shutdown_.requested() && !anybody_works();  // to wait for
+  for (const Duration push : rounds_.confirm(now, members_.lowest_version(), nobody, timeout_)) {
+    assignments_.pushed(push);
+  }
+}
+
+void Training::restarted(Time now) {
+  rounds_.restarted(now);
+  if (phase() == Phase::stopping) shutdown_.heard(now);
+}
+
+// ---- messages
+
+bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
+  WorkerMember* worker = members_.worker(from);
+  if (worker == nullptr || told.term != term_ || !told.piece.positions.valid() ||
+      told.correct / job_.labels > told.piece.positions.size() || !is_within(told.seconds, longest_compute)) {
+    return false;
+  }
+  Report report = told;
+  if (!is_within(report.cpu, 1)) report.cpu = -1;
+  if (!is_within(report.memory, most_memory)) report.memory = -1;
+  const auto orders = assignments_.report(now, *worker, report);
+  if (!orders) return false;
+  worker->cpu = report.cpu;
+  worker->memory = report.memory;
+  if (report.piece.purpose == Purpose::train) worker->room.did(report.piece.positions.size());
+  apply(now, *orders, out);
+  apply(now, assignments_.hand_over(now), out);
+  return true;
+}
+
+bool Training::hear(Time now, NodeId from, const PieceProgress& progress, Outbox& out) {
+  const WorkerMember* worker = members_.worker(from);
+  if (worker == nullptr || progress.term != term_ || !assignments_.told(now, worker->slot, progress))
+    return false;
+  apply(now, assignments_.hand_over(now), out);
+  return true;
+}
+
+bool Training::hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out) {
+  const WorkerMember* worker = members_.worker(from);
+  if (worker == nullptr || answer.term != term_) return false;
+  const auto orders = assignments_.answer(now, worker->slot, answer);
+  if (!orders) return false;
+  apply(now, *orders, out);
+  apply(now, assignments_.hand_over(now), out);
+  return true;
+}
+
+bool Training::hear(Time now, NodeId from, const NonFinite& refused, Outbox& out) {
+  if (members_.shard(from) == nullptr || refused.term != term_ || phase() >= Phase::stopping) return false;
+  const auto orders = assignments_.refuse(now, refused);
+  if (!orders) return false;
+  apply(now, *orders, out);
+  return true;
+}
+
+bool Training::hear(Time now, NodeId from, const Covered& covered, Outbox& out) {
+  const ShardMember* shard = members_.shard(from);
+  RoundState* round = rounds_.training(covered.round);
+  if (shard == nullptr || round == nullptr || covered.term != term_) return false;
+  std::visit(
+      Overloaded{[](const Rounds::Uncovered&) {},
+                 [&](const Rounds::CommitAll& it) { dispatch_.commit_to_all(covered.round, it.scale, out); },
+                 [&](const Rounds::CommitAgain& it) { dispatch_.commit(from, covered.round, it.scale, out); },
+                 [&](const EndJob& it) { fail(now, it, out); }},
+      rounds_.cover(*round, shard->slot, covered.squares));
+  return true;
+}
+
+bool Training::hear(Time now, NodeId from, const Closed& closed) {
+  ShardMember* shard = members_.shard(from);
+  if (shard == nullptr || closed.term != term_ || closed.version > rounds_.ahead().round()) return false;
+  shard->version = std::max(shard->version, closed.version);
+  if (!closed.staleness.empty()) shard->staleness = closed.staleness;
+  confirm(now);
+  return true;
+}
+
+bool Training::hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
+  ShardMember* shard = members_.shard(from);
+  if (shard == nullptr || beat.term != term_ || beat.version > rounds_.ahead().round()) return false;
+  shard->loaded = shard->loaded || beat.loaded;
+  shard->parts = beat.parts;
+  shard->parts_in_all = beat.parts_in_all;
+  shard->version = std::max(shard->version, beat.version);
+  if (std::exchange(shard->added, beat.added) != beat.added) shard->fed = now;
+  confirm(now);
+  const bool doubtful = std::exchange(shard->doubtful, false);
+  for (RoundState& round : rounds_.states()) {
+    if (round.purpose() != Purpose::train || !round.opened) continue;
+    const bool lost = round.round() >= beat.opened && (doubtful || now - shard->opens_sent > timeout_);
+    if (lost) Dispatch::open_again(from, round.open(), out);
+    if (round.round() != beat.version || beat.opened <= round.round()) continue;
+    for (const Interval& gap : beat.gaps) {
+      if (!gap.valid() || !round.open().positions.contains(gap)) continue;
+      apply(now, assignments_.repair_gap(now, round, gap, *shard), out);
+    }
+  }
+  return true;
+}
+
+bool Training::hear(const Saved& saved, Outbox& out) {
+  const auto remark = checkpoints_.answer(saved);
+  if (!remark) return false;
+  Dispatch::note(*remark, out);
+  return true;
+}
+
+// ---- saving and ending
+
+void Training::interrupt(Time now, Outbox& out) {
+  if (!shutdown_.request() || phase() >= Phase::saving) return;
+  Dispatch::note(mode_.span == SyncMode::Span::batch
+                     ? "told to end: finishing the round and saving"
+                     : "told to end: saving what was there before this long round",
+                 out);
+  if (phase() == Phase::gathering) end(now, Outcome::interrupted, "ended before the training began", out);
+}
+
+void Training::end_if_alone(Time now, const std::string& why, Outbox& out) {
+  const bool nobody =
+      std::ranges::none_of(members_.workers, [](const auto& it) { return it.second.present; });
+  if (phase() != Phase::gathering && !nobody) return;
+  shutdown_.request();  // nobody is waited for any more
+  end(now, Outcome::worker_failed, why, out);
+}
+
+void Training::save(Time now, Outbox& out) {
+  Progress progress = rounds_.done().progress(term_, rounds_.trained_seconds(now));
+  progress.policy_state = assignments_.policy_state();
+  progress.workers = members_.names();
+  checkpoints_.ask(progress);
+  dispatch_.save(progress, out);
+}
+
+// Nothing more is begun. The present version is saved first, where it is whole and not saved yet.
+void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
+  const bool trained = phase() == Phase::running;
+  if (!shutdown_.end(outcome, std::move(text))) return;
+  if (!Shutdown::leaves_model(outcome)) {
+    checkpoints_.drop();
+  } else if (!rounds_.can_be_saved()) {
+    Dispatch::note("the rounds that are under way cannot be finished, and no checkpoint is written of them",
+                   out);
+  } else if (trained && !checkpoints_.has(rounds_.done().round())) {
+    save(now, out);
+  }
+}
+
+void Training::fail(Time now, const EndJob& failure, Outbox& out) {
+  const bool non_finite = failure.outcome == Outcome::non_finite;
+  const std::string way_back = non_finite ? Checkpoints::way_back_from_non_finite() : checkpoints_.way_back();
+  end(now, failure.outcome, failure.text + "; " + way_back, out);
+}
+
+// All that can be saved is saved.
+void Training::stop(Time now, Outbox& out) {
+  std::set<NodeId> members;
+  for (const auto& [slot, worker] : members_.workers) {
+    if (worker.present) members.insert(worker.node);
+  }
+  for (const auto& [slot, shard] : members_.shards) members.insert(shard.node);
+  for (const auto& [slot, mirror] : members_.mirrors) members.insert(mirror.node);
+  const std::string way_back = rounds_.training_began() ? checkpoints_.way_back() : "";
+  name_last_version();
+  const Stop& stop = shutdown_.stop(now, checkpoints_.trouble(), way_back, members);
+  const Progress progress = rounds_.done().progress(term_, rounds_.trained_seconds(now));
+  dispatch_.end({stop.outcome, stop.text, progress, members_.staleness()}, out);
+  Dispatch::stop(shutdown_.repeat_stop(now), stop, out);
+}
+
+void Training::left(Time now, NodeId node, Outbox& out) {
+  shutdown_.left(node);
+  if (phase() != Phase::stopping || node.role != Role::worker) return;
+  const std::set<NodeId> next = shutdown_.repeat_stop(now);
+  const bool others = std::ranges::any_of(next, [](NodeId it) { return it.role == Role::worker; });
+  if (!others) Dispatch::stop(next, shutdown_.outcome(), out);
+}
+
+// The version that the last checkpoint has, if the ending left one; kept by the first worker that is there.
+void Training::name_last_version() {
+  Stop last;
+  last.has_last = rounds_.training_began() && Shutdown::leaves_model(shutdown_.outcome().outcome) &&
+                  !(mode_.on_arrival && rounds_.oldest_open() != nullptr);
+  last.last = rounds_.done().round();
+  for (const auto& [slot, worker] : members_.workers) {
+    if (worker.present && last.keeper == NodeId{}) last.keeper = worker.node;
+  }
+  shutdown_.go_home_with(last);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,109 @@
+// Training: takes a job from its first round to its end. Begins and finishes rounds, saves versions, and ends
+// when nothing is left to do or something has failed.
+//
+// Asks Rounds, Assignments, Checkpoints and Shutdown, and is the one place that carries out what they decide.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "scheduler/rounds/assignments.h"
+#include "scheduler/rounds/checkpoints.h"
+#include "scheduler/rounds/dispatch.h"
+#include "scheduler/members/members.h"
+#include "scheduler/rounds/order.h"
+#include "scheduler/rounds/rounds.h"
+#include "scheduler/members/shutdown.h"
+#include "protocol/machine.h"
+
+namespace steelyard {
+
+class Training {
+ public:
+  // `job`, `members` and `dispatch` belong to the caller and outlive this.
+  Training(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy, Members& members,
+           Dispatch& dispatch);
+
+  [[nodiscard]] const Rounds& rounds() const { return rounds_; }
+  [[nodiscard]] const Checkpoints& checkpoints() const { return checkpoints_; }
+  [[nodiscard]] const Shutdown& shutdown() const { return shutdown_; }
+  [[nodiscard]] Phase phase() const { return shutdown_.phase(); }
+  [[nodiscard]] const SyncMode& mode() const { return mode_; }
+
+  // Shards and workers are there.
+  void begin(Time now);
+  // Does whatever has become possible: after every message and every beat.
+  void advance(Time now, Outbox& out);
+  // What is due with every beat.
+  void beat(Time now, Outbox& out);
+
+  // This process goes on where another one ended: whoever is waited for has all of its time once more.
+  void restarted(Time now);
+
+  // False: the message is late, repeated or unknown.
+  bool hear(Time now, NodeId from, const Report& report, Outbox& out);
+  bool hear(Time now, NodeId from, const PieceProgress& progress, Outbox& out);
+  bool hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
+  bool hear(Time now, NodeId from, const NonFinite& refused, Outbox& out);
+  bool hear(Time now, NodeId from, const Covered& covered, Outbox& out);
+  bool hear(Time now, NodeId from, const Closed& closed);
+  bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
+  bool hear(const Saved& saved, Outbox& out);
+
+  // The worker in this slot is there, or is there again, and may have nothing to do.
+  void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }
+  // Pieces without an owner are assigned, if a worker is there now.
+  void adopt_orphans(Time now, Outbox& out) { apply(now, assignments_.adopt_orphans(now), out); }
+  // What the worker in this slot owes becomes others'.
+  void release(Time now, std::uint32_t slot, Outbox& out) {
+    apply(now, assignments_.release(now, slot), out);
+  }
+  // The same of a worker that is lost.
+  void lose(Time now, std::uint32_t slot, Outbox& out) { apply(now, assignments_.lose(now, slot), out); }
+  // What it owes and does not hold is said again; at once, if what was said last may not have reached it.
+  void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, bool doubtful,
+                   Outbox& out) {
+    apply(now, assignments_.repeat_lost(now, slot, held, doubtful), out);
+  }
+
+  // Somebody wants the job to end, in an orderly way.
+  void interrupt(Time now, Outbox& out);
+  // Somebody is gone for good. Before the training begins, the job as it was meant cannot begin; afterwards
+  // the others go on as long as there are any.
+  void end_if_alone(Time now, const std::string& why, Outbox& out);
+  void end(Time now, Outcome outcome, std::string text, Outbox& out);
+  // The same for a failure: says also what people can do to go on.
+  void fail(Time now, const EndJob& failure, Outbox& out);
+  void save_again(Outbox& out) const;  // whatever is not answered, oldest first
+  void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }
+  void left(Time now, NodeId node, Outbox& out);         // or its connection is gone
+  void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version
+
+ private:
+  friend struct SchedulerFields;
+  bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
+  bool run_ahead(Time now, Outbox& out);
+  void open_oldest(Time now, Outbox& out);
+  void finish_oldest(Time now, Outbox& out);
+  void name_last_version();
+  void begin_round(Time now, Outbox& out);
+  void begin_evaluation(Time now, Outbox& out);
+  void confirm(Time now);
+  void save(Time now, Outbox& out);
+  void stop(Time now, Outbox& out);
+  void apply(Time now, const Orders& orders, Outbox& out);
+  [[nodiscard]] bool anybody_works() const { return !members_.working().empty(); }
+
+  const Job& job_;
+  const SyncMode mode_;
+  const Term term_;
+  const Duration timeout_;
+  Members& members_;
+  Dispatch& dispatch_;
+  Rounds rounds_;
+  Assignments assignments_;
+  Checkpoints checkpoints_;
+  Shutdown shutdown_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,162 @@
+#include "server/checkpoint/durable_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* what, int error) {
+  throw Failure(ExitCode::io, path + ": " + what + ": " + std::generic_category().message(error));
+}
+
+// Most significant byte first, as xxhsum prints it.
+std::string hexadecimal(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  std::string text;
+  for (const unsigned char byte : canonical.digest) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+// What a hash of bytes that come one after the other is kept in; to be reset first.
+struct Hash {
+  Hash() : state(XXH3_createState()) { CHECK(state != nullptr, "no memory for a hash"); }
+  ~Hash() { XXH3_freeState(state); }
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+  XXH3_state_t* const state;
+};
+
+// A descriptor that is closed on every way out.
+struct Descriptor {
+  explicit Descriptor(int opened) : number(opened) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int number;
+};
+
+}  // namespace
+
+FileSeal seal(std::span<const std::byte> bytes) {
+  return {bytes.size(), hexadecimal(XXH3_128bits(bytes.data(), bytes.size()))};
+}
+
+DurableFile::DurableFile(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file_ < 0) fail(path_, "cannot be created", errno);
+  const int error = bytes == 0 ? 0 : ::posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+  // Some file systems cannot reserve; there the writes will tell.
+  if (error != 0 && error != EOPNOTSUPP && error != EINVAL) {
+    ::close(file_);
+    fail(path_, "no room", error);
+  }
+}
+
+DurableFile::~DurableFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void DurableFile::write(std::span<const std::byte> bytes) { write_at(size_, bytes); }
+
+void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  pieces_.push_back({offset, bytes.size(), XXH3_64bits(bytes.data(), bytes.size())});
+  size_ = std::max(size_, offset + bytes.size());
+  constexpr std::size_t at_once = std::size_t{1} << 30;  // one call takes no more than 2 GB
+  while (!bytes.empty()) {
+    // Signals and nearly full disks both make short writes.
+    const ssize_t written =
+        ::pwrite(file_, bytes.data(), std::min(bytes.size(), at_once), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail(path_, "cannot be written", written < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
+FileSeal DurableFile::finish() {
+  CHECK(file_ >= 0, "a file is finished once");
+  // Less may have been written than was reserved.
+  if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) fail(path_, "cannot be cut to its size", errno);
+  if (::fsync(file_) != 0) fail(path_, "did not reach the disk", errno);
+  const FileSeal sealed = read_back();
+  const int closing = std::exchange(file_, -1);
+  if (::close(closing) != 0) fail(path_, "cannot be closed", errno);
+  return sealed;
+}
+
+// The hash of the whole, once each piece has been found to be what was written.
+FileSeal DurableFile::read_back() {
+  std::ranges::sort(pieces_, {}, &Piece::offset);
+  const Hash whole, own;
+  XXH3_128bits_reset(whole.state);
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(size_, 1 << 20));
+  std::uint64_t at = 0;
+  for (const Piece& piece : pieces_) {
+    CHECK(piece.offset == at, "the pieces of a file follow one another");
+    XXH3_64bits_reset(own.state);
+    while (at < piece.offset + piece.size) {
+      const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), piece.offset + piece.size - at);
+      const ssize_t got = ::pread(file_, buffer.data(), wanted, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) fail(path_, "cannot be read back", got < 0 ? errno : EIO);
+      XXH3_64bits_update(own.state, buffer.data(), static_cast<std::size_t>(got));
+      XXH3_128bits_update(whole.state, buffer.data(), static_cast<std::size_t>(got));
+      at += static_cast<std::uint64_t>(got);
+    }
+    if (XXH3_64bits_digest(own.state) != piece.hash) {
+      throw Failure(ExitCode::io, path_ + ": holds something else than was written, from byte " +
+                                      std::to_string(piece.offset) + " on");
+    }
+  }
+  return {size_, hexadecimal(XXH3_128bits_digest(whole.state))};
+}
+
+void sync_directory(const std::string& path) {
+  const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.number < 0) fail(path, "cannot be opened", errno);
+  // Some network file systems have nothing to sync in a directory and say so.
+  if (::fsync(directory.number) != 0 && errno != EINVAL) fail(path, "did not reach the disk", errno);
+}
+
+std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number < 0) fail(path, "cannot be opened", errno);
+  struct stat about {};
+  if (::fstat(file.number, &about) != 0) fail(path, "cannot be examined", errno);
+  if (!S_ISREG(about.st_mode)) throw Failure(ExitCode::io, path + ": is not a file");
+  if (static_cast<std::uint64_t>(about.st_size) > most) {
+    throw Failure(ExitCode::io, path + ": has " + std::to_string(about.st_size) + " bytes, more than the " +
+                                    std::to_string(most) + " it may have");
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(about.st_size));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file.number, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path, "cannot be read", errno);
+    if (got == 0) break;  // it shrank meanwhile: hashes and sizes will say so
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+}  // namespace steelyard

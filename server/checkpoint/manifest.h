@@ -1,0 +1,41 @@
+// MANIFEST.json: what a checkpoint says about itself. Written last and sealed by a hash over all it says; a
+// directory without a good manifest is no checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/layout.h"
+#include "server/checkpoint/durable_file.h"
+#include "server/checkpoint/sample_source.h"
+#include "protocol/messages.h"
+
+namespace steelyard {
+
+struct Manifest {
+  Progress progress;  // policy_state must be UTF-8
+  std::uint64_t seed = 0;
+  std::uint64_t fingerprint = 0;
+  std::uint64_t steps = 0;        // of the optimizer
+  std::uint64_t state_slots = 0;  // of the optimizer
+  Layout layout;
+  SampleSource source;
+  std::map<std::string, FileSeal> files;  // by name, in the same directory
+
+  static constexpr std::uint64_t format = 1;
+  static constexpr std::uint64_t longest = 64 << 20;  // bytes of the text
+};
+
+inline constexpr const char* manifest_file = "MANIFEST.json";
+
+std::string manifest_text(const Manifest& manifest);
+
+// Throws Failure (io) that names `path` and what is wrong: not JSON, a seal that does not fit, another
+// format, a field that is missing or no possible value, a layout with holes.
+Manifest parse_manifest(std::string_view text, const std::string& path);
+// That of the checkpoint in this directory; its other files are not looked at.
+Manifest read_manifest(const std::string& checkpoint);
+
+}  // namespace steelyard

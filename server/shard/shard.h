@@ -1,0 +1,171 @@
+// Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is
+// covered, answers pulls.
+//
+// Decides nothing: which rounds there are it learns from Open alone; a push that comes before its Open
+// is held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for
+// the rules in context.
+//
+// How pushes become the next version is the sync mode's rule (server/shard/close_rule.h).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/shard/close_rule.h"
+#include "server/shard/coded_slices.h"
+#include "server/shard/held_pushes.h"
+#include "server/shard/norm_limit.h"
+#include "server/shard/saved_versions.h"
+#include "server/shard/slice_memory.h"
+#include "server/shard/transfer.h"
+#include "protocol/exit_reason.h"
+#include "protocol/machine.h"
+#include "protocol/session.h"
+
+namespace steelyard {
+
+class Shard {
+ public:
+  struct Options {
+    NodeId self;
+    Hello hello;
+    Session::Timeouts timeout;
+    // Where versions are made, so that other processes can read them; the shards of a process have one. Null:
+    // in memory of its own.
+    std::shared_ptr<FlatPool> versions{};
+  };
+  // What was done with the pushes, since the start; and what else came late, repeated or unknown.
+  struct Counts {
+    std::uint64_t added = 0;
+    std::uint64_t repeated = 0;       // covered already, or for a version that is past
+    std::uint64_t held = 0;           // came before their Open
+    std::uint64_t malformed = 0;      // fits no slice, no round or no rule
+    std::uint64_t refused = 0;        // not finite, or wildly long
+    std::uint64_t uncompensated = 0;  // added, but not as the sync mode would have it
+    std::uint64_t ignored = 0;        // other than pushes
+  };
+
+  explicit Shard(Options options) : options_(std::move(options)), session_(options_.timeout) {}
+
+  void step(Time now, const Envelope& in, Outbox& out);
+  void wake(Time now, Outbox& out);
+  [[nodiscard]] Time deadline() const { return finished() ? Time::max() : session_.deadline(); }
+  [[nodiscard]] bool finished() const { return exit_reason_.reached(); }
+
+  [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] const std::vector<SliceMemory>& slices() const { return slices_; }
+  [[nodiscard]] Term term() const { return term_; }
+  [[nodiscard]] Version version() const;  // the lowest of its slices
+  [[nodiscard]] bool loaded() const;
+
+  // For its replica. Whether a shard that is loaded with its slices and told of its open rounds is the same
+  // as this one.
+  [[nodiscard]] bool at_rest() const;
+  [[nodiscard]] Blob told_before(const SliceMemory& slice) const {
+    return coded_.told_before(number(slice) - first_, slice);
+  }
+  [[nodiscard]] std::uint32_t first_slice() const { return first_; }
+  [[nodiscard]] const std::map<Round, Open>& open_rounds() const { return open_; }
+  // Of whom it has a pull, answered or not.
+  [[nodiscard]] std::set<NodeId> pulling() const {
+    const auto nodes = std::views::keys(pulls_);
+    return {nodes.begin(), nodes.end()};
+  }
+  // Whether pushes are gathered and the next heartbeat is due: then it is to be told Quiet.
+  [[nodiscard]] bool gathers(Time now) const;
+  [[nodiscard]] bool is_quiet() const { return told_added_ == counts_.added; }
+  // A heartbeat now; this one and all that follow say this of its mirror.
+  void beat(const MirrorState& mirror, Outbox& out);
+  void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
+
+ private:
+  struct WaitingPull {
+    Pull pull;
+    std::vector<std::uint32_t> slices;    // not answered yet
+    std::uint32_t sent = 0, arrived = 0;  // slices, since it was asked
+  };
+
+  void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
+  void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
+  void handle(Time now, NodeId from, const Offer& offer, Outbox& out);
+  void handle(Time now, NodeId from, const Load& load, Outbox& out);
+  void handle(Time now, NodeId from, const Ping& ping, Outbox& out);
+  void handle(Time now, NodeId from, const Open& open, Outbox& out);
+  void handle(Time now, NodeId from, const Pull& pull, Outbox& out);
+  void handle(Time now, NodeId from, const PullAck& ack, Outbox& out);
+  void handle(Time now, NodeId from, const Push& push, Outbox& out);
+  void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
+  void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
+  void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
+  // These are its replica's.
+  void handle(Time, NodeId, const Mirror&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Promote&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Forward&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const ForwardAck&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const MirrorOf&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Arbitrate&, Outbox&) { ignore(); }
+  void handle(Time, NodeId, const Claim&, Outbox&) { ignore(); }
+  void handle(Time now, NodeId from, const Quiet& quiet, Outbox& out);
+  void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
+  void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
+  void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
+  void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
+  void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
+
+  SliceMemory* find(std::uint32_t slice);
+  void ignore() { ++counts_.ignored; }
+  void malformed() { ++counts_.malformed; }
+  void repeated() { ++counts_.repeated; }
+  void hold(NodeId from, const Push& push);
+  void close_empty(const Open& open, Outbox& out);
+  void covered(const Open& open, Outbox& out);
+  void report_covered(const Open& open, Outbox& out);
+  // `quiet`: nothing came since the last heartbeat; gaps of later rounds are told once this one is closed.
+  void close_covered(SliceMemory& slice, Outbox& out, bool quiet = false);
+  void close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out);
+  void closed(SliceMemory& slice, const Open& open, Outbox& out);
+  void answer_waiting(const SliceMemory& slice, Outbox& out);
+  void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
+  bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
+  [[nodiscard]] bool sound(const Push& push);
+  [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
+
+  bool send_part(StatePart part, Outbox& out);
+  // Of state in a slice, parameters included.
+  [[nodiscard]] std::uint32_t slots() const { return 1 + state_slots(job_); }
+  void want(Time now, bool answer, Outbox& out);
+  void beat(Outbox& out);
+
+  const Options options_;
+  Session session_;
+  ExitReason exit_reason_;
+  Counts counts_;
+  std::uint64_t told_added_ = 0;  // as of the last heartbeat
+
+  Job job_;
+  std::unique_ptr<CloseRule> rule_;
+  Term term_ = 0;
+  std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
+  std::vector<SliceMemory> slices_;
+  CodedSlices coded_;
+  NormLimit norms_{0, 0};  // once it has joined, of its slices
+
+  std::map<Round, Open> open_;           // rounds that not every slice here has closed
+  std::set<Round> reported_covered_;     // with a gate
+  Round opened_ = 0;                     // rounds below are known
+  HeldPushes held_{0};                   // once it has joined, of its slices
+  std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
+
+  std::optional<SavedVersions> saved_;  // once it has joined
+  std::optional<NodeId> checkpointer_;
+  std::optional<Transfer> loading_;  // until all of the first state is here
+  MirrorState mirror_;
+};
+
+}  // namespace steelyard

@@ -1,0 +1,91 @@
+#include "scheduler/members/crowding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard::crowding_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Time at(double seconds) { return Time{} + from_seconds(1000 + seconds); }
+
+class CrowdingTest : public testing::Test {
+ protected:
+  CrowdingTest() {
+    for (std::uint32_t slot : {0, 1, 2}) {
+      WorkerMember it;
+      it.node = {Role::worker, 100 + slot};
+      it.slot = slot;
+      it.name = "w" + std::to_string(slot);
+      it.ready = true;
+      members.add(it);
+    }
+    rounds.emplace_back(Open{1, 0, 0, {0, 90}, 90}, Purpose::train, at(0));
+    for (std::uint32_t slot : {0, 1, 2})
+      rounds.back().add(slot + 1, {{30 * slot, 30 * (slot + 1)}, slot, false, at(0)});
+  }
+  Room& room(std::uint32_t slot) { return members.workers.at(slot).room; }
+  void report(PieceId id, double seconds) { rounds.back().report(id, {}, at(seconds)); }
+  [[nodiscard]] std::vector<std::uint32_t> leaving(double seconds) const {
+    return to_leave(members, rounds, at(seconds), job);
+  }
+
+  const Job job;
+  Members members;
+  std::list<RoundState> rounds;
+};
+
+TEST_F(CrowdingTest, WhoeverHasHadNothingForSecondsLeaves) {
+  room(1).heard(at(0), 0);
+  EXPECT_THAT(leaving(1), IsEmpty());
+  EXPECT_THAT(leaving(3), ElementsAre(1));
+}
+
+TEST_F(CrowdingTest, ARoundWaitsForCrowdedWorkersTwiceAsLongAsForAllOthers) {
+  room(1).heard(at(0), 0.2);
+  report(1, 4);
+  EXPECT_THAT(leaving(30), IsEmpty()) << "it waits for another, too";
+  report(3, 5);
+  EXPECT_THAT(leaving(9.9), IsEmpty());
+  EXPECT_THAT(leaving(10.1), ElementsAre(1));
+  report(2, 11);
+  EXPECT_THAT(leaving(20), IsEmpty()) << "it is done";
+}
+
+TEST_F(CrowdingTest, AShortRoundIsNotJudgedByAMoment) {
+  room(1).heard(at(0), 0.2);
+  report(1, 0.01);
+  report(3, 0.01);
+  EXPECT_THAT(leaving(0.03), IsEmpty());
+  EXPECT_THAT(leaving(0.6), ElementsAre(1)) << "a heartbeat is no moment";
+}
+
+TEST_F(CrowdingTest, WhoIsSlowOnAMachineOfItsOwnStays) {
+  report(1, 1);
+  report(3, 1);
+  EXPECT_THAT(leaving(50), IsEmpty()) << "it is not polite";
+  room(1).heard(at(50), 0.9);
+  EXPECT_THAT(leaving(50), IsEmpty()) << "its machine has room";
+}
+
+TEST_F(CrowdingTest, SomebodyAlwaysWorks) {
+  for (std::uint32_t slot : {0, 1, 2}) room(slot).heard(at(0), 0);
+  EXPECT_THAT(leaving(3), ElementsAre(0, 1));
+  members.workers.at(0).present = members.workers.at(1).present = false;
+  EXPECT_THAT(leaving(3), IsEmpty());
+}
+
+TEST_F(CrowdingTest, WhoIsOutDoesNotWorkAndComesBack) {
+  room(1).heard(at(0), 0);
+  room(1).leave(at(3));
+  EXPECT_THAT(members.working(), ElementsAre(0, 2));
+  EXPECT_THAT(leaving(10), IsEmpty()) << "it has left";
+  EXPECT_THAT(to_come_back(members, at(10)), IsEmpty());
+  room(1).heard(at(10), 1);
+  EXPECT_THAT(to_come_back(members, at(14)), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace steelyard::crowding_test

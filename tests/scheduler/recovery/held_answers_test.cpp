@@ -1,0 +1,65 @@
+// Messages leave in their order, and none before what it follows from is where it has to be.
+#include "scheduler/recovery/held_answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/heard.h"
+
+namespace steelyard::held_answers_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class HeldAnswersTest : public testing::Test {
+ protected:
+  static std::vector<Envelope> answers(std::initializer_list<Round> rounds) {
+    Outbox said(scheduler_node);
+    for (const Round round : rounds) said.send<ToWorker>({Role::worker, 1}, Gone{round, 0});
+    return said.take();
+  }
+  std::vector<Round> left(HeldAnswers& held, std::uint64_t have) {
+    Outbox out(scheduler_node);
+    held.release(have, out);
+    std::vector<Round> rounds;
+    for (const Gone& it : test::heard<Gone>(out.take())) rounds.push_back(it.wanted);
+    return rounds;
+  }
+};
+
+TEST_F(HeldAnswersTest, LeaveInOrderOnceTheJournalIsThere) {
+  HeldAnswers held;
+  held.hold(answers({1, 2}), 10);
+  held.hold(answers({3}), 20);
+  held.hold(answers({4}), 20);
+  held.hold(answers({5}), 31);
+  EXPECT_THAT(left(held, 9), IsEmpty());
+  EXPECT_THAT(left(held, 10), ElementsAre(1, 2));
+  EXPECT_THAT(left(held, 30), ElementsAre(3, 4));
+  EXPECT_FALSE(held.empty());
+  EXPECT_THAT(left(held, 31), ElementsAre(5));
+  EXPECT_TRUE(held.empty());
+}
+
+TEST_F(HeldAnswersTest, ThereIsRoomForALimitedNumber) {
+  HeldAnswers held(3);
+  held.hold(answers({1, 2}), 1);
+  held.hold(answers({3, 4}), 2);
+  held.hold(answers({5}), 3);
+  EXPECT_THAT(left(held, 3), ElementsAre(1, 2, 5)) << "the line took what it had room for";
+  held.hold(answers({6, 7, 8}), 4);
+  EXPECT_THAT(left(held, 4), ElementsAre(6, 7, 8)) << "there is room again";
+}
+
+TEST_F(HeldAnswersTest, WhatIsDroppedDoesNotLeave) {
+  HeldAnswers held(2);
+  held.hold(answers({1, 2}), 1);
+  held.drop_all();
+  EXPECT_TRUE(held.empty());
+  held.hold(answers({3, 4}), 2);
+  EXPECT_THAT(left(held, 9), ElementsAre(3, 4));
+}
+
+}  // namespace
+}  // namespace steelyard::held_answers_test

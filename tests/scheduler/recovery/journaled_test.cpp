@@ -1,0 +1,268 @@
+// What is heard is written before it is answered, and makes the same scheduler.
+#include "scheduler/recovery/journaled.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "balancing/policies.h"
+#include "scheduler/recovery/saved_state.h"
+#include "tests/scheduler/script.h"
+#include "tests/support/heard.h"
+#include "tests/support/toy_job.h"
+
+namespace steelyard::journaled_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Time at(double s) { return Time{from_seconds(s)}; }
+
+Envelope from_worker(ToScheduler said) {
+  return {{Role::worker, 1}, scheduler_node, Message(std::move(said))};
+}
+
+TEST(Journaled, WritesBeforeItAnswers) {
+  Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
+  std::size_t written = 0;
+  Journaled journaled(scheduler, [&](const std::vector<std::byte>&) {
+    ++written;
+    EXPECT_TRUE(scheduler.members().workers.empty()) << "it had heard before it was written";
+    return true;
+  });
+  Outbox out(scheduler_node);
+  journaled.step(at(1), from_worker(Hello{0, "ann", {}, {}, 0}), out);
+  EXPECT_EQ(written, 1U);
+  EXPECT_EQ(scheduler.members().workers.size(), 1U);
+}
+
+TEST(Journaled, WakingForNothingIsNotWritten) {
+  Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
+  std::size_t written = 0;
+  Journaled journaled(scheduler, [&](const std::vector<std::byte>&) { return ++written > 0; });
+  Outbox out(scheduler_node);
+  journaled.wake(at(1), out);
+  journaled.wake(at(1.1), out);
+  EXPECT_EQ(written, 1U);
+  journaled.wake(at(2), out);
+  EXPECT_EQ(written, 2U);
+}
+
+TEST(Journaled, TheJournalSaysWhetherAStandbyCountsAndWhomItMayAsk) {
+  std::vector<std::byte> journal;
+  const Job job = test::toy_job(8, 4, 1, 1, 2);
+  const auto hello = [](std::uint64_t shard) {
+    return Heard{{{Role::shard, shard},
+                  scheduler_node,
+                  Message(ToScheduler(Hello{0, std::to_string(shard), "tcp://s", {}, 0}))}};
+  };
+  const auto follower = [&] {
+    JournalReader reader(journal);
+    Scheduler scheduler(job, {}, balancing::make_policy("equal"));
+    return replay(reader, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
+  };
+  const NodeId eight{Role::shard, 8}, nine{Role::shard, 9};
+  EXPECT_EQ(follower().attempt, 0U);
+  append(journal, {at(1), hello(8)});
+  append(journal, {at(2), Followed{7, eight}});
+  EXPECT_EQ(follower().attempt, 7U);
+  EXPECT_EQ(follower().arbiters, (std::vector{eight}));
+  append(journal, {at(3), hello(9)});
+  EXPECT_EQ(follower().arbiters, (std::vector{eight})) << "it has not confirmed that it decides";
+  append(journal, {at(4), Followed{7, nine}});
+  EXPECT_EQ(follower().arbiters, (std::vector{eight, nine}));
+  append(journal, {at(4), Followed{7, nine}});
+  EXPECT_EQ(follower().arbiters, (std::vector{nine})) << "the standby knows of it";
+  append(journal, {at(5), Followed{0}});
+  EXPECT_EQ(follower().attempt, 0U);
+}
+
+TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
+  const Job job = test::toy_job(8, 4, 1, 1, 1);
+  Scheduler scheduler(job, {}, balancing::make_policy("equal"));
+  std::vector<std::byte> journal;
+  int refusals = 1;
+  const auto write = [&](const std::vector<std::byte>& record) {
+    journal.insert(journal.end(), record.begin(), record.end());
+    return true;
+  };
+  const auto condense = [&](const std::vector<std::byte>& records) {
+    if (refusals-- > 0) return false;
+    journal = records;
+    return true;
+  };
+  Journaled journaled(scheduler, write, {.condense = condense, .most = 100});
+  Outbox out(scheduler_node);
+  const std::string name(200, 'a');
+  for (double t = 1; t < 5; ++t) journaled.step(at(t), from_worker(Hello{0, name, {}, {}, 0}), out);
+  EXPECT_LT(refusals, 0) << "what was refused is tried again";
+  EXPECT_TRUE(std::holds_alternative<Condensed>(JournalReader(journal).next().value().what));
+  JournalReader reader(journal);
+  Scheduler again(job, {}, balancing::make_policy("equal"));
+  (void)replay(reader, again, [](const JournalRecord&, const std::vector<Envelope>&) {});
+  EXPECT_EQ(save_state(again, at(9)), save_state(scheduler, at(9)));
+}
+
+TEST(Journaled, SaysThatItWaitsForWhoDecides) {
+  Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
+  Journaled journaled(scheduler, [](const std::vector<std::byte>&) { return true; },
+                      {.standby = {"build", [] { return std::vector<std::byte>(1); }}});
+  Outbox out(scheduler_node);
+  const NodeId standby{Role::standby, 9}, shard{Role::shard, 8};
+  const auto hear = [&](double when, NodeId from, ToScheduler said) {
+    journaled.step(at(when), {from, scheduler_node, Message(std::move(said))}, out);
+  };
+  hear(1, shard, Hello{0, "s", "tcp://s", {}, 0});
+  hear(1, standby, Follow{"build", 7});
+  hear(1, standby, JournalAck{7, 1});
+  hear(1, shard, Arbitrates{7});
+  hear(1, link_node, Disconnected{standby});
+  (void)out.take();
+  journaled.wake(at(1.1), out);
+  EXPECT_TRUE(test::heard<Note>(out.take()).empty());
+  journaled.wake(at(3.2), out);
+  const auto notes = test::heard<Note>(out.take());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].text.find("decides who of the two leads"), std::string::npos);
+}
+
+// A journal whose disk hangs: records are handed over, and written when the test says so.
+class SlowJournal : public testing::Test {
+ protected:
+  std::vector<Envelope> join(std::uint64_t worker, double when) {
+    return step(when, {Role::worker, worker}, Hello{0, "w" + std::to_string(worker), {}, {}, 0});
+  }
+  std::vector<Envelope> step(double when, NodeId from, ToScheduler said) {
+    Outbox out(scheduler_node);
+    journaled.step(at(when), {from, scheduler_node, Message(std::move(said))}, out);
+    return out.take();
+  }
+  std::vector<Envelope> wake(double when) {
+    Outbox out(scheduler_node);
+    journaled.wake(at(when), out);
+    return out.take();
+  }
+  void write_all() { written = journal.size(); }
+  static std::vector<NodeId> welcomed(const std::vector<Envelope>& said) {
+    std::vector<NodeId> nodes;
+    for (const Envelope& it : said) {
+      const auto* message = std::get_if<ToWorker>(&it.message);
+      if (message != nullptr && std::holds_alternative<Welcome>(*message)) nodes.push_back(it.to);
+    }
+    return nodes;
+  }
+
+  const Job job = test::toy_job(8, 4, 1, 1, 1);
+  Scheduler scheduler{job, {}, balancing::make_policy("equal")};
+  std::vector<std::vector<std::byte>> journal;  // record by record
+  std::size_t written = 0;                      // of them
+  bool sound = true;
+  Journaled::Options options() {
+    Journaled::Options options;
+    options.standby.build = "build";
+    options.standby.journal = [this] {
+      std::vector<std::byte> all;
+      for (const auto& record : journal) all.insert(all.end(), record.begin(), record.end());
+      return all;
+    };
+    options.pending = [this] { return journal.size() - written; };
+    return options;
+  }
+  Journaled journaled{scheduler,
+                      [this](const std::vector<std::byte>& record) {
+                        if (sound) journal.push_back(record);
+                        return sound;
+                      },
+                      options()};
+};
+
+TEST_F(SlowJournal, AnswersLeaveInOrderOnceTheyAreWrittenAndNoneBefore) {
+  EXPECT_THAT(welcomed(join(1, 1)), IsEmpty());
+  EXPECT_THAT(welcomed(join(2, 1.1)), IsEmpty()) << "what comes meanwhile is acted on";
+  EXPECT_EQ(scheduler.members().workers.size(), 2U);
+  EXPECT_THAT(welcomed(wake(1.2)), IsEmpty());
+  written = 1;
+  EXPECT_THAT(welcomed(wake(1.3)), ElementsAre(NodeId{Role::worker, 1}));
+  write_all();
+  EXPECT_THAT(welcomed(wake(1.4)), ElementsAre(NodeId{Role::worker, 2}));
+  EXPECT_THAT(welcomed(join(3, 1.5)), IsEmpty());
+}
+
+TEST_F(SlowJournal, OneThatIsInTimeHoldsUpNothing) {
+  std::size_t before = 0;
+  for (std::uint64_t worker = 1; worker < 4; ++worker) {
+    written = ++before;
+    EXPECT_THAT(welcomed(join(worker, 1)), ElementsAre(NodeId{Role::worker, worker}));
+  }
+}
+
+TEST_F(SlowJournal, IsLookedAtAgainWhileAnswersWait) {
+  wake(1);
+  join(1, 1.001);
+  EXPECT_LT(journaled.deadline(), at(1.1)) << "long before the next heartbeat";
+  write_all();
+  EXPECT_THAT(welcomed(wake(1.01)), ElementsAre(NodeId{Role::worker, 1}));
+  EXPECT_GT(journaled.deadline(), at(1.1));
+}
+
+TEST_F(SlowJournal, HeartbeatsAndNotesDoNotWait) {
+  const auto said = join(1, 1);
+  ASSERT_EQ(test::heard<Note>(said).size(), 1U) << "people need not wait";
+  double now = 1;
+  for (int beats = 0; beats < 10; ++beats) {
+    now += job.heartbeat;
+    const auto woken = wake(now);
+    EXPECT_EQ(test::heard<SchedulerBeat>(woken).size(), 1U);
+    EXPECT_THAT(welcomed(woken), IsEmpty());
+  }
+}
+
+TEST_F(SlowJournal, AnAnswerWaitsForTheStandbyAndForTheJournal) {
+  const NodeId standby{Role::standby, 9};
+  const auto confirm = [&](double when) {
+    std::size_t all = 0;
+    for (const auto& record : journal) all += record.size();
+    return welcomed(step(when, standby, JournalAck{7, all}));
+  };
+  step(1, {Role::worker, 5}, Ready{});
+  write_all();
+  step(1, standby, Follow{"build", 7});
+  confirm(1);
+  confirm(1);  // that it counts
+  EXPECT_THAT(welcomed(join(1, 1.1)), IsEmpty());
+  EXPECT_THAT(confirm(1.1), IsEmpty()) << "the journal does not have it";
+  write_all();
+  EXPECT_THAT(welcomed(wake(1.2)), ElementsAre(NodeId{Role::worker, 1}));
+  EXPECT_THAT(welcomed(join(2, 1.3)), IsEmpty());
+  write_all();
+  EXPECT_THAT(welcomed(wake(1.4)), IsEmpty()) << "the standby does not have it";
+  EXPECT_TRUE(test::heard<SchedulerBeat>(wake(1 + job.heartbeat)).empty()) << "members hear from one";
+  write_all();
+  EXPECT_THAT(confirm(2), ElementsAre(NodeId{Role::worker, 2}));
+}
+
+// What is on the disk then is older than what members have heard: it has to go first.
+TEST_F(SlowJournal, ThatIsGivenUpIsEmptiedBeforeAnythingElseIsAnswered) {
+  join(1, 1);
+  sound = false;
+  EXPECT_THAT(welcomed(join(2, 1.1)), IsEmpty());
+  write_all();
+  EXPECT_THAT(welcomed(wake(1.2)), ElementsAre(NodeId{Role::worker, 1}, NodeId{Role::worker, 2}));
+  EXPECT_THAT(welcomed(join(3, 1.3)), ElementsAre(NodeId{Role::worker, 3}));
+}
+
+// One that was lost while nobody could hear it, with the next that bears its name.
+TEST(Restarted, SilenceCountsFromNow) {
+  test::Script script;
+  for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann", "w1: Ready", "wait 8"})
+    script.say(line);
+  script.say("killed");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, true);
+  script.say("wait 9");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, true) << "17 s after its last word";
+  script.say("wait 2");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, false);
+}
+
+}  // namespace
+}  // namespace steelyard::journaled_test

@@ -1,0 +1,42 @@
+// That a saved scheduler is the same one is seen with every message of every transcript
+// (tests/scheduler/script.cpp).
+#include "scheduler/recovery/saved_state.h"
+
+#include <gtest/gtest.h>
+
+#include "balancing/policies.h"
+#include "core/error.h"
+#include "tests/scheduler/script.h"
+
+namespace steelyard::saved_state_test {
+namespace {
+
+constexpr Time now{std::chrono::seconds(5)}, later{std::chrono::seconds(1005)};
+
+TEST(SavedState, IsToldOnAnyClock) {
+  test::Script script;
+  for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann", "k: Beat", "wait 1"})
+    script.say(line);
+  const std::string state = save_state(script.scheduler(), now);
+  Scheduler elsewhere(script.job(), {}, balancing::make_policy("equal"));
+  restore_state(elsewhere, state, later);
+  EXPECT_EQ(elsewhere.deadline() - later, script.scheduler().deadline() - now);
+  EXPECT_EQ(save_state(elsewhere, later), state);
+  ASSERT_NE(elsewhere.members().worker({Role::worker, 1}), nullptr);
+  EXPECT_EQ(elsewhere.members().worker({Role::worker, 1})->name, "ann");
+}
+
+TEST(SavedState, WhatIsNoneIsRefused) {
+  test::Script script;
+  for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann"}) script.say(line);
+  const std::string state = save_state(script.scheduler(), now);
+  for (std::size_t size = 0; size < state.size(); ++size) {
+    Scheduler other(script.job(), {}, balancing::make_policy("equal"));
+    EXPECT_THROW(restore_state(other, state.substr(0, size), now), Failure) << size;
+  }
+  Scheduler other(script.job(), {}, balancing::make_policy("equal"));
+  EXPECT_THROW(restore_state(other, state + "x", now), Failure);
+}
+
+}  // namespace
+}  // namespace steelyard::saved_state_test

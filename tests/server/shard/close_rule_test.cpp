@@ -1,0 +1,180 @@
+// How pushes become versions, under both rules. What a whole shard makes of it: shard_test,
+// shard_on_arrival_test.
+#include "server/shard/close_rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard::close_rule_test {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr nn::Optimizer sgd{nn::Optimizer::Kind::sgd, 0, 0};
+
+SliceMemory made_slice() {
+  SliceMemory slice({0, 1, 0}, {0, 1}, 0);
+  EXPECT_TRUE(slice.load(0, 3, 0, Blob::copy_of(std::vector<float>{1})));
+  return slice;
+}
+Push push(Round round, Interval positions, float value, std::uint64_t steps = 0) {
+  Push push;
+  push.piece.round = round, push.piece.positions = positions;
+  push.weight = static_cast<double>(positions.size());
+  push.values = Blob::copy_of(std::vector<float>{value});
+  push.steps = steps;
+  return push;
+}
+float value_of(const SliceMemory& slice) { return slice.current().floats()[0]; }
+
+// At a learning rate of 0.5.
+std::unique_ptr<CloseRule> rule_for(const std::string& sync, const nn::Optimizer& optimizer) {
+  Job job;
+  job.sync = parse_sync(sync);
+  job.optimizer = optimizer;
+  job.train_samples = 1024;
+  job.schedule.base = 0.5;
+  job.global_batch = 8;
+  job.workers = 3;
+  return close_rule(job);
+}
+
+const NodeId worker{Role::worker, 1};
+const Open open_round{.round = 3, .positions = {0, 8}, .need = 8};
+
+TEST(CloseRule, ExactVersionsStepOnceARound) {
+  const auto rule = rule_for("bsp", sgd);
+  SliceMemory slice = made_slice();
+  EXPECT_TRUE(rule->takes(push(3, {0, 4}, 8), slice));
+  EXPECT_FALSE(rule->takes(push(4, {8, 12}, 8), slice)) << "that round is not open in this slice";
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
+  EXPECT_FALSE(rule->add(worker, push(3, {2, 8}, 8), open_round, slice)) << "some of it is covered";
+  EXPECT_TRUE(rule->add(worker, push(3, {4, 8}, 8), open_round, slice));
+  EXPECT_EQ(value_of(slice), 1) << "nothing has moved";
+  rule->close({&slice, 1}, open_round, 1);
+  EXPECT_EQ(slice.version(), 4U);
+  EXPECT_EQ(value_of(slice), 1 - 0.5F * 16 / 8);
+  EXPECT_FALSE(rule->answers_each_push());
+  EXPECT_THAT(rule->staleness(), IsEmpty());
+}
+
+TEST(CloseRule, ExactPullsAreForOneVersion) {
+  const auto rule = rule_for("bsp", sgd);
+  const SliceMemory slice = made_slice();
+  EXPECT_TRUE(rule->has({.version = 3}, slice));
+  EXPECT_FALSE(rule->has({.version = 4}, slice));
+  EXPECT_TRUE(rule->will_have({.version = 4}, slice));
+  EXPECT_FALSE(rule->will_have({.version = 2}, slice)) << "it is past";
+}
+
+TEST(CloseRule, LocalStepsHaveMomentumAndDecayInThem) {
+  const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0.1};
+  const auto rule = rule_for("local:4", momentum);
+  SliceMemory slice = made_slice();
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 8}, 8), open_round, slice));
+  rule->close({&slice, 1}, open_round, 1);
+  EXPECT_EQ(value_of(slice), 0.5) << "a plain step";
+}
+
+TEST(CloseRule, OnArrivalEveryPushIsAStep) {
+  for (const auto& [sync, divisor] : {std::pair("ssp:2", 8.0F), {"asp", 4.0F}}) {
+    const auto rule = rule_for(sync, sgd);
+    SliceMemory slice = made_slice();
+    EXPECT_TRUE(rule->takes(push(5, {16, 20}, 8), slice)) << "rounds are open beside each other";
+    EXPECT_TRUE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
+    EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << sync;
+    EXPECT_FALSE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
+    EXPECT_EQ(slice.version(), 3U);
+    rule->close({&slice, 1}, open_round, 1);
+    EXPECT_EQ(slice.version(), 4U);
+    EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << "closing moves nothing";
+  }
+}
+
+// Workers that push one share each between two steps: a step of ksoft:n is the step of bsp, bit for bit.
+TEST(CloseRule, AllSharesMakeOneSynchronousStep) {
+  const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0.1};
+  const auto soft = rule_for("ksoft:3", momentum), bsp = rule_for("bsp", momentum);
+  SliceMemory gathered({0, 1, 0}, {0, 1}, 1), summed({0, 1, 0}, {0, 1}, 1);
+  for (SliceMemory* slice : {&gathered, &summed}) {
+    for (const std::uint32_t slot : {0U, 1U})
+      EXPECT_TRUE(slice->load(slot, 3, 0, Blob::copy_of(std::vector<float>{1})));
+  }
+  for (Round round = 3; round < 6; ++round) {
+    const Open open{.round = round, .positions = {0, 8}, .need = 8};
+    for (const Interval share : {Interval{0, 3}, {3, 6}, {6, 8}}) {
+      EXPECT_EQ(value_of(gathered), value_of(summed)) << "nothing moves before the last";
+      for (const auto& [rule, slice] : {std::pair(soft.get(), &gathered), {bsp.get(), &summed}})
+        EXPECT_TRUE(rule->add(
+            worker, push(round, share, 0.1F * static_cast<float>(share.begin + round), slice->steps()), open,
+            *slice));
+    }
+    for (const auto& [rule, slice] : {std::pair(soft.get(), &gathered), {bsp.get(), &summed}})
+      rule->close({slice, 1}, open, 1);
+  }
+  EXPECT_EQ(value_of(gathered), value_of(summed));
+}
+
+// A batch of 8, so that ksoft:2 of 3 needs 5 and eager 4.
+TEST(CloseRule, WhatIsGatheredMakesAStepOfItsAverageWhenEnoughIsIn) {
+  for (const auto& [sync, first] : {std::pair("ksoft:2", 5U), {"eager", 4U}}) {
+    const auto rule = rule_for(sync, sgd);
+    SliceMemory slice = made_slice();
+    for (Position at = 0; at + 1 < first; ++at)
+      EXPECT_TRUE(rule->add(worker, push(3, {at, at + 1}, 1), open_round, slice));
+    EXPECT_EQ(value_of(slice), 1) << sync;
+    EXPECT_TRUE(rule->add(worker, push(3, {first - 1, first + 1}, 4), open_round, slice));
+    EXPECT_FLOAT_EQ(value_of(slice),
+                    1 - 0.5F * static_cast<float>(first + 3) / static_cast<float>(first + 1));
+    EXPECT_EQ(slice.steps(), 1U);
+    EXPECT_TRUE(rule->add(worker, push(3, {first + 1, first + 2}, 7, 1), open_round, slice));
+    EXPECT_EQ(slice.steps(), 1U) << sync << ": what is late joins the next step";
+    EXPECT_EQ(slice.gathered(), 1U);
+    const float before = value_of(slice);
+    rule->settle(open_round, slice);
+    EXPECT_FLOAT_EQ(value_of(slice), before - 0.5F * 7);
+    EXPECT_EQ(slice.gathered(), 0U);
+  }
+}
+
+// alpha(tau) of Zhang et al. (IJCAI 2016): 1 for 0, 1 / tau beyond. With a share for each worker, n-softsync
+// steps with each push, as asp does but for the factor.
+TEST(CloseRule, SoftsyncWeighsLatePushesLess) {
+  const auto soft = rule_for("nsoft:4", sgd), asp = rule_for("asp", sgd);
+  SliceMemory slice = made_slice(), plain = made_slice();
+  for (Position at = 0; at < 4; ++at) {
+    const float before = value_of(slice), plain_before = value_of(plain);
+    EXPECT_TRUE(soft->add(worker, push(3, {2 * at, 2 * at + 2}, 8), open_round, slice));
+    EXPECT_TRUE(asp->add(worker, push(3, {2 * at, 2 * at + 2}, 8), open_round, plain));
+    EXPECT_FLOAT_EQ(plain_before - value_of(plain), 2);
+    EXPECT_FLOAT_EQ(before - value_of(slice), at < 2 ? 2 : 2.0F / static_cast<float>(at)) << "late by " << at;
+    EXPECT_EQ(slice.steps(), plain.steps());
+  }
+  EXPECT_EQ(soft->staleness(), asp->staleness());
+}
+
+TEST(CloseRule, OnArrivalPullsWaitForTheAskersOwnPushes) {
+  const auto rule = rule_for("ssp:2", sgd);
+  SliceMemory slice = made_slice();
+  const Pull pull{.version = 2, .own = {{3, {0, 4}}}};
+  EXPECT_TRUE(rule->has({.version = 2}, slice)) << "newer than it asked for";
+  EXPECT_FALSE(rule->has(pull, slice));
+  EXPECT_TRUE(rule->will_have(pull, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
+  EXPECT_TRUE(rule->has(pull, slice));
+  EXPECT_TRUE(rule->answers_each_push());
+}
+
+TEST(CloseRule, OnArrivalStalenessIsCounted) {
+  const auto rule = rule_for("asp", sgd);
+  SliceMemory slice = made_slice();
+  for (Position at = 0; at < 4; ++at)
+    EXPECT_TRUE(rule->add(worker, push(3, {at, at + 1}, 1), open_round, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {4, 5}, 1, 4), open_round, slice));
+  const Staleness staleness = rule->staleness();
+  EXPECT_EQ(staleness[0], 2U) << "the first, and the one that knew of all before it";
+  for (const int late : {1, 2, 3}) EXPECT_EQ(staleness[late], 1U);
+}
+
+}  // namespace
+}  // namespace steelyard::close_rule_test

@@ -1,0 +1,210 @@
+// Whatever arrives: duplicated, reordered, overlapping, stale, early, cut anew and malformed pushes from a
+// seeded generator. No position is counted twice or lost, no round hangs, and the parameters are those of
+// the plain loop, bit for bit.
+#include <bitset>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "tests/server/shard/shard_case.h"
+
+namespace steelyard::shard_property_test {
+namespace {
+
+using test::ShardCase;
+using test::worker_node;
+
+constexpr std::uint64_t batch = 32, rounds = 6;
+using Bits = std::bitset<batch * rounds>;
+
+Interval round_positions(Round round) { return {round * batch, (round + 1) * batch}; }
+
+// Drives one shard, and keeps beside it one bit for every position of every slice.
+class Storm {
+ public:
+  explicit Storm(std::uint64_t seed) : random_(seed), it_(job(seed)), plain_(it_.job) {
+    covered_.resize(it_.slices.size());
+    it_.load();
+  }
+
+  void run() {
+    for (round_ = 0; round_ < rounds; ++round_) {
+      for (int i = 0; i < 20; ++i) disturb();  // before its Open
+      it_.open(round_, round_positions(round_), gate_ = random_.below(3) == 0);
+      opened_ = round_ + 1;
+      for (const auto& [from, push] : std::exchange(held_, {})) expect_counted(push);
+      credit_.clear();
+      for (std::uint64_t i = random_.below(60); i > 0 && it_.shard.version() == round_; --i) disturb();
+      finish_round();
+      if (::testing::Test::HasFatalFailure()) return;
+      plain_.round(round_positions(round_));
+      ASSERT_EQ(it_.parameters(), plain_.parameters) << "round " << round_;
+    }
+    ASSERT_GT(it_.shard.counts().repeated, 0U);
+    ASSERT_GT(it_.shard.counts().malformed, 0U);
+  }
+
+ private:
+  static Job job(std::uint64_t seed) {
+    Job made = test::shard_job(3 + seed % 11, 1 + seed % 5,
+                               seed % 2 == 0 ? nn::Optimizer::Kind::momentum : nn::Optimizer::Kind::sgd);
+    return made;
+  }
+  bool covered(std::uint32_t slice, Interval positions) const {
+    for (Position p = positions.begin; p < positions.end; ++p) {
+      if (covered_[slice].test(p)) return true;
+    }
+    return false;
+  }
+  // Pushes that the ledger decides about: the model decides the same.
+  void expect_counted(const Push& push) {
+    if (push.piece.round != round_ || !round_positions(round_).contains(push.piece.positions)) return;
+    if (covered(push.slice, push.piece.positions)) return;
+    for (Position p = push.piece.positions.begin; p < push.piece.positions.end; ++p)
+      covered_[push.slice].set(p);
+  }
+  Interval some_part(Interval whole) {
+    const Position begin = whole.begin + random_.below(whole.size());
+    return {begin, begin + 1 + random_.below(std::min<Position>(whole.end - begin, 9))};
+  }
+
+  void disturb() {
+    const NodeId from = worker_node(1 + random_.below(3));
+    const auto slice = static_cast<std::uint32_t>(random_.below(it_.slices.size()));
+    switch (random_.below(7)) {
+      case 0:
+        return send(from, spoiled(it_.push(round_, some_part(round_positions(round_)), slice)), false);
+      case 1:  // stale
+        if (round_ == 0) return;
+        return send(from, it_.push(round_ - 1, some_part(round_positions(round_ - 1)), slice), false);
+      case 2:  // something said before, by whomever
+        if (history_.empty()) return;
+        return send(from, Push(history_[random_.below(history_.size())]), true);  // a copy: history grows
+      case 3:                                                                     // far ahead
+        return send(from, it_.push(round_ + 2, some_part(round_positions(round_)), slice), false);
+      case 4:  // beyond its round: known only once the round is
+        return send(from, stretched(it_.push(round_, some_part(round_positions(round_)), slice)), true);
+      default:
+        return send(from, it_.push(round_, some_part(round_positions(round_)), slice), true);
+    }
+  }
+
+  void send(NodeId from, const Push& push, bool sound) {
+    if (sound) {
+      history_.push_back(push);
+      if (push.piece.round == opened_ && opened_ == round_) {
+        hold(from, push);
+      } else {
+        expect_counted(push);
+      }
+    }
+    it_.tell(from, push);
+    check();
+  }
+  void hold(NodeId from, const Push& push) {
+    const std::uint64_t credit = 2 * it_.job.layout.size() * sizeof(float);
+    if (credit_[from] + push.values.size() > credit) return;
+    credit_[from] += push.values.size();
+    held_.emplace_back(from, push);
+  }
+  Push stretched(Push push) {
+    push.piece.positions.end = random_.below(2) == 0 ? round_positions(round_).end + 1 : UINT64_MAX;
+    return push;
+  }
+  Push spoiled(Push push) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    switch (random_.below(10)) {
+      case 0:
+        push.term += 1;
+        break;
+      case 1:
+        push.slice += static_cast<std::uint32_t>(it_.slices.size());
+        break;
+      case 2:
+        push.slice = UINT32_MAX;
+        break;
+      case 3:
+        push.piece.positions.end = push.piece.positions.begin;
+        break;
+      case 4:
+        std::swap(push.piece.positions.begin, push.piece.positions.end);
+        break;
+      case 5:
+        push.weight = random_.below(2) == 0 ? nan : 0;
+        break;
+      case 6:
+        push.weight = -1;
+        break;
+      case 7:
+        push.values = {};
+        break;
+      case 8:
+        push.values = ShardCase::constant(it_.slices[push.slice].size() + 1, 1);
+        break;
+      default:
+        push.values = odd_address(push.values);
+        break;
+    }
+    return push;
+  }
+  static Blob odd_address(const Blob& values) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(values.size() + 1);
+    const std::span view = std::span(*bytes).subspan(1);
+    return {std::move(bytes), view};
+  }
+
+  void check() const {
+    for (std::uint32_t slice = 0; slice < covered_.size(); ++slice) {
+      const SliceMemory& memory = it_.shard.slices()[slice];
+      Bits now;
+      if (memory.version() > round_) continue;
+      for (const Interval& run : memory.coverage().intervals()) {
+        for (Position p = run.begin; p < run.end; ++p) now.set(p);
+      }
+      Bits expected = covered_[slice];
+      for (Position p = 0; p < round_ * batch; ++p) expected.reset(p);
+      ASSERT_EQ(now, expected) << "slice " << slice;
+    }
+  }
+
+  // As a scheduler would: asks what is missing, and has exactly that pushed, until nothing is.
+  void finish_round() {
+    for (int i = 0; i < 200 && it_.shard.version() == round_; ++i) {
+      it_.wake(0.5);
+      it_.tell(scheduler_node, SchedulerBeat{it_.term});
+      if (gate_ && !it_.heard<Covered>().empty()) {
+        it_.tell(scheduler_node, Commit{it_.term, round_, 1.0});
+        continue;
+      }
+      for (std::uint32_t slice = 0; slice < it_.slices.size(); ++slice) {
+        if (it_.shard.slices()[slice].version() > round_) continue;
+        for (const Interval& gap : it_.shard.slices()[slice].coverage().gaps(round_positions(round_), 2)) {
+          send(worker_node(4), it_.push(round_, gap, slice), true);
+        }
+      }
+    }
+    ASSERT_EQ(it_.shard.version(), round_ + 1) << "the round hangs";
+    for (const Bits& bits : covered_) ASSERT_EQ(bits.count(), (round_ + 1) * batch);
+  }
+
+  Random random_;
+  ShardCase it_;
+  test::PlainLoop plain_;
+  Round round_ = 0, opened_ = 0;
+  bool gate_ = false;
+  std::vector<Bits> covered_;  // by slice
+  std::vector<Push> history_;
+  std::vector<std::pair<NodeId, Push>> held_;
+  std::map<NodeId, std::uint64_t> credit_;
+};
+
+TEST(ShardStorm, EveryPositionOnceWhateverArrives) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Storm(seed).run();
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::shard_property_test

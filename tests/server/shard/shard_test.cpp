@@ -1,0 +1,394 @@
+// A shard, message by message: joining, rounds, pulls, the gate, leaving.
+#include "server/shard/shard.h"
+
+#include <limits>
+
+#include "tests/server/shard/shard_case.h"
+
+namespace steelyard::shard_test {
+namespace {
+
+using test::shard_job;
+using test::ShardCase;
+using test::worker_node;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Shard, JoinsLoadsAndSaysSo) {
+  ShardCase it(shard_job());
+  ASSERT_EQ(it.heard<ShardBeat>().size(), 1U) << "welcomed";
+  EXPECT_FALSE(it.heard<ShardBeat>()[0].loaded);
+  it.load(7);
+  ASSERT_EQ(it.heard<ShardBeat>().size(), 1U);
+  EXPECT_TRUE(it.heard<ShardBeat>()[0].loaded);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].version, 7U);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].opened, 7U);
+}
+
+TEST(Shard, OwnsTheSlicesOfItsSlot) {
+  Job job = shard_job(10, 2);  // five slices
+  job.shards = 2;
+  ShardCase first(job, 0), second(job, 1);
+  EXPECT_EQ(first.shard.slices().size(), 2U);
+  EXPECT_EQ(second.shard.slices().size(), 3U);
+  EXPECT_EQ(second.shard.slices()[0].place().begin, 4U);
+}
+
+TEST(Shard, ALoadThatDoesNotFitIsCounted) {
+  ShardCase it(shard_job());
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(3, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 1, 0, ShardCase::constant(4, 0)});
+  EXPECT_EQ(it.shard.counts().malformed, 2U);
+  it.tell(test::checkpointer_node, Load{it.term, 0, 99, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term + 1, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.load();
+  EXPECT_TRUE(it.shard.loaded());
+  it.tell(test::checkpointer_node, Load{it.term, 5, 0, 0, 5, ShardCase::constant(4, 9)});
+  EXPECT_EQ(it.parameters()[0], 0.0F) << "loaded once and for all";
+}
+
+TEST(Shard, ARoundClosesWhenEveryPositionIsInAndOnlyThen) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8});
+  for (std::uint32_t slice = 0; slice < 3; ++slice) {
+    it.tell(worker_node(1), it.push(0, {0, 5}, slice));
+    EXPECT_THAT(it.heard<Closed>(), IsEmpty());
+  }
+  it.tell(worker_node(2), it.push(0, {5, 8}, 2));
+  it.tell(worker_node(2), it.push(0, {5, 8}, 0));
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.tell(worker_node(2), it.push(0, {5, 8}, 1));
+  ASSERT_EQ(it.heard<Closed>().size(), 1U);
+  EXPECT_EQ(it.heard<Closed>()[0].version, 1U);
+  test::PlainLoop plain(it.job);
+  plain.round({0, 8});
+  EXPECT_EQ(it.parameters(), plain.parameters);
+}
+
+TEST(Shard, BeatsTellTheFirstGapsOfTheOldestRound) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 100});
+  it.tell(worker_node(1), it.push(0, {10, 20}, 0));
+  it.tell(worker_node(1), it.push(0, {10, 15}, 1));
+  it.wake(1);
+  ASSERT_EQ(it.heard<ShardBeat>().size(), 1U);
+  EXPECT_THAT(it.heard<ShardBeat>()[0].gaps,
+              ElementsAre(Interval{0, 10}, Interval{0, 100}, Interval{15, 100}, Interval{20, 100}))
+      << "what the slices miss, each for itself";
+  for (Position p = 0; p < 100; p += 2) {
+    for (std::uint32_t slice = 0; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {p, p + 1}, slice));
+  }
+  it.wake(1);
+  const auto gaps = it.heard<ShardBeat>()[0].gaps;
+  EXPECT_EQ(gaps.size(), 16U) << "no more than that";
+  EXPECT_EQ(gaps.front(), (Interval{1, 2}));
+}
+
+TEST(Shard, BeatsTellHowMuchHasComeIn) {
+  ShardCase it(shard_job(10, 4, nn::Optimizer::Kind::momentum));
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 1, 1, 0, ShardCase::constant(4, 0)});
+  it.wake(1);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].parts, 2U);
+  it.load();
+  EXPECT_EQ(it.heard<ShardBeat>()[0].parts, 6U) << "three slices, two slots each";
+  EXPECT_EQ(it.heard<ShardBeat>()[0].added, 0U);
+  it.open(0, {0, 4});
+  it.tell(worker_node(1), it.push(0, {0, 2}, 0));
+  it.tell(worker_node(1), it.push(0, {0, 2}, 0));
+  it.tell(worker_node(2), it.push(0, {2, 4}, 1));
+  it.wake(1);
+  EXPECT_EQ(it.heard<ShardBeat>()[0].added, 2U) << "one of them was there already";
+}
+
+TEST(Shard, AsksForItsStateAWindowAtATime) {
+  ShardCase it(shard_job(40, 2));  // 20 slices
+  it.tell(test::checkpointer_node, Offer{it.term + 1});
+  EXPECT_THAT(it.said, IsEmpty()) << "of another term";
+  it.tell(test::checkpointer_node, Offer{it.term});
+  ASSERT_EQ(it.heard<Want>().size(), 1U);
+  EXPECT_EQ(it.heard<Want>()[0].parts.size(), 1U);
+  it.tell(test::checkpointer_node, Offer{it.term});
+  ASSERT_EQ(it.heard<Want>().size(), 1U) << "it is there";
+  EXPECT_THAT(it.heard<Want>()[0].parts, IsEmpty()) << "and waits for what it asked for";
+  EXPECT_FALSE(it.heard<Want>()[0].loaded);
+  std::size_t asked = 1;
+  for (std::uint32_t slice = 0; slice < 20; ++slice) {
+    it.tell(test::checkpointer_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(2, 0)});
+    for (const Want& want : it.heard<Want>()) asked += want.parts.size();
+    EXPECT_LE(asked - slice - 1, transfer_window) << "in flight";
+  }
+  EXPECT_EQ(asked, 20U);
+  ASSERT_EQ(it.heard<Want>().size(), 1U);
+  EXPECT_TRUE(it.heard<Want>()[0].loaded);
+  it.tell(test::checkpointer_node, Offer{it.term});
+  EXPECT_TRUE(it.heard<Want>().at(0).loaded);
+}
+
+TEST(Shard, WhatALostConnectionHadUnderWayIsAskedForAgain) {
+  ShardCase it(shard_job());
+  it.tell(test::checkpointer_node, Offer{it.term});
+  it.wake(1);
+  EXPECT_THAT(it.heard<Want>(), IsEmpty());
+  it.tell(link_node, Disconnected{test::checkpointer_node});
+  it.tell(test::checkpointer_node, Offer{it.term});
+  EXPECT_EQ(it.heard<Want>().at(0).parts.size(), 1U);
+  it.wake(1);
+  EXPECT_THAT(it.heard<Want>(), IsEmpty());
+  it.wake(2);
+  EXPECT_EQ(it.heard<Want>().size(), 1U) << "nothing has come for long";
+}
+
+// Two slices of 8 MB: four times that is what it holds of all senders together, and twice of each.
+TEST(Shard, WhatIsHeldHasABoundInAll) {
+  const std::uint64_t floats = 2 << 20;
+  ShardCase it(shard_job(2 * floats, floats));
+  it.load();
+  const Blob values = ShardCase::constant(floats, 1);
+  for (std::uint64_t worker = 1; worker <= 10; ++worker) {
+    for (const std::uint32_t slice : {0U, 1U})
+      it.tell(worker_node(worker),
+              Push{it.term, {.id = worker, .positions = {worker, worker + 1}}, 1, slice, values});
+  }
+  EXPECT_EQ(it.shard.counts().held, 8U);
+  EXPECT_EQ(it.shard.counts().malformed, 12U);
+  it.open(0, {0, 20});
+  EXPECT_EQ(it.shard.counts().added, 8U);
+  it.tell(worker_node(1), Push{it.term, {.id = 11, .round = 1, .positions = {20, 21}}, 1, 0, values});
+  EXPECT_EQ(it.shard.counts().held, 9U) << "there is room again";
+}
+
+TEST(Shard, APushSoonerThanItsOpenIsHeldWithinItsSendersCredit) {
+  ShardCase it(shard_job(8, 4));  // two slices of 16 bytes: a credit of 64 bytes
+  it.load();
+  for (const Position p : {0U, 1U}) {
+    for (const std::uint32_t slice : {0U, 1U}) it.tell(worker_node(1), it.push(0, {p, p + 1}, slice));
+  }
+  EXPECT_EQ(it.shard.counts().held, 4U);
+  it.tell(worker_node(1), it.push(0, {2, 3}, 0));
+  EXPECT_EQ(it.shard.counts().malformed, 1U) << "its credit is used up";
+  it.tell(worker_node(2), it.push(0, {2, 4}, 0));
+  EXPECT_EQ(it.shard.counts().held, 5U) << "others have their own";
+  it.tell(worker_node(2), it.push(1, {0, 1}, 0));
+  EXPECT_EQ(it.shard.counts().held, 5U) << "two rounds ahead is not a round's push";
+
+  it.open(0, {0, 4});
+  EXPECT_EQ(it.shard.counts().added, 5U);
+  it.tell(worker_node(2), it.push(0, {2, 4}, 1));
+  EXPECT_EQ(it.heard<Closed>().size(), 1U);
+  it.tell(worker_node(1), it.push(1, {0, 1}, 0));
+  EXPECT_EQ(it.shard.counts().held, 6U) << "the credit is renewed with the round";
+}
+
+TEST(Shard, HeldPushesAloneMayCloseTheRound) {
+  ShardCase it(shard_job());
+  it.load();
+  for (std::uint32_t slice = 0; slice < 3; ++slice) it.tell(worker_node(1), it.push(0, {0, 8}, slice));
+  it.open(0, {0, 8});
+  EXPECT_EQ(it.shard.version(), 1U);
+  EXPECT_EQ(it.heard<Closed>().size(), 1U);
+}
+
+TEST(Shard, WhatIsIgnoredIsCounted) {
+  ShardCase it(shard_job());
+  it.open(0, {0, 8});
+  EXPECT_EQ(it.shard.counts().ignored, 1U) << "it has no parameters yet";
+  it.load();
+  it.tell(scheduler_node, Welcome{it.term, 0, it.job});
+  it.tell(scheduler_node, Refuse{});
+  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  EXPECT_EQ(it.shard.counts().ignored, 4U) << "it belongs, and has what it needs";
+  it.open(0, {0, 8});
+  EXPECT_EQ(it.shard.counts().ignored, 4U);
+  it.open(0, {0, 8});
+  it.open(2, {16, 24});
+  it.tell(test::worker_node(1), Pull{it.term + 1, 0});
+  it.tell(scheduler_node, Commit{it.term, 0, 1});
+  it.tell(test::worker_node(1), VersionMismatch{7});
+  EXPECT_EQ(it.shard.counts().ignored, 9U) << "repeated, early, another term, no gate, a stranger";
+  Outbox out(test::shard_node);
+  it.replica.step(it.now, {scheduler_node, test::shard_node, Message(std::in_place_type<ToWorker>, Resend{})},
+                  out);
+  EXPECT_EQ(it.shard.counts().ignored, 10U) << "not for it";
+  EXPECT_EQ(it.shard.counts().malformed, 0U) << "pushes are counted apart";
+}
+
+TEST(Shard, APushWithABorderInsideAGrainIsRefused) {
+  Job job = shard_job();
+  job.grain = 4;
+  ShardCase it(job);
+  it.load();
+  it.open(0, {2, 12});
+  it.finish(0, {2, 5});
+  EXPECT_EQ(it.shard.counts().malformed, it.slices.size());
+  it.finish(0, {2, 6});
+  it.finish(0, {6, 11});
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.finish(0, {6, 12});
+  EXPECT_EQ(it.shard.version(), 1U) << "the last grain is shorter";
+}
+
+TEST(Shard, OpensAreTakenInOrderAndOnce) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(1, {8, 16});
+  it.open(0, {0, 8});
+  it.open(0, {0, 4}) /* repeated, and changed on the way: the first one counts */;
+  it.tell(scheduler_node, Open{it.term + 1, 1, 0, {8, 16}, 8, false, false});
+  it.finish(0, {0, 4});
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.finish(0, {4, 8});
+  EXPECT_EQ(it.shard.version(), 1U);
+  it.finish(1, {8, 16});
+  EXPECT_EQ(it.shard.version(), 1U) << "it was never told of round 1";
+}
+
+TEST(Shard, PullsAreAnsweredNowLaterOrNever) {
+  ShardCase it(shard_job());
+  it.tell(worker_node(1), Pull{it.term, 0});
+  EXPECT_THAT(it.said, IsEmpty()) << "nothing is loaded yet";
+  it.load();
+  EXPECT_EQ(it.heard<Parameters>().size(), 3U) << "the current version, as soon as it is there";
+
+  it.open(0, {0, 8});
+  it.tell(worker_node(1), Pull{it.term, 1});
+  EXPECT_THAT(it.said, IsEmpty()) << "it waits";
+  it.tell(worker_node(2), it.push(0, {0, 8}, 1));
+  ASSERT_EQ(it.heard<Parameters>().size(), 1U) << "slice by slice, as they close";
+  EXPECT_EQ(it.heard<Parameters>()[0].slice, 1U);
+  EXPECT_EQ(it.heard<Parameters>()[0].version, 1U);
+  it.tell(worker_node(3), Pull{it.term, 0});
+  EXPECT_EQ(it.heard<Parameters>().size(), 3U)
+      << "current of two slices, previous of the one that has closed";
+  EXPECT_EQ(it.heard<Parameters>()[1].values.floats()[0], 0.0F);
+  it.tell(worker_node(2), it.push(0, {0, 8}, 0));
+  it.tell(worker_node(2), it.push(0, {0, 8}, 2));
+
+  it.open(1, {8, 16});
+  it.tell(worker_node(2), it.push(1, {8, 9}, 0));
+  it.tell(worker_node(4), Pull{it.term, 0});
+  ASSERT_EQ(it.heard<Gone>().size(), 1U) << "a push of the next round proves that nobody needs it any more";
+  EXPECT_EQ(it.heard<Gone>()[0].wanted, 0U);
+  EXPECT_EQ(it.heard<Gone>()[0].oldest, 1U);
+  EXPECT_EQ(it.heard<Parameters>().size(), 2U);
+  it.tell(worker_node(4), Pull{it.term + 1, 1});
+  EXPECT_THAT(it.said, IsEmpty()) << "another history";
+}
+
+TEST(Shard, ALostWorkersPullIsForgotten) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8});
+  it.tell(worker_node(1), Pull{it.term, 1});
+  it.tell(link_node, Disconnected{worker_node(1)});
+  it.finish(0, {0, 8});
+  EXPECT_THAT(it.heard<Parameters>(), IsEmpty());
+}
+
+TEST(Shard, WithAGateNothingIsAppliedBeforeCommit) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8}, true);
+  for (std::uint32_t slice = 0; slice < 3; ++slice) {
+    EXPECT_THAT(it.heard<Covered>(), IsEmpty());
+    it.tell(worker_node(1), it.push(0, {0, 8}, slice));
+  }
+  ASSERT_EQ(it.heard<Covered>().size(), 1U);
+  EXPECT_EQ(it.heard<Covered>()[0].squares.size(), 3U);
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.tell(worker_node(1), it.push(0, {0, 8}, 0));
+  EXPECT_EQ(it.shard.counts().repeated, 1U);
+
+  it.tell(scheduler_node, SchedulerBeat{it.term});
+  EXPECT_EQ(it.heard<Covered>().size(), 1U) << "said again: it may have been lost";
+  it.wake(1);
+  EXPECT_TRUE(it.heard<ShardBeat>()[0].covered);
+
+  it.tell(scheduler_node, Commit{it.term + 1, 0, 1});
+  it.tell(scheduler_node, Commit{it.term, 1, 1});
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.tell(scheduler_node, Commit{it.term, 0, 1});
+  ASSERT_EQ(it.heard<Closed>().size(), 1U);
+  test::PlainLoop plain(it.job);
+  plain.round({0, 8});
+  EXPECT_EQ(it.parameters(), plain.parameters);
+  it.tell(scheduler_node, Commit{it.term, 0, 1});
+  EXPECT_EQ(it.shard.version(), 1U) << "a Commit said twice";
+}
+
+TEST(Shard, NumbersThatAreNotFiniteAreToldAndNotAdded) {
+  ShardCase it(shard_job());
+  it.load();
+  it.open(0, {0, 8});
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    Push push = it.push(0, {0, 8}, 1);
+    push.piece.id = 42;
+    push.values = ShardCase::constant(4, bad);
+    it.tell(worker_node(7), push);
+    ASSERT_EQ(it.heard<NonFinite>().size(), 1U);
+    const NonFinite told = it.heard<NonFinite>()[0];
+    EXPECT_EQ(std::tie(told.piece.id, told.slice, told.worker), std::make_tuple(42U, 1U, worker_node(7)));
+  }
+  EXPECT_EQ(it.shard.counts().refused, 2U);
+  it.finish(0, {0, 8});
+  EXPECT_EQ(it.shard.version(), 1U) << "the right numbers still count";
+}
+
+TEST(Shard, AShardWithoutSlicesIsDoneAtOnce) {
+  Job job = shard_job(4, 4);
+  job.shards = 2;
+  ShardCase it(job, 0);
+  ASSERT_TRUE(it.shard.slices().empty());
+  EXPECT_TRUE(it.shard.loaded());
+  it.open(0, {0, 8}, true);
+  EXPECT_THAT(it.heard<Covered>(), IsEmpty()) << "it has nothing to tell";
+  ASSERT_EQ(it.heard<Closed>().size(), 1U);
+  EXPECT_EQ(it.heard<Closed>()[0].version, 1U);
+  it.open(1, {8, 16});
+  EXPECT_EQ(it.heard<Closed>()[0].version, 2U);
+  it.tell(worker_node(1), Pull{it.term, 1});
+  it.tell(test::checkpointer_node, it.fetch(2));
+  EXPECT_THAT(it.said, IsEmpty());
+}
+
+TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
+  ShardCase stopped(shard_job());
+  stopped.tell(scheduler_node, Stop{Outcome::storage, "full"});
+  EXPECT_EQ(stopped.heard<Leave>().size(), 1U);
+  EXPECT_TRUE(stopped.shard.finished());
+  EXPECT_EQ(stopped.shard.exit_reason().stop().text, "full");
+  EXPECT_EQ(stopped.shard.deadline(), Time::max());
+
+  Shard refused({test::shard_node, {}, {}});
+  Outbox out(test::shard_node);
+  refused.step(
+      {},
+      {scheduler_node, test::shard_node, Message(std::in_place_type<ToShard>, Refuse{Refusal::full, "no"})},
+      out);
+  EXPECT_TRUE(refused.finished());
+  EXPECT_EQ(refused.exit_reason().refusal()->text, "no");
+
+  ShardCase silent(shard_job());
+  silent.wake(59.9);
+  EXPECT_FALSE(silent.shard.finished());
+  silent.wake(0.2);
+  EXPECT_TRUE(silent.shard.exit_reason().unreachable());
+
+  ShardCase interrupted(shard_job());
+  interrupted.tell(link_node, Interrupt{});
+  EXPECT_EQ(interrupted.heard<Leave>().size(), 1U);
+  EXPECT_FALSE(interrupted.shard.finished()) << "the scheduler saves first";
+
+  ShardCase version_mismatch(shard_job());
+  version_mismatch.tell(worker_node(1), VersionMismatch{9});
+  EXPECT_FALSE(version_mismatch.shard.finished());
+  version_mismatch.tell(scheduler_node, VersionMismatch{9});
+  EXPECT_TRUE(version_mismatch.shard.finished());
+  EXPECT_THAT(version_mismatch.shard.exit_reason().refusal()->text, HasSubstr("protocol 9"));
+}
+
+}  // namespace
+}  // namespace steelyard::shard_test

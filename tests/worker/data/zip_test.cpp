@@ -1,0 +1,198 @@
+#include "worker/data/zip.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "tests/worker/data/data_checks.h"
+#include "tests/worker/data/zip_files.h"
+#include "worker/data/npy.h"
+
+namespace steelyard::zip_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// numpy.savez and numpy.savez_compressed of NumPy 2.4, with
+// x_train = numpy.arange(6, dtype="<f4").reshape(2, 3) and y_train = numpy.array([1, 0], dtype="u1")
+constexpr std::string_view savez =
+    "504b03042d0000000000000021004fe9002affffffffffffffff0b001400785f747261696e2e6e7079010010009800000000"
+    "0000009800000000000000934e554d5059010076007b276465736372273a20273c6634272c2027666f727472616e5f6f7264"
+    "6572273a2046616c73652c20277368617065273a2028322c2033292c207d2020202020202020202020202020202020202020"
+    "20202020202020202020202020202020202020202020202020202020202020202020202020200a000000000000803f000000"
+    "4000004040000080400000a040504b03042d0000000000000021004e636bb1ffffffffffffffff0b001400795f747261696e"
+    "2e6e70790100100082000000000000008200000000000000934e554d5059010076007b276465736372273a20277c7531272c"
+    "2027666f727472616e5f6f72646572273a2046616c73652c20277368617065273a2028322c292c207d202020202020202020"
+    "2020202020202020202020202020202020202020202020202020202020202020202020202020202020202020202020202020"
+    "200a0100504b01022d032d0000000000000021004fe9002a98000000980000000b0000000000000000000000800100000000"
+    "785f747261696e2e6e7079504b01022d032d0000000000000021004e636bb182000000820000000b00000000000000000000"
+    "008001d5000000795f747261696e2e6e7079504b0506000000000200020072000000940100000000";
+constexpr std::string_view savez_compressed =
+    "504b03042d0000000800000021004fe9002affffffffffffffff0b001400785f747261696e2e6e7079010010009800000000"
+    "00000055000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9366a2aea3a09e965f54529498179f5f94"
+    "920a12774bcc294e058a17672416a402f91a463a0ac69a3a0ab50a64032e063068b007120e4004c40d40bcc00100504b0304"
+    "2d0000000800000021004e636bb1ffffffffffffffff0b001400795f747261696e2e6e707901001000820000000000000046"
+    "000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a05e536aa8aea3a09e965f54529498179f5f94920a1277"
+    "4bcc294e058a17672416a402f91a463a9a3a0ab50a14002e460600504b01022d032d0000000800000021004fe9002a550000"
+    "00980000000b0000000000000000000000800100000000785f747261696e2e6e7079504b01022d032d000000080000002100"
+    "4e636bb146000000820000000b0000000000000000000000800192000000795f747261696e2e6e7079504b05060000000002"
+    "00020072000000150100000000";
+
+Bytes of_hex(std::string_view digits) {
+  Bytes bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2)
+    bytes.push_back(static_cast<std::uint8_t>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
+  return bytes;
+}
+
+FileBytes in_memory(const Bytes& bytes) {
+  const auto own = std::make_shared<Bytes>(bytes);
+  return {"a.npz", *own, own};
+}
+
+Bytes content(const FileBytes& bytes) { return {bytes.bytes.begin(), bytes.bytes.end()}; }
+
+// What is in the entry of this name.
+Bytes read(const Bytes& bytes, const std::string& name) {
+  const FileBytes archive = in_memory(bytes);
+  for (const ZipEntry& entry : zip_entries(archive)) {
+    if (entry.name == name) return content(unpacked(archive, entry));
+  }
+  throw Failure(ExitCode::io, "there is no such entry");
+}
+
+// The last place of a signature: with one entry, that of its only header of the kind.
+std::size_t place(const Bytes& bytes, const std::string& mark) {
+  const Bytes wanted = bytes_of(mark);
+  return static_cast<std::size_t>(std::ranges::find_end(bytes, wanted).begin() - bytes.begin());
+}
+
+const std::string local = "PK\x03\x04", listed = "PK\x01\x02", end = "PK\x05\x06", wide_end = "PK\x06\x06",
+                  locator = "PK\x06\x07";
+
+// The complaint about an archive of one entry, whose bytes from `at` behind a signature on are others.
+std::string complaint(Bytes bytes, const std::string& mark, std::size_t at, const Bytes& others) {
+  std::ranges::copy(others, bytes.begin() + static_cast<std::ptrdiff_t>(place(bytes, mark) + at));
+  return complaint_of([&] { read(bytes, "x"); });
+}
+
+TEST(Zip, ReadsStoredAndDeflatedEntries) {
+  const Bytes text = bytes_of("some text, some text, some text"), large(100000, 3);
+  for (const bool wide : {false, true}) {
+    for (const std::string comment : {"", "PK\x05\x06 stands in this comment, too"}) {
+      const FileBytes archive =
+          in_memory(zipped({{"a", text}, {"b/c", large, 8}, {"d", {}}, {"e", {}, 8}}, wide, comment));
+      const std::vector<ZipEntry> entries = zip_entries(archive);
+      ASSERT_EQ(entries.size(), 4U);
+      EXPECT_EQ(entries[0].name, "a");
+      EXPECT_EQ(entries[1].name, "b/c");
+      EXPECT_LT(entries[1].packed, 1000U);
+      EXPECT_EQ(content(unpacked(archive, entries[0])), text);
+      EXPECT_EQ(content(unpacked(archive, entries[1])), large);
+      EXPECT_EQ(unpacked(archive, entries[2]).size(), 0U);
+      EXPECT_EQ(unpacked(archive, entries[3]).size(), 0U);
+    }
+  }
+}
+
+TEST(Zip, LeavesStoredEntriesWhereTheyLie) {
+  const Bytes text = bytes_of("some text");
+  FileBytes entry;
+  {
+    const FileBytes archive = in_memory(zipped({{"a", text}}));
+    entry = unpacked(archive, zip_entries(archive)[0]);
+    EXPECT_EQ(entry.bytes.data(), archive.bytes.data() + 30 + 1 + 20);
+    EXPECT_EQ(entry.owner, archive.owner);
+  }
+  EXPECT_EQ(content(entry), text) << "it keeps the archive's bytes";
+  EXPECT_EQ(entry.file, "a.npz:a");
+}
+
+TEST(Zip, ReadsWhatNumPyWrites) {
+  const TemporaryFolder folder;
+  for (const std::string_view digits : {savez, savez_compressed}) {
+    const std::string file = folder.write("a.npz", of_hex(digits));
+    const NpyDataSet set(open_npy(file + ":x_train"), open_npy(file + ":y_train"), {});
+    ASSERT_EQ(set.size(), 2U);
+    EXPECT_THAT(sample_of(set, 0).values, ElementsAre(0, 1, 2));
+    EXPECT_THAT(sample_of(set, 1).values, ElementsAre(3, 4, 5));
+    EXPECT_THAT(sample_of(set, 0).labels, ElementsAre(1));
+    EXPECT_THAT(sample_of(set, 1).labels, ElementsAre(0));
+  }
+}
+
+TEST(Zip, RefusesWhatItDoesNotRead) {
+  const Bytes text = bytes_of("text");
+  EXPECT_THAT(complaint_of([&] {
+                read(zipped({{"x", text, 0, 1}}), "x");
+              }),
+              AllOf(HasSubstr("a.npz: its entry 'x' is encrypted"), HasSubstr("numpy.savez")));
+  EXPECT_THAT(complaint_of([&] {
+                read(zipped({{"x", text, 12}}), "x");
+              }),
+              AllOf(HasSubstr("a.npz: its entry 'x' is packed by method 12"), HasSubstr("numpy.savez")));
+  for (const std::string other : {"", "PK", "a text that is longer than the end of a directory"})
+    EXPECT_THAT(complaint_of([&] { read(bytes_of(other), "x"); }), HasSubstr("a.npz: no directory"));
+}
+
+TEST(Zip, HoldsEveryNumberAgainstTheFile) {
+  const Bytes plain = zipped({{"x", Bytes(100, 7)}}), packed = zipped({{"x", Bytes(5000, 7), 8}}),
+              wide = zipped({{"x", Bytes(5000, 7), 8}}, true), high(8, 0xFF);
+  EXPECT_THAT(complaint(plain, listed, 24, {99}), HasSubstr("'x' has not the size"));
+  EXPECT_THAT(complaint(plain, listed, 20, {99}), HasSubstr("'x' has not the size"));
+  EXPECT_THAT(complaint(plain, listed, 20, {0, 1}), HasSubstr("expected 256 bytes"));
+  EXPECT_THAT(complaint(plain, listed, 16, {1, 2, 3, 4}), HasSubstr("CRC-32"));
+  EXPECT_THAT(complaint(plain, listed, 42, {1}), HasSubstr("expected a header of the zip archive at byte 1"));
+  EXPECT_THAT(complaint(plain, listed, 42, {0xFE, 0xFF, 0xFF, 0xFF}), HasSubstr("found the end of the file"));
+  EXPECT_THAT(complaint(plain, local, 26, {0xFF, 0xFF}), HasSubstr("found the end of the file"));
+  EXPECT_THAT(complaint(plain, local, 30, {'y'}), HasSubstr("'x' has another name where it lies"));
+  EXPECT_THAT(complaint(packed, listed, 24, {0, 0}), HasSubstr("'x' is damaged"));
+  EXPECT_THAT(complaint(packed, listed, 24, {0x89, 0x13}), HasSubstr("damaged, or has not")) << "5001";
+  const auto longer = static_cast<std::uint8_t>(deflated(Bytes(5000, 7)).size() + 1);
+  EXPECT_THAT(complaint(packed, listed, 20, {longer}), HasSubstr("damaged, or has not"));
+  EXPECT_THAT(complaint(packed, listed, 24, {0, 0, 0, 0x7F}), HasSubstr("'x' cannot have 2130706432 bytes"));
+  EXPECT_THAT(complaint(packed, end, 10, {2}), HasSubstr("expected"));
+  EXPECT_THAT(complaint(packed, end, 10, {0}), HasSubstr("expected the end of its directory"));
+  EXPECT_THAT(complaint(packed, end, 16, {0, 0, 0, 0x7F}), HasSubstr("from byte 2130706432 on"));
+  EXPECT_THAT(complaint(wide, locator, 8, high), HasSubstr("from byte 18446744073709551615 on"));
+  EXPECT_THAT(complaint(wide, wide_end, 32, high), HasSubstr("expected a header of the zip archive"));
+  EXPECT_THAT(complaint(wide, wide_end, 48, high), HasSubstr("from byte 18446744073709551615 on"));
+  // Its extra fields: one of twelve bytes, then an id and a size, and size, packed size and place.
+  const std::size_t numbers = 46 + 1 + 12 + 4;
+  EXPECT_THAT(complaint(wide, listed, numbers, high), HasSubstr("cannot have 18446744073709551615 bytes"));
+  EXPECT_THAT(complaint(wide, listed, numbers + 8, high), HasSubstr("expected 18446744073709551615 bytes"));
+  EXPECT_THAT(complaint(wide, listed, numbers + 16, high), HasSubstr("from byte 18446744073709551615 on"));
+  // Only what does not fit in 32 bits is among them: with the size in its own place, packed size and place
+  // are taken from the first two.
+  EXPECT_THAT(complaint(wide, listed, 24, {0x88, 0x13, 0, 0}),
+              HasSubstr("expected a header of the zip archive at byte " + std::to_string(longer - 1)));
+}
+
+TEST(Zip, FindsEveryCutAndEveryFlippedBit) {
+  const Bytes files[] = {of_hex(savez), of_hex(savez_compressed),
+                         zipped({{"x_train.npy", Bytes(50, 1)}}, true)};
+  for (const Bytes& good : files) {
+    const Bytes right = read(good, "x_train.npy");
+    for (std::size_t length = 0; length < good.size(); ++length) {
+      const Bytes cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length));
+      ASSERT_THAT(complaint_of([&] { read(cut, "x_train.npy"); }), HasSubstr("a.npz: ")) << length;
+    }
+    std::size_t refused = 0;
+    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+      Bytes spoilt = good;
+      spoilt[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+      try {
+        ASSERT_EQ(read(spoilt, "x_train.npy"), right) << "bit " << bit;
+      } catch (const Failure&) {
+        ++refused;
+      }
+    }
+    EXPECT_GT(refused, 8 * 50U);
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::zip_test

@@ -1,0 +1,68 @@
+// DataSet: labelled samples by number. What a user implements to train on data of their own, and adds to a
+// DataTable (worker/data/data_sets.h).
+//
+// All processes of a job see the same data set under the same numbers: a position of an epoch is turned into
+// a sample number by core/permutation.h, and nothing else about samples is ever sent.
+//
+//   class Digits : public DataSet {
+//     ...
+//     void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+//       draw(index, into);  // 28 * 28 floats
+//       labels[0] = static_cast<std::uint32_t>(index % 10);
+//     }
+//   };
+//
+// Values are best kept near mean 0 and deviation 1, which is what the built-in models are initialised for.
+// Calls come from the feeding thread of each worker, in a simulation from several at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/shape.h"
+#include "worker/data/augmentation.h"
+
+namespace steelyard {
+
+class DataSet {
+ public:
+  virtual ~DataSet() = default;
+
+  // Constant over the life of the object.
+  [[nodiscard]] virtual std::uint64_t size() const = 0;  // samples
+  [[nodiscard]] virtual nn::Shape shape() const = 0;     // of each
+  [[nodiscard]] virtual std::uint32_t classes() const = 0;
+  // Of each sample: one, or one for each place of a text.
+  [[nodiscard]] virtual std::uint32_t labels() const { return 1; }
+
+  // Writes the shape().size() floats of sample `index` < size(), channels last, and its labels() labels, each
+  // < classes(). A pure function of the index, from any thread at any time. What can be wrong with data is
+  // best found when the data set is made: whatever this throws, and a label that is not below classes(), ends
+  // the job with a message that names the sample.
+  virtual void read(std::uint64_t index, float* into, std::uint32_t* labels) const = 0;
+};
+
+// How inputs were made of raw values: (raw - mean) / deviation, where a byte of a picture is byte / 255. One
+// number of each for all values, or one for each channel. Checkpoints keep them, so that others can feed the
+// model the same.
+struct Normalization {
+  std::vector<double> mean{0}, deviation{1};
+};
+
+// What one job trains and evaluates on: of one shape, with the same classes and as many labels.
+struct DataSets {
+  std::shared_ptr<const DataSet> train, test;
+  std::string name{};  // as the job calls it; open_data() fills it in
+  Normalization normalization{};
+  Augmentation augmentation{};  // of training samples, as they are fed
+};
+
+// One sample. Whatever reading it throws, and a label of it that is not below classes(), is a Failure that
+// begins with its place: "data set 'rings', training sample 17".
+void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
+                 const std::function<std::string()>& place);
+
+}  // namespace steelyard

@@ -1,0 +1,75 @@
+#include "worker/data/normalization.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace steelyard {
+namespace {
+
+// Rounding leaves a little of a variance that is none.
+double deviation_of(double variance, double mean) {
+  return variance <= 1e-12 * mean * mean ? 1 : std::sqrt(variance);
+}
+
+double of_channel(const std::vector<double>& values, std::size_t channel) {
+  return values.size() == 1 ? values[0] : values.at(channel);
+}
+
+}  // namespace
+
+Normalization normalization_of(const Histograms& counts) {
+  Normalization result{{}, {}};
+  for (const auto& channel : counts) {
+    std::uint64_t count = 0, sum = 0, squares = 0;
+    for (std::uint64_t value = 0; value < channel.size(); ++value) {
+      count += channel[value];
+      sum += channel[value] * value;
+      squares += channel[value] * value * value;
+    }
+    const auto n = static_cast<double>(std::max<std::uint64_t>(count, 1));
+    const double mean = static_cast<double>(sum) / n;
+    const double variance = static_cast<double>(squares) / n - mean * mean;
+    result.mean.push_back(mean / 255);
+    result.deviation.push_back(variance <= 0 ? 1 : std::sqrt(variance) / 255);
+  }
+  return result;
+}
+
+// Two passes, in double: columns may lie far from zero.
+Normalization measure(const DataSet& data) {
+  const std::uint64_t samples = std::min(data.size(), measured_samples);
+  const std::uint64_t size = data.shape().size(), channels = data.shape().channels;
+  const auto n = static_cast<double>(samples * (size / channels));
+  std::vector<float> values(size);
+  std::vector<std::uint32_t> labels(data.labels());
+  std::vector<double> mean(channels), variance(channels);
+  for (std::uint64_t index = 0; index < samples; ++index) {
+    data.read(index, values.data(), labels.data());
+    for (std::uint64_t i = 0; i < size; ++i) mean[i % channels] += double{values[i]} / n;
+  }
+  for (std::uint64_t index = 0; index < samples; ++index) {
+    data.read(index, values.data(), labels.data());
+    for (std::uint64_t i = 0; i < size; ++i)
+      variance[i % channels] += std::pow(double{values[i]} - mean[i % channels], 2) / n;
+  }
+  for (std::uint64_t i = 0; i < channels; ++i) variance[i] = deviation_of(variance[i], mean[i]);
+  return {std::move(mean), std::move(variance)};
+}
+
+// There are only 256 different bytes: one division each, instead of one for each time it is read.
+std::array<float, 256> floats_of_bytes(const Normalization& by, std::size_t channel) {
+  const double mean = of_channel(by.mean, channel), deviation = of_channel(by.deviation, channel);
+  std::array<float, 256> floats{};
+  for (std::size_t value = 0; value < floats.size(); ++value)
+    floats[value] = static_cast<float>((static_cast<double>(value) / 255 - mean) / deviation);
+  return floats;
+}
+
+std::vector<float> zero_inputs(const Normalization& by, std::size_t channels) {
+  std::vector<float> zeros;
+  for (std::size_t i = 0; i < channels; ++i)
+    zeros.push_back(static_cast<float>(-of_channel(by.mean, i) / of_channel(by.deviation, i)));
+  return zeros;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,28 @@
+// How raw values become inputs near mean 0 and deviation 1 (Normalization, worker/data/data_set.h):
+// measured once over the training set, channel by channel, and used for both sets. In a table every column is
+// a channel.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "worker/data/data_set.h"
+
+namespace steelyard {
+
+// The first samples are measured, no more than so many: a data set may be larger than memory.
+inline constexpr std::uint64_t measured_samples = 1 << 16;
+
+// Of bytes, how often each value is there, for each channel: exact sums, the same on every machine.
+using Histograms = std::vector<std::array<std::uint64_t, 256>>;
+// Of byte / 255. A channel of one value has nothing to scale: its deviation is 1.
+Normalization normalization_of(const Histograms& counts);
+// Of the values that this set reads; one mean and deviation for each channel.
+Normalization measure(const DataSet& data);
+
+// The input for each byte of a channel, and of each channel for a value of zero: what is beyond a picture.
+std::array<float, 256> floats_of_bytes(const Normalization& by, std::size_t channel);
+std::vector<float> zero_inputs(const Normalization& by, std::size_t channels);
+
+}  // namespace steelyard

@@ -1,0 +1,64 @@
+// NPY, NumPy's format of one array (numpy.lib.format, versions 1.0 to 3.0): a magic number, a header that is
+// a Python dictionary of descr (type of the values), fortran_order and shape, and the values.
+//
+// Files are mapped, or unpacked if they are gzipped. Values are little-endian, row-major; of inputs 32- and
+// 64-bit floats and integers of 8 to 64 bits, of labels integers. The shape is held against the size of the
+// file before anything is made of it; what is wrong is a Failure (io) that names the file and the byte.
+//
+// An .npz is a zip archive of such files (zip.h), one for each array: "mnist.npz:x_train" is the one that was
+// saved as x_train. An archive of one array needs no name. Arrays of numpy.savez are mapped like files, and
+// read once for their CRC-32; those of numpy.savez_compressed are unpacked into memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "worker/data/data_set.h"
+#include "worker/data/file_bytes.h"
+
+namespace steelyard {
+
+struct NpyArray {
+  FileBytes bytes;                   // of the whole file
+  std::uint64_t begin = 0;           // of the values, in bytes
+  char kind = 'f';                   // f: float, i: signed, u: unsigned (b, booleans, too)
+  std::uint64_t width = 4;           // bytes of a value
+  std::vector<std::uint64_t> shape;  // at least one dimension, none of them 0
+
+  [[nodiscard]] std::uint64_t row() const;  // values for each index of the first dimension
+};
+
+NpyArray open_npy(const std::filesystem::path& file);  // or "archive.npz:array"
+
+// Inputs of shape (samples, values), (samples, height, width) or (samples, height, width, channels); labels
+// of shape (samples) or (samples, labels).
+class NpyDataSet final : public DataSet {
+ public:
+  // Throws Failure (io) if the two do not belong together, or a label is not below `classes` (left out: the
+  // highest + 1).
+  NpyDataSet(NpyArray inputs, const NpyArray& labels, std::optional<std::uint32_t> classes);
+  void normalize(const Normalization& by) { normalization_ = by; }
+
+  [[nodiscard]] std::uint64_t size() const override { return inputs_.shape[0]; }
+  [[nodiscard]] nn::Shape shape() const override { return shape_; }
+  [[nodiscard]] std::uint32_t classes() const override { return classes_; }
+  [[nodiscard]] std::uint32_t labels() const override { return labels_each_; }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+
+ private:
+  const NpyArray inputs_;
+  nn::Shape shape_;
+  std::uint32_t classes_ = 0, labels_each_ = 1;
+  std::vector<std::uint32_t> labels_;
+  Normalization normalization_;
+};
+
+struct NpyFiles {
+  std::filesystem::path train_inputs, train_labels, test_inputs, test_labels;
+};
+// `normalized`: each channel by what measure() says of the training set.
+DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> classes, bool normalized);
+
+}  // namespace steelyard

@@ -1,0 +1,55 @@
+#include "worker/data/synthetic.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "core/check.h"
+#include "core/random.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::uint32_t square = 4;  // pixels, of one value in a prototype
+
+// 16 random bits as a number with mean 0 and deviation 1: uniform in +-sqrt(3).
+float scatter(std::uint64_t bits) {
+  constexpr float scale = 2 * std::numbers::sqrt3_v<float> / 0x10000;
+  return (static_cast<float>(bits & 0xFFFF) - 32767.5F) * scale;
+}
+
+}  // namespace
+
+SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(options) {
+  const nn::Shape shape = options.shape;
+  // Each value is a hash of its place, so squares need no bookkeeping.
+  CHECK(options.samples > 0 && options.classes > 0 && shape.size() > 0, "a data set of nothing");
+  prototypes_.reserve(options.classes * shape.size());
+  for (std::uint32_t label = 0; label < options.classes; ++label) {
+    for (std::uint32_t row = 0; row < shape.height; ++row) {
+      for (std::uint32_t column = 0; column < shape.width; ++column) {
+        for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
+          const std::uint64_t bits = hash(options.seed, label, row / square, column / square, channel);
+          prototypes_.push_back(static_cast<float>(2 * unit(bits) - 1));
+        }
+      }
+    }
+  }
+}
+
+void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
+  CHECK(index < options_.samples, "a sample is read that does not exist");
+  // Each sample has a sequence of its own: first the label, then the noise.
+  Random random(hash(options_.seed, options_.part, index));
+  *labels = static_cast<std::uint32_t>(random.below(options_.classes));
+  const float* center = prototype(*labels);
+  const float noise = static_cast<float>(options_.noise);
+  const std::uint64_t count = options_.shape.size();
+  // One random number is enough for four pixels.
+  for (std::uint64_t start = 0; start < count; start += 4) {
+    std::uint64_t bits = random.next();
+    const std::uint64_t end = std::min(start + 4, count);
+    for (std::uint64_t i = start; i < end; ++i, bits >>= 16) into[i] = center[i] + noise * scatter(bits);
+  }
+}
+
+}  // namespace steelyard

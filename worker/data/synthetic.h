@@ -1,0 +1,48 @@
+// A data set made of arithmetic: for tests, benchmarks, and machines without files.
+//
+//  x = prototype of the label + noise * e
+//
+// Each class has a prototype: squares of 4 x 4 pixels, each of a value drawn uniformly from [-1, 1), so that
+// convolutions and pools find something too. e is drawn anew for each pixel of each sample, uniform with mean
+// 0 and deviation 1: no logarithm is taken, so samples are the same bits on every machine. Labels are drawn
+// uniformly.
+//
+// Everything is a pure function of (seed, part, index); only the prototypes are stored. Sets of the same seed
+// and shape share their prototypes, so that what is learned on one part can be tested on the other.
+#pragma once
+
+#include <vector>
+
+#include "worker/data/data_set.h"
+
+namespace steelyard {
+
+struct SyntheticOptions {
+  std::uint64_t samples = 10000;
+  std::uint32_t classes = 10;
+  nn::Shape shape{28, 28, 1};
+  double noise = 1;
+  std::uint64_t seed = 1;
+  std::uint64_t part = 0;  // 0: training; 1: test
+};
+
+class SyntheticDataSet : public DataSet {
+ public:
+  explicit SyntheticDataSet(const SyntheticOptions& options);
+
+  [[nodiscard]] std::uint64_t size() const override { return options_.samples; }
+  [[nodiscard]] nn::Shape shape() const override { return options_.shape; }
+  [[nodiscard]] std::uint32_t classes() const override { return options_.classes; }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+
+  // What the samples of a class are scattered around.
+  [[nodiscard]] const float* prototype(std::uint32_t label) const {
+    return prototypes_.data() + label * options_.shape.size();
+  }
+
+ private:
+  SyntheticOptions options_;
+  std::vector<float> prototypes_;  // [class][row][column][channel]
+};
+
+}  // namespace steelyard

@@ -6,8 +6,8 @@
 #include "bridge/json_object.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "roles/options.h"
-#include "roles/roles.h"
+#include "app/processes/process_settings.h"
+#include "app/processes/processes.h"
 #include "protocol/name.h"
 
 namespace steelyard::bridge {

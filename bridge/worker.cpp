@@ -16,9 +16,9 @@
 #include "bridge/numbers.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "roles/external_model.h"
-#include "roles/roles.h"
-#include "roles/worker_session.h"
+#include "app/processes/external_model.h"
+#include "app/processes/processes.h"
+#include "app/processes/worker_session.h"
 #include "worker/compute/batch_buffer.h"
 
 namespace steelyard::bridge {

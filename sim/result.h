@@ -51,7 +51,7 @@ struct Result {
   std::vector<RoundResult> rounds;
   double ideal_s = 0;  // of the oracle under bsp, on the same draws
   // Versions of the parameters that were made, counted as in the records of a real run
-  // (report/compare/record.cpp): one a round, and under ssp and asp one for each worker of a round.
+  // (app/report/compare/record.cpp): one a round, and under ssp and asp one for each worker of a round.
   std::uint64_t updates = 0;
   bool trained = false;  // with real gradients
   std::vector<Evaluation> evaluations{};

@@ -1,4 +1,4 @@
-// A scenario: a cluster of formulas and a job for it. Plain data; config/scenario_file.h reads it from TOML.
+// A scenario: a cluster of formulas and a job for it. Plain data; app/config/scenario_file.h reads it from TOML.
 #pragma once
 
 #include <algorithm>

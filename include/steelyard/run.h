@@ -5,4 +5,4 @@
 // include is part of that; all other headers may change with any release.
 #pragma once
 
-#include "cli/run.h"
+#include "app/cli/run.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "roles/roles.h"
-#include "roles/trusted.h"
+#include "app/processes/processes.h"
+#include "app/processes/trusted.h"
 #include "tests/transport/raw_zmtp.h"
 #include "protocol/keyed_endpoint.h"
 #include "transport/security/curve.h"

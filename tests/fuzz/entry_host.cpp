@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "core/check.h"
-#include "launch/host_door.h"
+#include "app/launch/host_door.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 #include "tests/support/temporary_folder.h"

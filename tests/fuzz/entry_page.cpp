@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "core/check.h"
-#include "roles/web/http_server.h"
+#include "app/web/http_server.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 

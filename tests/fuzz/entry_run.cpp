@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "core/check.h"
-#include "report/compare/record.h"
-#include "report/run/run_page.h"
+#include "app/report/compare/record.h"
+#include "app/report/run/run_page.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 

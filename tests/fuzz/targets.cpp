@@ -1,7 +1,7 @@
 #include "tests/fuzz/targets.h"
 
-#include "config/hosts_file.h"
-#include "config/job_file.h"
+#include "app/config/hosts_file.h"
+#include "app/config/job_file.h"
 #include "server/checkpoint/manifest.h"
 #include "server/checkpoint/safetensors.h"
 #include "tests/fuzz/believes.h"

@@ -2,7 +2,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "cli/run.h"
+#include "app/cli/run.h"
 
 namespace {
 

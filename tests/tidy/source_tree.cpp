@@ -10,9 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "protocol",   "server",
-                                               "scheduler", "worker", "sim",       "config", "report",
-                                               "roles",     "launch", "bridge",    "cli"};
+const std::vector<std::string> product_folders{"core",   "nn",        "balancing", "protocol", "transport", "server",
+                                               "worker", "scheduler", "sim",       "app",      "bindings",  "bridge"};
 
 // Build outputs, run directories and what only this machine has.
 bool is_left_out(const std::string& top) {

@@ -1,0 +1,205 @@
+#include "app/config/device_files.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "app/config/input_file.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/near_match.h"
+#include "core/stats.h"
+#include "core/text.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_mb = 256;  // a run of a million rounds with a few workers
+
+[[noreturn]] void refuse(const std::string& place, const std::string& what) {
+  throw Failure(ExitCode::configuration, place + ": " + what);
+}
+
+// Calls `take` with each line that is not empty, and its place.
+void for_each_line(const std::string& path, const std::string& text,
+                   const std::function<void(std::string_view, const std::string&)>& take) {
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line(text.data() + begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    ++number;
+    if (!line.empty()) take(line, path + ":" + std::to_string(number));
+    begin = end + 1;
+  }
+}
+
+// ---- profiles
+
+constexpr char profile_remedy[] =
+    "write one with steelyard profile, as {\"steelyard_profile\": 1, \"alone\": [{\"samples\": 32, \"ms\": "
+    "1.9}, "
+    "...]}";
+
+sim::MeasuredTime measured_time(const Json& point, const std::string& path, const std::string& list,
+                                std::size_t number) {
+  const auto positive = [&](const char* key) {
+    const bool good = point.is_object() && point.contains(key) && point[key].is_number();
+    const double value = good ? point[key].get<double>() : 0;
+    if (!std::isfinite(value) || value <= 0) {
+      refuse(path, "entry " + std::to_string(number) + " of \"" + list +
+                       "\" is no time of a batch: give a positive number as \"" + key + "\"");
+    }
+    return value;
+  };
+  return {positive("samples"), positive("ms")};
+}
+
+// ---- recordings
+
+constexpr char recording_remedy[] = "give the rounds.jsonl of a run, as in runs/demo-1/rounds.jsonl";
+
+// One training round of a run, as the recorder writes it (app/report/recorder.h).
+struct RecordedRound {
+  std::vector<std::string> workers;
+  std::vector<double> shares, compute_ms;
+  double round_ms = 0;
+  std::uint64_t end = 0;  // position
+};
+
+std::vector<RecordedRound> read_rounds(const std::string& path) {
+  std::vector<RecordedRound> rounds;
+  const std::string text = read_input(path, {"recorded run", most_mb, recording_remedy});
+  for_each_line(path, text, [&](std::string_view line, const std::string& place) {
+    RecordedRound round;
+    try {
+      const Json json = parse_json_strictly(line);
+      if (json.at("purpose") != "train") return;
+      json.at("workers").get_to(round.workers);
+      json.at("shares").get_to(round.shares);
+      json.at("compute_ms").get_to(round.compute_ms);
+      json.at("round_ms").get_to(round.round_ms);
+      const auto end = json.find("end");
+      if (end != json.end() && end->is_number_unsigned()) end->get_to(round.end);
+    } catch (const Json::exception&) {
+      refuse(place, std::string("is no line of a run's record: ") + recording_remedy);
+    }
+    if (round.shares.size() != round.workers.size() || round.compute_ms.size() != round.workers.size()) {
+      refuse(place, "has not a share and a time for each of its workers: give a record as it was written");
+    }
+    rounds.push_back(std::move(round));
+  });
+  if (rounds.empty()) refuse(path, std::string("has no training round: ") + recording_remedy);
+  return rounds;
+}
+
+// Beyond the longest compute time.
+double exchange_ms(const RecordedRound& round) {
+  const double longest = round.compute_ms.empty() ? 0 : std::ranges::max(round.compute_ms);
+  return std::max(0.0, round.round_ms - longest);
+}
+
+// ---- traces
+
+constexpr char trace_remedy[] = "begin a trace with the line time_s,speed or time_s,cpu, and go on like 0,1";
+
+void add_step(sim::SpeedTrace& trace, std::string_view line, const std::string& place) {
+  const std::size_t comma = line.find(',');
+  const auto at = number_in<double>(trimmed(line.substr(0, comma)));
+  const auto level =
+      comma == std::string_view::npos ? std::nullopt : number_in<double>(trimmed(line.substr(comma + 1)));
+  if (!at || !level) refuse(place, "gives not two numbers: write a time and a level, like 12.5,0.8");
+  if (!trace.at_s.empty() && *at <= trace.at_s.back()) {
+    refuse(place, "goes not on in time: each line is later than the one before");
+  }
+  const double most = trace.kind == sim::SpeedTrace::Kind::cpu ? 1 : 1e6;
+  if (*level < 1e-6 || *level > most) {
+    refuse(place, most == 1 ? "is no share of a processor: give a cpu above 0 and at most 1"
+                            : "is no factor of speed: give a speed above 0, where 1 is the device's own");
+  }
+  trace.at_s.push_back(*at);
+  trace.levels.push_back(*level);
+}
+
+}  // namespace
+
+std::vector<sim::MeasuredTime> read_profile(const std::string& path) {
+  const std::string text = read_input(path, {"profile", most_mb, profile_remedy});
+  Json json;
+  try {
+    json = parse_json_strictly(text);
+  } catch (const Json::parse_error& trouble) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + std::min(trouble.byte, text.size()), '\n');
+    refuse(path + ":" + std::to_string(line), std::string("is not JSON: ") + profile_remedy);
+  } catch (const Json::out_of_range&) {
+    refuse(path, std::string("has a number without bounds: ") + profile_remedy);
+  }
+  if (!json.is_object() || json.value("steelyard_profile", Json()) != 1) {
+    refuse(path, std::string("is no profile of this release: ") + profile_remedy);
+  }
+  for (const char* list : {"together", "points", "alone"}) {
+    const auto found = json.find(list);
+    if (found == json.end() || !found->is_array() || found->empty()) continue;
+    std::vector<sim::MeasuredTime> times;
+    for (const Json& point : *found) times.push_back(measured_time(point, path, list, times.size()));
+    return times;
+  }
+  refuse(path, std::string("has no times: ") + profile_remedy);
+}
+
+std::vector<sim::MeasuredTime> read_recording(const std::string& path, const std::string& worker) {
+  std::vector<sim::MeasuredTime> times;
+  std::vector<std::string> names;
+  bool found = false;
+  for (const RecordedRound& round : read_rounds(path)) {
+    times.emplace_back();
+    for (std::size_t i = 0; i < round.workers.size(); ++i) {
+      if (std::ranges::find(names, round.workers[i]) == names.end()) names.push_back(round.workers[i]);
+      if (round.workers[i] != worker || round.shares[i] <= 0 || round.compute_ms[i] <= 0) continue;
+      times.back() = {round.shares[i], round.compute_ms[i]};
+      found = true;
+    }
+  }
+  if (!found) refuse(path, "worker \"" + worker + "\" has no round in it" + among(worker, names));
+  return times;
+}
+
+RecordedRun read_record(const std::string& path) {
+  RecordedRun record;
+  std::map<std::string, std::uint64_t> first;
+  for (const RecordedRound& round : read_rounds(path)) {
+    for (std::size_t i = 0; i < round.workers.size(); ++i)
+      if (round.shares[i] > 0) first.try_emplace(round.workers[i], record.rounds);
+    ++record.rounds;
+    record.seconds += round.round_ms / 1000;
+    record.exchange_ms += exchange_ms(round);
+    record.epoch_samples = std::max(record.epoch_samples, round.end);
+  }
+  record.exchange_ms /= static_cast<double>(record.rounds);
+  for (const auto& [name, round] : first) record.workers.push_back({name, round});
+  return record;
+}
+
+double read_exchange_ms(const std::string& path) {
+  std::vector<double> beyond;
+  for (const RecordedRound& round : read_rounds(path)) beyond.push_back(exchange_ms(round));
+  return median(beyond);
+}
+
+sim::SpeedTrace read_trace(const std::string& path) {
+  sim::SpeedTrace trace;
+  bool headed = false;
+  const std::string text = read_input(path, {"trace", most_mb, trace_remedy});
+  for_each_line(path, text, [&](std::string_view line, const std::string& place) {
+    if (line.starts_with('#')) return;
+    if (headed) return add_step(trace, line, place);
+    if (line != "time_s,speed" && line != "time_s,cpu") refuse(place, trace_remedy);
+    trace.kind = line == "time_s,cpu" ? sim::SpeedTrace::Kind::cpu : sim::SpeedTrace::Kind::speed;
+    headed = true;
+  });
+  if (trace.empty()) refuse(path, std::string("has no steps: ") + trace_remedy);
+  return trace;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,258 @@
+#include "app/config/job_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include "balancing/policies.h"
+#include "app/config/choices.h"
+#include "app/config/file_kind.h"
+#include "app/config/input_file.h"
+#include "app/config/job_keys.h"
+#include "app/config/job_source.h"
+#include "app/config/reproducible.h"
+#include "app/config/toml_section.h"
+#include "app/config/toml_text.h"
+#include "app/config/device_options.h"
+#include "core/error.h"
+#include "nn/micro_batch.h"
+#include "protocol/local_steps.h"
+#include "protocol/sync_mode.h"
+#include "transport/zmq.h"
+
+namespace steelyard {
+namespace {
+
+// Reads one file, section by section, into a draft.
+class JobReader {
+ public:
+  JobReader(const JobSource& source, const Extensions& extensions, const ClusterSpec* cluster)
+      : source_(source), extensions_(extensions), cluster_(cluster) {}
+
+  JobFile read() {
+    check_kind();
+    TomlSection::check_all(source_, schema_);
+    for (const Section& it : schema_.sections) {
+      if (it.kind == Section::Kind::one) section(it.name).read();
+    }
+    const Job& job = draft_.file.job;
+    section("model").demand_none(model_trouble(job.model, job.model_options, extensions_), "name");
+    section("data").demand_none(data_trouble(job.data, job.data_options, extensions_), "name");
+    read_policies();
+    read_workers();
+    if (cluster_ != nullptr) {
+      draft_.file.servers = cluster_->servers;
+      draft_.shards_per_server = 1;
+      draft_.file.worker_specs = cluster_->workers;
+    }
+    finish();
+    return std::move(draft_.file);
+  }
+
+ private:
+  void check_kind() const;
+  void read_policies();
+  void read_workers();
+  void finish();
+  void check_lengths();
+
+  [[nodiscard]] TomlSection section(const std::string& name) const {
+    return TomlSection::of(source_, schema_, name);
+  }
+
+  const JobSource& source_;
+  const Extensions& extensions_;
+  const ClusterSpec* const cluster_;
+  JobDraft draft_;
+  const Schema schema_ = schema_of(draft_);
+};
+
+// Not by the first of its keys that no job has. One with [train] or [cluster] is a job with a slip in it.
+void JobReader::check_kind() const {
+  const std::string sign = scenario_sign(source_);
+  if (sign.empty() || source_.root().contains("train") || source_.root().contains("cluster")) return;
+  source_.refuse("", {},
+                 "this is a scenario, it has " + sign +
+                     ": run it with `steelyard simulate`, or give a job (steelyard help job)");
+}
+
+// Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked at,
+// those of the chosen one count.
+void JobReader::read_policies() {
+  Job& job = draft_.file.job;
+  const std::vector<std::string> known = balancing::policy_names(extensions_.policies);
+  for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
+    draft_.policy_options.clear();
+    policy.read();
+    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, known, extensions_), "");
+    if (policy.part() == job.policy) job.policy_options = draft_.policy_options;
+  }
+}
+
+// Names are given before they are compared: a worker may be called like the default of another.
+void JobReader::read_workers() {
+  std::set<std::string> names;
+  for (const TomlSection& section : TomlSection::all_of(source_, schema_, "worker")) {
+    draft_.worker = {};
+    draft_.worker.name = section.part();
+    section.read();
+    section.demand(device_trouble(draft_.worker).empty(), "device", device_trouble(draft_.worker));
+    for (const WorkerSpec& worker : each_worker(draft_.worker)) {
+      section.demand(
+          names.insert(worker.name).second, "",
+          "two workers are called " + toml_quoted(worker.name) + ": give each its own name in [[worker]]");
+      draft_.file.worker_specs.push_back(worker);
+    }
+  }
+  if (names.empty() && cluster_ == nullptr)
+    source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");
+}
+
+// What follows from several keys, once all of them are known.
+void JobReader::finish() {
+  Job& job = draft_.file.job;
+  draft_.training.put_into(job);
+  check_lengths();
+  const std::string no_schedule = schedule_trouble(job.schedule);
+  section("train").demand(no_schedule.empty(), "schedule", no_schedule);
+  const TomlSection cluster = section("cluster");
+  cluster.demand(job.dead_after > 2 * job.heartbeat, "dead_after",
+                 "dead_after = " + number_text(job.dead_after) +
+                     " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
+  job.sync = parse_sync(draft_.sync);
+  const auto bad =
+      std::ranges::find(bad_gradient_names(), draft_.bad_gradient) - bad_gradient_names().begin();
+  job.bad_gradient = static_cast<BadGradient>(bad);
+  job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
+  const SyncMode& mode = job.sync;
+  const std::string trouble = optimizer_trouble(draft_.training.optimizer, job.optimizer, mode);
+  section("train").demand(trouble.empty(), "optimizer", trouble);
+  const std::string no_outer = outer_trouble(job, mode);
+  section("train").demand(no_outer.empty(), "outer_rate", no_outer);
+  job.push = float_code(draft_.push);
+  job.pull = float_code(draft_.pull);
+  for (const auto& [key, code] : {std::pair("push", job.push), std::pair("pull", job.pull)}) {
+    const std::string no_code = code_trouble(key, code, mode);
+    cluster.demand(no_code.empty(), key, no_code);
+  }
+  const std::string no_sync = sync_trouble(mode, draft_.file.worker_specs.size());
+  cluster.demand(no_sync.empty(), "sync", no_sync);
+  cluster.demand(mode.span != SyncMode::Span::job || job.epochs > 0, "sync",
+                 "sync = \"" + draft_.sync +
+                     "\" in [cluster]: one round for the whole job needs its length: give [train] epochs");
+  cluster.demand(!mode.paced || job.rounds == 0, "sync",
+                 "sync = \"" + draft_.sync +
+                     "\" in [cluster]: how long rounds are is decided as it goes, and so many rounds may be "
+                     "any number of samples: give [train] epochs or seconds in place of rounds");
+  cluster.demand(
+      !mode.on_arrival || job.sums != SumOrder::positions, "sums",
+      "sums = \"ordered\" in [cluster]: under sync = \"" + draft_.sync +
+          "\" pushes are applied as they come and there is no order to keep: leave it out, or choose bsp, "
+          "local or oneshot");
+  if (draft_.reproducible) {
+    const std::string not_so = reproducible_trouble(draft_.file, draft_.sync);
+    cluster.demand(not_so.empty(), "reproducible", not_so);
+    job.sums = SumOrder::positions;
+    job.grain = nn::largest_micro_batch;  // each grain is computed at once, by one thread
+  }
+  if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+  job.shards = draft_.file.servers * draft_.shards_per_server;
+  cluster.demand(job.shards <= most_connections, "servers",
+                 "servers x shards_per_server = " + std::to_string(job.shards) +
+                     " in [cluster]: every worker is connected with each of them, and " +
+                     std::to_string(most_connections) + " is the most: give fewer");
+  cluster.demand(
+      job.replicas == 0 || draft_.file.servers > 1, "replicas",
+      "replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and there is "
+      "one server: give servers = 2 or more, or leave replicas out");
+  job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
+  draft_.file.resolved = resolved_text(draft_);
+}
+
+void JobReader::check_lengths() {
+  Job& job = draft_.file.job;
+  const TomlSection train = section("train");
+  if (!train.given("epochs") && (job.rounds > 0 || job.seconds > 0)) job.epochs = 0;
+  train.demand(job.epochs > 0 || job.rounds > 0 || job.seconds > 0, "epochs",
+               "training would never end: give [train] epochs, rounds or seconds above 0");
+  train.demand(
+      job.epochs > 0 || job.rounds > 0 ||
+          (job.schedule.warmup == 0 && (job.schedule.kind == nn::Schedule::Kind::constant ||
+                                        job.schedule.kind == nn::Schedule::Kind::table)),
+      job.schedule.warmup > 0 ? "warmup" : "schedule",
+      "a warm-up or a changing learning rate needs the length of the training: give [train] epochs or "
+      "rounds beside seconds");
+}
+
+}  // namespace
+
+JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
+                  const Extensions& extensions, const ClusterSpec* cluster) {
+  const JobSource source(text, name, overrides);
+  JobFile file = JobReader(source, extensions, cluster).read();
+  file.overrides = overrides;
+  return file;
+}
+
+JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides,
+                      const Extensions& extensions, const ClusterSpec* cluster) {
+  const InputKind kind{"job file", 32,  // a table of rates may be long
+
+                       "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
+                       "lists all keys)"};
+  return parse_job(read_input(path, kind), path, overrides, extensions, cluster);
+}
+
+std::string memory_note(const JobFile& file) {
+  const std::uint64_t batch = file.job.global_batch;
+  std::uint64_t hold = 0;
+  for (const WorkerSpec& worker : file.worker_specs) {
+    const std::uint64_t most = worker.max_batch / file.job.grain * file.job.grain;
+    hold += worker.max_batch == 0 ? batch : std::min(most, batch);
+  }
+  if (hold >= batch || hold == 0) return "";
+  return "the workers hold " + std::to_string(hold) + " of the " + std::to_string(batch) +
+         " samples of a round at once (max_batch in [[worker]]): each round takes " +
+         std::to_string((batch + hold - 1) / hold) + " turns; give them more, or [train] a smaller batch";
+}
+
+std::string replica_note(const Job& job) {
+  const bool of_compensation = job.sync.compensation != SyncMode::Compensation::none;
+  if (job.replicas == 0 || !(job.sync.has_hubs() || of_compensation || job.gradient_limit > 0)) return "";
+  const std::string what =
+      job.gradient_limit > 0 ? "a gradient_limit" : "sync = \"" + sync_text(job.sync) + '"';
+  return "with " + what + " a mirror that is lost is not replaced: of each part of the model one loss is " +
+         "survived, not one after another";
+}
+
+void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
+  if (train < job.global_batch) {
+    throw Failure(ExitCode::configuration,
+                  "batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
+                      "\" has only " + std::to_string(train) + " training samples: give no more than that");
+  }
+  const SyncMode& mode = job.sync;
+  const std::uint64_t steps = steps_of_longest_round(mode, train, job.global_batch, job.epochs);
+  if (steps > most_steps_in_round) {
+    throw Failure(ExitCode::configuration,
+                  "sync = \"" + sync_text(mode) + "\" in [cluster]: one round would take " +
+                      std::to_string(steps) + " local steps, and " + std::to_string(most_steps_in_round) +
+                      " is the most: give [train] a larger batch" +
+                      (mode.span == SyncMode::Span::job ? " or fewer epochs, or choose oneshot:epoch" : ""));
+  }
+  job.train_samples = train;
+  job.test_samples = test;
+  if (job.rounds == 0) return;
+  // The last round of an epoch takes what is left.
+  const std::uint64_t batches = std::max<std::uint64_t>(1, mode.local);
+  const std::uint64_t length_of_round =
+      mode.span == SyncMode::Span::batch && batches < train / job.global_batch ? batches * job.global_batch
+                                                                               : train;
+  const std::uint64_t per_epoch = (train + length_of_round - 1) / length_of_round;
+  const double rest =
+      static_cast<double>(job.rounds % per_epoch * length_of_round) / static_cast<double>(train);
+  const std::uint64_t whole = job.rounds / per_epoch;
+  const double length = static_cast<double>(whole) + std::min(1.0, rest);
+  job.schedule.epochs = job.epochs == 0 ? length : std::min(length, static_cast<double>(job.epochs));
+}
+
+}  // namespace steelyard

@@ -1,0 +1,56 @@
+// What a job file can say.
+#pragma once
+
+#include "app/config/job_file.h"
+#include "app/config/schema.h"
+
+namespace steelyard {
+
+// Of a name that float_code_names() has.
+FloatCode float_code(const std::string& name);
+
+// What of a training is chosen by a word.
+struct TrainingWords {
+  std::string optimizer = "momentum";
+  std::string schedule = "constant";
+
+  void put_into(Job& job) const;
+};
+
+// Why this optimizer does not go with this mode, and what does. Empty: it does.
+std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode);
+
+// Why floats that travel are not coded in this mode. Empty: they may be.
+std::string code_trouble(const std::string& key, FloatCode code, const SyncMode& mode);
+// Why servers have no rule of their own for how far local steps came. Empty: they have, or nobody asked.
+std::string outer_trouble(const Job& job, const SyncMode& mode);
+
+// Why a schedule is none. Empty: it is one.
+std::string schedule_trouble(const nn::Schedule& schedule);
+
+const std::vector<std::string>& bad_gradient_names();  // in the order of BadGradient
+
+// A job file on its way into settings.
+struct JobDraft {
+  JobFile file;
+  WorkerSpec worker;           // the [[worker]] at hand
+  OptionTexts policy_options;  // of the [policy.NAME] at hand
+  TrainingWords training;
+  std::string sync = "bsp";
+  std::string bad_gradient = "again";
+  std::string sums = "arrival";
+  bool reproducible = false;
+  std::string push = "float32", pull = "float32";
+  std::uint32_t shards_per_server = 1;
+};
+
+Schema schema_of(JobDraft& draft);
+
+// Rows that other files have too: how a model learns, and how a worker is started.
+std::vector<Key> training_keys(Job& job, TrainingWords& words);
+std::vector<Key> worker_keys(WorkerSpec& worker);
+
+// The draft as TOML, with every key of the schema.
+std::string resolved_text(JobDraft draft);
+
+}  // namespace steelyard

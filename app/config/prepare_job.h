@@ -1,0 +1,41 @@
+// From the names in a job to what they stand for: model, data, layout. All that compute do this, and
+// the scheduler, so that a mistake is found before anything is started.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "balancing/policy.h"
+#include "app/config/extensions.h"
+#include "protocol/job.h"
+#include "protocol/messages.h"
+
+namespace steelyard {
+
+// The model of a job that comes with its workers (Extensions::workload).
+inline constexpr char external_model[] = "external";
+
+// Opens the data and builds the model that the job names. Throws Failure (configuration) for an external one
+// if this program brings none. `computing` is for an engine of ours; those of users have their own ways.
+Workload workload_of(const Job& job, const Extensions& extensions, const Computing& computing = {});
+
+// Whether the model is one of nn, which can be made without the data.
+bool is_made_of_layers(const Job& job, const Extensions& extensions);
+// Such a model, for samples of this shape and labels of so many classes. Throws Failure as nn::make_model()
+// does.
+nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes, const Extensions& extensions);
+
+// Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
+// what can be checked.
+void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
+// Of layout and sizes only.
+ModelDescription described(const Workload& workload);
+
+// The policy of a job. Throws Failure (configuration) as balancing::make_policy() does, or if it does not say
+// how long rounds are and the job's sync mode leaves that to it.
+std::unique_ptr<balancing::Policy> policy_of(const Job& job, const Extensions& extensions);
+
+// The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
+std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);
+
+}  // namespace steelyard

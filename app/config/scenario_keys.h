@@ -1,0 +1,48 @@
+// What a scenario file can say.
+#pragma once
+
+#include "app/config/job_keys.h"
+#include "sim/scenario.h"
+#include "sim/simulation.h"
+
+namespace steelyard {
+
+inline constexpr std::uint64_t most_simulated_workers = 100'000;
+
+// A scenario file on its way into a scenario.
+struct ScenarioDraft {
+  // `own`: a user's policies, beside the built-in ones.
+  explicit ScenarioDraft(const balancing::PolicyTable& own = {}) : policies(sim::simulated_policies(own)) {}
+
+  sim::Scenario scenario;
+
+  bool train = false;
+  Job job;  // what is trained, if anything is
+  TrainingWords training;
+
+  std::string recorded;  // of [network]
+  std::string push = "float32", pull = "float32";
+  std::vector<std::string> policies;  // that the file may name
+  OptionTexts policy_options;         // of the [policy.NAME] at hand
+
+  struct Worker {  // the [[worker]] at hand
+    sim::Device device;
+    std::string kind = "cpu";
+    std::uint64_t count = 1;
+    double samples_per_s = 0;
+    std::string profile, recorded, recorded_worker, trace;
+  } worker;
+
+  struct Event {  // the [[event]] at hand
+    sim::Event event;
+    std::string worker;
+    std::string shape = sim::shape_names().front();
+  } event;
+};
+
+Schema schema_of(ScenarioDraft& draft);
+
+// Those rows of [job] that mean something beside train = true only.
+std::vector<Key> simulated_training_keys(ScenarioDraft& draft);
+
+}  // namespace steelyard

@@ -1,0 +1,110 @@
+#include "app/config/scenario_training.h"
+
+#include "app/config/choices.h"
+#include "app/config/job_file.h"
+#include "app/config/prepare_job.h"
+#include "app/config/toml_text.h"
+#include "sim/training/real_training.h"
+
+namespace steelyard {
+namespace {
+
+// A part of a data set, for a scenario whose epoch is shorter.
+class FirstSamples final : public DataSet {
+ public:
+  FirstSamples(std::shared_ptr<const DataSet> all, std::uint64_t count)
+      : all_(std::move(all)), count_(count) {}
+  [[nodiscard]] std::uint64_t size() const override { return count_; }
+  [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
+  [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
+  [[nodiscard]] std::uint32_t labels() const override { return all_->labels(); }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    all_->read(index, into, labels);
+  }
+
+ private:
+  const std::shared_ptr<const DataSet> all_;
+  const std::uint64_t count_;
+};
+
+// Without a training: whatever is said of one.
+void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSection& model,
+                 const TomlSection& data) {
+  for (const Key& key : simulated_training_keys(draft)) {
+    section.demand(!section.given(key.name), key.name,
+                   steelyard::toml_quoted(key.name) +
+                       " in [job] means something beside train = true only: add that, or leave it out");
+  }
+  const char* what = "[model] and [data] mean something beside train = true in [job] only";
+  for (const auto& [name, value] : draft.job.model_options) model.demand(false, name, what);
+  for (const auto& [name, value] : draft.job.data_options) data.demand(false, name, what);
+}
+
+// Of `all`, as many samples as the scenario says, if it does: the first.
+std::shared_ptr<const DataSet> part_of(std::shared_ptr<const DataSet> all, const ScenarioDraft& draft,
+                                       const TomlSection& section) {
+  if (!section.given("samples_per_epoch")) return all;
+  const std::uint64_t wanted = draft.scenario.samples_per_epoch, there = all->size();
+  const auto demand = [&](bool holds, const std::string& what) {
+    section.demand(holds, "samples_per_epoch", "samples_per_epoch = " + std::to_string(wanted) + ": " + what);
+  };
+  demand(wanted <= there, "data set " + steelyard::toml_quoted(draft.job.data) + " has only " +
+                              std::to_string(there) +
+                              " training samples: give no more than that, or leave it out to use all");
+  demand(wanted >= draft.job.global_batch,
+         "give at least one round, global_batch = " + std::to_string(draft.job.global_batch) +
+             ", beside train = true");
+  if (wanted == there) return all;
+  return std::make_shared<FirstSamples>(std::move(all), wanted);
+}
+
+}  // namespace
+
+void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlSection& model,
+                   const TomlSection& data, const Extensions& extensions) {
+  sim::Scenario& scenario = draft.scenario;
+  Job& job = draft.job;
+  if (!draft.train) return refuse_keys(draft, section, model, data);
+  const auto found_in = [&](const TomlSection& options, const char* key,
+                            const std::optional<OptionTrouble>& trouble) {
+    (trouble && !trouble->option.empty() ? options : section).demand_none(trouble, key);
+  };
+  found_in(model, "model", model_trouble(job.model, job.model_options, extensions));
+  found_in(data, "data", data_trouble(job.data, job.data_options, extensions));
+  draft.training.put_into(job);
+  const std::string trouble =
+      optimizer_trouble(draft.training.optimizer, job.optimizer, parse_sync(scenario.sync));
+  section.demand(trouble.empty(), "optimizer", trouble);
+  const std::string no_outer = outer_trouble(job, parse_sync(scenario.sync));
+  section.demand(no_outer.empty(), "outer_rate", no_outer);
+  const std::string no_schedule = schedule_trouble(job.schedule);
+  section.demand(no_schedule.empty(), "schedule", no_schedule);
+  job.seed = scenario.seed;
+  job.global_batch = scenario.global_batch;
+  job.epochs = scenario.epochs;
+  job.rounds = scenario.rounds;
+  if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+  Workload workload = workload_of(job, extensions);
+  const ModelDescription description = described(workload);
+  section.demand(!section.given("grain"), "grain",
+                 "grain in [job]: the model of a training says its own: leave it out");
+  scenario.grain = description.grain;
+  workload.data.train = part_of(workload.data.train, draft, section);
+  set_samples(job, workload.data.train->size(), workload.data.test->size());
+
+  auto training = std::make_shared<sim::RealTraining>(std::move(workload));
+  training->model_name = job.model;
+  training->labels = description.labels;
+  training->data_name = job.data;
+  training->optimizer = job.optimizer;
+  training->outer_rate = job.outer_rate;
+  training->outer_momentum = job.outer_momentum;
+  training->schedule = job.schedule;
+  training->clip_norm = job.clip_norm;
+  training->evaluate_every = job.evaluate_every;
+  scenario.samples_per_epoch = job.train_samples;
+  scenario.target_accuracy = job.target_accuracy;
+  scenario.training = std::move(training);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,140 @@
+#include "app/config/schema.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#include "app/config/toml_text.h"
+#include "core/check.h"
+#include "protocol/name.h"
+
+namespace steelyard {
+namespace {
+
+std::string range_text(const Limits& l) {
+  const std::string least = number_text(l.least), most = number_text(l.most);
+  const std::string from = (l.without_least ? "above " : "of at least ") + least;
+  if (!std::isfinite(l.most)) return from;
+  if (!l.without_least && !l.without_most) return "from " + least + " to " + most;
+  return from + (l.without_most ? " and below " : " and at most ") + most;
+}
+
+template <class Row>
+const Row* find_row(const std::vector<Row>& rows, std::string_view name) {
+  const auto found = std::ranges::find(rows, name, &Row::name);
+  return found != rows.end() ? &*found : nullptr;
+}
+
+constexpr std::size_t help_column = 30, width = 110;
+
+// `help` in its column, in as many lines as it takes; `line` is what stands left of it.
+std::string entry(std::string line, const std::string& help, std::size_t column = help_column) {
+  std::string text;
+  line.resize(std::max(line.size() + 1, column), ' ');
+  std::istringstream words(help);
+  for (std::string word; words >> word;) {
+    if (line.size() + word.size() > width) {
+      text += line + "\n";
+      line = std::string(column, ' ');
+    }
+    line += (line.back() == ' ' ? "" : " ") + word;
+  }
+  return text + line + "\n";
+}
+
+// Nothing for an empty list: no key takes one.
+std::string list_text(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "[" : ", ") + number_text(number);
+  return text.empty() ? text : text + "]";
+}
+
+std::string entry(const Key& key) {
+  if (key.name.empty()) return entry("  ...", key.help);
+  const std::string value = key.example.empty() ? value_text(key) : key.example;
+  std::string text = key.heading.empty() ? "" : entry("  #", key.heading, 4);
+  text += entry("  " + key.name + " = " + value, key.help);
+  if (key.limits.in_help) text += entry("", allowed(key), help_column + 2);
+  return text;
+}
+
+}  // namespace
+
+Limits Limits::plain_name() {
+  return text(
+      is_plain_name,
+      "a name of at most 64 letters, digits, '.', '_' and '-' that begins with a letter, digit or '_'",
+      false);
+}
+
+std::string Section::title() const {
+  if (kind == Kind::list) return "[[" + name + "]]";
+  return "[" + name + (kind == Kind::named ? ".<" + name + ">]" : "]");
+}
+
+const Key* Section::find(std::string_view key) const { return find_row(keys, key); }
+const Section* Schema::find(std::string_view section) const { return find_row(sections, section); }
+const Section& Schema::at(std::string_view section) const {
+  const Section* found = find(section);
+  CHECK(found != nullptr, "a section that the schema does not have");
+  return *found;
+}
+
+std::string allowed(const Key& key) {
+  return std::visit(
+      [&]<class Value>(const Value*) -> std::string {
+        if constexpr (std::is_same_v<Value, std::string>) {
+          std::string choices;
+          for (const std::string& it : key.limits.choices)
+            choices += (choices.empty() ? "one of " : ", ") + toml_quoted(it);
+          return choices.empty() ? key.limits.expected : choices;
+        }
+        if constexpr (std::is_same_v<Value, bool>) return "true or false";
+        if constexpr (std::is_same_v<Value, double>) return "a number " + range_text(key.limits);
+        if constexpr (std::is_integral_v<Value>) return "a whole number " + range_text(key.limits);
+        if constexpr (std::is_same_v<Value, std::vector<double>>)
+          return "a list of 1 to " + std::to_string(key.limits.longest) + " numbers only" +
+                 (std::isfinite(key.limits.least) ? ", " + range_text(key.limits) : "") + ", as in " +
+                 key.example;
+        return "options, as in { dir = \"/data/fashion\" }";
+      },
+      key.field);
+}
+
+std::string value_text(const Key& key) {
+  return std::visit(
+      [&]<class Value>(const Value* value) -> std::string {
+        if constexpr (std::is_same_v<Value, std::string>)
+          return key.limits.may_be_number ? option_text(*value) : toml_quoted(*value);
+        if constexpr (std::is_same_v<Value, bool>) return *value ? "true" : "false";
+        if constexpr (std::is_same_v<Value, double>) return number_text(*value);
+        if constexpr (std::is_integral_v<Value>) return std::to_string(*value);
+        if constexpr (std::is_same_v<Value, std::vector<double>>) return list_text(*value);
+        return "";  // of options there are examples only
+      },
+      key.field);
+}
+
+std::string describe(const Schema& schema) {
+  std::string text = schema.intro.empty() ? "" : schema.intro + "\n";
+  for (const Section& section : schema.sections) {
+    text += section.title() + "  " + section.help + "\n";
+    if (section.kind == Section::Kind::named) continue;  // its title says what it holds
+    for (const Key& key : section.keys) text += entry(key);
+  }
+  return text;
+}
+
+std::vector<Key> joined(std::vector<std::vector<Key>> parts) {
+  std::vector<Key> keys;
+  for (auto& part : parts) std::ranges::move(part, std::back_inserter(keys));
+  return keys;
+}
+
+bool is_plain_name(std::string_view name) {
+  return valid_name(name) && name[0] != '.' && name[0] != '-' &&
+         name.find_first_of(":/@+") == std::string_view::npos;
+}
+
+}  // namespace steelyard

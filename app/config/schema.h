@@ -1,0 +1,107 @@
+// What a file can say: sections, and a table of keys. Reading (app/config/toml_section.h), messages, `steelyard
+// help`, the resolved job and the JSON schema for editors are all made from it. There are three: of jobs
+// (app/config/job_keys.h), of scenarios (app/config/scenario_keys.h) and of hosts (app/config/hosts_keys.h).
+//
+// A schema is made for a draft: the settings that are about to be read. Each key points at the member that it
+// fills, and what stands there before is its default. The draft must outlive the schema, and stay in its
+// place. Rules that join several keys are no part of a schema; the reader of the file looks at them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/options.h"
+
+namespace steelyard {
+
+// Where a value lives. The type says what kind of value it is: a text, a whole number, a number, true or
+// false, a list of numbers; or options, plain values by name, of which some must be numbers.
+using NumberOptions = std::map<std::string, double>;
+using Field = std::variant<std::string*, std::uint64_t*, std::uint32_t*, double*, bool*, std::vector<double>*,
+                           OptionTexts*, NumberOptions*>;
+
+// Which values may stand there.
+struct Limits {
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  double least = 0, most = infinity;                 // of a number
+  bool without_least = false, without_most = false;  // the bounds themselves are not allowed
+  std::vector<std::string> choices{};                // of a text; empty: any that `accepts` likes
+  bool (*accepts)(std::string_view) = nullptr;       // null: any text but an empty one
+  std::string expected = "a text in quotes";         // what may be given then
+  bool may_be_number = false;                        // a text that may be written without quotes
+  std::size_t longest = 0;                           // of a list, which is never empty
+  bool in_help = true;                               // false: the range is wider than people want
+
+  static Limits any() { return {.in_help = false}; }  // of a flag, or a text that may be anything
+  static Limits at_least(double least, double most = infinity) { return {least, most}; }
+  static Limits above(double least, double most = infinity) { return {least, most, true}; }
+  static Limits share_below_one() { return {0, 1, false, true}; }
+  static Limits list(double least, std::size_t longest) {  // of numbers
+    return {.least = least, .longest = longest, .in_help = false};
+  }
+  static Limits wide(double least, double most) { return {.least = least, .most = most, .in_help = false}; }
+  static Limits one_of(const std::vector<std::string>& choices) { return {.choices = choices}; }
+  static Limits text(bool (*accepts)(std::string_view), const std::string& expected, bool in_help = true) {
+    return {.accepts = accepts, .expected = expected, .in_help = in_help};
+  }
+  static Limits text_or_number(bool (*accepts)(std::string_view), const std::string& expected) {
+    return {.accepts = accepts, .expected = expected, .may_be_number = true};
+  }
+  static Limits plain_name();
+};
+
+struct Key {
+  std::string name;  // empty: any other key of the section, as one of the options in `field`
+  Field field;
+  Limits limits;
+  std::string help;
+  // As TOML, for the help, where there is no default or it does not show what is meant.
+  std::string example{};
+  std::string heading{};  // a line above it, where a group of keys begins
+};
+
+struct Section {
+  enum class Kind : std::uint8_t { one, list, named };  // [job], [[worker]], [policy.lbb]
+  std::string name;                                     // "host.worker": a list in each [[host]]
+  std::string help;
+  std::vector<Key> keys{};
+  Kind kind = Kind::one;
+  bool required = false;
+
+  [[nodiscard]] std::string title() const;  // as a person writes it
+  [[nodiscard]] const Key* find(std::string_view key) const;
+};
+
+struct Schema {
+  std::string title;  // "a job of steelyard"
+  std::string intro;  // what people have to know first, as lines; may be empty
+  std::vector<Section> sections;
+
+  [[nodiscard]] const Section* find(std::string_view section) const;
+  [[nodiscard]] const Section& at(std::string_view section) const;  // one that there is
+};
+
+// "a whole number of at least 1", "one of "sgd", "momentum"": how a message ends that begins with "give".
+std::string allowed(const Key& key);
+// What stands in the draft, as TOML.
+std::string value_text(const Key& key);
+
+// All keys with defaults or examples, allowed values and meaning, for people.
+std::string describe(const Schema& schema);
+// For editors that complete and check TOML by a JSON schema (draft 7).
+std::string json_schema(const Schema& schema);
+
+// For tables that are made of parts.
+std::vector<Key> joined(std::vector<std::vector<Key>> parts);
+
+// A name (protocol/name.h) that can be a file's too: without ':', '/', '@' and '+', and no '.' or '-' first.
+bool is_plain_name(std::string_view name);
+
+}  // namespace steelyard

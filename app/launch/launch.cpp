@@ -1,0 +1,190 @@
+#include "app/launch/launch.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "app/config/prepare_job.h"
+#include "core/error.h"
+#include "app/launch/cluster.h"
+#include "app/launch/curve_keys.h"
+#include "app/launch/launch_plan.h"
+#include "app/launch/script.h"
+#include "app/launch/socket_directory.h"
+#include "app/report/terminal_writer.h"
+#include "app/report/timeline.h"
+#include "app/processes/beginning.h"
+#include "app/processes/processes.h"
+#include "app/processes/run_lock.h"
+#include "app/processes/signals.h"
+#include "app/web/run_web.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Logs lie where results lie, if both are on this machine: then the directory is made and locked here.
+RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& scheduler,
+                                const std::string& job_name) {
+  if (scheduler.ssh.empty()) return choose_run_directory(results, job_name);
+  RunDirectory run = choose_run_directory({}, job_name);
+  std::error_code ignored;
+  fs::remove(run.checkpoints(), ignored);  // they are over there
+  return run;
+}
+
+// On the scheduler's host, where nobody here knows which names are taken. A scheduler that is started again
+// finds its run by it.
+std::string own_directory_there(const std::string& job_name) {
+  std::array<char, 16> mark{};
+  (void)std::snprintf(mark.data(), mark.size(), "%08x",
+                      static_cast<unsigned>(new_node(Role::scheduler).number >> 32));
+  return "runs/" + job_name + "-" + mark.data();
+}
+
+std::string way_back_there(const std::string& directory) {
+  return "--run-dir " + directory + " --resume goes on from the last checkpoint, if one was written";
+}
+
+struct Setup {
+  JobFile job;
+  HostsFile hosts;
+  // Where all is here, and the model known: throws Failure for a checkpoint that the job cannot go on from.
+  std::function<void(const std::string& checkpoint)> require_resumable;
+};
+
+// What the scheduler and workers of this machine would refuse is refused before anything is made or started;
+// on other machines only they can tell.
+Setup set_up(const LaunchOptions& options, const Extensions& extensions) {
+  if (options.hosts_file) {
+    HostsFile hosts = read_hosts_file(*options.hosts_file);
+    JobFile job = job_for_hosts(options, hosts, extensions);
+    return {std::move(job), std::move(hosts), {}};
+  }
+  if (options.script) {
+    const bool started_here = !options.script->path.empty();
+    if (started_here) require_script(*options.script);
+    if (!options.results.resume_from.empty()) require_checkpoint(options.results.resume_from);
+    JobFile job = job_for_script(options, extensions);
+    HostsFile hosts = this_machine(job, started_here);
+    return {std::move(job), std::move(hosts), {}};
+  }
+  JobFile file = read_job_file(options.job_file, options.overrides, extensions);
+  Job job = file.job;
+  const Workload workload = workload_of(job, extensions);
+  const ModelDescription model = describe(workload);
+  complete(job, model, extensions);
+  for (const WorkerSpec& worker : file.worker_specs) (void)device_of(worker);
+  const auto require_resumable = [job, source = sample_source(job, model)](const std::string& from) {
+    (void)check_resumable(from, read_manifest(from), job, source);
+  };
+  if (const std::string& from = options.results.resume_from; !from.empty()) {
+    require_checkpoint(from);
+    require_resumable(from);
+  }
+  HostsFile hosts = this_machine(file);
+  return {std::move(file), std::move(hosts), require_resumable};
+}
+
+void require_all_reachable(const LaunchOptions& options, const LaunchPlan& plan) {
+  for (const LaunchHost& host : plan.hosts) {
+    require_reachable(host);
+    if (options.script && host.spec.ssh.empty() && !host.spec.workers.empty())
+      require_script(*options.script, host.spec.directory);
+  }
+}
+
+// Where processes of this machine find each other.
+class Sockets {
+ public:
+  explicit Sockets(const LaunchOptions& options) {
+    if (options.hosts_file) return;
+    if (options.script && !options.script->sockets.empty()) {
+      path_ = fs::absolute(options.script->sockets).lexically_normal().string();
+      require_room_for_sockets(path_);
+    } else {
+      path_ = own_.emplace().path();
+    }
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }  // empty: they find each other elsewhere
+
+ private:
+  std::optional<SocketDirectory> own_;
+  std::string path_;
+};
+
+void show_timeline(const RunDirectory& run) {
+  const Timeline timeline = timeline_of({run.trace()});
+  write_text(run.timeline(), timeline.json);
+  for (const std::string& note : timeline.notes) standard_error().line("steelyard: " + note);
+  std::printf("  %s shows who did what when: open it in ui.perfetto.dev\n", run.timeline().c_str());
+}
+
+}  // namespace
+
+int run_launch(const LaunchOptions& given, const Extensions& extensions) {
+  const pid_t parent = getppid();
+  LaunchOptions options = given;
+  const bool here = !options.hosts_file;
+  const auto [job, hosts, require_resumable] = set_up(options, extensions);
+  const std::string self = fs::read_symlink("/proc/self/exe").string();
+  if (!here) {
+    const LaunchPlan plan = make_launch_plan(options, hosts, job, self);
+    if (options.dry_run) {
+      std::fputs(describe_plan(plan).c_str(), stdout);
+      return static_cast<int>(ExitCode::ok);
+    }
+    require_all_reachable(options, plan);
+  }
+
+  ResultOptions& results = options.results;
+  const HostSpec& scheduler = hosts.scheduler();
+  // A port that is taken is told of before there is a directory that would be in the way of the next attempt.
+  if (here && !results.web.empty()) RunWeb{results.web};
+  const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
+  std::optional<RunLock> lock;
+  results.ready = scheduler.ssh.empty();
+  if (results.ready) {
+    lock.emplace(run.path());
+    fs::remove(run.journal());  // of an earlier life: this one begins anew
+    // Other processes may have another working directory.
+    const bool elsewhere = !scheduler.directory.empty() || options.trace;
+    results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
+  } else if (results.directory.empty()) {
+    results.directory = own_directory_there(job.job.name);
+  }
+  const std::vector<std::string> there = list_checkpoints(run.checkpoints());
+  if (require_resumable && results.resume && results.resume_from.empty() && !there.empty())
+    require_resumable(there.front());
+  // What a script says of its job, the scheduler writes; on the way to there the file stays what it was.
+  if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);
+  if (here) {
+    results.lock = lock->descriptor();
+  } else {
+    lock.reset();  // the scheduler takes it for good
+  }
+
+  const auto way_back = [&] { return results.ready ? run.way_back() : way_back_there(results.directory); };
+  const std::string others = here ? "" : "the processes on all hosts end by themselves; ";
+  std::atomic<bool> interrupted = false;
+  const SignalWatch signals([&](int) { interrupted = true; },
+                            {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
+  const Sockets sockets(options);
+  LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets.path());
+  if (plan.keyed) give_keys(plan);
+  // Who starts a cluster without workers has them, or is one.
+  const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
+  const int code = Cluster(plan, run, results.lock, options.quiet, way_back).run([&] {
+    return interrupted || left_alone();
+  });
+  if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
+  return code;
+}
+
+}  // namespace steelyard

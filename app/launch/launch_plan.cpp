@@ -1,0 +1,295 @@
+#include "app/launch/launch_plan.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
+#include "core/device.h"
+#include "app/launch/children.h"
+#include "app/launch/process_options.h"
+#include "app/launch/script.h"
+#include "app/processes/endpoint.h"
+#include "transport/address.h"
+#include "worker/compute/thread_count.h"
+
+namespace steelyard {
+namespace {
+
+constexpr const char* job_input = "/dev/stdin";  // how the scheduler gets the job, wherever it runs
+
+std::vector<std::string> command_for(const HostSpec& host, const std::string& program) {
+  std::vector<std::string> there{program, "attend"};
+  if (!host.directory.empty()) there.insert(there.end(), {"--directory", host.directory});
+  if (!host.netns.empty()) {
+    std::vector<std::string> reach{"ip", "netns", "exec", host.netns};
+    reach.insert(reach.end(), there.begin(), there.end());
+    return reach;
+  }
+  if (host.ssh.empty()) return there;
+  // No terminal, no questions; a connection that is gone is noticed within a minute. The shell there puts the
+  // words together again.
+  return {"ssh",    "-T",
+          "-o",     "BatchMode=yes",
+          "-o",     "ConnectTimeout=15",
+          "-o",     "ServerAliveInterval=15",
+          "-o",     "ServerAliveCountMax=4",
+          host.ssh, shell_line(there)};
+}
+
+// The other workers of this host that may compute on a GPU; where "auto" finds none, its worker needs a core
+// all the same.
+unsigned gpu_workers_beside(const HostSpec& host, const HostWorker& worker) {
+  return static_cast<unsigned>(std::ranges::count_if(host.workers, [&](const HostWorker& other) {
+    return &other != &worker && device_in(other.spec.device) != Device{};
+  }));
+}
+
+// How each process is started, with its options.
+class Roles {
+ public:
+  Roles(const LaunchOptions& options, const HostsFile& hosts, const std::string& sockets)
+      : options_(options), sockets_(sockets) {
+    const HostSpec& host = hosts.scheduler();
+    scheduler_ = endpoint("scheduler", host.address, std::to_string(host.port));
+    if (options.trace) trace_ = options.results.directory + "/trace";
+  }
+
+  [[nodiscard]] LaunchProcess scheduler(const HostSpec& host, const JobFile& job) const {
+    SchedulerOptions it;
+    it.listen = endpoint("scheduler", host.listen, std::to_string(host.port));
+    it.results = options_.results;
+    it.trace = trace_;
+    it.quiet = options_.quiet;
+    it.insecure = options_.insecure;
+    std::vector<std::string> command{"scheduler", job_input};
+    if (options_.script) {  // what is set wins over what the script says, too; its workers are in the job
+      for (const std::string& setting : options_.overrides)
+        if (!setting.starts_with("worker.")) command.insert(command.end(), {"--set", setting});
+    }
+    return {"scheduler", host.name, Role::scheduler, words(std::move(command), it), job.resolved};
+  }
+  [[nodiscard]] LaunchProcess server(const HostSpec& host, const std::string& name,
+                                     std::uint32_t replicas) const {
+    ServerOptions it;
+    it.scheduler = scheduler_;
+    it.name = name;
+    it.shards = host.shards;
+    it.mirrors = host.shards * replicas;
+    it.listen = endpoint(name, host.listen, "*");
+    if (!here()) it.advertise = host.address;
+    it.exchange = options_.exchange;
+    it.trace = trace_;
+    it.quiet = !here();  // what it says is shown
+    it.insecure = options_.insecure;
+    return {name, host.name, Role::shard, words({"server"}, it), ""};
+  }
+  [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker) const {
+    if (options_.script) return script(host, worker);
+    WorkerOptions it;
+    it.scheduler = scheduler_;
+    it.spec = worker.spec;
+    it.spec.threads = thread_count_beside(worker.spec.threads, gpu_workers_beside(host, worker));
+    it.data_options = worker.data_options;
+    it.exchange = options_.exchange;
+    it.trace = trace_;
+    it.quiet = !here();
+    return {it.spec.name, host.name, Role::worker, words({"worker"}, it), ""};
+  }
+
+ private:
+  [[nodiscard]] bool here() const { return !sockets_.empty(); }
+  [[nodiscard]] LaunchProcess script(const HostSpec& host, const HostWorker& worker) const {
+    std::vector<std::string> command = command_of(*options_.script);
+    LaunchProcess it{worker.spec.name, host.name, Role::worker, {command.begin() + 1, command.end()}, ""};
+    it.program = command.front();
+    it.environment = environment_of(worker, scheduler_, options_.exchange);
+    if (!trace_.empty()) it.environment.push_back("STEELYARD_TRACE=" + trace_);
+    it.sharing = static_cast<unsigned>(host.workers.size());
+    return it;
+  }
+  [[nodiscard]] std::string endpoint(const std::string& name, const std::string& host,
+                                     const std::string& port) const {
+    return here() ? "ipc://" + sockets_ + "/" + name : with_port(host, port);
+  }
+  static std::vector<std::string> words(std::vector<std::string> command, const auto& options) {
+    std::ranges::move(arguments_of(options), std::back_inserter(command));
+    return command;
+  }
+
+  const LaunchOptions& options_;
+  const std::string& sockets_;
+  std::string scheduler_;
+  std::string trace_;  // directory; empty: none
+};
+
+[[noreturn]] void refuse(const LaunchHost& host, const std::string& what) {
+  throw Failure(ExitCode::configuration, "host '" + host.spec.name + "': " + what);
+}
+
+}  // namespace
+
+std::size_t LaunchPlan::workers() const {
+  return static_cast<std::size_t>(std::ranges::count(processes, Role::worker, &LaunchProcess::role));
+}
+
+std::string LaunchPlan::roles_on(const std::string& host) const {
+  std::string text;
+  for (const LaunchProcess& it : processes) {
+    if (it.host == host) text += (text.empty() ? "" : ", ") + it.name;
+  }
+  return text;
+}
+
+JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts, const Extensions& extensions) {
+  for (const std::string& argument : options.overrides) {
+    const bool workers = argument.starts_with("worker.");
+    const bool servers =
+        argument.starts_with("cluster.servers=") || argument.starts_with("cluster.shards_per_server=");
+    if (workers || servers) {
+      throw Failure(ExitCode::usage, "--set " + argument + ": the " + (workers ? "workers" : "servers") +
+                                         " are those of " + options.hosts_file.value_or("the hosts") +
+                                         ": change them there");
+    }
+  }
+  ClusterSpec cluster{hosts.shards(), {}};
+  for (const HostSpec& host : hosts.hosts) {
+    for (const HostWorker& worker : host.workers) cluster.workers.push_back(worker.spec);
+  }
+  if (options.script) return job_for_script(options, extensions, &cluster);
+  return read_job_file(options.job_file, options.overrides, extensions, &cluster);
+}
+
+HostsFile this_machine(const JobFile& job, bool with_workers) {
+  HostSpec host;
+  host.name = "here";
+  host.address = host.listen = "127.0.0.1";
+  host.scheduler = true;
+  host.servers = job.servers;
+  host.shards = job.job.shards / job.servers;
+  if (with_workers)
+    for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
+  return {{host}};
+}
+
+LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts, const JobFile& job,
+                            const std::string& self, const std::string& sockets) {
+  LaunchPlan plan;
+  plan.here = !sockets.empty();
+  plan.keyed = !plan.here && !options.insecure;
+  const Roles roles(options, hosts, sockets);
+  std::uint32_t servers = 0;
+  for (const HostSpec& host : hosts.hosts) {
+    const std::string program = host.steelyard.empty() ? self : host.steelyard;
+    plan.hosts.push_back({host, program, command_for(host, program)});
+    if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
+    for (std::uint32_t i = 0; i < host.servers; ++i)
+      plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
+    for (const HostWorker& worker : host.workers) plan.processes.push_back(roles.worker(host, worker));
+  }
+  if (job.job.replicas > 0 && servers < 2) {
+    throw Failure(
+        ExitCode::usage,
+        "cluster.replicas = 1: a copy is in another server process than what it is a copy of, and the hosts "
+        "file has one: give another host servers = 1, or this one servers = 2");
+  }
+  std::ranges::stable_sort(plan.processes, {}, &LaunchProcess::role);
+  return plan;
+}
+
+void require_reachable(const LaunchHost& host) {
+  const HostSpec& spec = host.spec;
+  if (!spec.ssh.empty()) return;
+  const bool is_path = host.program.find('/') != std::string::npos;
+  if (is_path && access(host.program.c_str(), X_OK) != 0) {
+    refuse(host, "there is no program " + host.program + ": correct steelyard = in the hosts file");
+  }
+  std::error_code ignored;
+  if (!spec.netns.empty() && !std::filesystem::exists("/run/netns/" + spec.netns, ignored)) {
+    refuse(host, "there is no network namespace '" + spec.netns + "': make it with `ip netns add " +
+                     spec.netns + "`, or correct netns = in the hosts file (`ip netns` lists them)");
+  }
+}
+
+Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, const std::string& said) {
+  const HostSpec& spec = host.spec;
+  const std::string start = "host '" + spec.name + "' (" + plan.roles_on(spec.name) + "): ";
+  const std::string heard = said.empty() ? "" : ": " + said;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const bool over_ssh = !spec.ssh.empty();
+  if (code == 127 && (said.empty() || !over_ssh)) {
+    const std::string missing = over_ssh ? "ssh" : spec.netns.empty() ? host.program : "ip";
+    return {ExitCode::configuration, start + "the program '" + missing + "' cannot be run" + heard +
+                                         (over_ssh ? ": install openssh-client" : ": install it")};
+  }
+  if (code == 126 || code == 127) {
+    return {ExitCode::configuration, start + "there is no program '" + host.program + "' at " + spec.ssh +
+                                         heard +
+                                         ": install Steelyard there, or say where it is with "
+                                         "steelyard = in the hosts file"};
+  }
+  if (code == 255 && over_ssh) {
+    return {ExitCode::unreachable, start + "ssh cannot get to " + spec.ssh + heard +
+                                       ": make `ssh -o BatchMode=yes " + spec.ssh +
+                                       " true` work, without a password"};
+  }
+  if (code == static_cast<int>(ExitCode::usage)) {
+    return {ExitCode::protocol, start + "the program '" + host.program + "' there does not know `attend`" +
+                                    heard + ": install the same release everywhere"};
+  }
+  const std::string remedy = spec.netns.empty() ? "" : "; namespaces need root";
+  return {code > 0 && over_ssh ? static_cast<ExitCode>(code) : ExitCode::configuration,
+          start + "`" + shell_line(host.reach) + "` " + describe_status(status) + heard + remedy};
+}
+
+std::string describe_plan(const LaunchPlan& plan) {
+  std::string text;
+  for (const LaunchHost& host : plan.hosts) {
+    const HostSpec& spec = host.spec;
+    const std::string how = !spec.ssh.empty()     ? "ssh " + spec.ssh
+                            : !spec.netns.empty() ? "network namespace " + spec.netns
+                                                  : "this machine";
+    text += "# host " + spec.name + ": " + how + ", others reach it at " + spec.address + "\n";
+    text += shell_line(host.reach) + "\n# which starts there" +
+            (plan.keyed ? ", with keys that come over this connection:\n" : ":\n");
+    for (const LaunchProcess& process : plan.processes) {
+      if (process.host != spec.name) continue;
+      std::vector<std::string> words{host.program};
+      if (process.is_script()) {
+        words = {"env"};
+        words.insert(words.end(), process.environment.begin(), process.environment.end());
+        words.push_back(process.program);
+      }
+      words.insert(words.end(), process.arguments.begin(), process.arguments.end());
+      text += "  " + shell_line(words) + (process.input.empty() ? "" : "  # reads the job") + "\n";
+    }
+  }
+  return text;
+}
+
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("@%+=:,./_-").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,108 @@
+#include "app/launch/pipes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_waiting = 32 << 20;  // bytes; a job text fits several times
+constexpr std::size_t most_at_once = 1 << 20;   // bytes of one pipe before others have their turn
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Failure(ExitCode::io, what + ": " + std::strerror(errno) + "; are too many files open (ulimit -n)?");
+}
+
+bool is_readable(int descriptor) {
+  pollfd one{descriptor, POLLIN, 0};
+  return poll(&one, 1, 0) > 0;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Descriptor text_to_read(const std::string& text) {
+  Descriptor file(memfd_create("steelyard", MFD_CLOEXEC));
+  if (file.number() < 0) fail("cannot make a file in memory");
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t wrote = ::write(file.number(), text.data() + done, text.size() - done);
+    if (wrote < 0) fail("cannot write to a file in memory");
+    done += static_cast<std::size_t>(wrote);
+  }
+  lseek(file.number(), 0, SEEK_SET);
+  return file;
+}
+
+Descriptor log_to_write(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (file.number() >= 0) return file;
+  throw Failure(ExitCode::io,
+                "cannot write " + path + ": " + std::strerror(errno) + "; choose another --run-dir");
+}
+
+std::vector<std::string> LineReader::read() {
+  std::vector<std::string> lines;
+  std::array<char, 1 << 16> block;
+  std::size_t taken = 0;
+  while (!ended_ && taken < most_at_once && is_readable(end_.number())) {
+    const ssize_t got = ::read(end_.number(), block.data(), block.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) break;
+    ended_ = got <= 0;
+    for (ssize_t i = 0; i < got; ++i) take(block[static_cast<std::size_t>(i)], lines);
+    taken += got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+  if (ended_ && !begun_.empty()) lines.push_back(std::exchange(begun_, {}));
+  return lines;
+}
+
+void LineReader::take(char c, std::vector<std::string>& lines) {
+  const bool end = c == '\n';
+  if (!end) begun_ += c;
+  const bool full = begun_.size() >= longest_;
+  if (full || (end && !cut_)) lines.push_back(std::exchange(begun_, {}));
+  if (end && !begun_.empty()) lines.push_back(std::exchange(begun_, {}));
+  cut_ = full;
+}
+
+LineWriter::LineWriter(Descriptor end) : end_(std::move(end)) {
+  fcntl(end_.number(), F_SETFL, fcntl(end_.number(), F_GETFL) | O_NONBLOCK);
+}
+
+void LineWriter::add(const std::string& line) {
+  if (broken_ || waiting_.size() + line.size() > most_waiting) return;
+  waiting_ += line + "\n";
+  flush();
+}
+
+void LineWriter::flush() {
+  while (!broken_ && !waiting_.empty()) {
+    const ssize_t wrote = ::write(end_.number(), waiting_.data(), waiting_.size());
+    if (wrote >= 0) {
+      waiting_.erase(0, static_cast<std::size_t>(wrote));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      broken_ = true;
+    }
+  }
+}
+
+}  // namespace steelyard

@@ -1,0 +1,235 @@
+#include "app/processes/journal_thread.h"
+
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "core/queue.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t at_once = 1 << 20;      // bytes of records that are written together
+constexpr std::size_t most_since = 16 << 20;  // bytes behind a journal that nobody comes to fetch
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();  // the bytes are limited
+
+void append(std::vector<std::byte>& all, const std::vector<std::byte>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+struct JournalThread::Order {
+  enum class What { write, begin_anew, read };
+  What what = What::write;
+  std::vector<std::byte> bytes{};
+  std::uint64_t number = 0;  // of a reading
+};
+
+struct JournalThread::Answer {
+  std::size_t written = 0;  // orders to write or to begin anew
+  JournalFile::News news = JournalFile::News::none;
+  std::string text{};  // of the news
+  std::uint64_t number = 0;
+  std::optional<std::vector<std::byte>> read{};
+};
+
+struct JournalThread::Shared {
+  explicit Shared(std::unique_ptr<JournalFile> its) : file(std::move(its)) {}
+
+  void run();
+  void carry_out(const Order& order, std::size_t written);
+  std::optional<Order> join_following(Order& order, std::size_t& written);
+  [[nodiscard]] std::vector<std::byte> read() const;
+
+  const std::unique_ptr<JournalFile> file;  // the thread's alone
+  BoundedQueue<Order> orders{no_limit};
+  BoundedQueue<Answer> answers{no_limit};
+  std::atomic<bool> given_up{false};  // what is left in the orders is not carried out
+  std::atomic<bool> done{false};
+};
+
+// ---- the thread
+
+void JournalThread::Shared::run() {
+  std::optional<Order> order = orders.pop();
+  while (order && !given_up) {
+    std::size_t written = order->what == Order::What::read ? 0 : 1;
+    std::optional<Order> next = join_following(*order, written);
+    carry_out(*order, written);
+    order = next ? std::move(next) : orders.pop();
+  }
+  if (given_up) {
+    const JournalFile::News news = file->give_up("its disk did not answer, and no more can wait for it");
+    answers.try_push({no_limit, news, file->text_of(news)});
+  }
+  done = true;
+  answers.close();
+}
+
+// Records that wait behind this one are written with it. Returns the order behind those, if it was taken.
+std::optional<JournalThread::Order> JournalThread::Shared::join_following(Order& order,
+                                                                          std::size_t& written) {
+  while (order.what == Order::What::write && order.bytes.size() < at_once && orders.size() > 0) {
+    std::optional<Order> next = orders.pop();
+    if (!next || next->what != Order::What::write) return next;
+    append(order.bytes, next->bytes);
+    ++written;
+  }
+  return std::nullopt;
+}
+
+void JournalThread::Shared::carry_out(const Order& order, std::size_t written) {
+  Answer answer{written};
+  switch (order.what) {
+    case Order::What::write:
+      answer.news = file->write(order.bytes);
+      answer.text = file->text_of(answer.news);
+      break;
+    case Order::What::begin_anew:
+      file->begin_anew(order.bytes);
+      break;
+    case Order::What::read:
+      answer.number = order.number;
+      answer.read = read();
+      break;
+  }
+  answers.try_push(std::move(answer));
+}
+
+// Where it cannot be read, nobody can follow: as if it had ended.
+std::vector<std::byte> JournalThread::Shared::read() const try {
+  return file->whole();
+} catch (const std::exception&) {
+  return {};
+}
+
+// ---- its owner
+
+JournalThread::JournalThread(std::unique_ptr<JournalFile> file, People people, Options options)
+    : people_(std::move(people)), options_(options), shared_(std::make_shared<Shared>(std::move(file))) {
+  ended_ = !shared_->file->trouble().empty();
+  if (ended_) people_.note(shared_->file->text_of(JournalFile::News::ends));
+  thread_ = std::thread([its = shared_] { its->run(); });
+}
+
+JournalThread::~JournalThread() { finish(); }
+
+bool JournalThread::write(const std::vector<std::byte>& record) {
+  take_answers(Time{});
+  if (ended_) return false;
+  const bool too_much = waiting_bytes_ > 0 && waiting_bytes_ + record.size() > options_.most_waiting;
+  if (too_much) return give_up(), false;
+  add_to_reading(record);
+  hand_over({Order::What::write, record});
+  return true;
+}
+
+bool JournalThread::begin_anew(std::vector<std::byte> head, const std::vector<std::byte>& records) {
+  take_answers(Time{});
+  if (!is_sound()) return false;
+  append(head, records);
+  add_to_reading(records);
+  hand_over({Order::What::begin_anew, std::move(head)});
+  return true;
+}
+
+void JournalThread::hand_over(Order order) {
+  waiting_.push_back(order.bytes.size());
+  waiting_bytes_ += order.bytes.size();
+  shared_->orders.try_push(std::move(order));
+}
+
+std::size_t JournalThread::pending() {
+  take_answers(late_ ? Time{} : steady_now() + options_.wait);
+  late_ = !waiting_.empty();
+  if (late_) tell_of_silence();
+  return waiting_.size();
+}
+
+void JournalThread::tell_of_silence() {
+  if (silence_.due(steady_now(), options_.silence))
+    people_.show("the run directory does not answer: the job waits until the journal is written there");
+}
+
+void JournalThread::end_silence() {
+  if (!late_) return;
+  const Duration lasted = std::exchange(silence_, {}).lasted(steady_now());
+  if (lasted < options_.silence) return;
+  const auto whole = std::chrono::round<std::chrono::seconds>(lasted).count();
+  people_.note("the run directory did not answer for " + std::to_string(whole) +
+               " s: the job waited for it, and goes on");
+}
+
+// Until nothing is pending, or this time has come.
+void JournalThread::take_answers(Time until) {
+  const bool waits = until > Time{};
+  while (!waiting_.empty() && (waits || shared_->answers.size() > 0)) {
+    std::optional<Answer> answer = shared_->answers.pop(until);
+    if (!answer) return;
+    take(std::move(*answer));
+  }
+}
+
+void JournalThread::take(Answer answer) {
+  end_silence();
+  for (std::size_t i = 0; i < answer.written && !waiting_.empty(); ++i) {
+    waiting_bytes_ -= waiting_.front();
+    waiting_.pop_front();
+  }
+  if (answer.read && reading_ && reading_->number == answer.number) reading_->file = std::move(answer.read);
+  if (answer.news == JournalFile::News::none) return;
+  waits_for_room_ = answer.news == JournalFile::News::waits;
+  ended_ |= answer.news == JournalFile::News::ends;
+  people_.note(answer.text);
+}
+
+void JournalThread::give_up() {
+  ended_ = true;
+  reading_.reset();
+  shared_->given_up = true;
+  shared_->orders.close();
+}
+
+// ---- reading it
+
+std::optional<std::vector<std::byte>> JournalThread::whole() {
+  if (!is_sound()) return std::vector<std::byte>();
+  if (!reading_) {
+    reading_ = Reading{++readings_, {}, {}};
+    shared_->orders.try_push({Order::What::read, {}, reading_->number});
+  }
+  const Time until = steady_now() + options_.wait;
+  while (!reading_->file) {
+    std::optional<Answer> answer = shared_->answers.pop(until);
+    if (!answer) return std::nullopt;
+    take(std::move(*answer));
+  }
+  std::vector<std::byte> all = std::move(*reading_->file);
+  if (!all.empty()) append(all, reading_->since);
+  reading_.reset();
+  return all;
+}
+
+void JournalThread::add_to_reading(const std::vector<std::byte>& records) {
+  if (!reading_) return;
+  append(reading_->since, records);
+  if (reading_->since.size() > most_since) reading_.reset();
+}
+
+// ---- the end
+
+void JournalThread::finish() {
+  if (!thread_.joinable()) return;
+  shared_->orders.close();
+  const Time until = steady_now() + options_.at_end;
+  while (std::optional<Answer> answer = shared_->answers.pop(until)) take(std::move(*answer));
+  if (shared_->done) {
+    thread_.join();
+  } else {
+    thread_.detach();  // it has its own share of all that it needs
+  }
+}
+
+}  // namespace steelyard

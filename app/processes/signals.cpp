@@ -1,0 +1,77 @@
+#include "app/processes/signals.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "core/time.h"
+#include "app/report/terminal_writer.h"
+
+namespace steelyard {
+namespace {
+
+// The kernel may tell a child of its parent's end more than once, a thread of the parent at a time.
+constexpr Duration same_request = std::chrono::milliseconds(300);
+
+sigset_t watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, somebody_is_gone}) sigaddset(&set, signal);
+  return set;
+}
+
+constexpr Duration last_word = std::chrono::milliseconds(100);  // for whoever reads it
+
+void say(const std::string& text) {
+  if (text.empty()) return;
+  const char* before = isatty(STDERR_FILENO) == 1 ? "\n" : "";  // behind ^C, and perhaps a progress line
+  standard_error().line(before + ("steelyard: " + text));
+}
+
+}  // namespace
+
+void block_signals() {
+  const sigset_t set = watched();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+SignalWatch::SignalWatch(std::function<void(int)> on_request, Words words,
+                         std::function<void()> on_somebody_gone)
+    : on_request_(std::move(on_request)),
+      words_(std::move(words)),
+      on_somebody_gone_(std::move(on_somebody_gone)) {
+  block_signals();
+  thread_ = std::thread([this] { watch(); });
+}
+
+SignalWatch::~SignalWatch() {
+  done_ = true;
+  thread_.join();
+}
+
+void SignalWatch::watch() {
+  const sigset_t set = watched();
+  std::optional<Time> asked;
+  int first = 0;
+  while (!done_) {
+    const timespec timeout{0, 100'000'000};
+    const int signal = sigtimedwait(&set, nullptr, &timeout);
+    if (signal < 0) continue;
+    if (signal == somebody_is_gone) {
+      if (on_somebody_gone_) on_somebody_gone_();
+    } else if (!asked) {
+      asked = steady_now();
+      first = signal;
+      if (signal == SIGINT) say(words_.first);
+      on_request_(signal);
+    } else if (signal != first || signal == SIGINT || steady_now() - *asked > same_request) {
+      say("ending at once" + (words_.second ? ": " + words_.second() : ""));
+      standard_error().settle(last_word);
+      _exit(128 + signal);
+    }
+  }
+}
+
+}  // namespace steelyard

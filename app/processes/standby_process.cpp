@@ -1,0 +1,161 @@
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "core/error.h"
+#include "app/report/terminal_text.h"
+#include "app/report/terminal_writer.h"
+#include "app/report/version_text.h"
+#include "app/processes/endpoint.h"
+#include "app/processes/journal_file.h"
+#include "app/processes/killed.h"
+#include "app/processes/processes.h"
+#include "app/processes/run_journal.h"
+#include "app/processes/run_lock.h"
+#include "app/processes/signals.h"
+#include "app/processes/trusted.h"
+#include "scheduler/recovery/journaled.h"
+#include "scheduler/recovery/standby.h"
+#include "transport/host.h"
+#include "transport/zmq.h"
+
+namespace steelyard {
+namespace {
+
+// The run directory that a standby keeps: like that of a scheduler that was killed a moment ago.
+class Copy {
+ public:
+  Copy(const SchedulerOptions& lead, const Extensions& extensions)
+      : results_(lead.results), listen_(listening_endpoint(lead.listen)), extensions_(extensions) {}
+
+  void write(const JournalRecord& record) {
+    if (const auto* head = std::get_if<JournalHead>(&record.what)) return begin(record.now, *head);
+    if (std::holds_alternative<Condensed>(record.what) && begin_anew(record)) return;
+    std::vector<std::byte> bytes;
+    append(bytes, record);
+    if (!journal_) throw Failure(ExitCode::protocol, "the scheduler's journal has no head");
+    if (journal_->write(bytes) != JournalFile::News::none)
+      throw Failure(ExitCode::io, run_->journal() + ": " + journal_->trouble() + ": this standby ends");
+  }
+  // The shard that decides, as the journal says.
+  [[nodiscard]] std::optional<Standby::Place> arbiter() {
+    std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
+    if (!left) return std::nullopt;
+    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions_));
+    JournalReader journal(left->journal);
+    (void)journal.next();
+    const auto follower =
+        replay(journal, scheduler, [](const JournalRecord&, const std::vector<Envelope>&) {});
+    generation_ = scheduler.members().generation;
+    return arbiter_in(follower, scheduler.members());
+  }
+  // What this process is to go on from. It follows nobody any more.
+  SchedulerOptions take_over(SchedulerOptions lead) {
+    write({steady_now(), TookOver{generation_ + 1}});
+    journal_.reset();
+    lock_.reset();
+    lead.results.directory = run_->path();
+    lead.recover = true;
+    return lead;
+  }
+  [[nodiscard]] std::string path() const { return run_ ? run_->path() : ""; }
+
+ private:
+  void begin(Time now, const JournalHead& head) {
+    if (!run_) {
+      run_ = choose_run_directory(results_, head.job->name);
+      lock_ = std::make_unique<RunLock>(run_->path());
+    }
+    Progress from = head.from;
+    (void)policy_for(*head.job, from, extensions_);
+    require_descriptors_for(*head.job);
+    write_text(run_->job(), job_text_in(head));
+    // The record of the run is made of the journal, from its beginning.
+    for (const std::string& file : {run_->rounds(), run_->events()}) std::ofstream(file, std::ios::trunc);
+    std::vector<std::byte> bytes;
+    append(bytes, {now, moved(head, listen_)});
+    journal_ = std::make_unique<JournalFile>(run_->journal(), bytes);
+  }
+
+  // Its records so far go into the files of the run. False: not now, and it goes on.
+  bool begin_anew(const JournalRecord& condensed) {
+    std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
+    if (!left) return false;
+    cut_record(*run_, left->place);
+    JobFile file = read_job_file(run_->job(), {}, extensions_);
+    file.job = left->job;
+    std::ostream nowhere(nullptr);
+    ProgressBar bar(nowhere, {});
+    Recorder recorder(file, *run_, bar, true);
+    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions_));
+    (void)tell_again(*left, scheduler, recorder);
+    if (!recorder.flush(condensed.now)) return false;
+    std::vector<std::byte> bytes = head_here(*run_, left->job, left->from, left->place, recorder);
+    append(bytes, condensed);
+    return journal_->begin_anew(bytes);
+  }
+
+  const ResultOptions results_;
+  const std::string listen_;
+  const Extensions& extensions_;
+  std::optional<RunDirectory> run_;
+  std::unique_ptr<RunLock> lock_;
+  std::unique_ptr<JournalFile> journal_;
+  std::uint64_t generation_ = 0;  // of the scheduler that is followed, as of arbiter()
+};
+
+void tell(const StandbyOptions& options, const std::string& text) {
+  if (!options.lead.quiet) standard_error().line("steelyard standby: " + shown_line(text));
+}
+
+// Follows until the scheduler is lost. Returns whether this process leads now.
+bool follow(const StandbyOptions& options, Copy& copy, int& code) {
+  const NodeId self = new_node(Role::standby);
+  const std::string scheduler = scheduler_places(options.scheduler);
+  std::unique_ptr<Trust> trust = trust_for(options.lead.keys, KeyRole::scheduler, "scheduler", false);
+  const std::string key = trust ? trust->own().public_key : "";
+  ZmqContext context(1, std::move(trust));
+  ZmqLink link(context, self);
+  Standby standby({version_text(), new_node(Role::standby).number, from_seconds(options.wait),
+                   [&] { tell(options, "following the scheduler at " + scheduler); },
+                   [&](const JournalRecord& record) {
+                     if (const auto* head = std::get_if<JournalHead>(&record.what))
+                       require_key(*head, key, "the job of the scheduler at " + scheduler);
+                     copy.write(record);
+                   },
+                   [&] { return copy.arbiter(); }});
+  const SignalWatch signals(
+      [&](int) {
+        link.post({{link_node, self, Message(std::in_place_type<ToStandby>, Interrupt{})}});
+      },
+      {"Ctrl-C again ends at once", [] { return "the job goes on without this standby"; }});
+  tell(options, "looking for the scheduler at " + scheduler);
+  link.connect(scheduler_node, scheduler);
+  host(standby, self, link);
+  if (!standby.leads()) code = verdict("standby", standby.exit_reason(), options.scheduler);
+  return standby.leads();
+}
+
+}  // namespace
+
+int run_standby(const StandbyOptions& options, const Extensions& extensions) {
+  block_signals();
+  require_loopback(listening_endpoint(options.lead.listen),
+                   options.lead.insecure || !options.lead.keys.empty());
+  if (options.lead.listen.ends_with(":*")) {
+    throw Failure(ExitCode::usage,
+                  "--listen " + options.lead.listen +
+                      ": servers and workers have to know the port of a standby beforehand: give one");
+  }
+  Copy copy(options.lead, extensions);
+  // What leading takes is made sure of now: later nobody else could lead.
+  SchedulerOptions lead = options.lead;
+  lead.port = std::make_shared<ReservedPort>(listening_endpoint(lead.listen));
+  int code = 0;
+  if (!follow(options, copy, code)) return code;
+  tell(options, "the scheduler is lost: leading the job now, in " + copy.path());
+  return run_scheduler(copy.take_over(std::move(lead)), {}, extensions);
+}
+
+}  // namespace steelyard

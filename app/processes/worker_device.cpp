@@ -1,0 +1,20 @@
+#include "app/config/device_options.h"
+
+#include "core/error.h"
+#include "app/processes/processes.h"
+#include "worker/compute/device.h"
+
+namespace steelyard {
+
+Device device_of(const WorkerSpec& worker) {
+  try {
+    const Device device = device_here(worker.device);
+    const std::string trouble = device_trouble(worker, device);
+    if (!trouble.empty()) throw Failure(ExitCode::configuration, trouble);
+    return device;
+  } catch (const Failure& failure) {
+    throw Failure(failure.code(), "worker '" + worker.name + "': " + failure.what());
+  }
+}
+
+}  // namespace steelyard

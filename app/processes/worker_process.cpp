@@ -1,0 +1,85 @@
+#include <utility>
+
+#include "app/config/prepare_job.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/precision.h"
+#include "app/processes/endpoint.h"
+#include "app/processes/external_model.h"
+#include "app/processes/processes.h"
+#include "app/processes/signals.h"
+#include "app/processes/worker_session.h"
+#include "protocol/name.h"
+#include "worker/compute/thread_count.h"
+
+namespace steelyard {
+namespace {
+
+// The job as this worker runs it: its own paths to the data, everything else the scheduler's.
+Job localised(Job job, const std::vector<std::string>& data_options) {
+  for (const std::string& option : data_options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Failure(ExitCode::usage,
+                    "--data " + option + " is not KEY=VALUE, as in --data dir=/data/fashion");
+    }
+    job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return job;
+}
+
+Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions,
+                      const Device& device) {
+  return workload_of(localised(job, options.data_options), extensions,
+                     {.device = device,
+                      .threads = thread_count(options.spec.threads),
+                      .precision = precision(options.spec.precision)});
+}
+
+Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t fingerprint) {
+  Hello hello;
+  hello.fingerprint = fingerprint;
+  hello.name = spec.name;
+  hello.kind = kind(device);
+  hello.max_batch = spec.max_batch;
+  return hello;
+}
+
+}  // namespace
+
+int run_worker(const WorkerOptions& options, const Extensions& given) {
+  Extensions extensions = given;
+  WorkerSpec spec = options.spec;
+  if (spec.name.empty()) spec.name = default_name("worker");
+  check_name("--name", spec.name);
+  const Device device = device_of(spec);
+  raise_descriptor_limit();
+  block_signals();
+  WorkerSession::Setup setup;
+  setup.scheduler = scheduler_places(options.scheduler);
+  setup.hello = hello_of(spec, device, options.fingerprint);
+  setup.device = name(device);
+  if (spec.polite) setup.polite = thread_count(spec.threads);
+  setup.throttle = Throttle::parse(spec.slow, spec.cpu);
+  setup.exchange = options.exchange;
+  setup.keys = options.keys;
+  setup.wait = options.wait;
+  setup.trace = options.trace;
+  setup.quiet = options.quiet;
+  setup.workload = [&](const Welcome& welcome) {
+    return own_workload(options, welcome.job, extensions, device);
+  };
+  if (extensions.workload) {
+    setup.model = [&] {  // made once, told and trained
+      const Workload own = extensions.workload();
+      extensions.workload = [own] { return own; };
+      return model_to_tell(own);
+    };
+  }
+  WorkerSession session(std::move(setup));
+  const SignalWatch signals([&](int) { session.leave(); },
+                            {"leaving the job; the others go on with what this worker owes", {}});
+  return verdict("worker", session.run(), options.scheduler);
+}
+
+}  // namespace steelyard

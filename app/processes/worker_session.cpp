@@ -1,0 +1,93 @@
+#include "app/processes/worker_session.h"
+
+#include <exception>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "app/processes/endpoint.h"
+#include "app/processes/narrator.h"
+#include "app/processes/processes.h"
+#include "app/processes/traced_link.h"
+#include "app/processes/trusted.h"
+#include "app/processes/within_memory.h"
+#include "transport/host.h"
+#include "worker/compute/left_watch.h"
+#include "worker/compute/polite.h"
+
+namespace steelyard {
+
+WorkerSession::WorkerSession(Setup setup)
+    : setup_(std::move(setup)),
+      self_(new_node(Role::worker)),
+      memory_(memory_for(setup_.exchange)),
+      context_(1, trust_for(setup_.keys, KeyRole::worker, setup_.hello.name, memory_ == Memory::shared)),
+      link_(context_, self_, memory_),
+      worker_(worker_options()) {}
+
+WorkerSession::~WorkerSession() = default;
+
+Worker::Options WorkerSession::worker_options() {
+  Worker::Options options{self_, setup_.hello, {from_seconds(setup_.wait), from_seconds(0.25)}, {}};
+  options.prepare = [this](const Welcome& welcome) {
+    job_ = welcome.job;
+    require_descriptors("a worker with " + std::to_string(job_.shards) + " shards", job_.shards, 0);
+    compute_ = compute_node(welcome);
+  };
+  options.model = setup_.model;
+  options.last = setup_.last;
+  return options;
+}
+
+// Where it is wanted, what computes and reads samples gives way; what talks does not: heartbeats are short.
+std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome) {
+  const auto make = [&](Workload workload) {
+    return std::make_unique<ComputeNode>(posting_to(link_, self_), std::move(workload), job_, setup_.throttle,
+                                         memory_);
+  };
+  if (setup_.polite == 0) return make(setup_.workload(welcome));
+  const auto politely = [&] {
+    give_way();
+    return make(polite(setup_.workload(welcome), setup_.polite));
+  };
+  return std::async(std::launch::async, politely).get();
+}
+
+const ExitReason& WorkerSession::run() {
+  const std::string& name = setup_.hello.name;
+  const auto say = speaker("worker", name, setup_.quiet);
+  const std::string scheduler = scheduler_places(setup_.scheduler);
+  say("looking for the scheduler at " + scheduler);
+  Narrator narrator(link_, name, setup_.device, say);
+  link_.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
+  const auto trace = traced(narrator, setup_.trace, self_, name);
+  link_.connect(scheduler_node, scheduler);
+  std::optional<LeftWatch> watch;
+  if (setup_.polite > 0 && setup_.hello.kind == DeviceKind::cpu)
+    watch.emplace(setup_.polite, [this](double share) { tell_left(share); });
+  try {
+    within_memory("a worker", job_, [&] {
+      host(worker_, self_, trace ? *trace : narrator, [&](const Envelope& envelope) {
+        const auto* message = std::get_if<ToCompute>(&envelope.message);
+        if (compute_ && message != nullptr) compute_->give(*message);
+      });
+    });
+  } catch (const std::exception& trouble) {
+    // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
+    link_.send({self_, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
+    throw;
+  }
+  if (compute_ && compute_->failure()) throw Failure(*compute_->failure());  // which the worker has told
+  narrator.over(worker_.exit_reason());
+  return worker_.exit_reason();
+}
+
+void WorkerSession::tell_left(double share) {
+  link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, MachineLeft{share})}});
+}
+
+void WorkerSession::leave(const std::string& failure) {
+  link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, Interrupt{failure})}});
+}
+
+}  // namespace steelyard

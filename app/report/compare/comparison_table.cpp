@@ -1,0 +1,222 @@
+#include "app/report/compare/comparison_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/report/compare/entrants.h"
+#include "app/report/page/page.h"
+#include "app/report/terminal_text.h"
+
+namespace steelyard {
+namespace {
+
+constexpr double as_soon = 0.01;           // closer times are called equal
+constexpr std::size_t behind_named = 4;    // of methods that learn less
+constexpr std::size_t longest_label = 32;  // columns of a method
+
+// With how far the runs lie apart: half of the range, in percent of the median.
+std::string with_spread(const std::optional<Spread>& value, int decimals) {
+  if (!value) return "-";
+  std::string text = fixed(value->median, decimals);
+  if (value->median <= 0 || value->most == value->least) return text;
+  const double share = 100 * value->half_range() / value->median;
+  const std::string apart = fixed(share, share < 1 ? 1 : 0);
+  return apart == "0.0" ? text : text + " ±" + apart + "%";
+}
+
+// The same of what is a percentage itself: half of the range, in points.
+std::string with_points(const std::optional<Spread>& value, int decimals) {
+  if (!value) return "-";
+  const std::string apart = fixed(value->half_range(), decimals);
+  return fixed(value->median, decimals) + (apart == fixed(0, decimals) ? "" : " ±" + apart);
+}
+
+std::string time_to_target(const Row& row) {
+  if (!row.seconds_to_target) return row.good > 0 ? "not reached" : "-";
+  std::string text = with_spread(row.seconds_to_target, 2);
+  if (row.reached == row.good) return text;
+  return text + " (" + std::to_string(row.reached) + "/" + std::to_string(row.good) + ")";
+}
+
+// The first column to the left, numbers to the right.
+std::string line(const std::vector<std::string>& texts, const std::vector<std::size_t>& widths,
+                 const std::vector<std::size_t>& chosen) {
+  std::string text = "  ";
+  for (const std::size_t i : chosen) {
+    const std::string padding(widths[i] - columns_of(texts[i]), ' ');
+    text += i == 0 ? texts[i] + padding : "  " + padding + texts[i];
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+// Which of these columns stand beside each other, so that all fit: each part begins with the first.
+std::vector<std::vector<std::size_t>> parts_of(const std::vector<std::size_t>& columns,
+                                               const std::vector<std::size_t>& widths, std::size_t width) {
+  std::vector<std::vector<std::size_t>> parts{{columns.front()}};
+  const std::size_t first = 2 + widths[columns.front()];
+  std::size_t used = first;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    const std::size_t more = 2 + widths[columns[i]];
+    if (used + more > width && parts.back().size() > 1) {
+      parts.push_back({columns.front()});
+      used = first;
+    }
+    parts.back().push_back(columns[i]);
+    used += more;
+  }
+  return parts;
+}
+
+std::vector<std::string> part_of(const std::vector<std::string>& titles, bool upper) {
+  std::vector<std::string> parts;
+  for (const std::string& title : titles) {
+    const std::size_t cut = title.find('\n');
+    if (cut == std::string::npos) {
+      parts.push_back(upper ? "" : title);
+    } else {
+      parts.push_back(upper ? title.substr(0, cut) : title.substr(cut + 1));
+    }
+  }
+  return parts;
+}
+
+// "2.00 times (1.33 to 2.50) as fast as": of a gain, with what single repeats came to.
+std::string times_as_fast(const Spread& gain) {
+  std::string text = fixed(gain.median, 2) + " times";
+  const std::string least = fixed(gain.least, 2), most = fixed(gain.most, 2);
+  if (least != most) text.append(" (").append(least).append(" to ").append(most).append(")");
+  return text + " as fast as ";
+}
+
+// Of methods that are fast and learn less: that they are, and by how much.
+std::string behind_text(const std::vector<Row>& ranking, const std::vector<const Row*>& behind) {
+  if (behind.empty()) return "";
+  double best = 0;
+  for (const Row& row : ranking) {
+    if (row.accuracy) best = std::max(best, row.accuracy->median);
+  }
+  const auto percent = [](double share) { return fixed(100 * share, 2) + " %"; };
+  std::string text =
+      "; ranked behind all that keep the accuracy, more than a point below " + percent(best) + ":";
+  for (std::size_t i = 0; i < std::min(behind.size(), behind_named); ++i) {
+    text +=
+        (i == 0 ? " " : ", ") + label(behind[i]->entrant) + " with " + percent(behind[i]->accuracy->median);
+  }
+  const std::size_t more = behind.size() - std::min(behind.size(), behind_named);
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+}  // namespace
+
+std::string headline(const Comparison& comparison) {
+  std::string text = comparison.name + ", a " + comparison.kind;
+  text += comparison.repeats == 1 ? ", seed " : ", " + std::to_string(comparison.repeats) + " repeats, seed ";
+  text += std::to_string(comparison.seed);
+  if (comparison.repeats > 1) text += " to " + std::to_string(comparison.seed + comparison.repeats - 1);
+  if (comparison.target > 0) {
+    text += "; target: " + fixed(100 * comparison.target, 1) + " % of the test samples right";
+  }
+  return text + (comparison.interrupted ? "; interrupted, not all runs are there" : "");
+}
+
+std::vector<std::string> column_titles(const Comparison& comparison) {
+  const std::string target = fixed(100 * comparison.target, 1) + " %";
+  const bool timed = comparison.target > 0;
+  return {"method",
+          timed ? "seconds to\n" + target : "seconds",
+          timed ? "updates\nto it" : "updates",
+          "samples\nper s",
+          "% of\nideal",
+          "gain on\nequal bsp",
+          "gain on\nbest alone",
+          "final\naccuracy",
+          "effi-\nciency"};
+}
+
+std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
+  const bool timed = comparison.target > 0;
+  const std::optional<Spread>& updates = timed ? row.updates_to_target : row.updates;
+  std::optional<Spread> accuracy = row.accuracy;
+  if (accuracy) *accuracy = {100 * accuracy->median, 100 * accuracy->least, 100 * accuracy->most};
+  return {label(row.entrant),
+          timed ? time_to_target(row) : with_spread(row.seconds, 2),
+          with_spread(updates, 0),
+          with_spread(row.samples_per_s, row.samples_per_s && row.samples_per_s->median < 1000 ? 1 : 0),
+          with_points(row.percent_of_ideal, 1),
+          with_spread(row.gain_on_equal, 2),
+          with_spread(row.gain_on_alone, 2),
+          with_points(accuracy, 2) + (accuracy ? " %" : ""),
+          with_points(row.efficiency, 2)};
+}
+
+std::vector<std::size_t> used_columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> columns{0};
+  for (std::size_t i = 1; !rows.empty() && i < rows.front().size(); ++i) {
+    if (std::ranges::any_of(rows, [&](const auto& texts) { return texts[i] != "-"; })) columns.push_back(i);
+  }
+  return columns;
+}
+
+std::string verdict_line(const Comparison& comparison, const std::vector<Row>& ranking) {
+  const bool timed = comparison.target > 0;
+  const auto number = [&](const Row& row) -> std::optional<double> {
+    if (timed) return row.seconds_to_target ? std::optional(row.seconds_to_target->median) : std::nullopt;
+    return row.samples_per_s ? std::optional(1 / row.samples_per_s->median) : std::nullopt;
+  };
+  // The device alone is no method: it is what the methods have to beat.
+  std::vector<const Row*> methods, behind;
+  for (const Row& row : ranking) {
+    if (row.entrant.alone.empty() && number(row)) (row.behind ? behind : methods).push_back(&row);
+  }
+  if (methods.empty() || methods.size() + behind.size() < 2) return "";
+  const Row& first = *methods.front();
+  std::string text = label(first.entrant) + " is first";
+  if (first.gain_on_equal && first.entrant != equal_bsp)
+    text += ", " + times_as_fast(*first.gain_on_equal) + "equal bsp";
+  if (first.gain_on_alone) text += ", " + times_as_fast(*first.gain_on_alone) + "the best device alone";
+  if (methods.size() > 1) {
+    const double lead = *number(*methods[1]) / *number(first);
+    text += "; " + label(methods[1]->entrant) +
+            (lead < 1 + as_soon ? " is as fast within 1 %"
+                                : " takes " + fixed(100 * (lead - 1), lead < 1.1 ? 1 : 0) + " % longer");
+  }
+  return text + behind_text(ranking, behind);
+}
+
+std::string comparison_table(const Comparison& comparison, std::size_t width) {
+  const std::vector<Row> ranking = ranked(summarise(comparison), comparison.target > 0);
+  const std::vector<std::string> titles = column_titles(comparison);
+  std::vector<std::vector<std::string>> lines;
+  for (const Row& row : ranking) {
+    // What an interruption left without a run is not there.
+    if (row.good + row.failed == 0) continue;
+    lines.push_back(cells(comparison, row));
+    lines.back().front() = shown_line(lines.back().front(), longest_label);
+  }
+  const std::vector<std::size_t> columns = used_columns(lines);
+  lines.insert(lines.begin(), {part_of(titles, true), part_of(titles, false)});
+  std::vector<std::size_t> widths(titles.size(), 0);
+  for (const auto& texts : lines) {
+    for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], columns_of(texts[i]));
+  }
+  const auto sentence = [&](const std::string& text, std::size_t indent) {
+    return wrapped(shown_line(text), width, indent) + "\n";
+  };
+  std::string text = sentence(headline(comparison), 4);
+  const auto parts = parts_of(columns, widths, width);
+  for (const auto& part : parts) {
+    if (&part != &parts.front()) text += "\n";
+    for (const auto& texts : lines) text += line(texts, widths, part);
+  }
+  for (const Row& row : ranking) {
+    if (row.failed == 0) continue;
+    text += sentence("  " + label(row.entrant) + " failed in " + std::to_string(row.failed) + " of " +
+                         std::to_string(row.good + row.failed) + " runs: " + row.failure,
+                     4);
+  }
+  const std::string verdict = verdict_line(comparison, ranking);
+  return verdict.empty() ? text : text + sentence("  " + verdict, 4);
+}
+
+}  // namespace steelyard

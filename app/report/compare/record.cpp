@@ -1,0 +1,127 @@
+#include "app/report/compare/record.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/json.h"
+#include "protocol/sync_mode.h"
+
+namespace steelyard {
+namespace {
+
+double number(const Json& from, const char* key, double otherwise) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
+std::string word(const Json& from, const char* key) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Json list(const Json& from, const char* key) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_array() ? *found : Json::array();
+}
+
+// Adds up one run, line by line.
+class Reader {
+ public:
+  explicit Reader(bool barrier) : barrier_(barrier) {}
+
+  void read(const Json& line) {
+    const double at = number(line, "at_ms", -1) / 1e3;
+    if (at < 0) return;
+    if (word(line, "purpose") == "evaluate") {
+      evaluating_ += number(line, "round_ms", 0) / 1e3;
+      const double accuracy = number(line, "accuracy", -1);
+      if (accuracy < 0) return;
+      trial_.accuracy = accuracy;
+      trial_.evaluations.push_back({at - evaluating_, trial_.updates, accuracy});
+    } else {
+      trial_.seconds = at - evaluating_;
+      trial_.samples += number(line, "end", 0) - number(line, "begin", 0) - number(line, "holes", 0);
+      add_workers(line);
+    }
+  }
+
+  Trial finish() {
+    for (const auto& [name, speed] : speeds_) trial_.workers.push_back(speed);
+    return std::move(trial_);
+  }
+
+ private:
+  void add_workers(const Json& line) {
+    const Json names = list(line, "workers"), shares = list(line, "shares"), times = list(line, "compute_ms");
+    std::uint64_t pieces = 0;
+    for (std::size_t i = 0; i < std::min({names.size(), shares.size(), times.size()}); ++i) {
+      if (!names[i].is_string() || !shares[i].is_number() || !times[i].is_number()) continue;
+      const std::string name = names[i];
+      WorkerSpeed& speed = speeds_.try_emplace(name, WorkerSpeed{name, 0, 0}).first->second;
+      speed.samples += shares[i].get<double>();
+      speed.seconds += times[i].get<double>() / 1e3;
+      pieces += shares[i].get<double>() > 0 ? 1 : 0;
+    }
+    trial_.updates += barrier_ ? 1 : pieces;
+  }
+
+  const bool barrier_;
+  Trial trial_;
+  double evaluating_ = 0;  // seconds
+  std::map<std::string, WorkerSpeed> speeds_;
+};
+
+}  // namespace
+
+bool has_barrier(const std::string& sync) { return !is_sync(sync) || !parse_sync(sync).on_arrival; }
+
+Trial trial_of(std::string_view rounds, const std::string& result, const std::string& sync) {
+  Reader reader(has_barrier(sync));
+  while (!rounds.empty()) {
+    const std::size_t end = rounds.find('\n');
+    const Json line = parse_json(rounds.substr(0, end));
+    if (line.is_object()) reader.read(line);
+    rounds.remove_prefix(end == std::string_view::npos ? rounds.size() : end + 1);
+  }
+  Trial trial = reader.finish();
+  const Json verdict = parse_json(result);
+  if (!verdict.is_object()) {
+    trial.failure = "there is no result";
+    return trial;
+  }
+  if (const std::string outcome = word(verdict, "outcome"); outcome != "finished") {
+    const std::string text = word(verdict, "text");
+    trial.failure = outcome + (text.empty() ? "" : ": " + text);
+  } else if (trial.samples <= 0) {
+    trial.failure = "nothing was trained";
+  }
+  if (has_barrier(sync)) {
+    trial.percent_of_ideal = number(verdict, "percent_of_ideal", -1);
+    trial.efficiency = number(verdict, "efficiency", -1);
+  }
+  return trial;
+}
+
+std::string fastest_worker(const Comparison& comparison) {
+  std::map<std::string, WorkerSpeed> sums;
+  for (const Entry& entry : comparison.entries) {
+    for (const Trial& trial : entry.trials) {
+      for (const WorkerSpeed& it : trial.workers) {
+        sums[it.name].samples += it.samples;
+        sums[it.name].seconds += it.seconds;
+      }
+    }
+  }
+  std::string best;
+  double best_rate = 0;
+  for (const auto& [name, sum] : sums) {
+    const double rate = sum.seconds > 0 ? sum.samples / sum.seconds : 0;
+    if (rate > best_rate) {
+      best = name;
+      best_rate = rate;
+    }
+  }
+  return best;
+}
+
+}  // namespace steelyard

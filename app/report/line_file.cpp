@@ -1,0 +1,65 @@
+#include "app/report/line_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+constexpr Duration between_writes = std::chrono::milliseconds(500);
+constexpr std::size_t most_waiting_bytes = 1 << 20;  // bytes
+
+// A run that was killed may have left half a line, which must not swallow the next one.
+bool ends_within_a_line(int file) {
+  char last = '\n';
+  const off_t end = ::lseek(file, 0, SEEK_END);
+  return end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n';
+}
+
+}  // namespace
+
+LineFile::LineFile(std::string path, Links links) : path_(std::move(path)) {
+  const int no_link = links == Links::refuse ? O_NOFOLLOW : 0;
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | no_link, 0644);
+  if (file_ < 0) {
+    const std::string why = errno == ELOOP ? "it is a symbolic link" : std::generic_category().message(errno);
+    throw Failure(ExitCode::io,
+                  path_ + ": cannot be opened: " + why + ": give --run-dir a place where you may write");
+  }
+  if (ends_within_a_line(file_)) waiting_ = "\n";
+}
+
+LineFile::~LineFile() { ::close(file_); }
+
+void LineFile::add(const std::string& line, Time now) {
+  if (waiting_.size() + line.size() < most_waiting_bytes) {
+    waiting_ += line + "\n";
+  } else {
+    ++dropped_;
+  }
+  // Rounds may be so short that half a second of them is much.
+  const bool many = trouble_.empty() && waiting_.size() >= most_waiting_bytes / 16;
+  if (many || now - last_ >= between_writes) flush(now);
+}
+
+void LineFile::flush(Time now) {
+  last_ = now;
+  while (!waiting_.empty()) {
+    const ssize_t written = ::write(file_, waiting_.data(), waiting_.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      trouble_ = std::generic_category().message(written < 0 ? errno : ENOSPC);
+      return;
+    }
+    // A disk may take half of it: the rest goes on from there, so lines stay whole.
+    waiting_.erase(0, static_cast<std::size_t>(written));
+  }
+  trouble_.clear();
+}
+
+}  // namespace steelyard

@@ -1,0 +1,32 @@
+// A page that needs nothing beside itself: the frame that `report` and `compare` share, and small parts of
+// HTML. Without a script all of it can be read; the script adds values under the pointer and zoom. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace steelyard {
+
+std::string page(const std::string& title, const std::string& body);
+
+// The same of something that goes on: its script (app/report/page/live.js) asks for the path "part" every other
+// second and puts what it gets in the place of `part`. Style is inside, scripts are the paths "page.js" and
+// "live.js".
+std::string live_page(const std::string& title, const std::string& part);
+
+std::string escaped(const std::string& text);         // as HTML and SVG have it, without control characters
+std::string fixed(double value, int decimals);        // as printf has it
+std::string percent(double share, int decimals = 0);  // 0.5: "50 %"
+std::string short_number(double value);               // three digits that count: 0.0123, 4.56, 789, 12345
+std::string at_text(double seconds);                  // of a run: "7.3 s", "12:34"
+
+// Round steps for an axis: 1, 2 or 5 times a power of ten, so that at most `most` steps cover the range.
+double axis_step(double range, int most);
+
+// The first row is the head. A table that is wider than the page scrolls in itself.
+std::string html_table(const std::vector<std::vector<std::string>>& rows);  // texts, not yet escaped
+
+// What a colour stands for; `kind` is the class, `style` an attribute or nothing.
+std::string legend_item(const std::string& kind, const std::string& style, const std::string& text);
+
+}  // namespace steelyard

@@ -1,0 +1,249 @@
+#include "app/report/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "core/stats.h"
+#include "app/report/origin.h"
+#include "app/report/staleness_text.h"
+#include "server/checkpoint/checkpoint.h"
+#include "protocol/archive.h"
+#include "protocol/machine.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t longest_note = 4096;  // bytes
+
+// Microseconds are as fine as anything here is measured.
+double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
+
+// The shards have the gradients of a round, but who computed them may be lost before its word about them is
+// heard. Then there is a round of which no loss and no time is known.
+bool is_told(const RoundRecord& r) { return r.purpose != Purpose::train || !r.parts.empty(); }
+
+std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
+                      double at) {
+  Json workers = Json::array(), shares = Json::array(), compute = Json::array();
+  std::vector<double> times;
+  for (const WorkerPart& part : parts) {
+    workers.push_back(part.name);
+    shares.push_back(part.share);
+    compute.push_back(in_ms(part.seconds));
+    times.push_back(part.seconds);
+  }
+  const bool train = r.purpose == Purpose::train;
+  const bool told = is_told(r);
+  const balancing::WorkTime work = totals.work_of_last();
+  const auto of_training = [&](double value) { return train && told && value >= 0 ? Json(value) : Json(); };
+  Json line = {{"round", r.round},
+               {"epoch", r.epoch},
+               {"purpose", train ? "train" : "evaluate"},
+               {"begin", r.positions.begin},
+               {"end", r.positions.end},
+               {"lr", train ? Json(r.rate) : Json()},
+               {"workers", workers},
+               {"shares", shares},
+               {"compute_ms", compute},
+               {"round_ms", in_ms(r.seconds)},
+               {"at_ms", in_ms(at)},
+               {"se", relative_spread(times)},
+               {"percent_of_ideal", of_training(totals.percent_of_last())},
+               {"computing", of_training(work.computing())},
+               {"efficiency", of_training(work.efficiency())},
+               {"loss", told ? Json(r.loss) : Json()},
+               {"accuracy", told ? Json(r.accuracy) : Json()}};
+  if (r.holes > 0) line["holes"] = r.holes;
+  if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
+  // Names come from other machines and need not be UTF-8.
+  return dump_json(line);
+}
+
+// Names of workers are short and plain; TensorBoard groups by what stands before the slash.
+TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerPart>& parts,
+                                 const RunTotals& totals) {
+  if (r.purpose != Purpose::train) return {{"test/loss", r.loss}, {"test/accuracy", r.accuracy}};
+  TensorboardFile::Scalars all{{"train/learning_rate", r.rate}};
+  if (!is_told(r)) return all;
+  all.insert(all.begin(), {{"train/loss", r.loss}, {"train/accuracy", r.accuracy}});
+  const auto measured = [&](const char* tag, double value) {
+    if (value >= 0) all.emplace_back(tag, value);
+  };
+  measured("speed/samples_per_second", totals.recent_samples_per_second());
+  measured("speed/percent_of_ideal", totals.percent_of_last());
+  measured("speed/efficiency", totals.work_of_last().efficiency());
+  for (const WorkerPart& part : parts) {
+    all.emplace_back("share/" + part.name, static_cast<double>(part.share));
+    all.emplace_back("compute_ms/" + part.name, in_ms(part.seconds));
+  }
+  return all;
+}
+
+}  // namespace
+
+Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on)
+    : file_(file), run_(run), bar_(bar), lines_(run.rounds()), events_(run.events()), totals_(file) {
+  if (!goes_on) events_.add(origin_line(), Time{});
+}
+
+bool Recorder::flush(Time now) {
+  lines_.flush(now);
+  events_.flush(now);
+  return lines_.trouble().empty() && events_.trouble().empty();
+}
+
+template <class Archive>
+void Recorder::fields(Archive& archive) {
+  archive(totals_, began_, first_seconds_, first_done_, first_time_);
+}
+
+std::string Recorder::save(Time now) const {
+  Writer writer;
+  writer.now = now;
+  const_cast<Recorder*>(this)->fields(writer);  // reads alone
+  return {reinterpret_cast<const char*>(writer.header.data()), writer.header.size()};
+}
+
+void Recorder::restore(std::string_view state, Time now) {
+  Reader reader(std::as_bytes(std::span(state)), {});
+  reader.now = now;
+  try {
+    fields(reader);
+    if (reader.remaining() != 0) throw Malformed("is too long");
+  } catch (const Malformed& trouble) {
+    throw Failure(ExitCode::io, std::string("the saved record of a run ") + trouble.what());
+  }
+}
+
+void Recorder::write(LineFile& file, const std::string& line, Time now) {
+  file.add(line, now);
+  if (on_line_) on_line_(&file == &events_, line);
+}
+
+void Recorder::handle(const ToRecorder& message, Time now) {
+  std::visit(Overloaded{[&](const RoundRecord& it) { record(it, now); },
+                        [&](const Note& it) { note(it.text, now); }, [&](const Ended& it) { end(it, now); }},
+             message);
+}
+
+void Recorder::record(const RoundRecord& record, Time now) {
+  const std::vector<WorkerPart> parts = by_worker(record);
+  totals_.add(record, parts);
+  if (!began_) {
+    began_ = now;
+    first_seconds_ = record.seconds;
+    write(events_, dump_json(Json{{"at_ms", 0}, {"first_round", record.round}}), now);
+  }
+  const double at = first_seconds_ + seconds(now - *began_);
+  write(lines_, json_line(record, parts, totals_, at), now);
+  if (board_) board_->add(record.round, at, scalars(record, parts, totals_));
+  warn_of_trouble();
+  if (record.purpose == Purpose::train) show(record, parts, now);
+}
+
+void Recorder::note(const std::string& text, Time now) {
+  const std::string shown = text.substr(0, longest_note);
+  const std::string line = event_line(shown, now);
+  if (!event_limit_.admits(line.size() + 1, now)) return;
+  if (const auto left_out = event_limit_.left_out(now)) {
+    bar_.note(*left_out);
+    happened(*left_out, now);
+  }
+  bar_.note(shown);
+  write(events_, line, now);
+}
+
+void Recorder::happened(const std::string& text, Time now) { write(events_, event_line(text, now), now); }
+
+std::string Recorder::event_line(const std::string& text, Time now) const {
+  const double at = began_ ? first_seconds_ + seconds(now - *began_) : 0;
+  const Json line = {{"at_ms", in_ms(at)}, {"text", text}};
+  return dump_json(line);
+}
+
+// Of all reasons to stop, the one that is nearest.
+double Recorder::share_done(const RoundRecord& record) const {
+  const Job& job = file_.job;
+  double done = -1;
+  if (job.epochs > 0 && job.train_samples > 0) {
+    const double within = static_cast<double>(record.positions.end) / static_cast<double>(job.train_samples);
+    const std::uint64_t epochs_before = record.epoch + record.passes - 1;
+    done = (static_cast<double>(epochs_before) + within) / static_cast<double>(job.epochs);
+  }
+  if (job.rounds > 0) {
+    done = std::max(done, static_cast<double>(record.round + 1) / static_cast<double>(job.rounds));
+  }
+  if (job.seconds > 0) done = std::max(done, totals_.train_seconds() / job.seconds);
+  return std::min(done, 1.0);
+}
+
+// The time left is told by what this run has seen: a resumed run starts in the middle, and its first rounds,
+// in which everything is set up, are over when the second record comes.
+void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now) {
+  ProgressView view;
+  view.epoch = record.epoch + record.passes - 1;
+  view.epochs = file_.job.epochs;
+  view.round = record.round + 1;
+  view.rounds = file_.job.rounds;
+  if (is_told(record)) view.loss = record.loss;
+  view.accuracy = totals_.accuracy();
+  view.samples_per_second = totals_.recent_samples_per_second();
+  view.percent_of_ideal = totals_.percent_of_ideal();
+  for (const WorkerPart& part : parts) view.shares.push_back(part.share);
+  view.done = share_done(record);
+  if (first_done_ < 0) {
+    first_done_ = view.done;
+    first_time_ = now;
+  } else if (view.done > first_done_) {
+    view.seconds_left = (1 - view.done) * seconds(now - first_time_) / (view.done - first_done_);
+  }
+  bar_.show(view, now);
+}
+
+// The summary is asked for later, when the children are gone.
+void Recorder::end(const Ended& ended, Time now) {
+  ended_ = ended;
+  totals_.add(ended);
+  if (const auto left_out = event_limit_.left_out(now)) happened(*left_out, now);
+  happened(std::string(name(ended.outcome)) + (ended.text.empty() ? "" : ": " + ended.text), now);
+  flush(now);
+  warn_of_trouble();
+  bar_.finish();
+}
+
+// Once: a disk that is full stays full for a while.
+void Recorder::warn_of_trouble() {
+  const LineFile& troubled = lines_.trouble().empty() ? events_ : lines_;
+  if (warned_ || troubled.trouble().empty()) return;
+  warned_ = true;
+  bar_.note("warning: " + troubled.path() + " cannot be written (" + troubled.trouble() +
+            "): training goes on; free some space and writing goes on too");
+}
+
+Verdict Recorder::verdict() const {
+  Verdict verdict;
+  verdict.outcome = ended_.outcome;
+  verdict.text = ended_.text;
+  verdict.seconds = std::max(ended_.progress.seconds, totals_.train_seconds());
+  totals_.complete(verdict);
+  const std::vector<std::string> checkpoints = list_checkpoints(run_.checkpoints());
+  if (!checkpoints.empty()) verdict.checkpoint = checkpoints.front();
+  return verdict;
+}
+
+std::string Recorder::summary() const {
+  std::string text = totals_.summary(verdict()) + "  run directory       " + run_.path() + "\n";
+  if (!lines_.trouble().empty() || lines_.dropped() > 0) {
+    text += "  warning             " + lines_.path() + " is not complete" +
+            (lines_.trouble().empty() ? "" : ": " + lines_.trouble()) + "\n";
+  }
+  if (left_out_ > 0) {
+    text += "  warning             " + lines_.path() + " hung for so long that " + std::to_string(left_out_) +
+            " rounds are in no record and no figure above\n";
+  }
+  return text;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,107 @@
+// Recorder: what people see of a run. It takes what the scheduler tells its recorder, and makes of it
+// rounds.jsonl, events.jsonl, the progress line, and at the end the summary and the verdict.
+//
+// Lives on a thread of its own (app/report/recorder_thread.h), so it may wait for disk and terminal. A disk that
+// is full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times in
+// milliseconds:
+//
+//   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
+//    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
+//    "percent_of_ideal":97.2,"computing":0.82,"efficiency":0.8,"loss":1.84,"accuracy":0.31}
+//
+// With backup workers there may be "holes" too: of the positions from "begin" to "end", how many are of other
+// rounds.
+//
+// With a sync mode that applies pushes at once there is "staleness" too: how many updates the pushes of the
+// run so far came late, on average.
+//
+// Lists are in the order of the workers' names. `at_ms` is the end of the round, since the first round of
+// this process began: where rounds overlap, and with evaluations, round_ms do not add up to it. A number
+// that is not finite is null, and so is what an evaluation does not have (lr, percent_of_ideal, computing,
+// efficiency: balancing/work_time.h). Where pushes are applied at once there are none of the last three.
+//
+// events.jsonl has what is said to people, and where each process began: where it runs, and which round was
+// its first, by which its lines belong to its rounds. `at_ms` is as above, 0 before the first round is over.
+// It grows by less than a megabyte a minute: what is beyond that is counted, and people are not shown it.
+//
+//   {"began":"2026-05-04T07:08:09Z","version":"0.1.0","machine":"box-7, AMD EPYC 9655, 96 cores"}
+//   {"at_ms":0,"first_round":0}
+//   {"at_ms":2310.4,"text":"worker 'a' is lost"}
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/config/job_file.h"
+#include "app/report/event_limit.h"
+#include "app/report/line_file.h"
+#include "app/report/progress_bar.h"
+#include "app/report/run_directory.h"
+#include "app/report/run_totals.h"
+#include "app/report/tensorboard_file.h"
+#include "protocol/messages.h"
+
+namespace steelyard {
+
+class Recorder {
+ public:
+  // Gets each line of events.jsonl, or of rounds.jsonl, without its end. It must not wait.
+  using OnLine = std::function<void(bool event, const std::string& line)>;
+
+  // `file` and `bar` must outlive it. Throws Failure (io) if its files cannot be opened.
+  // `goes_on`: it takes the place of one that was killed, and is told first what that had been told.
+  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on = false);
+
+  // Gets the numbers of each round from now on, too; null: there is none.
+  void show_on(std::unique_ptr<TensorboardFile> board) { board_ = std::move(board); }
+  // Hears each line from now on.
+  void tell(OnLine on_line) { on_line_ = std::move(on_line); }
+  // All that was told is in the files. False: they cannot be written.
+  bool flush(Time now);
+
+  // What it knows beside its files, for one that goes on in its place; times as distances from `now`.
+  [[nodiscard]] std::string save(Time now) const;
+  // Throws Failure (io) where it is none.
+  void restore(std::string_view state, Time now);
+
+  void handle(const ToRecorder& message, Time now);
+  void left_out(std::uint64_t rounds) { left_out_ = rounds; }  // that were never handed to it
+
+  // Of what has been told so far; after Ended, of the run.
+  [[nodiscard]] Verdict verdict() const;
+  [[nodiscard]] std::string summary() const;
+
+ private:
+  template <class Archive>
+  void fields(Archive& archive);
+  void record(const RoundRecord& record, Time now);
+  void show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now);
+  void end(const Ended& ended, Time now);
+  void note(const std::string& text, Time now);
+  void happened(const std::string& text, Time now);
+  [[nodiscard]] std::string event_line(const std::string& text, Time now) const;
+  void warn_of_trouble();
+  void write(LineFile& file, const std::string& line, Time now);
+  [[nodiscard]] double share_done(const RoundRecord& record) const;
+
+  const JobFile& file_;
+  const RunDirectory run_;
+  ProgressBar& bar_;
+  LineFile lines_, events_;
+  std::unique_ptr<TensorboardFile> board_;
+  OnLine on_line_;  // may be empty
+  RunTotals totals_;
+  EventLimit event_limit_;
+  bool warned_ = false;
+  std::uint64_t left_out_ = 0;
+  std::optional<Time> began_;  // when the first round of this process was told of
+  double first_seconds_ = 0;   // and how long it took
+  double first_done_ = -1;     // where this run began, in share of the training; -1: not yet known
+  Time first_time_;
+  Ended ended_{Outcome::running, {}, {}};
+};
+
+}  // namespace steelyard

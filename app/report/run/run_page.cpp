@@ -1,0 +1,241 @@
+#include "app/report/run/run_page.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "app/report/page/page.h"
+#include "app/report/run/changes.h"
+#include "app/report/run/finding_text.h"
+#include "app/report/run/lanes.h"
+#include "app/report/run/run_plots.h"
+#include "app/report/run/status_text.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_lanes = 24, most_lines = 16, most_rows = 200;
+constexpr std::ptrdiff_t few_marks = 12;  // of a kind: more uprights than that hide the lines
+
+std::string paragraph(const std::string& text) { return "<p class=\"soft\">" + escaped(text) + "</p>\n"; }
+
+// Those that the others waited for longest, then in the order of names.
+std::vector<std::uint32_t> most_interesting(const Finding& finding, std::size_t most) {
+  std::vector<std::uint32_t> workers(finding.workers.size());
+  std::iota(workers.begin(), workers.end(), 0);
+  std::ranges::stable_sort(workers, std::greater{},
+                           [&](std::uint32_t it) { return finding.workers[it].held; });
+  workers.resize(std::min(workers.size(), most));
+  std::ranges::sort(workers);
+  return workers;
+}
+
+std::string tile(const std::string& value, const std::string& what) {
+  return "<li><b>" + value + "</b>" + what + "</li>";
+}
+
+std::string tiles(const ReportedRun& run, const Finding& finding) {
+  const RunResult& result = run.record.result;
+  double ideal = result.percent_of_ideal, rate = result.samples_per_second, accuracy = result.accuracy;
+  if (ideal < 0 && finding.ideal_seconds >= 0) ideal = 100 * finding.ideal_seconds / finding.seconds;
+  if (rate < 0 && finding.seconds > 0) rate = finding.samples / finding.seconds;
+  for (const RunRound& round : run.record.rounds) {
+    if (!round.train && !result.known) accuracy = round.accuracy;
+  }
+  std::string text = "<ul class=\"tiles\">";
+  if (ideal >= 0)
+    text += tile(fixed(ideal, 1) + " %", "of the ideal: the speed with the best split is 100 %");
+  if (rate >= 0) text += tile(fixed(rate, 0), "samples a second");
+  if (accuracy >= 0) text += tile(percent(accuracy, 2), "right answers on the test set");
+  text += tile(at_text(finding.seconds), "of training, " + std::to_string(finding.rounds) + " rounds");
+  if (finding.barrier && finding.workers.size() > 1) {
+    text += tile(percent(finding.waiting), "of a worker's time is waiting for the slowest") +
+            tile(percent(finding.exchange), "of the time is exchange");
+  }
+  return text + "</ul>\n";
+}
+
+std::string spent_bar(const WorkerFinding& it) {
+  const double all = std::max(it.computing + it.waiting + it.exchanging, 1e-9);
+  const auto part = [&](const char* kind, double seconds) {
+    return std::string("<i class=\"") + kind + "\" style=\"width:" + fixed(100 * seconds / all, 1) +
+           "%\"></i>";
+  };
+  return "<div class=\"track\">" + part("computing", it.computing) + part("waiting", it.waiting) +
+         part("exchanging", it.exchanging) + "</div><div class=\"value\">waits " + percent(it.waiting / all) +
+         "</div>";
+}
+
+std::string by_worker(const RunRecord& record, const Finding& finding,
+                      const std::vector<std::uint32_t>& workers) {
+  std::string text = finding.barrier ? "<h2>Who waited for whom</h2>\n" : "<h2>Workers</h2>\n";
+  if (finding.barrier) {
+    text +=
+        "<p class=\"soft\">Of its time each worker spent so much computing, waiting for the slowest, and "
+        "with the exchange. Who waits little is who the others wait for.</p>\n<ul class=\"legend\"><li><i "
+        "class=\"key "
+        "computing\"></i>computing</li><li><i class=\"key waiting\"></i>waiting</li><li><i class=\"key "
+        "exchanging\"></i>exchange</li></ul>\n<div class=\"spent\">";
+    for (const std::uint32_t i : workers) {
+      text += "<div class=\"name\">" + escaped(record.workers[i]) + "</div>" + spent_bar(finding.workers[i]);
+    }
+    text += "</div>\n";
+  }
+  std::vector<std::vector<std::string>> rows{{"worker", "samples a round", "samples/s, computing",
+                                              "ms a round", "rounds", "was the last",
+                                              "others waited for it"}};
+  if (!finding.barrier) rows[0].resize(5);
+  for (std::size_t i = 0; i < std::min(finding.workers.size(), most_rows); ++i) {
+    const WorkerFinding& it = finding.workers[i];
+    const auto rounds = static_cast<double>(std::max<std::uint64_t>(it.rounds, 1));
+    rows.push_back({record.workers[i], fixed(it.samples / rounds, 1), fixed(it.speed(), 0),
+                    short_number(1e3 * it.computing / rounds), std::to_string(it.rounds)});
+    if (!finding.barrier) continue;
+    rows.back().push_back(percent(static_cast<double>(it.last) / rounds));
+    rows.back().push_back(at_text(it.held));
+  }
+  text += html_table(rows);
+  if (workers.size() < finding.workers.size())
+    text += paragraph("The pictures have the " + std::to_string(workers.size()) + " workers of " +
+                      std::to_string(finding.workers.size()) +
+                      " that the others waited for longest; the table has the first " +
+                      std::to_string(std::min(finding.workers.size(), most_rows)) + ".");
+  return text;
+}
+
+// Where to look first: in the middle of the time in which most was waited, else behind the first rounds.
+std::size_t first_in_view(const RunRecord& record, const Finding& finding) {
+  const auto worst = std::ranges::max_element(
+      finding.stretches, {}, [](const Stretch& it) { return it.waiting * (it.end - it.begin); });
+  return worst == finding.stretches.end() ? record.rounds.size() / 2 : (worst->first + worst->last) / 2;
+}
+
+std::string changes_table(const Changes& changes) {
+  std::string text = "<h2>What changed when</h2>\n";
+  if (changes.list.empty())
+    return text + paragraph("Nothing: shares stayed as they were, and no worker came or went.");
+  text += "<div class=\"wide\"><table><tr><th>at</th><th class=\"text\">what</th></tr>\n";
+  for (const Change& it : changes.list) {
+    text += "<tr><td>" + at_text(it.at) + "</td><td class=\"text\">" + (it.moved ? "work moved " : "") +
+            escaped(it.what) +
+            (it.why.empty() ? "" : "<br><span class=\"soft\">" + escaped(it.why) + "</span>") +
+            "</td></tr>\n";
+  }
+  text += "</table></div>\n";
+  if (changes.left_out > 0)
+    text += paragraph(std::to_string(changes.left_out) + " smaller moves and notes in between are left out.");
+  return text;
+}
+
+std::string row(const std::string& what, const std::string& value) {
+  return value.empty() ? "" : "<dt>" + escaped(what) + "</dt><dd>" + escaped(value) + "</dd>";
+}
+
+std::string about(const ReportedRun& run) {
+  const RunRecord& record = run.record;
+  const RunResult& result = record.result;
+  std::string text = "<h2>About this run</h2>\n<dl>" + row("directory", run.path) + row("job", run.about);
+  for (const Origin& it : record.origins) {
+    text += row(&it == &record.origins.front() ? "began" : "resumed",
+                it.date + " on " + it.machine + ", steelyard " + it.version);
+  }
+  if (record.origins.empty()) text += row("began", "date, machine and version were not recorded");
+  text += row("ended",
+              !result.known ? "not yet" : result.outcome + (result.text.empty() ? "" : ": " + result.text)) +
+          row("checkpoint", result.checkpoint) + row("job.toml", run.trouble);
+  if (record.unreadable > 0)
+    text += row("not complete", std::to_string(record.unreadable) + " lines of the record cannot be read");
+  return text + "</dl>\n<details><summary>the job, with every default</summary><pre>" + [&] {
+    std::string job;  // line by line: as one line its ends would be shown as \n
+    for (std::size_t from = 0; from < run.job.size();) {
+      const std::size_t end = std::min(run.job.find('\n', from), run.job.size());
+      job += escaped(run.job.substr(from, end - from)) + "\n";
+      from = end + 1;
+    }
+    return job;
+  }() + "</pre></details>\n";
+}
+
+std::string section(const ReportedRun& run, const std::string& title) {
+  const Finding finding = finding_of(run.record, run.terms);
+  const Changes changes = changes_of(run.record, finding.barrier);
+  const std::vector<std::uint32_t> lines = most_interesting(finding, most_lines);
+  std::vector<double> marks;
+  const auto moves = std::ranges::count_if(changes.list, &Change::moved);
+  const bool few_notes = std::ssize(changes.list) - moves <= few_marks;
+  for (const Change& it : changes.list) {
+    if (it.moved ? moves <= few_marks : few_notes) marks.push_back(it.at);
+  }
+  std::string text = "<section>\n<h1>" + escaped(title) + "</h1>\n" + paragraph(run.about) +
+                     finding_text(run, finding) + tiles(run, finding);
+  if (finding.rounds == 0) return text + changes_table(changes) + about(run) + "</section>\n";
+  if (finding.better) text += "<h2>A better split</h2>\n" + better_table(run.record, finding);
+  const std::vector<std::uint32_t> drawn = most_interesting(finding, most_lanes);
+  text += by_worker(run.record, finding, drawn);
+  if (finding.barrier)
+    text += "<h2>Round by round</h2>\n" + lanes(run.record, drawn, first_in_view(run.record, finding));
+  text +=
+      "<h2>The whole run</h2>\n<div class=\"zoom\" hidden><button type=\"button\" data-zoom=\"in\">zoom "
+      "in</button>"
+      "<button type=\"button\" data-zoom=\"out\">zoom out</button><button type=\"button\" "
+      "data-zoom=\"left\">earlier</button><button type=\"button\" data-zoom=\"right\">later</button><button "
+      "type=\"button\" data-zoom=\"all\">all</button><span class=\"soft\">or drag over a part of a "
+      "picture</span></div>\n";
+  return text + run_plots(run, lines, marks) + changes_table(changes) + about(run) + "</section>\n";
+}
+
+std::string overview(const std::vector<ReportedRun>& runs) {
+  std::vector<std::vector<std::string>> rows{{"run", "policy", "mode", "samples/s", "% of ideal", "accuracy",
+                                              "training time", "waited for longest"}};
+  const auto known = [](double value, const std::string& text) { return value < 0 ? "-" : text; };
+  for (const ReportedRun& run : runs) {
+    const Finding finding = finding_of(run.record, run.terms);
+    const RunResult& it = run.record.result;
+    const auto culprit = finding.culprit();
+    rows.push_back({short_path(run, runs), run.policy, run.sync,
+                    finding.seconds > 0 ? fixed(finding.samples / finding.seconds, 0) : "-",
+                    known(it.percent_of_ideal, fixed(it.percent_of_ideal, 1)),
+                    known(it.accuracy, percent(it.accuracy, 2)), at_text(finding.seconds),
+                    culprit ? run.record.workers[*culprit] : "-"});
+  }
+  return "<section>\n<h1>" + std::to_string(runs.size()) + " runs</h1>\n" + html_table(rows) +
+         accuracy_of_all(runs) + "</section>\n";
+}
+
+constexpr const char* reading = R"(<h2>How to read it</h2>
+<p class="soft">Steelyard divides each round, a batch of samples, among its workers. In most modes a round
+ends when the slowest worker has computed its share, and the others wait for it. Measured are how long
+each worker computed and how long each round took; what a round took beyond its slowest worker is exchange
+of parameters and gradients. The waiting of a round is put down to its slowest worker. Percent of ideal:
+how fast the rounds were, measured by the best split of each round among the same workers. It and the
+better split are estimated from the times that this run measured. Seconds of training are without
+evaluations; time on the axes is with them. Where a picture has more rounds than points, its lines are
+means and the area around them goes from the least to the most. Dotted uprights: something changed, see
+the table. Arrow keys go through a picture that has the focus, + and - zoom, 0 shows all.</p>
+)";
+
+}  // namespace
+
+std::string run_part(const ReportedRun& run) {
+  const RunStatus status = status_of(run);
+  std::string text = "<p class=\"stands\">" + escaped(headline(run, status, "running")) + "</p>\n";
+  if (status.done >= 0) {
+    text += "<progress aria-label=\"how much is done\" value=\"" + fixed(status.done, 4) + "\">" +
+            percent(status.done) + "</progress>\n";
+  }
+  if (run.record.left_out > 0) {
+    text += paragraph("Of the rounds of training the last " +
+                      std::to_string(std::ranges::count_if(run.record.rounds, &RunRound::train)) +
+                      " are shown; " + std::to_string(run.record.left_out) +
+                      " before them are left out here; the report of the run has all.");
+  }
+  return text + section(run, run.name) + reading;
+}
+
+std::string run_page(const std::vector<ReportedRun>& runs) {
+  std::string body = runs.size() > 1 ? overview(runs) : "";
+  for (const ReportedRun& run : runs)
+    body += section(run, runs.size() > 1 ? short_path(run, runs) : run.name);
+  return page("steelyard report" + (runs.empty() ? "" : ": " + runs.front().name), body + reading);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,219 @@
+#include "app/report/run/run_record.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "app/config/natural_order.h"
+#include "core/json.h"
+
+namespace steelyard {
+namespace {
+
+double number(const Json& from, const char* key, double otherwise) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+std::uint64_t count(const Json& from, const char* key) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+std::string word(const Json& from, const char* key) {
+  const auto found = from.find(key);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Calls `take` for each line that is an object, and counts those that are not. The last line may be half
+// written.
+template <class Take>
+void each_line(std::string_view text, std::uint64_t& unreadable, const Take& take) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const Json line = parse_json(text.substr(0, end));
+    if (line.is_object()) {
+      take(line);
+    } else {
+      ++unreadable;
+    }
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+// Box-9 before box-10.
+void sort_workers(RunRecord& record) {
+  std::vector<std::string> sorted = record.workers;
+  std::vector<std::uint32_t> order(sorted.size()), place(sorted.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, natural_less, [&](std::uint32_t slot) { return record.workers[slot]; });
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    sorted[i] = record.workers[order[i]];
+  }
+  record.workers = std::move(sorted);
+  for (RunRound& round : record.rounds) {
+    for (RunPart& part : round.parts) part.worker = place[part.worker];
+  }
+}
+
+RunResult result_of(const std::string& text) {
+  const Json json = parse_json(text);
+  if (!json.is_object()) return {};
+  return {true,
+          word(json, "outcome"),
+          word(json, "text"),
+          word(json, "checkpoint"),
+          number(json, "accuracy", -1),
+          number(json, "seconds", -1),
+          number(json, "samples_per_second", -1),
+          number(json, "percent_of_ideal", -1)};
+}
+
+}  // namespace
+
+double RunRound::slowest() const {
+  double most = 0;
+  for (const RunPart& part : parts) most = std::max(most, part.seconds);
+  return most;
+}
+
+std::uint64_t RunRound::samples() const {
+  std::uint64_t sum = 0;
+  for (const RunPart& part : parts) sum += part.share;
+  return sum;
+}
+
+// JSON stays in this file.
+class RunReader::Lines {
+ public:
+  void read_round(const Json& line) {
+    const double at = number(line, "at_ms", -1) / 1e3, seconds = number(line, "round_ms", -1) / 1e3;
+    if (at < 0 || seconds < 0) return;
+    if (starts_.empty() || at < last_at_) starts_.push_back(last_);  // of another process: its clock is new
+    last_at_ = at;
+    RunRound round;
+    round.round = count(line, "round");
+    round.epoch = count(line, "epoch");
+    round.train = word(line, "purpose") != "evaluate";
+    round.end = starts_.back() + at;
+    round.begin = std::max(round.end - seconds, 0.0);
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    round.loss = number(line, "loss", none);
+    round.accuracy = number(line, "accuracy", none);
+    round.percent_of_ideal = number(line, "percent_of_ideal", -1);
+    add_parts(line, round);
+    last_ = round.end;
+    parts_ += round.parts.size() + 1;
+    record_.rounds.push_back(std::move(round));
+  }
+
+  // Lines of a process come before and after the one that says that its first round is over: the n-th that
+  // says so began the n-th stretch of rounds.
+  void read_event(const Json& line) {
+    if (line.contains("began")) {
+      record_.origins.push_back({word(line, "began"), word(line, "version"), word(line, "machine")});
+      waiting_ = true;
+      if (record_.origins.size() > 1) add_event("the run was resumed", started_, 0);
+    } else if (line.contains("first_round")) {
+      ++started_;
+      waiting_ = false;
+    } else if (line.contains("text")) {
+      const double at = std::max(number(line, "at_ms", 0), 0.0) / 1e3;
+      const bool placed = !waiting_ && started_ > 0;
+      add_event(word(line, "text"), placed ? started_ - 1 : started_, placed ? at : 0);
+    }
+  }
+
+  void forget(std::size_t most_parts) {
+    if (parts_ <= most_parts) return;
+    std::size_t kept = parts_;
+    const auto old = [&](const RunRound& round) {
+      if (!round.train || kept <= most_parts / 2) return false;
+      kept -= round.parts.size() + 1;
+      ++record_.left_out;
+      record_.left_out_seconds += round.seconds();
+      return true;
+    };
+    // Evaluations are few and tell of the whole run; where they are not, they go too.
+    std::erase_if(record_.rounds, old);
+    if (kept > most_parts / 2) {
+      record_.rounds.erase(record_.rounds.begin(),
+                           record_.rounds.begin() + static_cast<std::ptrdiff_t>(record_.rounds.size() / 2));
+      kept = 0;
+      for (const RunRound& round : record_.rounds) kept += round.parts.size() + 1;
+    }
+    parts_ = kept;
+    if (events_.size() > most_events)
+      events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(events_.size() / 2));
+  }
+
+  [[nodiscard]] RunRecord record() const {
+    RunRecord record = record_;
+    sort_workers(record);
+    for (const Event& it : events_) {
+      const bool known = it.process < starts_.size();
+      record.events.push_back({known ? starts_[it.process] + it.at : last_, it.text});
+    }
+    std::ranges::stable_sort(record.events, {}, &RunEvent::at);
+    return record;
+  }
+
+  RunRecord record_;  // without events
+
+ private:
+  static constexpr std::size_t most_events = 20'000;
+  struct Event {
+    std::string text;
+    std::size_t process;  // whose clock it is told by, of starts_
+    double at;
+  };
+  void add_event(const std::string& text, std::size_t process, double at) {
+    events_.push_back({text, process, at});
+  }
+
+  void add_parts(const Json& line, RunRound& round) {
+    const Json none = Json::array();
+    const Json &names = line.value("workers", none), &shares = line.value("shares", none),
+               &times = line.value("compute_ms", none);
+    if (!names.is_array() || !shares.is_array() || !times.is_array()) return;
+    for (std::size_t i = 0; i < std::min({names.size(), shares.size(), times.size()}); ++i) {
+      if (!names[i].is_string() || !shares[i].is_number_unsigned() || !times[i].is_number()) continue;
+      const auto next = static_cast<std::uint32_t>(slots_.size());
+      const auto [slot, fresh] = slots_.try_emplace(names[i].get<std::string>(), next);
+      if (fresh) record_.workers.push_back(slot->first);
+      round.parts.push_back({slot->second, shares[i].get<std::uint64_t>(), times[i].get<double>() / 1e3});
+    }
+  }
+
+  std::vector<Event> events_;
+  std::map<std::string, std::uint32_t> slots_;
+  std::vector<double> starts_;  // of the processes that trained
+  double last_ = 0, last_at_ = 0;
+  bool waiting_ = true;      // for the first round of the process at hand
+  std::size_t started_ = 0;  // processes whose first round was over, of those in events.jsonl
+  std::size_t parts_ = 0;    // in record_, each round counting for one more
+};
+
+RunReader::RunReader() : lines_(std::make_unique<Lines>()) {}
+RunReader::~RunReader() = default;
+
+void RunReader::round_lines(std::string_view text) {
+  each_line(text, lines_->record_.unreadable, [&](const Json& line) { lines_->read_round(line); });
+}
+void RunReader::event_lines(std::string_view text) {
+  each_line(text, lines_->record_.unreadable, [&](const Json& line) { lines_->read_event(line); });
+}
+void RunReader::forget(std::size_t most_parts) { lines_->forget(most_parts); }
+const RunRecord& RunReader::so_far() const { return lines_->record_; }
+RunRecord RunReader::record() const { return lines_->record(); }
+
+RunRecord run_record(std::string_view rounds, std::string_view events, const std::string& result) {
+  RunReader reader;
+  reader.round_lines(rounds);
+  reader.event_lines(events);
+  RunRecord record = reader.record();
+  record.result = result_of(result);
+  return record;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,184 @@
+#include "app/report/run_directory.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "core/json.h"
+#include "server/checkpoint/checkpoint.h"
+#include "server/checkpoint/durable_file.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_runs = 100000;  // of one name
+
+[[noreturn]] void fail(const std::string& path, const std::string& why, const std::string& remedy) {
+  throw Failure(ExitCode::io, "run directory " + path + ": " + why + ": " + remedy);
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.parent_path().empty() ? fs::path(".") : path.parent_path();
+}
+
+// That `path` is there, to the disk. A folder that we may not read cannot be synced: then the system does it
+// in its own time.
+void sync_name(const fs::path& path) try {
+  sync_directory(folder_of(path).string());
+} catch (const Failure&) {
+}
+
+// With all directories above it.
+void make(const std::string& path) {
+  std::error_code error;
+  std::vector<fs::path> fresh;
+  for (fs::path it = path; !it.empty() && !fs::exists(it, error); it = it.parent_path()) fresh.push_back(it);
+  fs::create_directories(path, error);
+  if (error) fail(path, error.message(), "give --run-dir a place where you may write");
+  for (const fs::path& it : fresh) sync_name(it);
+}
+
+// Unknown is null in JSON: a reader that adds it up notices.
+Json or_null(double value) { return value < 0 ? Json() : Json(value); }
+
+}  // namespace
+
+RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
+  make(checkpoints());
+  make(path_ + "/log");
+}
+
+RunDirectory RunDirectory::next(const std::string& parent, const std::string& name) {
+  return RunDirectory(next_directory(parent, name));
+}
+
+std::string next_directory(const std::string& parent, const std::string& name) {
+  make(parent);
+  for (int n = 1; n <= most_runs; ++n) {
+    std::string path = parent + "/" + name + "-" + std::to_string(n);
+    std::error_code error;
+    // Making it is the test whether it is free: two runs that start together get two directories.
+    if (fs::create_directory(path, error)) {
+      sync_name(path);
+      return path;
+    }
+    if (error && error != std::errc::file_exists && error != std::errc::not_a_directory) {
+      fail(path, error.message(), "give --run-dir a place where you may write");
+    }
+  }
+  fail(parent + "/" + name + "-N", "all numbers are taken", "remove old runs, or give --run-dir");
+}
+
+RunDirectory RunDirectory::create(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_directory(path, error)) {
+    fail(path, "there is a file of this name", "give --run-dir another name");
+  }
+  make(path);
+  if (!fs::is_empty(path, error)) {
+    fail(path, error ? error.message() : "it is not empty",
+         "give --run-dir a new name, or go on with it by --resume");
+  }
+  return RunDirectory(path);
+}
+
+RunDirectory RunDirectory::open(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path + "/job.toml", error)) {
+    fail(path, "there is no run in it (no job.toml)", "name the directory of a run, such as runs/job-1");
+  }
+  return RunDirectory(path);
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  std::error_code ignored;
+  fs::remove(fresh, ignored);  // of somebody who was killed
+  try {
+    DurableFile file(fresh, text.size());
+    file.write(std::as_bytes(std::span(text)));
+    file.finish();
+    fs::rename(fresh, path);
+    sync_name(path);
+  } catch (const std::exception& trouble) {  // Failure of our own, or filesystem_error
+    fs::remove(fresh, ignored);
+    throw Failure(ExitCode::io, path + ": cannot be written: " + trouble.what() +
+                                    ": free some space, or give --run-dir another place");
+  }
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string RunDirectory::way_back() const {
+  return list_checkpoints(checkpoints()).empty()
+             ? "no checkpoint had been written yet: train again, with another --run-dir than " + path_
+             : "go on from the last checkpoint with --run-dir " + path_ + " --resume";
+}
+
+ExitCode exit_code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::finished:
+      return ExitCode::ok;
+    case Outcome::interrupted:
+      return ExitCode::temporary;
+    case Outcome::server_lost:
+      return ExitCode::unreachable;
+    case Outcome::storage:
+      return ExitCode::io;
+    case Outcome::non_finite:
+    case Outcome::worker_failed:
+    case Outcome::running:  // nobody said how it ended
+      break;
+  }
+  return ExitCode::failed;
+}
+
+const char* name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::finished:
+      return "finished";
+    case Outcome::interrupted:
+      return "interrupted";
+    case Outcome::server_lost:
+      return "server lost";
+    case Outcome::storage:
+      return "storage";
+    case Outcome::non_finite:
+      return "non-finite";
+    case Outcome::worker_failed:
+      return "worker failed";
+    case Outcome::running:
+      break;
+  }
+  return "not ended";
+}
+
+std::string verdict_json(const Verdict& v) {
+  const Json json = {{"format", 1},
+                     {"outcome", name(v.outcome)},
+                     {"text", v.text},
+                     {"exit_code", static_cast<int>(exit_code(v.outcome))},
+                     {"accuracy", or_null(v.accuracy)},
+                     {"seconds", v.seconds},
+                     {"rounds", v.rounds},
+                     {"samples_per_second", or_null(v.samples_per_second)},
+                     {"steady_samples_per_second", or_null(v.steady_samples_per_second)},
+                     {"percent_of_ideal", or_null(v.percent_of_ideal)},
+                     {"computing", or_null(v.computing)},
+                     {"efficiency", or_null(v.efficiency)},
+                     {"staleness", v.staleness},
+                     {"checkpoint", v.checkpoint}};
+  // A path may be any bytes; the verdict must come out whatever they are.
+  return dump_json(json, 2) + "\n";
+}
+
+}  // namespace steelyard

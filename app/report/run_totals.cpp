@@ -1,0 +1,158 @@
+#include "app/report/run_totals.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "app/config/natural_order.h"
+#include "app/report/progress_bar.h"
+#include "app/report/staleness_text.h"
+#include "app/report/terminal_text.h"
+#include "protocol/sync_mode.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::uint64_t warm_up = 10;  // rounds
+constexpr double keep = 0.9;           // of the recent sums, from one round to the next
+
+constexpr std::size_t longest_title = 40;  // columns of the summary
+
+// One line of the summary: its name, then what snprintf makes of the rest. What is longer goes on below.
+template <class... Values>
+std::string row(const std::string& title, const char* format, Values... values) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, values...);
+  std::string line = "  " + shown_line(title, longest_title);
+  const std::size_t columns = columns_of(line);
+  line.append(columns < summary_values_at ? summary_values_at - columns : 1, ' ');
+  return wrapped(line + shown_line(text), summary_width, summary_values_at) + "\n";
+}
+
+}  // namespace
+
+std::vector<WorkerPart> by_worker(const RoundRecord& record) {
+  std::map<std::uint32_t, WorkerPart> sums;
+  for (const RoundRecord::Part& part : record.parts) {
+    WorkerPart& sum = sums.try_emplace(part.slot, WorkerPart{part.slot, part.name, 0, 0}).first->second;
+    sum.share += part.share;
+    sum.seconds += part.seconds;
+  }
+  std::vector<WorkerPart> parts;
+  for (auto& [slot, part] : sums) parts.push_back(std::move(part));
+  std::ranges::stable_sort(parts, natural_less, &WorkerPart::name);
+  return parts;
+}
+
+RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival), grain_(file.job.grain) {
+  for (const WorkerSpec& worker : file.worker_specs) {
+    if (worker.max_batch > 0) most_[worker.name] = worker.max_batch;
+  }
+}
+
+void RunTotals::Sums::add(double more_samples, double more_seconds) {
+  samples += more_samples;
+  seconds += more_seconds;
+  ++rounds;
+}
+
+void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& parts) {
+  if (record.purpose == Purpose::evaluate) {
+    accuracy_ = record.accuracy;
+    if (accuracy_ > best_accuracy_) {
+      best_accuracy_ = accuracy_;
+      best_round_ = record.round;
+    }
+    return;
+  }
+  staleness_ = record.staleness;
+  const auto samples = static_cast<double>(record.samples());
+  all_.add(samples, record.seconds);
+  if (all_.rounds == warm_up + 1) steady_from_ = record.round;
+  if (all_.rounds > warm_up) steady_.add(samples, record.seconds);
+  recent_samples_ = keep * recent_samples_ + samples;
+  recent_seconds_ = keep * recent_seconds_ + record.seconds;
+
+  balancing::RoundTimes times{record.round, record.seconds, {}, grain_ * record.passes};
+  for (const WorkerPart& part : parts) {
+    const auto limit = most_.find(part.name);
+    times.workers.push_back(
+        {part.slot, part.share, part.seconds, 1, limit == most_.end() ? UINT64_MAX : limit->second});
+    add_part(part);
+  }
+  ideal_.add(times);
+  last_work_ = balancing::work_time(times);
+  all_work_ += last_work_;
+  if (all_.rounds > warm_up) steady_work_ += last_work_;
+}
+
+void RunTotals::add(const Ended& ended) { staleness_ = ended.staleness; }
+
+// By name: a worker that comes back may sit in another slot, and is the same to whoever reads the summary.
+void RunTotals::add_part(const WorkerPart& part) {
+  auto sums = std::ranges::lower_bound(workers_, part.name, natural_less, &WorkerSums::name);
+  if (sums == workers_.end() || sums->name != part.name)
+    sums = workers_.insert(sums, WorkerSums{part.name, 0, 0, 0});
+  sums->share += static_cast<double>(part.share);
+  sums->seconds += part.seconds;
+  ++sums->rounds;
+}
+
+double RunTotals::percent_of_ideal() const {
+  if (!waits_) return -1;
+  return steady_.rounds > 0 ? ideal_.percent_from(steady_from_) : ideal_.percent();
+}
+
+balancing::WorkTime RunTotals::work() const {
+  if (!waits_) return {};
+  return steady_.rounds > 0 ? steady_work_ : all_work_;
+}
+
+double RunTotals::recent_samples_per_second() const {
+  return recent_seconds_ > 0 ? recent_samples_ / recent_seconds_ : -1;
+}
+
+void RunTotals::complete(Verdict& verdict) const {
+  verdict.accuracy = accuracy_;
+  verdict.rounds = all_.rounds;
+  verdict.staleness = staleness_;
+  verdict.samples_per_second = all_.rate();
+  verdict.steady_samples_per_second = steady_.rate();
+  verdict.percent_of_ideal = all_.rounds > 0 ? percent_of_ideal() : -1;
+  verdict.computing = work().computing();
+  verdict.efficiency = work().efficiency();
+}
+
+std::string RunTotals::summary(const Verdict& v) const {
+  const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: says little";
+  const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
+  std::string text = wrapped(shown_line(outcome), summary_width, 2) + "\n";
+  if (accuracy_ >= 0) {
+    text += row("test accuracy", "%.2f %%   (best %.2f %%, round %llu)", 100 * accuracy_,
+                100 * best_accuracy_, static_cast<unsigned long long>(best_round_));
+  }
+  text += row("time", "%s   (%llu rounds)", duration_text(v.seconds).c_str(),
+              static_cast<unsigned long long>(all_.rounds));
+  if (all_.rounds > 0) {
+    if (steady_.rounds > 0) {
+      text += row("samples per second", "%.0f   (%.0f after the tenth round)", all_.rate(), steady_.rate());
+    } else {
+      text += row("samples per second", "%.0f", all_.rate());
+    }
+    if (waits_) text += row("percent of ideal", "%.1f   (%s)", percent_of_ideal(), steadily);
+    if (const balancing::WorkTime it = work(); it.measured > 0) {
+      text += row("efficiency", "%.2f   (%.0f %% of a round is computing)", it.efficiency(),
+                  100 * it.computing());
+    }
+  }
+  for (const WorkerSums& sums : workers_) {
+    const auto rounds = static_cast<double>(sums.rounds);
+    text +=
+        row(sums.name, "%.1f samples in %.2f ms a round", sums.share / rounds, 1e3 * sums.seconds / rounds);
+  }
+  if (const std::string late = staleness_text(staleness_); !late.empty())
+    text += row("staleness", "%s", late.c_str());
+  text += row("checkpoint", "%s", v.checkpoint.empty() ? "none" : v.checkpoint.c_str());
+  return text;
+}
+
+}  // namespace steelyard

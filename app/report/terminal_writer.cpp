@@ -1,0 +1,154 @@
+#include "app/report/terminal_writer.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "core/queue.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_waiting_texts = 4096;  // texts
+constexpr std::size_t most_marks = 64;            // of those who wait until all is written
+
+using Mark = BoundedQueue<bool>;  // holds one: all that came before it is written
+
+// False if nobody will ever read it.
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written > 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (written < 0 && errno == EAGAIN) {
+      pollfd ready{file, POLLOUT, 0};  // somebody else made it non-blocking
+      ::poll(&ready, 1, -1);
+    } else if (written == 0 || errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string not_shown(std::uint64_t lines) {
+  return "(" + std::to_string(lines) + " lines before were not shown: nobody read)\n";
+}
+
+// Signals are for the threads that wait for them, whichever thread says something first.
+template <class Body>
+std::thread thread_without_signals(Body body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+struct TerminalWriter::State {
+  struct Text {
+    std::string text;
+    std::shared_ptr<Mark> mark{};  // instead of a text
+  };
+
+  explicit State(int its) : file(its) {}
+  void run();
+
+  const int file;
+  BoundedQueue<Text> waiting{most_waiting_texts + most_marks};
+  std::atomic<std::uint64_t> dropped{0};  // lines, not told yet
+  Mark ended{1};
+};
+
+// A line behind a frame begins where the frame began, unless it says itself what becomes of that.
+void TerminalWriter::State::run() {
+  bool read = true, behind_frame = false;
+  while (const auto next = waiting.pop()) {
+    if (next->mark) {
+      next->mark->try_push(true);
+      continue;
+    }
+    const bool in_the_way = behind_frame && next->text.front() != '\r' && next->text.front() != '\n';
+    read = read && write_all(file, in_the_way ? "\r\033[K" + next->text : next->text);
+    behind_frame = !next->text.ends_with('\n');
+  }
+  ended.try_push(true);
+}
+
+TerminalWriter::TerminalWriter(int file)
+    : state_(std::make_shared<State>(file)),
+      thread_(thread_without_signals([state = state_] { state->run(); })) {}
+
+TerminalWriter::~TerminalWriter() {
+  const bool written = settle();
+  state_->waiting.close();
+  if (written && state_->ended.pop(steady_now() + farewell)) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+}
+
+void TerminalWriter::write(std::string text) {
+  if (text.empty()) return;
+  const std::size_t waiting = state_->waiting.size();
+  if (!text.ends_with('\n') && (state_->dropped > 0 || waiting > 0)) return;
+  const std::uint64_t dropped = state_->dropped.exchange(0);
+  if (dropped > 0) text = not_shown(dropped) + text;
+  if (waiting >= most_waiting_texts || !state_->waiting.try_push({std::move(text)}))
+    state_->dropped += dropped + 1;
+}
+
+bool TerminalWriter::settle(Duration patience) {
+  const Time end = steady_now() + patience;
+  const auto written = [&] {
+    const auto mark = std::make_shared<Mark>(1);
+    return state_->waiting.try_push({{}, mark}) && mark->pop(end).has_value();
+  };
+  if (!written()) return false;
+  const std::uint64_t dropped = state_->dropped.exchange(0);
+  if (dropped == 0) return true;
+  write(not_shown(dropped));
+  return written();
+}
+
+TerminalStream::int_type TerminalStream::overflow(int_type letter) {
+  if (!traits_type::eq_int_type(letter, traits_type::eof())) text_ += traits_type::to_char_type(letter);
+  return traits_type::not_eof(letter);
+}
+
+std::streamsize TerminalStream::xsputn(const char* text, std::streamsize size) {
+  text_.append(text, static_cast<std::size_t>(size));
+  return size;
+}
+
+int TerminalStream::sync() {
+  writer_.write(std::exchange(text_, {}));
+  return 0;
+}
+
+TerminalWriter& standard_error() {
+  static TerminalWriter* const writer = [] {
+    std::atexit([] { standard_error().settle(); });
+    return new TerminalWriter(STDERR_FILENO);
+  }();
+  return *writer;
+}
+
+TerminalWriter& standard_output() {
+  static TerminalWriter* const writer = [] {
+    std::atexit([] { standard_output().settle(); });
+    return new TerminalWriter(STDOUT_FILENO);
+  }();
+  return *writer;
+}
+
+}  // namespace steelyard

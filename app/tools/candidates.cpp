@@ -1,0 +1,162 @@
+#include "app/tools/candidates.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "app/config/hosts_file.h"
+#include "app/config/schema.h"
+#include "core/error.h"
+#include "core/near_match.h"
+#include "core/text.h"
+#include "sim/simulation.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_in_all_sets = 6;
+constexpr std::uint64_t rounds = 40;  // enough for shares to settle
+
+double alone_rate(const MeasuredWorker& it, std::uint64_t batch) {
+  const auto samples = static_cast<double>(batch);
+  return samples / (sim::on_curve(it.curve, samples) + 2 * it.latency_ms + 2 * it.transfer_ms);
+}
+
+std::size_t place_of(const std::vector<MeasuredWorker>& measured, const std::string& name,
+                     const std::string& option) {
+  const auto found = std::ranges::find(measured, name, &MeasuredWorker::name);
+  if (found != measured.end()) return static_cast<std::size_t>(found - measured.begin());
+  std::vector<std::string> names;
+  for (const MeasuredWorker& it : measured) names.push_back(it.name);
+  throw Failure(ExitCode::usage, option + ": no worker is called so" + among(name, names));
+}
+
+sim::Device device_of(const MeasuredWorker& it, double model_mb) {
+  sim::Device device;
+  device.name = it.name;
+  device.measured = it.curve;
+  device.noise = it.noise;
+  device.max_batch = it.max_batch;
+  device.latency_ms = it.latency_ms;
+  // 0: a line that takes no time to speak of. Mbit in ms are Gbit in s.
+  device.bandwidth_gbps = it.transfer_ms > 0 ? 8 * model_mb / it.transfer_ms : 0;
+  return device;
+}
+
+Candidate judged(const sim::Scenario& scenario, const PlanMode& mode) {
+  const sim::Result result = sim::simulate(scenario, 1.0);  // nobody asks for the ideal
+  Candidate it{mode, result.workers, 0, result.work().efficiency(), {}};
+  double samples = 0, seconds = 0;
+  for (std::size_t i = result.rounds.size() / 4; i < result.rounds.size(); ++i) {
+    samples += static_cast<double>(result.rounds[i].samples);
+    seconds += result.rounds[i].round_ms / 1000;
+  }
+  it.rate = seconds > 0 ? samples / seconds : 0;
+  const std::vector<std::uint64_t>& shares = result.last_full().shares;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (shares[i] == 0) it.resting.push_back(result.workers[i]);
+  return it;
+}
+
+}  // namespace
+
+const std::vector<PlanMode>& plan_modes() {
+  static const std::vector<PlanMode> modes{{"bsp", false}, {"flexrr", false}, {"diloco:64", true}};
+  return modes;
+}
+
+std::vector<std::string> settings_of(const PlanMode& mode) {
+  std::vector<std::string> settings{"cluster.sync=" + mode.sync, "cluster.policy=steelyard"};
+  if (mode.coded) settings.insert(settings.end(), {"cluster.push=int4", "cluster.pull=int4"});
+  return settings;
+}
+
+AddedWorker parse_added(const std::string& text) {
+  const std::size_t equals = text.find('='), star = text.rfind('*');
+  const bool fast = equals != std::string::npos && star != std::string::npos && star > equals;
+  AddedWorker it{text.substr(0, equals), "", 1};
+  if (equals != std::string::npos) it.like = text.substr(equals + 1, fast ? star - equals - 1 : star);
+  const auto speed = fast ? number_in<double>(text.substr(star + 1)) : std::optional<double>(1);
+  if (!is_plain_name(it.name) || it.like.empty() || !speed || *speed < 1e-3 || *speed > 1e3) {
+    throw Failure(ExitCode::usage, "--add " + text +
+                                       ": give a new name, a worker that it is like, and how many times as "
+                                       "fast it is (0.001 to 1000), as in big=half*2.5");
+  }
+  it.speed = *speed;
+  return it;
+}
+
+void add_worker(std::vector<MeasuredWorker>& measured, const AddedWorker& added) {
+  MeasuredWorker it = measured[place_of(measured, added.like, "--add " + added.name + "=" + added.like)];
+  if (std::ranges::find(measured, added.name, &MeasuredWorker::name) != measured.end()) {
+    throw Failure(ExitCode::usage,
+                  "--add " + added.name + ": a worker is called so already: give it a name of its own");
+  }
+  it.name = added.name;
+  for (sim::MeasuredTime& point : it.curve) point.ms /= added.speed;
+  measured.push_back(std::move(it));
+}
+
+std::vector<std::vector<std::size_t>> worker_sets(const std::vector<MeasuredWorker>& measured,
+                                                  std::uint64_t batch) {
+  std::vector<std::vector<std::size_t>> sets;
+  if (measured.size() <= most_in_all_sets) {
+    for (std::size_t bits = 1; bits < std::size_t{1} << measured.size(); ++bits) {
+      sets.emplace_back();
+      for (std::size_t i = 0; i < measured.size(); ++i)
+        if ((bits >> i & 1) != 0) sets.back().push_back(i);
+    }
+    return sets;
+  }
+  std::vector<std::size_t> order(measured.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t i) { return alone_rate(measured[i], batch); });
+  for (std::size_t count = 1; count <= order.size(); ++count) {
+    sets.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+    std::ranges::sort(sets.back());
+  }
+  return sets;
+}
+
+double megabytes(const Job& job) {
+  std::uint64_t floats = 0;
+  for (const Range& range : job.layout.ranges) floats += range.end - range.begin;
+  return 4e-6 * static_cast<double>(floats);
+}
+
+sim::Scenario scenario_of(const Job& job, const std::vector<MeasuredWorker>& measured,
+                          const std::vector<std::size_t>& workers, const PlanMode& mode) {
+  sim::Scenario scenario;
+  scenario.name = "plan";
+  scenario.global_batch = job.global_batch;
+  scenario.grain = job.grain;
+  scenario.samples_per_epoch = job.train_samples;
+  scenario.epochs = 0;
+  scenario.rounds = rounds * std::max<std::uint64_t>(1, parse_sync(mode.sync).local);
+  scenario.seed = job.seed;
+  scenario.sync = mode.sync;
+  scenario.servers = job.shards;
+  scenario.network.model_mb = megabytes(job);
+  scenario.network.push = mode.coded ? FloatCode::int4 : job.push;
+  scenario.network.pull = mode.coded ? FloatCode::int4 : job.pull;
+  for (const std::size_t i : workers) scenario.workers.push_back(device_of(measured[i], megabytes(job)));
+  return scenario;
+}
+
+std::vector<Candidate> ranked_candidates(const Job& job, const std::vector<MeasuredWorker>& measured,
+                                         const std::vector<PlanMode>& modes,
+                                         const std::function<bool()>& interrupted) {
+  std::vector<Candidate> all;
+  for (const std::vector<std::size_t>& workers : worker_sets(measured, job.global_batch)) {
+    for (const PlanMode& mode : modes) {
+      if (interrupted && interrupted()) break;
+      const SyncMode sync = parse_sync(mode.sync);
+      if (!sync_trouble(sync, workers.size()).empty() || (sync.hand_over && workers.size() == 1)) continue;
+      all.push_back(judged(scenario_of(job, measured, workers, mode), mode));
+    }
+  }
+  std::ranges::stable_sort(all, std::ranges::greater{}, &Candidate::rate);
+  return all;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,62 @@
+// Which of the measured workers could train under which sync mode, and how fast that would be: simulated.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/tools/measured.h"
+#include "protocol/job.h"
+#include "sim/scenario.h"
+
+namespace steelyard {
+
+// A way to train: a sync mode, and how values travel under it.
+struct PlanMode {
+  std::string sync;
+  bool coded = false;  // pushes and pulls with 4 bits; otherwise as the job says
+
+  [[nodiscard]] std::string text() const { return coded ? sync + ", int4" : sync; }
+};
+// bsp; flexrr, whose workers hand over within a round; diloco:64 with int4.
+const std::vector<PlanMode>& plan_modes();
+// What a job has to be told to train so, under the policy `steelyard`.
+std::vector<std::string> settings_of(const PlanMode& mode);
+
+struct Candidate {
+  PlanMode mode;
+  std::vector<std::string> workers;  // in the order of what was measured
+  double rate = 0;                   // samples a second
+  double efficiency = 0;             // balancing/work_time.h
+  std::vector<std::string> resting;  // of its workers, those that get no share
+};
+
+// A worker that is not there yet: like one that is, so many times as fast, behind a line as that one has.
+struct AddedWorker {
+  std::string name, like;
+  double speed = 1;
+};
+// "big=half*2.5" or "second=half". Throws Failure (usage) that says what may stand there.
+AddedWorker parse_added(const std::string& text);
+// Throws Failure (usage) for a worker that is not measured, and a name that is taken.
+void add_worker(std::vector<MeasuredWorker>& measured, const AddedWorker& added);
+
+// Up to six workers: every set of them. Of more, in the order of their speed alone, exchange included, the
+// fastest, the fastest two, and so on to all.
+std::vector<std::vector<std::size_t>> worker_sets(const std::vector<MeasuredWorker>& measured,
+                                                  std::uint64_t batch);
+
+// `job` is complete (app/config/prepare_job.h).
+double megabytes(const Job& job);  // of its parameters as float32, in millions of bytes
+sim::Scenario scenario_of(const Job& job, const std::vector<MeasuredWorker>& measured,
+                          const std::vector<std::size_t>& workers, const PlanMode& mode);
+
+// All of them, simulated; the fastest first. `interrupted` ends it early with what there is.
+std::vector<Candidate> ranked_candidates(const Job& job, const std::vector<MeasuredWorker>& measured,
+                                         const std::vector<PlanMode>& modes,
+                                         const std::function<bool()>& interrupted = {});
+
+}  // namespace steelyard

@@ -1,0 +1,51 @@
+#include "app/tools/child_run.h"
+
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "app/launch/children.h"
+#include "app/launch/pipes.h"
+#include "app/report/run_directory.h"
+
+namespace steelyard {
+
+int ChildEnd::code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+
+ChildEnd run_child(const std::vector<std::string>& words, const std::string& log,
+                   const std::atomic<bool>& interrupted) {
+  const std::string name = "cluster";
+  const Descriptor out = log_to_write(log);
+  Children children;
+  children.start(name, {.path = {}, .arguments = words, .out = out.number(), .error = out.number()});
+  bool told = false;
+  while (true) {
+    if (interrupted && !std::exchange(told, true)) children.signal(name, SIGINT);
+    for (const Child& child : children.ended()) return {*child.status, complaint_in(read_text(log))};
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+// A warning may come before the cause, and what was killed and started again did not end the job: the cause
+// is the last that was said before the end was decided. Behind it, indented, is what the process itself said.
+std::string complaint_in(const std::string& log) {
+  const std::string mark = "steelyard: ", quoted_mark = "  " + mark;
+  std::istringstream in(log);
+  std::string found, own;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(quoted_mark)) own = "; it says: " + line.substr(quoted_mark.size());
+    if (!line.starts_with(mark)) continue;
+    const std::string said = line.substr(mark.size());
+    if (said.starts_with("ending the job")) break;
+    if (said.starts_with("starting '")) continue;
+    found = said;
+    own.clear();
+  }
+  return found + own;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,240 @@
+#include "app/tools/compare_command.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "balancing/policies.h"
+#include "app/tools/compare_jobs.h"
+#include "app/tools/compare_scenarios.h"
+#include "app/tools/simulate_command.h"
+#include "app/config/file_kind.h"
+#include "app/config/input_file.h"
+#include "app/config/scenario_file.h"
+#include "core/error.h"
+#include "app/launch/script.h"
+#include "app/report/compare/html.h"
+#include "app/report/compare/json.h"
+#include "app/report/compare/comparison_table.h"
+#include "app/report/output_file.h"
+#include "app/report/progress_bar.h"
+#include "app/report/run_directory.h"
+#include "app/report/terminal_text.h"
+#include "app/processes/signals.h"
+#include "sim/simulation.h"
+
+namespace steelyard {
+namespace {
+
+std::string read(const std::string& path) {
+  return read_input(path, {"job or scenario", 16,
+                           "check the name; examples/jobs and examples/scenarios have files to begin with"});
+}
+
+// One file, understood and not yet run.
+struct Prepared {
+  Comparison comparison;
+  std::optional<ComparedJob> job;
+  std::optional<sim::Scenario> scenario;
+};
+
+void enter(Comparison& comparison, const std::vector<Entrant>& entrants) {
+  for (const Entrant& entrant : entrants) comparison.entries.push_back({entrant, {}});
+}
+
+Prepared prepare_scenario(const CompareCommand& command, const std::string& file,
+                          const Extensions& extensions) {
+  if (!command.run_directory.empty())
+    throw Failure(ExitCode::usage, file + " is a scenario: --run-dir is for jobs");
+  Prepared it;
+  it.scenario = read_scenario(file, extensions, command.overrides);
+  if (command.target && it.scenario->training == nullptr) {
+    throw Failure(ExitCode::usage, "--target: " + file +
+                                       " does not train, and so comes to no accuracy: leave it out, or give "
+                                       "train = true in [job] (steelyard help scenario)");
+  }
+  tell_notes(*it.scenario);
+  it.comparison.kind = "scenario";
+  it.comparison.name = it.scenario->name;
+  it.comparison.seed = command.seed.value_or(it.scenario->seed);
+  it.comparison.target = it.scenario->target_accuracy;
+  enter(it.comparison, read_entrants(command.policies, command.sync,
+                                     sim::simulated_policies(extensions.policies), it.scenario->sync));
+  return it;
+}
+
+ComparedJob compared(const CompareCommand& command, const std::string& path, const Extensions& extensions) {
+  ComparedJob job{path, command.overrides, {}};
+  if (!is_script(path)) {
+    job.file = parse_job(read(path), path, command.overrides, extensions);
+    return job;
+  }
+  LaunchOptions options;
+  options.script = job.script = ScriptOptions{path, {}, command.workers, {}};
+  options.overrides = command.overrides;
+  require_script(*job.script);
+  job.file = job_for_script(options, extensions);
+  return job;
+}
+
+// `static` without a profile is `equal`.
+std::vector<std::string> sensible_policies(const Extensions& extensions) {
+  std::vector<std::string> names = balancing::policy_names(extensions.policies);
+  std::erase(names, "static");
+  return names;
+}
+
+Prepared prepare_job(const CompareCommand& command, const std::string& path, const Extensions& extensions) {
+  Prepared it;
+  it.job = compared(command, path, extensions);
+  const Job& job = it.job->file.job;
+  it.comparison.kind = "job";
+  it.comparison.name = job.name;
+  it.comparison.seed = command.seed.value_or(job.seed);
+  it.comparison.target = job.target_accuracy;
+  const auto known =
+      command.policies.empty() ? sensible_policies(extensions) : balancing::policy_names(extensions.policies);
+  const std::vector<Entrant> entrants =
+      read_entrants(command.policies, command.sync, known, sync_text(job.sync));
+  enter(it.comparison, entrants);
+  for (const std::string& reason : refusals(*it.job, entrants, extensions)) {
+    std::fprintf(stderr, "steelyard: will not run: %s\n", reason.c_str());
+  }
+  return it;
+}
+
+Prepared prepare(const CompareCommand& command, const std::string& file, const Extensions& extensions) {
+  const bool scenario = !is_script(file) && kind_of(read(file), file) == FileKind::scenario;
+  Prepared it =
+      scenario ? prepare_scenario(command, file, extensions) : prepare_job(command, file, extensions);
+  it.comparison.repeats = command.repeats;
+  if (command.target) it.comparison.target = *command.target;
+  return it;
+}
+
+// The command for each value of the sweep, with what the comparison is called besides.
+std::vector<std::pair<CompareCommand, std::string>> swept(const CompareCommand& command) {
+  if (command.sweep.empty()) return {{command, ""}};
+  const std::size_t equals = command.sweep.find('=');
+  std::vector<std::pair<CompareCommand, std::string>> all;
+  std::istringstream values(equals == std::string::npos ? "" : command.sweep.substr(equals + 1));
+  for (std::string value; std::getline(values, value, ',');) {
+    const std::string setting = command.sweep.substr(0, equals + 1) + value;
+    all.emplace_back(command, ", " + setting);
+    all.back().first.overrides.push_back(setting);
+  }
+  if (!all.empty()) return all;
+  throw Failure(ExitCode::usage,
+                "--sweep " + command.sweep + ": give a key and its values, as in network.step_ms=5,50,500");
+}
+
+// A directory for all runs of one job, and the job in it as it is now: it may be edited while we run.
+void settle(Prepared& it, const CompareCommand& command) {
+  std::string& directory = it.comparison.directory;
+  if (command.run_directory.empty()) {
+    directory = next_directory("runs", "compare-" + it.job->file.job.name);
+  } else {
+    directory = command.run_directory;
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error || !std::filesystem::is_empty(directory, error)) {
+      throw Failure(ExitCode::io, "run directory " + directory + ": " +
+                                      (error ? error.message() : "it is not empty") +
+                                      ": give --run-dir a new name");
+    }
+  }
+  if (it.job->script) return;
+  const std::string text = read(it.job->path);
+  it.job->path = directory + "/job.toml";
+  write_text(it.job->path, text);
+}
+
+// A line a run, on the way to the table.
+void tell_progress(Contest& contest) {
+  contest.begins = [](const Entrant& entrant, std::uint64_t repeat, std::size_t done, std::size_t of) {
+    std::fprintf(stderr, "[%zu/%zu] %s, repeat %llu: ", done + 1, of, label(entrant).c_str(),
+                 static_cast<unsigned long long>(repeat) + 1);
+    std::fflush(stderr);
+  };
+  contest.ended = [](const Trial& trial) {
+    if (!trial.good()) {
+      std::fprintf(stderr, "failed: %s\n", shown_line(trial.failure).c_str());
+      return;
+    }
+    std::fprintf(stderr, "%.2f s, %.0f samples/s", trial.seconds, trial.samples_per_s());
+    if (trial.accuracy >= 0) std::fprintf(stderr, ", %.2f %%", 100 * trial.accuracy);
+    std::fputs("\n", stderr);
+  };
+}
+
+void compare(Prepared& it, const CompareCommand& command, const std::atomic<bool>& interrupted) {
+  Contest contest;
+  if (it.job) {
+    settle(it, command);
+    contest = job_contest(*it.job, it.comparison.directory, it.comparison.seed, interrupted);
+    tell_progress(contest);
+  } else {
+    contest = scenario_contest(*it.scenario, it.comparison.seed);
+    contest.interrupted = [&interrupted] { return interrupted.load(); };
+  }
+  run_all(it.comparison, contest);
+  if (!it.job) return;
+  write_text(it.comparison.directory + "/compare.json", comparison_json({it.comparison}));
+  write_text(it.comparison.directory + "/compare.html", comparison_html({it.comparison}));
+}
+
+int exit_code(const std::vector<Comparison>& comparisons) {
+  ExitCode code = ExitCode::ok;
+  for (const Comparison& comparison : comparisons) {
+    for (const Row& row : summarise(comparison)) {
+      if (row.failed > 0) code = ExitCode::failed;
+    }
+    if (comparison.interrupted) return static_cast<int>(ExitCode::temporary);
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_compare(const CompareCommand& command, const Extensions& extensions) {
+  if (command.json == "-" && command.html == "-")
+    throw Failure(ExitCode::usage, "--json - and --html -: one of them only can go to standard output");
+  check_output("--json", command.json);
+  check_output("--html", command.html);
+  std::vector<Prepared> all;
+  std::size_t jobs = 0;
+  for (const std::string& file : command.files) {
+    for (const auto& [one, which] : swept(command)) {
+      all.push_back(prepare(one, file, extensions));
+      all.back().comparison.name += which;
+      if (all.back().job && ++jobs > 1 && !command.run_directory.empty())
+        throw Failure(ExitCode::usage, "--run-dir is one directory: give one job at a time, and no --sweep");
+    }
+  }
+  std::atomic<bool> interrupted = false;
+  const SignalWatch signals([&](int) { interrupted = true; },
+                            {"ending the run that is under way; Ctrl-C again ends at once",
+                             [] { return "the runs that are done stay where they are"; }});
+  std::vector<Comparison> done;
+  const bool table = command.json != "-" && command.html != "-";
+  const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;
+  for (Prepared& it : all) {
+    compare(it, command, interrupted);
+    done.push_back(it.comparison);
+    if (table) {
+      std::printf("%s%s", done.size() > 1 ? "\n" : "", comparison_table(it.comparison, width).c_str());
+      if (it.job) std::printf("  %s/compare.html shows it\n", it.comparison.directory.c_str());
+      std::fflush(stdout);
+    }
+    if (interrupted) break;
+  }
+  if (!command.json.empty()) write_output("--json", command.json, comparison_json(done));
+  if (!command.html.empty()) write_output("--html", command.html, comparison_html(done));
+  return interrupted ? static_cast<int>(ExitCode::temporary) : exit_code(done);
+}
+
+}  // namespace steelyard

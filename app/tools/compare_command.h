@@ -1,0 +1,33 @@
+// `steelyard compare`: jobs, scripts and scenarios under many policies and sync modes, with the same data,
+// seeds and stop rule, as a table for people, as JSON and as a page with a picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/config/extensions.h"
+
+namespace steelyard {
+
+struct CompareCommand {
+  std::vector<std::string> files;      // jobs, scripts and scenarios
+  std::vector<std::string> overrides;  // key=value
+  std::string sweep;                   // key=value,value,...; empty: none
+  unsigned workers = 2;                // of a script
+  std::string policies;                // comma-separated; empty: all
+  std::string sync;                    // likewise; empty: as the file says
+  std::uint64_t repeats = 1;
+  std::optional<double> target;       // accuracy; default: the job's target_accuracy
+  std::optional<std::uint64_t> seed;  // default: the file's
+  std::string run_directory;          // of a job; empty: runs/compare-<name>-N
+  std::string json, html;             // files, or - for standard output; empty: only in the run directory
+};
+
+// The process's exit code: 0, 1 if a run failed, 75 if it was interrupted. Throws Failure for what cannot be
+// read or compared at all.
+int run_compare(const CompareCommand& command, const Extensions& extensions);
+
+}  // namespace steelyard

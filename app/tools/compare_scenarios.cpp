@@ -1,0 +1,98 @@
+#include "app/tools/compare_scenarios.h"
+
+#include <map>
+#include <memory>
+
+#include "core/error.h"
+#include "sim/simulation.h"
+
+namespace steelyard {
+namespace {
+
+Trial trial_of(const sim::Result& result) {
+  Trial trial;
+  trial.seconds = result.total_s();
+  trial.samples = result.samples_per_s() * result.total_s();
+  trial.updates = result.updates;
+  trial.percent_of_ideal = result.percent_of_ideal();
+  trial.efficiency = result.work().efficiency();
+  for (const sim::Evaluation& it : result.evaluations) {
+    trial.evaluations.push_back({it.seconds, it.updates, it.accuracy});
+    trial.accuracy = it.accuracy;
+  }
+  return trial;
+}
+
+// Simulates entrants; knows the ideal of each seed once it was asked for.
+class Simulator {
+ public:
+  Simulator(sim::Scenario scenario, std::uint64_t seed) : scenario_(std::move(scenario)), seed_(seed) {}
+
+  Trial run(const Entrant& entrant, std::uint64_t repeat) {
+    sim::Scenario scenario = scenario_;
+    scenario.seed = seed_ + repeat;
+    scenario.policy = entrant.policy;
+    scenario.sync = entrant.sync;
+    // Nothing is measured: what went wrong would go wrong again.
+    try {
+      if (!entrant.alone.empty()) return run_alone(scenario, entrant.alone);
+      Trial trial = trial_of(sim::simulate(scenario, ideal(scenario)));
+      if (entrant == equal_bsp) equal_ = trial;
+      return trial;
+    } catch (const Failure& failure) {
+      Trial trial;
+      trial.failure = failure.what();
+      trial.hopeless = true;
+      return trial;
+    }
+  }
+
+  [[nodiscard]] std::optional<Entrant> best_alone() const {
+    sim::Scenario scenario = scenario_;
+    scenario.seed = seed_;
+    const auto best = sim::best_single_device(scenario);
+    if (!best) return std::nullopt;
+    return Entrant{"equal", "bsp", scenario_.workers[*best].name};
+  }
+
+ private:
+  // Alone a device makes the same updates from the same samples as all together under bsp, in its own time:
+  // so what they come to is known, and is not computed again.
+  [[nodiscard]] Trial run_alone(const sim::Scenario& scenario, const std::string& name) const {
+    double whole = 0;
+    for (std::size_t i = 0; i < scenario.workers.size(); ++i) {
+      if (scenario.workers[i].name == name) whole = sim::alone_seconds(scenario, i);
+    }
+    const double round = whole / static_cast<double>(sim::count_rounds(scenario));
+    Trial trial = equal_;
+    trial.seconds = round * static_cast<double>(trial.updates);
+    trial.percent_of_ideal = -1;  // nothing was divided
+    for (Evaluation& it : trial.evaluations) it.seconds = round * static_cast<double>(it.updates);
+    return trial;
+  }
+
+  double ideal(const sim::Scenario& scenario) {
+    const auto known = ideals_.find(scenario.seed);
+    if (known != ideals_.end()) return known->second;
+    return ideals_[scenario.seed] = sim::ideal_seconds(scenario);
+  }
+
+  const sim::Scenario scenario_;
+  const std::uint64_t seed_;
+  std::map<std::uint64_t, double> ideals_;  // by seed
+  Trial equal_;                             // the last of equal BSP, which is always there
+};
+
+}  // namespace
+
+Contest scenario_contest(const sim::Scenario& scenario, std::uint64_t seed) {
+  auto simulator = std::make_shared<Simulator>(scenario, seed);
+  Contest contest;
+  contest.run = [simulator](const Entrant& entrant, std::uint64_t repeat) {
+    return simulator->run(entrant, repeat);
+  };
+  contest.best_alone = [simulator](const Comparison&) { return simulator->best_alone(); };
+  return contest;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,148 @@
+#include "app/tools/inspect_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "app/tools/saved_model.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "app/report/terminal_text.h"
+#include "server/checkpoint/durable_file.h"
+#include "server/checkpoint/manifest.h"
+#include "server/checkpoint/safetensors.h"
+
+namespace steelyard {
+namespace {
+
+// One for all values, or one for each channel.
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t longest_file = std::uint64_t{64} << 30;  // bytes
+constexpr std::size_t values_at = 22, longest_name = 60;         // columns
+
+std::string row(const std::string& title, const std::string& value) {
+  std::string line = "  " + title;
+  line.resize(std::max(line.size() + 1, values_at), ' ');
+  return line + shown_line(value) + "\n";
+}
+
+std::string count(std::uint64_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+struct Tensor {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  std::vector<float> values;
+};
+
+// A line for each tensor: name, shape, floats, and those that are no numbers.
+std::string tensors_text(const std::vector<Tensor>& tensors) {
+  std::size_t widest = 0;
+  for (const Tensor& it : tensors) widest = std::max(widest, columns_of(shown_line(it.name, longest_name)));
+  std::string text;
+  for (const Tensor& it : tensors) {
+    std::string line = "  " + shown_line(it.name, longest_name), shape;
+    line.append(widest + 4 - columns_of(line), ' ');
+    for (const std::uint64_t extent : it.shape)
+      shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
+    line += shape.empty() ? "one number" : shape;
+    const auto odd = std::ranges::count_if(it.values, [](float value) { return !std::isfinite(value); });
+    if (odd > 0) line += "   (" + count(static_cast<std::uint64_t>(odd), "value") + " not finite)";
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string size_text(const std::vector<Tensor>& tensors) {
+  std::uint64_t floats = 0;
+  for (const Tensor& it : tensors) floats += it.values.size();
+  return std::to_string(floats) + " in " + count(tensors.size(), "tensor");
+}
+
+std::string file_text(const std::string& path) {
+  const std::vector<std::byte> bytes = read_bytes(path, longest_file);
+  const TensorFile file = parse_safetensors(bytes, path);
+  std::vector<Tensor> tensors;
+  for (const StoredTensor& it : file.tensors) {
+    it.copy_to(tensors.emplace_back(it.name, it.shape, std::vector<float>(it.size())).values);
+  }
+  std::string text = shown_line(path) + ": a good safetensors file\n" + row("parameters", size_text(tensors));
+  for (const auto& [key, value] : file.texts) text += row(shown_line(key, longest_name), value);
+  return text + tensors_text(tensors);
+}
+
+// The evaluation of these parameters, if the run around them made one.
+std::optional<std::string> accuracy_text(const std::string& rounds, Version version) {
+  std::ifstream file(rounds);
+  std::optional<std::string> found;
+  for (std::string line; std::getline(file, line);) {
+    const auto json = parse_json(line);
+    if (!json.is_object() || json.value("purpose", "") != "evaluate" ||
+        json.value("round", Round{0}) != version)
+      continue;
+    if (!json["accuracy"].is_number() || !json["loss"].is_number()) continue;
+    char text[64];
+    std::snprintf(text, sizeof text, "%.2f %%, loss %.6g", 100 * json["accuracy"].get<double>(),
+                  json["loss"].get<double>());
+    found = text;
+  }
+  return found;
+}
+
+std::string job_text(const std::string& job) {
+  std::ifstream file(job);
+  std::string section, model, data, text;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("[")) section = line;
+    if (!line.starts_with("name = ")) continue;
+    if (section == "[model]") model = line.substr(7);
+    if (section == "[data]") data = line.substr(7);
+  }
+  if (model == "\"external\"") data = "of the workers";
+  return "model " + model + ", data " + data + ", in " + job;
+}
+
+std::string checkpoint_text(const std::string& path) {
+  const Snapshot it = read_checkpoint(path);
+  std::vector<Tensor> tensors;
+  for (const TensorPlace& place : it.layout.tensors) {
+    const auto begin = it.parameters.begin() + static_cast<std::ptrdiff_t>(place.offset);
+    tensors.push_back({place.name, place.shape, {begin, begin + static_cast<std::ptrdiff_t>(place.size())}});
+  }
+  const std::string job = job_beside(path);
+  std::string text = "checkpoint " + shown_line(path) + ": every hash is right\n";
+  if (!job.empty()) text += row("job", job_text(job));
+  text +=
+      row("place", place_of(it.progress) + ", after " + number_text(std::round(it.progress.seconds)) + " s");
+  if (!job.empty()) {
+    const auto accuracy =
+        accuracy_text(fs::path(job).replace_filename("rounds.jsonl").string(), it.progress.version);
+    if (accuracy) text += row("test accuracy", *accuracy);
+  }
+  text += row("optimizer",
+              count(it.steps, "step") + ", " + count(it.state.size(), "number") + " beside each parameter");
+  if (it.source.samples > 0) {
+    text +=
+        row("trained on", count(it.source.samples, "sample") + " of " + it.source.data + ", inputs (raw - " +
+                              numbers_text(it.source.mean) + ") / " + numbers_text(it.source.deviation));
+  }
+  return text + row("parameters", size_text(tensors)) + tensors_text(tensors);
+}
+
+}  // namespace
+
+int run_inspect(const InspectCommand& command) {
+  std::error_code ignored;
+  const bool file = fs::is_regular_file(command.path, ignored);
+  const std::string text = file ? file_text(command.path) : checkpoint_text(find_checkpoint(command.path));
+  std::fputs(text.c_str(), stdout);
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace steelyard

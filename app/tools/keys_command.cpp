@@ -1,0 +1,98 @@
+#include "app/tools/keys_command.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/error.h"
+#include "transport/security/key_files.h"
+
+namespace steelyard {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::usage, what); }
+
+KeyRole role_of(const std::string& text) {
+  if (const auto role = key_role(text)) return *role;
+  refuse("'" + text + "' is no role: give scheduler, server or worker");
+}
+
+// A name stands for one key; a key, for one name.
+void enter(AllowList& list, const std::string& directory, const std::string& key, const Allowed& who) {
+  for (const auto& [other, allowed] : list) {
+    if (allowed.name == who.name && other != key)
+      refuse("there is another key of '" + who.name + "' in " + directory +
+             ": `steelyard keys revoke` it first, or take another name");
+  }
+  list.insert_or_assign(key, who);
+}
+
+// All of it while the list is locked. Only a file that this very call has made is removed.
+void make_new(const KeysCommand& command) {
+  const KeyRole role = role_of(command.role);
+  const std::string name = command.name.empty() ? command.role : command.name;
+  if (!command.key.empty()) refuse("keys new makes the key itself: leave it out, or say keys add");
+  check_key_name(name);
+  make_key_directory(command.directory);
+  const KeyPair pair = make_key(role, name);
+  bool written = false;
+  try {
+    change_allowed(command.directory, [&](AllowList& list) {
+      write_key(command.directory, pair);
+      written = true;
+      enter(list, command.directory, pair.public_key, {role, name});
+    });
+  } catch (...) {  // the list has another key of that name, or could not be written: nobody knows of this one
+    if (written) remove_key(command.directory, name);
+    throw;
+  }
+  std::printf("%s\n", allow_line(pair.public_key, {role, name}).c_str());
+}
+
+void add(const KeysCommand& command) {
+  const KeyRole role = role_of(command.role);
+  if (!is_key(command.key))
+    refuse(
+        "keys add needs the name and the public key: 40 letters, in quotes, as `steelyard keys list` shows "
+        "them on its own machine");
+  check_key_name(command.name);
+  change_allowed(command.directory, [&](AllowList& list) {
+    enter(list, command.directory, command.key, {role, command.name});
+  });
+}
+
+void revoke(const KeysCommand& command) {
+  if (!command.name.empty()) refuse("keys revoke takes the directory and the name of a key");
+  const std::string& name = command.role;  // which stands in its place
+  change_allowed(command.directory, [&](AllowList& list) {
+    const auto gone = std::erase_if(list, [&](const auto& it) { return it.second.name == name; });
+    if (gone == 0)
+      refuse("no key of '" + name + "' is in " + command.directory +
+             "; `steelyard keys list` shows what there is");
+  });
+}
+
+void show(const KeysCommand& command) {
+  if (!command.role.empty()) refuse("keys list takes a directory");
+  AllowList list = read_allowed(command.directory);
+  std::vector<std::string> lines;
+  for (const auto& [key, allowed] : list) lines.push_back(allow_line(key, allowed));
+  std::ranges::sort(lines);
+  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
+}
+
+}  // namespace
+
+int run_keys(const KeysCommand& command) {
+  if (command.action == "new") {
+    make_new(command);
+  } else if (command.action == "add") {
+    add(command);
+  } else if (command.action == "revoke") {
+    revoke(command);
+  } else {
+    show(command);
+  }
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,248 @@
+#include "app/tools/plan_command.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+
+#include "app/tools/plan_text.h"
+#include "app/tools/trials.h"
+#include "app/config/input_file.h"
+#include "app/config/prepare_job.h"
+#include "core/error.h"
+#include "core/near_match.h"
+#include "core/text.h"
+#include "app/launch/launch_plan.h"
+#include "app/report/output_file.h"
+#include "app/report/run_directory.h"
+#include "app/report/terminal_text.h"
+#include "app/processes/signals.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double all_trials_s = 45;  // of the default
+constexpr double checked_rounds = 12, longest_check_s = 60;
+
+void say(const std::string& text) {
+  std::fputs(shown_lines(text).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::vector<std::string> names_of(const HostsFile& hosts) {
+  std::vector<std::string> names;
+  for (const HostSpec& host : hosts.hosts)
+    for (const HostWorker& worker : host.workers) names.push_back(worker.spec.name);
+  return names;
+}
+
+// The hosts that may take part.
+HostsFile hosts_of(const PlanCommand& command) {
+  HostsFile hosts = read_hosts_file(command.hosts_file);
+  if (const HostSpec& host = hosts.scheduler(); !host.ssh.empty()) {
+    throw Failure(ExitCode::configuration,
+                  command.hosts_file + ": the scheduler is on host '" + host.name +
+                      "', over ssh, and the plan "
+                      "reads what it records: run `steelyard plan` there, or give a host of this machine "
+                      "scheduler = true");
+  }
+  std::vector<std::string> names = names_of(hosts);
+  for (const std::string& name : command.without) {
+    if (std::ranges::find(names, name) == names.end())
+      throw Failure(ExitCode::usage, "--without " + name + ": no worker of " + command.hosts_file +
+                                         " is called so" + among(name, names));
+  }
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::find(command.without, name) != command.without.end();
+  });
+  if (names.empty()) throw Failure(ExitCode::usage, "--without: no worker is left");
+  return with_workers(std::move(hosts), names);
+}
+
+Job job_with(const PlanCommand& command, const HostsFile& hosts, const std::vector<std::string>& settings,
+             const Extensions& extensions) {
+  LaunchOptions options;
+  options.job_file = command.job_file;
+  options.overrides = command.overrides;
+  options.overrides.insert(options.overrides.end(), settings.begin(), settings.end());
+  return job_for_hosts(options, hosts, extensions).job;
+}
+
+// The modes that this job can have; of the others it says why not.
+std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile& hosts, Job& complete_job,
+                                     const Extensions& extensions) {
+  std::vector<PlanMode> modes;
+  std::string why;
+  for (const PlanMode& mode : plan_modes()) {
+    try {
+      Job job = job_with(command, hosts, settings_of(mode), extensions);
+      complete(job, described(workload_of(job, extensions)), extensions);
+      if (modes.empty()) complete_job = job;
+      modes.push_back(mode);
+    } catch (const Failure& failure) {
+      if (&mode == &plan_modes().front()) throw;
+      why += "without " + mode.text() + ": " + failure.what() + "\n";
+    }
+  }
+  say(why);
+  return modes;
+}
+
+// What all launches of this plan are told, trials and the one at the end.
+std::vector<std::string> launch_options(const PlanCommand& command) {
+  std::vector<std::string> words;
+  if (command.exchange != exchanges.front()) words = {"--exchange", command.exchange};
+  for (const std::string& setting : command.overrides) words.insert(words.end(), {"--set", setting});
+  return words;
+}
+
+class PlanSession {
+ public:
+  PlanSession(const PlanCommand& command, const HostsFile& hosts, const Job& job,
+              const std::string& directory, const std::atomic<bool>& interrupted)
+      : command_(command),
+        job_(job),
+        hosts_(hosts),
+        names_(names_of(hosts)),
+        seconds_(command.seconds > 0
+                     ? command.seconds
+                     : std::max(2.0, all_trials_s / static_cast<double>(2 * names_.size() + 1))),
+        trials_(directory, hosts, command.job_file, launch_options(command), interrupted) {}
+
+  std::vector<MeasuredWorker> measured() const {
+    std::vector<MeasuredWorker> all = command_.measured.empty() ? measured_now() : measured_before();
+    for (const HostSpec& host : hosts_.hosts)
+      for (const HostWorker& worker : host.workers)
+        std::ranges::find(all, worker.spec.name, &MeasuredWorker::name)->max_batch = worker.spec.max_batch;
+    return all;
+  }
+
+  // How it really goes: for some rounds, however long one is, but for a minute at most.
+  [[nodiscard]] RunRecord checked(const Candidate& it) const {
+    const std::uint64_t batches = std::max<std::uint64_t>(1, parse_sync(it.mode.sync).local);
+    const double round_s = static_cast<double>(batches * job_.global_batch) / std::max(it.rate, 1e-9);
+    const double seconds = std::max(seconds_, std::min(checked_rounds * round_s, longest_check_s));
+    std::fprintf(stderr, "[check] %s with %s, %.1f s\n", it.mode.text().c_str(),
+                 shown_line(joined(it.workers)).c_str(), seconds);
+    return trials_.run("check", it.workers, seconds, settings_of(it.mode));
+  }
+
+ private:
+  [[nodiscard]] std::vector<MeasuredWorker> measured_now() const {
+    std::vector<MeasuredWorker> all;
+    for (const std::string& name : names_) {
+      std::fprintf(stderr, "[%zu/%zu] %s alone, twice %.1f s\n", all.size() + 1, names_.size(),
+                   shown_line(name).c_str(), seconds_);
+      const RunRecord whole = alone(name, "float32", job_.global_batch);
+      const RunRecord coded = alone(name, "int4", small_batch());
+      all.push_back(measured_worker(name, whole, coded, coded_share(FloatCode::int4)));
+    }
+    return all;
+  }
+  [[nodiscard]] RunRecord alone(const std::string& name, const std::string& code, std::uint64_t batch) const {
+    return trials_.run(name + "-" + code, {name}, seconds_,
+                       {"cluster.sync=bsp", "cluster.policy=equal", "cluster.push=" + code,
+                        "cluster.pull=" + code, "train.batch=" + std::to_string(batch)});
+  }
+  // What a share may be like: a quarter of the batch, whole grains.
+  [[nodiscard]] std::uint64_t small_batch() const {
+    const std::uint64_t quarter = job_.global_batch / 4 / job_.grain * job_.grain;
+    return std::clamp<std::uint64_t>(quarter, std::min<std::uint64_t>(job_.grain, job_.global_batch),
+                                     job_.global_batch);
+  }
+  [[nodiscard]] std::vector<MeasuredWorker> measured_before() const {
+    const InputKind kind{"measurements", 16, "give the measured.json of an earlier `steelyard plan`"};
+    std::vector<MeasuredWorker> known =
+        parse_measurements(read_input(command_.measured, kind), command_.measured);
+    std::vector<MeasuredWorker> all;
+    for (const std::string& name : names_) {
+      const auto found = std::ranges::find(known, name, &MeasuredWorker::name);
+      if (found == known.end()) {
+        throw Failure(ExitCode::configuration, command_.measured + ": worker '" + name +
+                                                   "' is not in it: measure anew without --measured, or "
+                                                   "leave it out with --without " +
+                                                   name);
+      }
+      all.push_back(*found);
+    }
+    return all;
+  }
+
+  const PlanCommand& command_;
+  const Job& job_;
+  const HostsFile& hosts_;
+  const std::vector<std::string> names_;
+  const double seconds_;
+  const Trials trials_;
+};
+
+std::string directory_for(const PlanCommand& command, const std::string& job) {
+  if (command.run_directory.empty()) return next_directory("runs", "plan-" + job);
+  std::error_code error;
+  fs::create_directories(command.run_directory, error);
+  if (error || !fs::is_empty(command.run_directory, error)) {
+    throw Failure(ExitCode::io, "run directory " + command.run_directory + ": " +
+                                    (error ? error.message() : "it is not empty") +
+                                    ": give --run-dir a new name");
+  }
+  return command.run_directory;
+}
+
+std::string launch_line(const PlanCommand& command, const std::string& hosts, const PlanMode& mode) {
+  std::vector<std::string> words{"steelyard", "launch", hosts, command.job_file};
+  for (const std::string& word : launch_options(command)) words.push_back(word);
+  for (const std::string& setting : settings_of(mode)) words.insert(words.end(), {"--set", setting});
+  return shell_line(words);
+}
+
+// The best of those whose workers are all there.
+const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there) {
+  for (const Candidate& it : ranked) {
+    if (std::ranges::all_of(it.workers, [&](const std::string& name) {
+          return std::ranges::find(there, name) != there.end();
+        }))
+      return &it;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int run_plan(const PlanCommand& command, const Extensions& extensions) {
+  if (!command.output.empty()) check_output("--output", command.output);
+  std::vector<AddedWorker> added;
+  for (const std::string& text : command.added) added.push_back(parse_added(text));
+  const HostsFile hosts = hosts_of(command);
+  const std::vector<std::string> there = names_of(hosts);
+  Job job;
+  const std::vector<PlanMode> modes = possible_modes(command, hosts, job, extensions);
+  const std::string directory = directory_for(command, job.name);
+
+  std::atomic<bool> interrupted = false;
+  const SignalWatch signals([&](int) { interrupted = true; }, {"ending the trial; Ctrl-C again ends at once",
+                                                               [] { return "no plan is made"; }});
+  const PlanSession planner(command, hosts, job, directory, interrupted);
+  std::vector<MeasuredWorker> measured = planner.measured();
+  write_text(directory + "/measured.json", measurements_text(measured));
+  if (!command.output.empty()) write_output("--output", command.output, measurements_text(measured));
+  for (const AddedWorker& it : added) add_worker(measured, it);
+
+  say(measured_table(measured, job.global_batch, megabytes(job)));
+  const std::vector<Candidate> ranked =
+      ranked_candidates(job, measured, modes, [&] { return interrupted.load(); });
+  const Candidate* best = best_there(ranked, there);
+  if (interrupted || best == nullptr) throw Failure(ExitCode::temporary, "interrupted: no plan was made");
+  write_text(directory + "/candidates.json", candidates_json(ranked));
+  say(candidate_table(ranked) + worth_table(ranked, measured));
+  if (best != &ranked.front())
+    say("the best way needs a worker that is not there yet; the best with those that are:\n");
+  if (command.check) say(checked_text(best->rate, planner.checked(*best)));
+  const std::string chosen = directory + "/hosts.toml";
+  write_text(chosen, hosts_text(with_workers(hosts, best->workers)));
+  say(caution(best->mode) + "to start it:\n  " + launch_line(command, chosen, best->mode) + "\n");
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,160 @@
+#include "app/tools/predict_command.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "app/tools/saved_model.h"
+#include "core/error.h"
+#include "nn/network.h"
+#include "app/report/output_file.h"
+#include "worker/compute/cpu_engine.h"
+#include "worker/data/normalization.h"
+#include "worker/data/npy.h"
+
+namespace steelyard {
+namespace {
+
+// The samples of an array, all with label 0, as the model takes them. Bytes are those of pictures, and become
+// inputs as those of the training did; other numbers are inputs as they are.
+class FileSamples final : public DataSet {
+ public:
+  FileSamples(const NpyArray& array, const nn::Model& model, const SampleSource& source)
+      : values_(array, no_labels(array), model.classes()),
+        shape_(model.input()),
+        classes_(model.classes()),
+        labels_(model.labels()) {
+    if (array.kind != 'u' || array.width != 1) return;
+    for (std::size_t channel = 0; channel < shape_.channels; ++channel) {
+      inputs_of_bytes_.push_back(floats_of_bytes({source.mean, source.deviation}, channel));
+    }
+  }
+
+  [[nodiscard]] std::uint64_t size() const override { return values_.size(); }
+  [[nodiscard]] nn::Shape shape() const override { return shape_; }
+  [[nodiscard]] std::uint32_t classes() const override { return classes_; }
+  [[nodiscard]] std::uint32_t labels() const override { return labels_; }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    std::uint32_t unused = 0;
+    values_.read(index, into, &unused);
+    std::fill_n(labels, labels_, 0U);
+    for (std::uint64_t i = 0; !inputs_of_bytes_.empty() && i < shape_.size(); ++i) {
+      into[i] = inputs_of_bytes_[i % shape_.channels][static_cast<std::size_t>(into[i])];
+    }
+  }
+
+ private:
+  static NpyArray no_labels(const NpyArray& array) {
+    const auto zeros = std::make_shared<std::vector<std::uint8_t>>(array.shape.at(0));
+    return {{array.bytes.file, *zeros, zeros}, 0, 'u', 1, {array.shape.at(0)}};
+  }
+
+  const NpyDataSet values_;
+  const nn::Shape shape_;
+  const std::uint32_t classes_, labels_;
+  std::vector<std::array<float, 256>> inputs_of_bytes_;  // by channel; empty: the array has no bytes
+};
+
+// Whether samples of this array are such as the model takes, or the same values in one row each.
+bool fits(std::vector<std::uint64_t> shape, nn::Shape wanted) {
+  shape.erase(shape.begin());
+  if (shape == std::vector<std::uint64_t>{wanted.size()}) return true;
+  if (wanted.channels == 1 && shape.size() == 2) shape.push_back(1);
+  return shape == std::vector<std::uint64_t>{wanted.height, wanted.width, wanted.channels};
+}
+
+std::shared_ptr<const DataSet> samples_of(const std::string& path, const SampleSource& source,
+                                          const nn::Model& model) {
+  const NpyArray array = open_npy(path);
+  if (!fits(array.shape, model.input())) {
+    std::string there;
+    for (const std::uint64_t extent : array.shape)
+      there += (there.empty() ? "" : " x ") + std::to_string(extent);
+    throw Failure(ExitCode::configuration,
+                  path + ": is " + there + "; the model takes samples of " + to_string(model.input()) +
+                      " (row x column x channel), any number of them: the first extent is the sample");
+  }
+  return std::make_shared<FileSamples>(array, model, source);
+}
+
+struct Answer {
+  std::uint32_t best = 0;
+  double probability = 0;
+};
+
+Answer answer_of(std::span<const float> scores) {
+  const auto best = std::ranges::max_element(scores);
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - static_cast<double>(*best));
+  return {static_cast<std::uint32_t>(best - scores.begin()), 1 / sum};
+}
+
+// What is predicted, and with what. The job's own data are opened where they are asked for, or where the
+// checkpoint does not say what samples its model takes.
+struct Task {
+  Snapshot snapshot;
+  nn::Model model;
+  DataSets data;  // test samples
+};
+
+Task task_of(const PredictCommand& command, const Extensions& extensions) {
+  const bool of_file = !command.input.empty();
+  SavedModel saved = find_saved(command.saved, extensions);
+  std::optional<nn::Model> alone = of_file ? model_alone(saved, extensions) : std::nullopt;
+  if (alone) {
+    DataSets data;
+    data.test = samples_of(command.input, saved.snapshot.source, *alone);
+    data.name = command.input;
+    return {std::move(saved.snapshot), std::move(*alone), std::move(data)};
+  }
+  open_workload(saved, extensions);
+  if (!saved.workload.model) {
+    throw Failure(ExitCode::configuration,
+                  "model '" + saved.job.model +
+                      "' has an engine of its own, which gives no scores: predict takes "
+                      "models that are made of layers");
+  }
+  Task task{std::move(saved.snapshot), std::move(*saved.workload.model), std::move(saved.workload.data)};
+  if (of_file) task.data.test = samples_of(command.input, task.snapshot.source, task.model);
+  return task;
+}
+
+}  // namespace
+
+int run_predict(const PredictCommand& command, const Extensions& extensions) {
+  check_output("--out", command.output);
+  const Task task = task_of(command, extensions);
+  const nn::Model& model = task.model;
+  const DataSets& data = task.data;
+  const bool labelled = command.input.empty();
+
+  const std::uint64_t answers = model.labels();  // of a sample; the last one is told: what comes next
+  std::vector<std::string> parts(most_parts());
+  in_parts(data.test->size(), [&](std::size_t part, Interval positions) {
+    nn::Network network(model);
+    std::vector<float> scores(answers * nn::largest_micro_batch * model.classes());
+    TestSamples stream(data, positions, CpuEngine(model).micro_batch_sizes());
+    std::uint64_t sample = positions.begin;
+    while (const nn::MicroBatch* batch = stream.next()) {
+      network.predict(task.snapshot.parameters, *batch, scores);
+      for (std::uint32_t i = 0; i < batch->count; ++i, ++sample) {
+        const Answer it =
+            answer_of(std::span(scores).subspan((answers * (i + 1) - 1) * model.classes(), model.classes()));
+        char line[96];
+        std::snprintf(line, sizeof line, "%llu,%u,%.6f", static_cast<unsigned long long>(sample), it.best,
+                      it.probability);
+        parts[part] +=
+            line + (labelled ? "," + std::to_string(batch->labels[answers * (i + 1) - 1]) : "") + "\n";
+      }
+    }
+  });
+  std::string text = labelled ? "sample,class,probability,label\n" : "sample,class,probability\n";
+  for (const std::string& part : parts) text += part;
+  write_output("--out", command.output, text);
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,115 @@
+#include "app/tools/simulate_command.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "app/config/scenario_file.h"
+#include "core/error.h"
+#include "core/near_match.h"
+#include "app/report/output_file.h"
+#include "app/report/staleness_text.h"
+#include "app/report/terminal_text.h"
+#include "sim/simulation.h"
+#include "protocol/sync_mode.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t evaluations_shown = 10;  // the last ones
+constexpr std::size_t shares_shown = 16;       // more workers than that are told by count
+
+template <class... Values>
+std::string print(const char* format, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+std::string shares_text(const sim::RoundResult& round) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(round.shares.size(), shares_shown); ++i) {
+    text += (i == 0 ? "" : "+") + std::to_string(round.shares[i]);
+  }
+  const std::size_t more = round.shares.size() - std::min(round.shares.size(), shares_shown);
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+void choose(sim::Scenario& scenario, const SimulateCommand& command) {
+  const std::vector<std::string> known = sim::simulated_policies(scenario.own_policies);
+  const std::string &policy = command.policy, &sync = command.sync;
+  if (!policy.empty() && std::ranges::find(known, policy) == known.end()) {
+    throw Failure(ExitCode::usage, "--policy " + policy + ": there is no such policy" + among(policy, known));
+  }
+  if (!sync.empty() && !is_sync(sync)) {
+    throw Failure(ExitCode::usage,
+                  "--sync " + sync + ": there is no such mode: choose one of " + sync_choices());
+  }
+  if (!policy.empty()) scenario.policy = policy;
+  if (!sync.empty()) scenario.sync = sync;
+  if (command.seed) scenario.seed = *command.seed;
+}
+
+std::string training_text(const sim::Result& result) {
+  if (!result.trained) return "";
+  std::string text = print("  training loss       %.4f in the first round, %.4f in the last\n",
+                           result.rounds.front().loss, result.rounds.back().loss);
+  const std::size_t count = result.evaluations.size(), skipped = count - std::min(count, evaluations_shown);
+  if (skipped > 0) text += print("  (%zu evaluations before these)\n", skipped);
+  for (std::size_t i = skipped; i < count; ++i) {
+    const sim::Evaluation& it = result.evaluations[i];
+    const std::string line = print("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
+                                   i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
+    text += wrapped(line, summary_width, summary_values_at) + "\n";
+  }
+  return text;
+}
+
+std::string late_text(const sim::Result& result) {
+  const std::string late = staleness_text(result.staleness);
+  return late.empty() ? ""
+                      : wrapped("  staleness           " + late, summary_width, summary_values_at) + "\n";
+}
+
+}  // namespace
+
+std::string simulation_summary(const sim::Result& result) {
+  const sim::RoundResult& last = result.last_full();
+  const std::size_t tenth = std::min<std::size_t>(10, result.rounds.size()) - 1;
+  const auto row = [](const std::string& text) {
+    return wrapped(text, summary_width, summary_values_at) + "\n";
+  };
+  return print("%s under %s, %s, seed %llu\n", result.scenario.c_str(), result.policy.c_str(),
+               result.sync.c_str(), static_cast<unsigned long long>(result.seed)) +
+         print("  rounds              %zu\n", result.rounds.size()) +
+         print("  seconds             %.3f\n", result.total_s()) +
+         print("  samples per second  %.1f\n", result.samples_per_s()) +
+         print("  percent of ideal    %.1f   (ideal: %.3f s)\n", result.percent_of_ideal(), result.ideal_s) +
+         (result.work().measured > 0
+              ? print("  efficiency          %.2f   (%.0f %% of a round is computing)\n",
+                      result.work().efficiency(), 100 * result.work().computing())
+              : "") +
+         row(print("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f at last",
+                   result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +
+         print("  round               %.2f ms at first, %.2f ms at last\n", result.rounds.front().round_ms,
+               last.round_ms) +
+         row("  final shares        " + shares_text(last)) + late_text(result) + training_text(result);
+}
+
+void tell_notes(const sim::Scenario& scenario) {
+  for (const std::string& note : sim::notes_on(scenario)) {
+    std::fprintf(stderr, "steelyard: %s: %s\n", scenario.name.c_str(), shown_line(note).c_str());
+  }
+}
+
+int run_simulate(const SimulateCommand& command, const Extensions& extensions) {
+  sim::Scenario scenario = read_scenario(command.scenario_file, extensions, command.overrides);
+  choose(scenario, command);
+  check_output("--json", command.json);
+  tell_notes(scenario);
+  const sim::Result result = sim::simulate(scenario);
+  if (command.json != "-") std::fputs(simulation_summary(result).c_str(), stdout);
+  if (!command.json.empty()) write_output("--json", command.json, sim::to_json(result));
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,33 @@
+// `steelyard simulate`: a scenario in virtual time, for people and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/config/extensions.h"
+#include "sim/result.h"
+#include "sim/scenario.h"
+
+namespace steelyard {
+
+struct SimulateCommand {
+  std::string scenario_file;
+  std::vector<std::string> overrides;  // key=value
+  std::string policy, sync;            // empty: as the scenario says
+  std::optional<std::uint64_t> seed;
+  std::string json;  // a file, or - for standard output; empty: none
+};
+
+// Returns the process's exit code. Throws Failure for a scenario that cannot be read or simulated, or a
+// file that cannot be written.
+int run_simulate(const SimulateCommand& command, const Extensions& extensions);
+
+// Says on standard error what is simulated otherwise than it is written.
+void tell_notes(const sim::Scenario& scenario);
+
+// What simulate prints: no line of it is wider than 80 columns, unless a name is.
+std::string simulation_summary(const sim::Result& result);
+
+}  // namespace steelyard

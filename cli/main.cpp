@@ -1,3 +1,0 @@
-#include "cli/run.h"
-
-int main(int argc, char** argv) { return steelyard::run(argc, argv); }

@@ -1,0 +1,56 @@
+#include "app/cli/help.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/simulation.h"
+#include "protocol/sync_mode.h"
+
+namespace steelyard::help_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string told(const std::string& topic, const Extensions& extensions = {}) {
+  return describe(topic, extensions).value_or("no such topic");
+}
+
+TEST(Help, ListsEverythingThatCanBeChosen) {
+  for (const std::string& name : sim::simulated_policies())
+    EXPECT_THAT(told("policy"), HasSubstr("\n  " + name + " ")) << name;
+  for (const std::string& name : balancing::predictor_names())
+    EXPECT_THAT(told("policy"), HasSubstr("\n  " + name + " ")) << name;
+  for (const auto& row : nn::built_in_models())
+    EXPECT_THAT(told("model"), HasSubstr("\n  " + row.name + " "));
+  for (const auto& row : built_in_data_sets()) EXPECT_THAT(told("data"), HasSubstr("\n  " + row.name + " "));
+  for (const SyncForm& form : sync_forms()) EXPECT_THAT(told("sync"), HasSubstr(form.meaning));
+}
+
+TEST(Help, TellsOptionsWithDefaultRangeAndMeaning) {
+  EXPECT_THAT(told("policy"), HasSubstr("    dead_band = 0.03        relative spread of predicted times"));
+  EXPECT_THAT(told("policy"), HasSubstr("a number of at least 0 and below 1\n"));
+  EXPECT_THAT(told("policy"), HasSubstr("one of last, ema, arima, rnn, narx\n"));
+}
+
+TEST(Help, KnowsWhatAProgramAdds) {
+  const auto make = [](nn::Shape shape, std::uint32_t classes, const Options&) {
+    return nn::Model(shape, classes);
+  };
+  const Extensions own{
+      .models = {{"mine", make, "one of mine", {whole_option("width", 32, 1, 64, "units")}}}};
+  EXPECT_THAT(told("model", own), HasSubstr("  mine           one of mine\n    width = 32"));
+  EXPECT_THAT(told("model", own), HasSubstr("\n  lenet5 "));
+}
+
+TEST(Help, HasASchemaForEachKindOfFile) {
+  EXPECT_THAT(told("schema"), HasSubstr("\"title\": \"a job of steelyard\""));
+  EXPECT_THAT(told("schema-scenario"), HasSubstr("\"title\": \"a scenario of steelyard\""));
+  EXPECT_THAT(told("schema-hosts"), HasSubstr("\"title\": \"the hosts of steelyard launch\""));
+}
+
+TEST(Help, HasATextForEachTopicAndNoOther) {
+  for (const std::string& topic : help_topics()) EXPECT_NE(told(topic), "no such topic") << topic;
+  EXPECT_FALSE(describe("weather", {}));
+}
+
+}  // namespace
+}  // namespace steelyard::help_test

@@ -1,0 +1,111 @@
+// `steelyard report` as a person runs it, and its page as a browser draws it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/report/compare/html.h"
+#include "app/report/run/run_page.h"
+#include "tests/app/report/compare/made.h"
+#include "tests/app/report/run/made_run.h"
+#include "tests/support/drawn_page.h"
+
+namespace steelyard::process_report_test {
+namespace {
+
+using testing::AllOf;
+using testing::Gt;
+using testing::HasSubstr;
+
+using ProcessReport = ProcessTest;
+
+TEST_F(ProcessReport, OfARunIsAPage) {
+  ASSERT_EQ(run(train("run", {"train.epochs=1"})), 0);
+  EXPECT_THAT(text_of(path("run/events.jsonl")),
+              AllOf(HasSubstr("\"began\""), HasSubstr("\"first_round\":0"), HasSubstr("finished")));
+  ASSERT_EQ(run({"report", path("run")}), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("run/report.html shows it"));
+  const std::string page = text_of(path("run/report.html"));
+  EXPECT_THAT(page, AllOf(HasSubstr("Round by round"), HasSubstr("finished"), HasSubstr("samples a batch")));
+  ASSERT_EQ(run({"report", path("run"), path("run"), "--output", path("both.html")}), 0) << said_;
+  EXPECT_THAT(text_of(path("both.html")), HasSubstr("2 runs"));
+}
+
+TEST_F(ProcessReport, SaysWhatIsWrong) {
+  EXPECT_EQ(run({"report", path("nowhere")}), 78);
+  EXPECT_THAT(said_, HasSubstr("nowhere/job.toml"));
+  folder_.write("run/job.toml", "[cluster]\nfuture = 1\n");
+  folder_.write("run/rounds.jsonl", made_run().rounds);
+  EXPECT_EQ(run({"report", path("run"), "-o", path("no/such/folder.html")}), 74);
+  EXPECT_EQ(run({"report", path("run")}), 0) << "what the job alone tells is left out";
+  EXPECT_THAT(said_, AllOf(HasSubstr("future"), HasSubstr("less to say")));
+  EXPECT_THAT(text_of(path("run/report.html")), HasSubstr("eighth</b> held the others up"));
+}
+
+TEST_F(ProcessReport, RunsAndTheirStatus) {
+  EXPECT_EQ(run({"runs", path("")}), 0);
+  EXPECT_THAT(said_, HasSubstr("no run in"));
+  ASSERT_EQ(run(train("done", {"train.epochs=1"})), 0);
+  {
+    Process endless(path("endless.log"), train("cut", {"train.epochs=1000000"}));
+    ASSERT_TRUE(eventually([&] { return !list_checkpoints(path("cut/checkpoints")).empty(); }));
+    EXPECT_TRUE(eventually([&] {  // some rounds have to be over for that
+      return run({"status", path("cut")}) == 0 && said_.find(" left") != std::string::npos;
+    }));
+    EXPECT_THAT(said_, AllOf(HasSubstr("cut: running, epoch"), HasSubstr("of 1000000")));
+  }
+  EXPECT_TRUE(eventually([&] {
+    return run({"runs", path("")}) == 0 && said_.find("cut: stopped") != std::string::npos;
+  }));
+  EXPECT_THAT(said_, AllOf(HasSubstr("done: finished, accuracy "),
+                           HasSubstr("steelyard train " + path("cut/job.toml") + " --run-dir " + path("cut") +
+                                     " --resume")));
+  EXPECT_EQ(run({"runs", path("nowhere")}), 74);
+  EXPECT_EQ(run({"status", path("nowhere")}), 78);
+}
+
+void expect_whole(const nlohmann::json& found, int width, bool dark) {
+  ASSERT_EQ(found["troubles"], nlohmann::json::array()) << found;
+  EXPECT_EQ(found["width"], width);
+  EXPECT_EQ(found["dark"], dark);
+  EXPECT_EQ(found["paper"], dark ? "rgb(22, 25, 29)" : "rgb(255, 255, 255)");
+  EXPECT_FALSE(found["wide"]) << "the page itself never scrolls sideways";
+  EXPECT_EQ(found["beyond"], nlohmann::json::array()) << "nothing is cut off at the right";
+  for (const nlohmann::json& height : found["heights"]) EXPECT_THAT(height.get<double>(), Gt(50));
+  for (const nlohmann::json& lines : found["lines"]) EXPECT_THAT(lines.get<double>(), Gt(100)) << "drawn";
+}
+
+TEST_F(DrawnPage, OfARunWorksAtTwoWidthsInLightAndDark) {
+  const std::string page = run_page({reported(made_run())});
+  EXPECT_LT(page.size(), 2U << 20);
+  for (const int width : {500, 1280}) {
+    for (const bool dark : {false, true}) {
+      SCOPED_TRACE(testing::Message() << width << (dark ? " dark" : " light"));
+      const nlohmann::json found = drawn(page, width, dark);
+      expect_whole(found, width, dark);
+      EXPECT_EQ(found["plots"], 6);
+      EXPECT_EQ(found["controls"], 1);
+      EXPECT_THAT(found["plot"].get<std::string>(), AllOf(HasSubstr("eighth"), HasSubstr("100")));
+      EXPECT_THAT(found["lanes"].get<std::string>(),
+                  AllOf(HasSubstr("round "), HasSubstr("100 samples in 80 ms"), HasSubstr("exchange")));
+      EXPECT_NE(found["before"][0], found["after"][0]) << "+ zooms";
+      EXPECT_NE(found["before"][1], found["after"][1]);
+      EXPECT_NE(found["slid"], found["after"][1]);
+    }
+  }
+}
+
+TEST_F(DrawnPage, OfAComparisonHasTheSameScript) {
+  const std::string page = comparison_html({made_comparison()});
+  EXPECT_LT(page.size(), 2U << 20);
+  for (const int width : {500, 1280}) {
+    for (const bool dark : {false, true}) {
+      SCOPED_TRACE(testing::Message() << width << (dark ? " dark" : " light"));
+      const nlohmann::json found = drawn(page, width, dark);
+      expect_whole(found, width, dark);
+      EXPECT_THAT(found["plot"].get<std::string>(), HasSubstr("lb-bsp bsp"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::process_report_test

@@ -1,0 +1,396 @@
+#include "app/config/job_file.h"
+
+#include <gmock/gmock.h>
+
+#include "app/config/job_keys.h"
+#include "core/error.h"
+#include "tests/support/temporary_folder.h"
+#include "protocol/sync_mode.h"
+#include "worker/compute/throttle.h"
+
+namespace steelyard::job_file_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::StartsWith;
+
+const std::string one_worker = "[[worker]]\n";
+
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {},
+                    ExitCode code = ExitCode::configuration) {
+  try {
+    parse_job(text, "j.toml", overrides);
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), code);
+    return failure.what();
+  }
+  return "accepted";
+}
+
+TEST(JobFile, LittleIsEnough) {
+  const JobFile file = parse_job(one_worker, "j.toml");
+  EXPECT_EQ(file.job.name, "job");
+  EXPECT_EQ(file.job.model, "lenet5");
+  EXPECT_EQ(file.job.global_batch, 512U);
+  EXPECT_EQ(file.job.epochs, 10U);
+  EXPECT_EQ(file.job.schedule.epochs, 10);
+  EXPECT_EQ(file.job.optimizer.kind, nn::Optimizer::Kind::momentum);
+  EXPECT_EQ(file.job.policy, "steelyard");
+  EXPECT_EQ(file.job.workers, 1U);
+  EXPECT_EQ(file.servers, 2U);
+  EXPECT_EQ(file.job.shards, 2U);
+  ASSERT_EQ(file.worker_specs.size(), 1U);
+  EXPECT_EQ(file.worker_specs[0].name, "worker-0");
+  EXPECT_EQ(file.worker_specs[0].slow, "1");
+}
+
+TEST(JobFile, EveryKeyArrives) {
+  const auto no_data = [](const Options&) { return DataSets{}; };
+  const Extensions own{.data_sets = {{"synthetic",
+                                      no_data,
+                                      "",
+                                      {text_option("dir", "", ""), text_option("noise", "", ""),
+                                       text_option("train", "", "")}}}};
+  const JobFile file = parse_job(R"(
+[job]
+name = "all"
+seed = 9223372036854775807
+[model]
+name = "mlp"
+dropout = 0.5
+[data]
+name = "synthetic"
+train = 1000
+noise = 0.25
+dir = "/a \"b\""
+[train]
+batch = 64
+epochs = 7
+rounds = 900
+seconds = 30.5
+target_accuracy = 0.75
+optimizer = "nesterov"
+momentum = 0.8
+weight_decay = 1e-4
+lr = 1
+schedule = "step"
+warmup = 0.1
+step_epochs = 2.5
+step_factor = 0.3
+final_lr = 0.001
+clip_norm = 4
+evaluate_every = 2
+gradient_limit = 50
+bad_gradient = "rest"
+checkpoint_every = 0
+[cluster]
+servers = 3
+shards_per_server = 2
+replicas = 1
+sync = "ssp:2"
+sums = "arrival"
+policy = "boa"
+heartbeat = 0.25
+dead_after = 3
+server_wait = 600
+[policy.boa]
+period = 5
+gain = "0.05"
+[policy.lbb]
+guard = true
+[[worker]]
+name = "a"
+slow = 2.5
+cpu = "1, 0.4@10, again@20"
+device = "auto"
+max_batch = 128
+polite = true
+[[worker]]
+)",
+                                 "j.toml", {}, own);
+  const Job& job = file.job;
+  EXPECT_EQ(job.name, "all");
+  EXPECT_EQ(job.seed, 9223372036854775807ULL);
+  EXPECT_EQ(job.model, "mlp");
+  EXPECT_THAT(job.model_options, ElementsAre(Pair("dropout", 0.5)));
+  EXPECT_EQ(job.data, "synthetic");
+  EXPECT_THAT(job.data_options,
+              ElementsAre(Pair("dir", "/a \"b\""), Pair("noise", "0.25"), Pair("train", "1000")));
+  EXPECT_EQ(job.global_batch, 64U);
+  EXPECT_EQ(job.epochs, 7U);
+  EXPECT_EQ(job.rounds, 900U);
+  EXPECT_EQ(job.seconds, 30.5);
+  EXPECT_EQ(job.target_accuracy, 0.75);
+  EXPECT_EQ(job.optimizer.kind, nn::Optimizer::Kind::nesterov);
+  EXPECT_EQ(job.optimizer.momentum, 0.8);
+  EXPECT_EQ(job.optimizer.weight_decay, 1e-4);
+  EXPECT_EQ(job.schedule.kind, nn::Schedule::Kind::step);
+  EXPECT_EQ(job.schedule.base, 1);
+  EXPECT_EQ(job.schedule.warmup, 0.1);
+  EXPECT_EQ(job.schedule.epochs, 7);
+  EXPECT_EQ(job.schedule.step_epochs, 2.5);
+  EXPECT_EQ(job.schedule.step_factor, 0.3);
+  EXPECT_EQ(job.schedule.final, 0.001);
+  EXPECT_EQ(job.clip_norm, 4);
+  EXPECT_EQ(job.evaluate_every, 2U);
+  EXPECT_EQ(job.gradient_limit, 50);
+  EXPECT_EQ(job.bad_gradient, BadGradient::rest);
+  EXPECT_EQ(job.checkpoint_every, 0U);
+  EXPECT_EQ(file.servers, 3U);
+  EXPECT_EQ(job.shards, 6U);
+  EXPECT_EQ(job.replicas, 1U);
+  EXPECT_EQ(job.policy, "boa");
+  EXPECT_THAT(job.policy_options, ElementsAre(Pair("gain", "0.05"), Pair("period", "5")));
+  EXPECT_EQ(job.heartbeat, 0.25);
+  EXPECT_EQ(job.dead_after, 3);
+  EXPECT_EQ(job.server_wait, 600);
+  EXPECT_EQ(job.workers, 2U);
+  const WorkerSpec& a = file.worker_specs.at(0);
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.slow, "2.5");
+  EXPECT_EQ(a.cpu, "1, 0.4@10, again@20");
+  EXPECT_EQ(a.device, "auto");
+  EXPECT_EQ(a.max_batch, 128U);
+  EXPECT_TRUE(a.polite);
+  EXPECT_FALSE(file.worker_specs.at(1).polite);
+  EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
+
+  const JobFile again = parse_job(file.resolved, "resolved", {}, own);
+  EXPECT_EQ(again.resolved, file.resolved);
+  EXPECT_EQ(again.job.seed, job.seed);
+  EXPECT_EQ(again.job.data_options, job.data_options);
+  EXPECT_EQ(again.job.policy_options, job.policy_options);
+  EXPECT_EQ(again.job.schedule.warmup, job.schedule.warmup);
+  EXPECT_EQ(again.job.shards, job.shards);
+  EXPECT_EQ(again.worker_specs.at(0).slow, "2.5");
+  EXPECT_EQ(again.worker_specs.at(0).cpu, a.cpu);
+}
+
+const std::string all_defaults = R"(# This job with every default; steelyard train takes it again.
+
+[job]
+name = "job"
+seed = 1
+
+[model]
+name = "lenet5"
+
+[data]
+name = "fashion-mnist"
+
+[train]
+batch = 512
+epochs = 0
+rounds = 7
+seconds = 0
+target_accuracy = 0
+optimizer = "momentum"
+momentum = 0.9
+beta1 = 0.9
+beta2 = 0.999
+epsilon = 1e-08
+trust = 0.001
+weight_decay = 0
+outer_rate = 1
+outer_momentum = 0
+lr = 0.1
+schedule = "constant"
+warmup = 0
+step_epochs = 30
+step_factor = 0.1
+final_lr = 0
+clip_norm = 0
+evaluate_every = 1
+gradient_limit = 0
+bad_gradient = "again"
+checkpoint_every = 1
+checkpoint_rounds = 0
+checkpoint_minutes = 10
+
+[cluster]
+servers = 2
+shards_per_server = 1
+replicas = 0
+sync = "bsp"
+sums = "arrival"
+reproducible = false
+push = "float32"
+pull = "float32"
+policy = "equal"
+heartbeat = 0.5
+dead_after = 10
+server_wait = 0
+
+[[worker]]
+name = "worker-0"
+slow = 1
+cpu = 1
+device = "cpu"
+max_batch = 0
+threads = 1
+polite = false
+precision = "float32"
+)";
+
+TEST(JobFile, TheResolvedTextOfLittleHasAllDefaults) {
+  const JobFile file = parse_job("train.rounds = 7\ncluster.policy = 'equal'\n[[worker]]\n", "j.toml");
+  EXPECT_EQ(file.resolved, all_defaults);
+  EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
+}
+
+TEST(JobFile, SetWinsOverTheFile) {
+  const std::string text =
+      "[train]\nlr = 0.5\n[policy.boa]\nperiod = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
+  const JobFile file = parse_job(text, "j.toml",
+                                 {"train.lr=0.25", "cluster.policy=boa", "policy.boa.period=9",
+                                  "data.dir=/x=y", "worker.b.slow=3, 4@1", "worker.worker-0.max_batch=64"});
+  EXPECT_EQ(file.job.schedule.base, 0.25);
+  EXPECT_EQ(file.job.policy, "boa");
+  EXPECT_THAT(file.job.policy_options, ElementsAre(Pair("period", "9")));
+  EXPECT_THAT(file.job.data_options, ElementsAre(Pair("dir", "/x=y")));
+  EXPECT_EQ(file.worker_specs[0].max_batch, 64U);
+  EXPECT_EQ(file.worker_specs[1].slow, "3, 4@1");
+}
+
+TEST(JobFile, GoldenUnknownNames) {
+  EXPECT_EQ(refusal("[train]\n  bacth = 3\n" + one_worker),
+            "j.toml:2:3: unknown key \"bacth\" in [train]; did you mean \"batch\"? (there are: batch, "
+            "epochs, rounds, seconds, target_accuracy, optimizer, momentum, beta1, beta2, epsilon, trust, "
+            "weight_decay, outer_rate, outer_momentum, lr, schedule, warmup, step_epochs, step_factor, "
+            "final_lr, rates, clip_norm, evaluate_every, gradient_limit, bad_gradient, checkpoint_every, "
+            "checkpoint_rounds, checkpoint_minutes)");
+  EXPECT_EQ(
+      refusal("[cluster]\nzzz = 3\n" + one_worker),
+      "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "
+      "sums, reproducible, push, pull, policy, heartbeat, dead_after, server_wait)");
+  EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
+            "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
+            "train, cluster, policy, worker)");
+  EXPECT_EQ(refusal("lr = 1\n" + one_worker), "j.toml:1:1: unknown key \"lr\"; put it under [train]");
+  EXPECT_EQ(
+      refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
+      "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
+      "device, max_batch, threads, polite, precision)");
+}
+
+TEST(JobFile, GoldenValues) {
+  EXPECT_EQ(refusal("[train]\nbatch = 0\n" + one_worker),
+            "j.toml:2:9: batch = 0 in [train]: give a whole number from 1 to 1000000000");
+  EXPECT_EQ(refusal("[train]\nbatch = \"many\"\n" + one_worker),
+            "j.toml:2:9: batch = \"many\" in [train]: give a whole number from 1 to 1000000000");
+  EXPECT_EQ(refusal("[train]\nbatch = 2.5\n" + one_worker),
+            "j.toml:2:9: batch = 2.5 in [train]: give a whole number from 1 to 1000000000");
+  EXPECT_EQ(refusal("[train]\nmomentum = 1\n" + one_worker),
+            "j.toml:2:12: momentum = 1 in [train]: give a number of at least 0 and below 1");
+  EXPECT_EQ(refusal("[train]\nlr = nan\n" + one_worker),
+            "j.toml:2:6: lr = nan in [train]: give a number above 0");
+  EXPECT_EQ(refusal("[train]\nlr = [1]\n" + one_worker),
+            "j.toml:2:6: lr = a list in [train]: give a number above 0");
+  EXPECT_EQ(refusal("[train]\nweight_decay = -1e-3\n" + one_worker),
+            "j.toml:2:16: weight_decay = -0.001 in [train]: give a number of at least 0");
+  EXPECT_EQ(refusal("[cluster]\nsync = \"ssp\"\n" + one_worker),
+            "j.toml:2:8: sync = \"ssp\" in [cluster]: give one of " + sync_choices());
+  EXPECT_THAT(refusal("[train]\nrounds = 5\n[cluster]\nsync = \"oneshot:end\"\n" + one_worker),
+              HasSubstr("give [train] epochs"));
+  EXPECT_THAT(refusal("[cluster]\nsync = \"asp\"\nsums = \"ordered\"\n" + one_worker),
+              HasSubstr("no order to keep"));
+  EXPECT_EQ(refusal("[job]\nname = \"../up\"\n" + one_worker),
+            "j.toml:2:8: name = \"../up\" in [job]: give a name of at most 64 letters, digits, '.', '_' and "
+            "'-' that begins with a letter, digit or '_'");
+  EXPECT_EQ(refusal("[model]\ndropout = \"much\"\n" + one_worker),
+            "j.toml:2:11: dropout = \"much\" in [model]: an option has a plain name and is a number");
+  EXPECT_EQ(refusal("[policy.boa]\nx = [1]\n" + one_worker),
+            "j.toml:2:5: x = a list in [policy.boa]: an option has a plain name and is a text, a number, "
+            "true or false");
+}
+
+TEST(JobFile, GoldenShapes) {
+  EXPECT_EQ(refusal("[job]\nseed = 1\n"),
+            "j.toml: no worker: write [[worker]] once for each, on a line of its own");
+  EXPECT_EQ(refusal("train = 3\n" + one_worker),
+            "j.toml:1:1: \"train\" must be a section: write [train] on a line of its own");
+  EXPECT_EQ(refusal("[worker]\nslow = 2\n"),
+            "j.toml:1:2: \"worker\" must be a section: write [[worker]] once for each, on a line of its own");
+  EXPECT_EQ(refusal("[policy]\nboa = 2\n" + one_worker),
+            "j.toml:2:1: \"boa\" in [policy] must be a section: write [policy.<policy>] above it");
+  EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\n[[worker]]\nname = \"a\"\n"),
+            "j.toml:3:1: two workers are called \"a\": give each its own name in [[worker]]");
+  EXPECT_THAT(refusal("[[worker]]\nname = \"worker-1\"\n[[worker]]\n"),
+              HasSubstr("two workers are called \"worker-1\""));
+  EXPECT_THAT(refusal("[train]\nlr = = 2\n"), StartsWith("j.toml:2:6: this is not TOML: "));
+  EXPECT_THAT(refusal("[train]\nlr = 1\nlr = 2\n"), StartsWith("j.toml:3:"));
+}
+
+TEST(JobFile, GoldenRulesBetweenKeys) {
+  EXPECT_EQ(refusal("[train]\nepochs = 0\n" + one_worker),
+            "j.toml:2:10: training would never end: give [train] epochs, rounds or seconds above 0");
+  EXPECT_EQ(refusal("[train]\nseconds = 9\nschedule = \"cosine\"\n" + one_worker),
+            "j.toml:3:12: a warm-up or a changing learning rate needs the length of the training: give "
+            "[train] epochs or rounds beside seconds");
+  EXPECT_THAT(refusal("[train]\nseconds = 9\nwarmup = 0.1\n" + one_worker),
+              StartsWith("j.toml:3:10: a warm-up"));
+  EXPECT_EQ(refusal("[cluster]\nheartbeat = 5\ndead_after = 10\n" + one_worker),
+            "j.toml:3:14: dead_after = 10 in [cluster]: give more than two heartbeats, above 10");
+  EXPECT_EQ(
+      refusal("[cluster]\nservers = 1\nreplicas = 1\n" + one_worker),
+      "j.toml:3:12: replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and "
+      "there is one server: give servers = 2 or more, or leave replicas out");
+}
+
+TEST(JobFile, GoldenSet) {
+  EXPECT_EQ(refusal(one_worker, {"train.lr=-1"}),
+            "--set train.lr=-1: lr = -1 in [train]: give a number above 0");
+  EXPECT_THAT(refusal(one_worker, {"train.rl=1"}),
+              StartsWith("--set train.rl=1: unknown key \"rl\" in [train]; did you mean \"lr\"?"));
+  EXPECT_EQ(
+      refusal(one_worker, {"worker.worker-0.slow=fast"}),
+      "--set worker.worker-0.slow=fast: slow = \"fast\" in [[worker]]: give " + Throttle::slow_expected());
+  EXPECT_EQ(refusal(one_worker, {"train.lr"}, ExitCode::usage),
+            "--set train.lr: give it as section.key=value");
+  EXPECT_EQ(refusal(one_worker, {"lr=1"}, ExitCode::usage),
+            "--set lr=1: give it as section.key=value, policy.<policy>.<option>=value or "
+            "worker.<name>.<key>=value");
+  EXPECT_EQ(
+      refusal(one_worker, {"worker.worker_1.slow=2"}, ExitCode::usage),
+      "--set worker.worker_1.slow=2: no worker in j.toml is called \"worker_1\"; did you mean \"worker-0\"? "
+      "(there are: worker-0)");
+  // A value cannot smuggle in other keys.
+  EXPECT_THAT(refusal(one_worker, {"train.lr=1\nseconds = 3"}), HasSubstr("give a number above 0"));
+}
+
+TEST(JobFile, FilesThatCannotBeRead) {
+  const TemporaryFolder folder;
+  for (const std::string& path : {folder.path("no-such.toml"), folder.path().string()}) {
+    try {
+      read_job_file(path);
+      ADD_FAILURE() << "read";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::configuration);
+      EXPECT_THAT(failure.what(),
+                  AllOf(StartsWith(path + ": cannot be read"), HasSubstr("examples/jobs/quick.toml")));
+    }
+  }
+  EXPECT_THROW(read_job_file(folder.write("large.toml", std::string(2 << 20, '#'))), Failure);
+}
+
+// The length of the schedule: in epochs where they are given, from the rounds where the data is known.
+TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
+  JobDraft draft;
+  const std::string help = describe(schema_of(draft));
+  std::stringstream lines(parse_job("[[worker]]\n", "j").resolved);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string key = line.substr(0, line.find(" ="));
+    if (key.empty() || key[0] == '#') continue;
+    EXPECT_THAT(help, HasSubstr(key));
+  }
+  EXPECT_THAT(help, HasSubstr("a number of at least 0 and below 1"));
+  EXPECT_THAT(help, EndsWith("\n"));
+}
+
+}  // namespace
+}  // namespace steelyard::job_file_test

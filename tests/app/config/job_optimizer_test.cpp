@@ -1,0 +1,76 @@
+// Optimizers in a job file, and the modes that they do not go with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/config/job_file.h"
+#include "core/error.h"
+
+namespace steelyard::job_optimizer_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string one_worker = "[[worker]]\n";
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_job(text, "j.toml");
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(JobOptimizer, KindsAndTheirNumbers) {
+  using Kind = nn::Optimizer::Kind;
+  for (const auto& [name, kind] : {std::pair("sgd", Kind::sgd),
+                                   {"nesterov", Kind::nesterov},
+                                   {"adam", Kind::adam},
+                                   {"adamw", Kind::adamw},
+                                   {"lars", Kind::lars},
+                                   {"lamb", Kind::lamb}}) {
+    const JobFile file =
+        parse_job("[train]\noptimizer = \"" + std::string(name) +
+                      "\"\nbeta1 = 0.5\nbeta2 = 0.25\nepsilon = 1e-3\ntrust = 2\n" + one_worker,
+                  "j.toml");
+    const nn::Optimizer& it = file.job.optimizer;
+    EXPECT_EQ(it.kind, kind) << name;
+    EXPECT_EQ(std::tuple(it.beta1, it.beta2, it.epsilon, it.trust), std::tuple(0.5, 0.25, 1e-3, 2.0));
+  }
+}
+
+TEST(JobOptimizer, AnotherWordIsRefused) {
+  EXPECT_EQ(refusal("[train]\noptimizer = \"adm\"\n" + one_worker),
+            "j.toml:2:13: optimizer = \"adm\" in [train]: give one of \"sgd\", \"momentum\", \"nesterov\", "
+            "\"adam\", \"adamw\", \"lars\", \"lamb\"; did you mean \"adam\"?");
+}
+
+TEST(JobOptimizer, SomeDoNotGoWithAMode) {
+  const auto said = [](const std::string& optimizer, const std::string& sync) {
+    return refusal("[train]\noptimizer = \"" + optimizer + "\"\n[cluster]\nsync = \"" + sync + "\"\n" +
+                   one_worker);
+  };
+  for (const char* optimizer : {"sgd", "momentum", "nesterov"}) {
+    for (const char* sync : {"bsp", "ssp:2", "asp", "local:4", "oneshot:epoch"})
+      EXPECT_EQ(said(optimizer, sync), "") << optimizer << " " << sync;
+  }
+  for (const char* optimizer : {"adam", "adamw", "lars", "lamb"}) {
+    EXPECT_EQ(said(optimizer, "bsp"), "");
+    EXPECT_EQ(said(optimizer, "ssp:0"), "") << "bsp";
+    EXPECT_THAT(said(optimizer, "local:4"), HasSubstr("choose sgd, momentum or nesterov, or sync = \"bsp\""));
+    EXPECT_THAT(said(optimizer, "oneshot:end"), HasSubstr("local steps"));
+  }
+  EXPECT_EQ(said("adam", "asp"), "") << "a push is a whole update";
+  EXPECT_EQ(
+      said("adam", "ssp:2"),
+      "j.toml:2:13: optimizer = \"adam\" does not go with sync = \"ssp:2\": there a push is a part of a "
+      "step, and its steps have no parts: choose sync = \"bsp\" or \"asp\"");
+  EXPECT_EQ(said("lamb", "asp"),
+            "j.toml:2:13: optimizer = \"lamb\" does not go with sync = \"asp\": it steps a whole tensor at "
+            "once, and here each slice steps as pushes arrive: choose sync = \"bsp\"");
+  EXPECT_THAT(said("lars", "ssp:2"), HasSubstr("a whole tensor"));
+}
+
+}  // namespace
+}  // namespace steelyard::job_optimizer_test

@@ -1,0 +1,39 @@
+#include "app/config/prepare_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "protocol/limits.h"
+
+namespace steelyard::prepare_job_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(std::size_t tensors, std::size_t dimensions) {
+  ModelDescription model;
+  for (std::size_t i = 0; i < tensors; ++i)
+    append(model.layout, "w", std::vector<std::uint64_t>(i == 0 ? dimensions : 1, 1));
+  model.train_samples = 1000;
+  Job job;
+  job.global_batch = 10;
+  try {
+    complete(job, model);
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    return failure.what();
+  }
+  return "";
+}
+
+// What no process could be told is refused before any is started.
+TEST(PrepareJob, AJobThatCannotTravelIsRefusedByName) {
+  EXPECT_EQ(refusal(3, limits::dimensions), "");
+  EXPECT_THAT(refusal(3, limits::dimensions + 1), HasSubstr("64 dimensions"));
+  EXPECT_EQ(refusal(limits::tensors, 2), "");
+  EXPECT_THAT(refusal(limits::tensors + 1, 2), HasSubstr("131072 tensors at the most"));
+}
+
+}  // namespace
+}  // namespace steelyard::prepare_job_test

@@ -1,0 +1,41 @@
+#include "app/config/reproducible.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace steelyard::reproducible_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+Job read(const std::string& rest) {
+  return parse_job("[cluster]\nreproducible = true\n" + rest, "j.toml").job;
+}
+
+std::string refusal(const std::string& rest) {
+  try {
+    (void)read(rest);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "accepted";
+}
+
+TEST(Reproducible, IsOrderedGrainByGrain) {
+  const Job job = read("[[worker]]\n");
+  EXPECT_EQ(job.sums, SumOrder::positions);
+  EXPECT_EQ(job.grain, 32U);
+}
+
+TEST(Reproducible, IsRefusedWhereSomethingElseDecidesTheBits) {
+  EXPECT_THAT(refusal("sync = \"ssp:2\"\n[[worker]]\n"), HasSubstr("choose bsp"));
+  EXPECT_THAT(refusal("sync = \"flexrr\"\n[[worker]]\n"), HasSubstr("choose bsp"));
+  EXPECT_THAT(refusal("push = \"bf16\"\n[[worker]]\n"), HasSubstr("leave push and pull out"));
+  EXPECT_THAT(refusal("[model]\nname = \"external\"\n[[worker]]\n"), HasSubstr("built-in model"));
+  EXPECT_THAT(refusal("[[worker]]\nname = \"a\"\nprecision = \"bf16\"\n"), HasSubstr("worker \"a\""));
+}
+
+}  // namespace
+}  // namespace steelyard::reproducible_test

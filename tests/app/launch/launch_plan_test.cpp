@@ -1,0 +1,311 @@
+#include "app/launch/launch_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/temporary_folder.h"
+
+namespace steelyard::plan_test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+
+constexpr const char* job_text = R"(
+[job]
+name = "small"
+[data]
+name = "synthetic"
+[cluster]
+servers = 5
+[[worker]]
+name = "forgotten"
+)";
+
+constexpr const char* hosts_text = R"(
+[[host]]
+name = "lion"
+ssh = "ann@lion"
+address = "10.0.0.1"
+directory = "it's a job"
+scheduler = true
+servers = 1
+[[host]]
+name = "left"
+netns = "left-net"
+address = "10.0.0.2"
+servers = 1
+shards = 2
+[[host.worker]]
+name = "ada"
+slow = 2.5
+max_batch = 64
+data = { dir = "/a b" }
+[[host]]
+name = "here"
+address = "box"
+[[host.worker]]
+name = "bob"
+)";
+
+class LaunchPlanTest : public testing::Test {
+ protected:
+  LaunchPlanTest() {
+    options_.hosts_file = "hosts.toml";
+    options_.job_file = folder_.write("job.toml", std::string_view(job_text)).string();
+    options_.insecure = true;
+  }
+  [[nodiscard]] JobFile job() const { return job_for_hosts(options_, hosts_); }
+  [[nodiscard]] LaunchPlan plan() const {
+    return make_launch_plan(options_, hosts_, job(), "/bin/steelyard");
+  }
+
+  const TemporaryFolder folder_;
+  LaunchOptions options_;
+  HostsFile hosts_ = parse_hosts(hosts_text, "hosts.toml");
+};
+
+const LaunchHost& host_of(const LaunchPlan& plan, const std::string& name) {
+  return *std::ranges::find_if(plan.hosts, [&](const LaunchHost& it) { return it.spec.name == name; });
+}
+std::string joined(const LaunchProcess& process) { return shell_line(process.arguments); }
+
+TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
+  const JobFile file = job();
+  EXPECT_EQ(file.job.name, "small");
+  EXPECT_EQ(file.job.shards, 3U);
+  EXPECT_EQ(file.job.workers, 2U);
+  ASSERT_EQ(file.worker_specs.size(), 2U);
+  EXPECT_EQ(file.worker_specs[0].name, "ada");
+  EXPECT_EQ(file.worker_specs[0].slow, "2.5");
+  EXPECT_THAT(file.resolved, Not(HasSubstr("forgotten")));
+  EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
+}
+
+TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkersAndServers) {
+  options_.overrides = {"train.lr=0.25"};
+  EXPECT_EQ(job().job.schedule.base, 0.25);
+  for (const char* setting : {"worker.ada.slow=3", "cluster.servers=3", "cluster.shards_per_server=2"}) {
+    options_.overrides = {setting};
+    try {
+      (void)job();
+      ADD_FAILURE() << setting;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::usage);
+      EXPECT_THAT(failure.what(), HasSubstr("hosts.toml: change them there")) << setting;
+    }
+  }
+}
+
+TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
+  const LaunchPlan it = plan();
+  ASSERT_EQ(it.processes.size(), 5U);
+  EXPECT_EQ(it.roles_on("lion"), "scheduler, server-0");
+  EXPECT_EQ(it.roles_on("left"), "server-1, ada");
+  EXPECT_EQ(it.roles_on("here"), "bob");
+  EXPECT_EQ(joined(it.processes[0]), "scheduler /dev/stdin --listen 10.0.0.1:7070 --insecure");
+  EXPECT_EQ(it.processes[0].input, job().resolved);
+  EXPECT_EQ(joined(it.processes[2]),
+            "server --scheduler 10.0.0.1:7070 --name server-1 --listen '10.0.0.2:*' --advertise 10.0.0.2 "
+            "--shards 2 --quiet --insecure");
+  EXPECT_EQ(joined(it.processes[3]),
+            "worker --scheduler 10.0.0.1:7070 --name ada --slow 2.5 --max-batch 64 --quiet --data "
+            "'dir=/a b'");
+  EXPECT_EQ(it.processes[3].input, "");
+}
+
+TEST_F(LaunchPlanTest, ServersAndWorkersAreToldHowToExchange) {
+  options_.exchange = "sockets";
+  const LaunchPlan it = plan();
+  for (const LaunchProcess& process : it.processes)
+    EXPECT_EQ(joined(process).find("--exchange sockets") != std::string::npos,
+              process.role != Role::scheduler);
+}
+
+// Each of the others that may compute on a GPU needs a core to feed it; what a person counted stays.
+TEST_F(LaunchPlanTest, AWorkerOnAllCoresLeavesThoseThatGpusNeed) {
+  hosts_ = parse_hosts(R"([[host]]
+scheduler = true
+servers = 1
+address = "box"
+[[host.worker]]
+name = "all"
+threads = "auto"
+[[host.worker]]
+name = "two"
+threads = 2
+[[host.worker]]
+name = "card"
+device = "cuda:0-1"
+[[host.worker]]
+name = "any"
+device = "auto"
+threads = "auto"
+[[host]]
+address = "other"
+ssh = "other"
+[[host.worker]]
+name = "alone"
+threads = "auto"
+)",
+                       "hosts.toml");
+  const LaunchPlan it = plan();
+  const auto words = [&](const std::string& name) {
+    return joined(*std::ranges::find(it.processes, name, &LaunchProcess::name));
+  };
+  EXPECT_THAT(words("all"), HasSubstr("--threads auto-3"));
+  EXPECT_THAT(words("two"), HasSubstr("--threads 2"));
+  EXPECT_THAT(words("any"), HasSubstr("--device auto --threads auto-2")) << "it is none of the others";
+  EXPECT_THAT(words("alone"), HasSubstr("--threads auto ")) << "the GPUs are elsewhere";
+  EXPECT_THAT(words("card-1"), HasSubstr("--device cuda:1"));
+}
+
+TEST_F(LaunchPlanTest, WaysLeadThere) {
+  const LaunchPlan it = plan();
+  EXPECT_THAT(host_of(it, "lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
+  EXPECT_EQ(host_of(it, "lion").reach.back(), R"(steelyard attend --directory 'it'\''s a job')")
+      << "one word, for the shell there";
+  EXPECT_THAT(host_of(it, "left").reach,
+              ElementsAre("ip", "netns", "exec", "left-net", "/bin/steelyard", "attend"));
+  EXPECT_THAT(host_of(it, "here").reach, ElementsAre("/bin/steelyard", "attend"));
+}
+
+TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
+  options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", false, "", true};
+  options_.quiet = true;
+  EXPECT_THAT(joined(plan().processes[0]),
+              HasSubstr("--run-dir /runs/x --resume --resume-from /runs/x/checkpoints/7 "
+                        "--run-dir-ready --quiet"));
+  options_.results.ready = false;
+  EXPECT_THAT(plan().processes[0].arguments, Not(Contains("--run-dir-ready")));
+}
+
+TEST_F(LaunchPlanTest, PlainTextBetweenHostsHasToBeAskedFor) {
+  EXPECT_FALSE(plan().keyed);
+  options_.insecure = false;
+  const LaunchPlan it = plan();
+  EXPECT_TRUE(it.keyed);
+  for (const LaunchProcess& process : it.processes)
+    EXPECT_THAT(process.arguments, Not(Contains("--insecure")));
+  EXPECT_THAT(describe_plan(it), HasSubstr("with keys that come over this connection"));
+  EXPECT_FALSE(make_launch_plan(options_, this_machine(job()), job(), "/bin/steelyard", "/tmp/s").keyed)
+      << "sockets in a directory of this user";
+}
+
+// What `train` starts: the job's own servers and workers, which find each other without ports.
+TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
+  options_.hosts_file.reset();
+  const JobFile file = parse_job(std::string(job_text) + "slow = 2\nmax_batch = 8\n", "job.toml");
+  const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");
+  ASSERT_EQ(it.processes.size(), 7U);
+  EXPECT_TRUE(it.here);
+  EXPECT_EQ(it.roles_on("here"), "scheduler, server-0, server-1, server-2, server-3, server-4, forgotten");
+  EXPECT_THAT(joined(it.processes[0]), HasSubstr("scheduler /dev/stdin --listen ipc:///tmp/s/scheduler"));
+  EXPECT_EQ(it.processes[0].input, file.resolved);
+  EXPECT_THAT(
+      joined(it.processes[2]),
+      HasSubstr("server --scheduler ipc:///tmp/s/scheduler --name server-1 --listen ipc:///tmp/s/server-1"));
+  EXPECT_THAT(joined(it.processes[6]), HasSubstr("--name forgotten --slow 2 --max-batch 8"));
+  for (const LaunchProcess& process : it.processes)
+    EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "nobody else is spoken to";
+}
+
+TEST_F(LaunchPlanTest, ServersHaveAMirrorForEachOfTheirShards) {
+  const JobFile file = parse_job("[cluster]\nshards_per_server = 3\nreplicas = 1\n[[worker]]\n", "job.toml");
+  const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");
+  EXPECT_THAT(joined(it.processes[1]), AllOf(HasSubstr("--shards 3"), HasSubstr("--mirrors 3")));
+}
+
+TEST_F(LaunchPlanTest, MirrorsWantASecondServerProcess) {
+  JobFile file = parse_job("[cluster]\nreplicas = 1\n[[worker]]\n", "job.toml");
+  HostsFile hosts = this_machine(file);
+  hosts.hosts[0].servers = 1;
+  hosts.hosts[0].shards = 2;
+  EXPECT_THROW((void)make_launch_plan(options_, hosts, file, "/bin/steelyard", "/tmp/s"), Failure);
+  hosts.hosts[0].servers = 2;
+  EXPECT_NO_THROW((void)make_launch_plan(options_, hosts, file, "/bin/steelyard", "/tmp/s"));
+}
+
+TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {
+  const std::string text = describe_plan(plan());
+  EXPECT_THAT(text, AllOf(HasSubstr("# host lion: ssh ann@lion"), HasSubstr("ip netns exec left-net"),
+                          HasSubstr("\n  /bin/steelyard worker --scheduler 10.0.0.1:7070 --name bob"),
+                          HasSubstr("\n  steelyard scheduler /dev/stdin")));
+}
+
+TEST_F(LaunchPlanTest, WhatCanBeSeenFromHereIsLookedAt) {
+  LaunchPlan it = plan();
+  EXPECT_NO_THROW(require_reachable(host_of(it, "lion")));
+  LaunchHost host = host_of(it, "left");
+  host.program = "/bin/sh";
+  host.spec.netns = "steelyard-no-such-namespace";
+  try {
+    require_reachable(host);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'left'"), HasSubstr("ip netns add")));
+  }
+  host = host_of(it, "here");
+  host.program = "/nowhere/steelyard";
+  try {
+    require_reachable(host);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'here'"), HasSubstr("/nowhere/steelyard")));
+  }
+}
+
+int exited(int code) { return code << 8; }
+
+// Host, role and remedy are named, whatever went wrong on the way.
+TEST_F(LaunchPlanTest, WhyAHostDidNotAnswer) {
+  const LaunchPlan it = plan();
+  const struct {
+    const char* host;
+    int status;
+    const char* said;
+    ExitCode code;
+    const char* part;
+  } cases[] = {
+      {"lion", exited(255), "Permission denied (publickey).", ExitCode::unreachable,
+       "Permission denied (publickey).: make `ssh -o BatchMode=yes ann@lion true` work"},
+      {"lion", exited(127), "sh: 1: steelyard: not found", ExitCode::configuration,
+       "install Steelyard there"},
+      {"lion", exited(127), "", ExitCode::configuration, "install openssh-client"},
+      {"lion", exited(126), "Permission denied", ExitCode::configuration, "install Steelyard there"},
+      {"lion", exited(2), "unknown subcommand", ExitCode::protocol, "the same release everywhere"},
+      {"lion", exited(78), "steelyard: there is no directory x", ExitCode::configuration,
+       "there is no directory x"},
+      {"left", exited(1), "setting the network namespace failed", ExitCode::configuration,
+       "namespaces need root"},
+      {"left", exited(127), "", ExitCode::configuration, "'ip' cannot be run"},
+      {"here", exited(127), "", ExitCode::configuration, "'/bin/steelyard' cannot be run"},
+      {"lion", 9, "", ExitCode::configuration, "was killed by signal 9"},
+  };
+  for (const auto& [host, status, said, code, part] : cases) {
+    const Failure failure = unreachable(it, host_of(it, host), status, said);
+    EXPECT_EQ(failure.code(), code) << failure.what();
+    EXPECT_THAT(
+        failure.what(),
+        AllOf(HasSubstr("host '" + std::string(host) + "' (" + it.roles_on(host) + ")"), HasSubstr(part)));
+  }
+}
+
+TEST(ShellWord, OneWordWhateverIsInIt) {
+  EXPECT_EQ(shell_word("/opt/steelyard-1.0/bin"), "/opt/steelyard-1.0/bin");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("$HOME;`x`"), "'$HOME;`x`'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word("~/x"), "'~/x'");
+  EXPECT_EQ(shell_line({"a", "b c", ""}), "a 'b c' ''");
+}
+
+}  // namespace
+}  // namespace steelyard::plan_test

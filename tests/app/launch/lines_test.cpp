@@ -1,0 +1,91 @@
+#include "app/launch/lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace steelyard::lines_test {
+namespace {
+
+using testing::ElementsAre;
+
+template <class Kind>
+Kind there_and_back(const Kind& message) {
+  const std::string line = to_line(ToHost(message));
+  EXPECT_EQ(line.find('\n'), std::string::npos) << "a message is a line";
+  const std::optional<ToHost> read = to_host(line);
+  const Kind* it = read ? std::get_if<Kind>(&*read) : nullptr;
+  EXPECT_NE(it, nullptr) << line;
+  return it == nullptr ? Kind{} : *it;
+}
+
+template <class Kind>
+Kind here_and_back(const Kind& message) {
+  const std::string line = to_line(FromHost(message));
+  EXPECT_EQ(line.find('\n'), std::string::npos) << "a message is a line";
+  const std::optional<FromHost> read = from_host(line);
+  const Kind* it = read ? std::get_if<Kind>(&*read) : nullptr;
+  EXPECT_NE(it, nullptr) << line;
+  return it == nullptr ? Kind{} : *it;
+}
+
+TEST(LaunchLines, WhatIsSaidToAHostArrives) {
+  const auto start = there_and_back(StartProcess{"ada", {"worker", "--name", "a \"b\"\n'c'"}, "x\ny = 1\n"});
+  EXPECT_EQ(start.name, "ada");
+  EXPECT_THAT(start.arguments, ElementsAre("worker", "--name", "a \"b\"\n'c'"));
+  EXPECT_EQ(start.input, "x\ny = 1\n");
+  EXPECT_EQ(start.program, "");
+  const auto script = there_and_back(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3, "keys"});
+  EXPECT_EQ(script.program, "python3");
+  EXPECT_THAT(script.environment, ElementsAre("A=b c", "D="));
+  EXPECT_EQ(script.sharing, 3U);
+  EXPECT_EQ(script.keys, "keys");
+  const SignalProcess signal = there_and_back(SignalProcess{"ada", 15});
+  EXPECT_EQ(signal.name, "ada");
+  EXPECT_EQ(signal.signal, 15);
+  there_and_back(Beat{});
+}
+
+TEST(LaunchLines, WhatAHostSaysArrives) {
+  const auto ready = here_and_back(HostReady{7, "steelyard 0.1.0\n"});
+  EXPECT_EQ(ready.protocol, 7U);
+  EXPECT_EQ(ready.release, "steelyard 0.1.0\n");
+  for (const bool error : {false, true}) {
+    const auto said = here_and_back(Said{"ada", error, "epoch 1/5\t\"x\""});
+    EXPECT_EQ(said.name, "ada");
+    EXPECT_EQ(said.error, error);
+    EXPECT_EQ(said.text, "epoch 1/5\t\"x\"");
+  }
+  const auto ended = here_and_back(ProcessEnded{"ada", 19968});
+  EXPECT_EQ(ended.name, "ada");
+  EXPECT_EQ(ended.status, 19968);
+}
+
+TEST(LaunchLines, BytesThatAreNoTextStopNothing) {
+  EXPECT_EQ(here_and_back(Said{"ada", false, "a\xff z"}).text, "a\xEF\xBF\xBD z");
+}
+
+// A login shell may greet, and a stranger may say anything.
+TEST(LaunchLines, OtherLinesAreNothing) {
+  for (const char* line : {"", "Welcome to lion!", "{", "[]", "17", "{}", "{\"else\":1}", "\"ready\""}) {
+    EXPECT_FALSE(from_host(line)) << line;
+    EXPECT_FALSE(to_host(line)) << line;
+  }
+}
+
+TEST(LaunchLines, ValuesOfAnotherKindAreNotThere) {
+  const auto start = to_host(R"({"start":"ada","arguments":[1,2],"input":{}})");
+  ASSERT_TRUE(start);
+  EXPECT_EQ(std::get<StartProcess>(*start).name, "ada");
+  EXPECT_TRUE(std::get<StartProcess>(*start).arguments.empty());
+  const auto ended = from_host(R"({"ended":3,"status":"x"})");
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(std::get<ProcessEnded>(*ended).name, "");
+  for (const char* number : {"1e30", "1.5", "-1e300", "178888888888888888888888888888888888"}) {
+    const auto signal = to_host(R"({"to":"ada","signal":)" + std::string(number) + "}");
+    ASSERT_TRUE(signal) << number;
+    EXPECT_EQ(std::get<SignalProcess>(*signal).signal, 0) << number;
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::lines_test

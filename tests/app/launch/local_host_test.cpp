@@ -1,0 +1,161 @@
+// Processes of this machine. "This very program" is the test here, asked for the list of its tests.
+#include "app/launch/local_host.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "core/processor.h"
+
+#include "tests/support/process_run.h"
+#include "protocol/codec.h"
+
+namespace steelyard::local_host_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const StartProcess lists{"lists", {"--gtest_list_tests"}, ""};
+
+class LocalHostTest : public testing::Test {
+ protected:
+  // All that comes until a process has ended.
+  static std::vector<FromHost> until_ended(Host& host) {
+    std::vector<FromHost> all;
+    EXPECT_TRUE(eventually([&] {
+      for (FromHost& it : host.hear(steady_now())) all.push_back(std::move(it));
+      return !all.empty() && std::holds_alternative<ProcessEnded>(all.back());
+    }));
+    return all;
+  }
+};
+
+TEST_F(LocalHostTest, TellsWhoItIsWhatIsSaidAndThenTheEnd) {
+  LocalHost host;
+  host.tell(lists);
+  const std::vector<FromHost> all = until_ended(host);
+  ASSERT_GT(all.size(), 2U);
+  const auto* ready = std::get_if<HostReady>(&all.front());
+  ASSERT_NE(ready, nullptr);
+  EXPECT_EQ(ready->protocol, protocol_version);
+  std::string said;
+  for (std::size_t i = 1; i + 1 < all.size(); ++i) said += std::get<Said>(all[i]).text + "\n";
+  EXPECT_THAT(said, HasSubstr("LocalHostTest."));
+  EXPECT_EQ(std::get<ProcessEnded>(all.back()).name, "lists");
+  EXPECT_EQ(std::get<ProcessEnded>(all.back()).status, 0);
+  EXPECT_TRUE(host.over());
+}
+
+// As `train` has it: nothing of what is said passes through this process.
+TEST_F(LocalHostTest, WithARunDirectoryWhatIsSaidGoesToItsLogs) {
+  const TemporaryFolder folder;
+  const RunDirectory run = RunDirectory::create((folder.path() / "run").string());
+  LocalHost host(run, -1);
+  host.tell(lists);
+  for (const FromHost& it : until_ended(host)) EXPECT_FALSE(std::holds_alternative<Said>(it));
+  EXPECT_THAT(text_of(run.log("lists")), HasSubstr("LocalHostTest."));
+  host.tell(StartProcess{"scheduler", {"--gtest_list_tests", "--gtest_filter=None"}, ""});
+  until_ended(host);
+  EXPECT_FALSE(std::filesystem::exists(run.log("scheduler"))) << "it says its words where we do";
+}
+
+StartProcess shell(const std::string& text, std::vector<std::string> environment = {}, unsigned sharing = 1) {
+  return {"ada", {"-c", text}, "", "sh", std::move(environment), sharing};
+}
+
+TEST_F(LocalHostTest, AScriptHasItsEnvironmentAndItsPartOfTheCores) {
+  const auto said_by = [](const StartProcess& message) {
+    LocalHost host;
+    host.tell(message);
+    const std::vector<FromHost> all = until_ended(host);
+    const auto* said = all.size() == 3 ? std::get_if<Said>(&all[1]) : nullptr;
+    return said == nullptr ? "nothing" : said->text;
+  };
+  const std::string threads = "echo $OMP_NUM_THREADS";
+  const char* of_user = std::getenv("OMP_NUM_THREADS");
+  const std::string before = of_user == nullptr ? "" : of_user;
+  unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(said_by(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/x", "STEELYARD_NAME=ada"})), "/x-ada");
+  EXPECT_EQ(said_by(shell(threads)), std::to_string(allowed_cores()));
+  EXPECT_EQ(said_by(shell(threads, {}, 1000)), "1");
+  EXPECT_EQ(said_by(shell(threads, {"OMP_NUM_THREADS=7"})), "7");
+  setenv("OMP_NUM_THREADS", "5", 1);
+  EXPECT_EQ(said_by(shell(threads)), "5") << "the user has said it";
+  if (before.empty()) unsetenv("OMP_NUM_THREADS");
+  if (!before.empty()) setenv("OMP_NUM_THREADS", before.c_str(), 1);
+}
+
+// Not on a disk, and where nobody sees them: no argument, no variable has more than the place.
+TEST_F(LocalHostTest, AProcessGetsItsKeysAsAFileOfItsOwn) {
+  LocalHost host;
+  StartProcess message = shell("stat -L -c %a $STEELYARD_KEYS; cat $STEELYARD_KEYS");
+  message.keys = "words";
+  host.tell(message);
+  std::vector<std::string> said;
+  for (const FromHost& it : until_ended(host))
+    if (const auto* text = std::get_if<Said>(&it)) said.push_back(text->text);
+  EXPECT_THAT(said, testing::ElementsAre("600", "words"));
+}
+
+TEST_F(LocalHostTest, OfAScriptWhatItPrintsIsToldAndAllIsLogged) {
+  const TemporaryFolder folder;
+  const RunDirectory run = RunDirectory::create((folder.path() / "run").string());
+  LocalHost host(run, -1);
+  host.tell(shell("echo loss 3; echo Traceback >&2; exit 4"));
+  std::vector<std::string> said;
+  for (const FromHost& it : until_ended(host)) {
+    if (const auto* text = std::get_if<Said>(&it)) said.push_back(text->text);
+    if (const auto* ended = std::get_if<ProcessEnded>(&it)) {
+      EXPECT_EQ(ended->status, 4 << 8);
+    }
+  }
+  EXPECT_THAT(said, testing::ElementsAre("loss 3"));
+  EXPECT_THAT(text_of(run.log("ada")), testing::AllOf(HasSubstr("loss 3\n"), HasSubstr("Traceback\n")));
+}
+
+TEST_F(LocalHostTest, AScriptThatCannotBeRunSaysSo) {
+  LocalHost host;
+  StartProcess missing = shell("");
+  missing.program = "./nowhere.sh";
+  host.tell(missing);
+  const std::vector<FromHost> all = until_ended(host);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_THAT(std::get<Said>(all[1]).text, HasSubstr("there is no program ./nowhere.sh"));
+  EXPECT_EQ(std::get<ProcessEnded>(all[2]).status, 78 << 8);
+}
+
+// A shell that waits for what it has started would leave it behind.
+TEST_F(LocalHostTest, SignalsReachWhatAScriptHasStarted) {
+  LocalHost host;
+  host.tell(shell("sleep 1000 & echo $!; wait"));
+  std::string child;
+  ASSERT_TRUE(eventually([&] {
+    for (const FromHost& it : host.hear(steady_now()))
+      if (const auto* said = std::get_if<Said>(&it)) child = said->text;
+    return !child.empty();
+  }));
+  host.tell(SignalProcess{"ada", SIGKILL});
+  until_ended(host);
+  EXPECT_TRUE(eventually([&] {
+    const std::string status = text_of("/proc/" + child + "/status");
+    return status.empty() || status.find("State:\tZ") != std::string::npos;
+  })) << "it lives";
+}
+
+// What the next test starts.
+TEST(LocalHostChild, DISABLED_Stays) { pause(); }
+
+TEST_F(LocalHostTest, SignalsReachTheProcessOfThatName) {
+  LocalHost host;
+  host.tell(StartProcess{
+      "stays", {"--gtest_also_run_disabled_tests", "--gtest_filter=LocalHostChild.DISABLED_Stays"}, ""});
+  host.tell(SignalProcess{"other", SIGKILL});
+  host.tell(SignalProcess{"stays", SIGKILL});
+  EXPECT_EQ(std::get<ProcessEnded>(until_ended(host).back()).status, SIGKILL);
+}
+
+}  // namespace
+}  // namespace steelyard::local_host_test

@@ -1,0 +1,399 @@
+#include "app/launch/supervision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace steelyard::supervision_test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+int exited(int code) { return code << 8; }
+Time at(double s) { return Time{from_seconds(s)}; }
+
+class SupervisionTest : public testing::Test {
+ protected:
+  SupervisionTest() { it_.host_ready("here"); }
+
+  Steps ended(double when, const std::string& name, int status, const std::string& words = "") {
+    return it_.ended(at(when), name, status, words);
+  }
+  // All that follows until then.
+  Steps until(double when) {
+    Steps all;
+    for (; now_ <= when; now_ += 0.1) all.add(it_.wake(at(now_)));
+    return all;
+  }
+
+  static LaunchPlan plan() {
+    LaunchPlan plan;
+    plan.here = true;
+    plan.hosts.emplace_back();
+    plan.hosts.back().spec.name = "here";
+    plan.processes = {{"scheduler", "here", Role::scheduler, {}, ""},
+                      {"server-0", "here", Role::shard, {}, ""},
+                      {"ada", "here", Role::worker, {}, ""},
+                      {"bob", "here", Role::worker, {}, ""}};
+    return plan;
+  }
+
+  double now_ = 100;
+  const LaunchPlan plan_ = plan();
+  Supervision it_{plan_, [] { return "--run-dir x --resume"; }};
+};
+
+class SupervisionOfScripts : public testing::Test {
+ protected:
+  SupervisionOfScripts() {
+    plan_.here = true;
+    plan_.hosts.emplace_back();
+    plan_.hosts.back().spec.name = "here";
+    plan_.processes = {{"scheduler", "here", Role::scheduler, {}, ""},
+                       {"server-0", "here", Role::shard, {}, ""},
+                       {"ada", "here", Role::worker, {}, "", "python3"},
+                       {"bob", "here", Role::worker, {}, "", "python3"}};
+  }
+
+  LaunchPlan plan_;
+};
+
+TEST_F(SupervisionOfScripts, OneThatEndsUntoldIsGone) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "ada", exited(0), "");
+  const Steps steps = it.wake(at(103));
+  EXPECT_THAT(steps.says, ElementsAre("process 'ada' ended with code 0"));
+  EXPECT_TRUE(steps.tell);
+  it.ended(at(104), "bob", exited(0), "");
+  EXPECT_TRUE(it.wake(at(107)).tell);
+  EXPECT_TRUE(it.wake(at(109)).tell) << "nobody is left";
+}
+
+TEST_F(SupervisionOfScripts, OnceTheServersHaveBeenToldItIsTheEnd) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  for (const char* name : {"ada", "server-0", "bob"}) it.ended(at(100), name, exited(0), "");
+  const Steps steps = it.wake(at(103));
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+}
+
+TEST_F(SupervisionOfScripts, TheFirstThatFailedIsToldWithTheEndOfTheJob) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "bob", exited(0), "");
+  EXPECT_THAT(it.ended(at(100), "ada", exited(1), "; Traceback").says, IsEmpty());
+  const Steps steps = it.ended(at(101), "scheduler", exited(1), "");
+  EXPECT_THAT(steps.says, ElementsAre("process 'ada' ended with code 1; Traceback"));
+  EXPECT_EQ(steps.code, 1);
+}
+
+TEST_F(SupervisionOfScripts, AJobThatWentWellIsNoSuccessWhereOneFailedAtItsEnd) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "ada", exited(5), "");
+  EXPECT_EQ(it.ended(at(100), "scheduler", exited(0), "").code, 1);
+}
+
+// There was no request that 75 could be about.
+TEST_F(SupervisionOfScripts, AJobWithoutAModelHasFailed) {
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  it.ended(at(100), "ada", exited(3), "");
+  EXPECT_TRUE(it.wake(at(103)).tell);
+  EXPECT_EQ(it.ended(at(104), "scheduler", exited(75), "").code, 1);
+  Supervision asked(plan_, {});
+  asked.host_ready("here");
+  asked.ended(at(100), "ada", exited(3), "");
+  asked.wake(at(103));
+  asked.interrupted();
+  EXPECT_EQ(asked.ended(at(104), "scheduler", exited(75), "").code, 75);
+}
+
+TEST_F(SupervisionOfScripts, WorkersThatComeByThemselvesAreNotMissed) {
+  plan_.processes.resize(2);
+  Supervision it(plan_, {});
+  it.host_ready("here");
+  const Steps steps = it.wake(at(200));
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+}
+
+TEST(Starts, ThreeAreInHandAndOneMoreComesEveryFiveSeconds) {
+  Starts starts;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(starts.next(), at(100));
+    starts.take(at(100));
+  }
+  EXPECT_EQ(starts.next(), at(105));
+  starts.take(at(105));
+  EXPECT_EQ(starts.next(), at(110));
+  for (int i = 0; i < 3; ++i) starts.take(at(1000));
+  EXPECT_EQ(starts.next(), at(1005)) << "no more than three are saved up";
+}
+
+TEST_F(SupervisionTest, TheSchedulersCodeIsTheJobs) {
+  EXPECT_EQ(ended(100, "ada", exited(0)).code, std::nullopt);
+  EXPECT_EQ(ended(101, "scheduler", exited(74)).code, 74);
+}
+
+// A terminal that takes no letters keeps the scheduler's process, and nothing else.
+TEST_F(SupervisionTest, WhereAllHaveFinishedNobodyIsMissed) {
+  for (const char* name : {"ada", "bob", "server-0"})
+    EXPECT_THAT(ended(100, name, exited(0)).says, IsEmpty());
+  const Steps steps = until(200);
+  EXPECT_THAT(steps.says, IsEmpty());
+  EXPECT_FALSE(steps.tell);
+  EXPECT_EQ(ended(200, "scheduler", exited(0)).code, 0);
+}
+
+TEST_F(SupervisionTest, AKilledSchedulerIsStartedAgain) {
+  const Steps steps = ended(100, "scheduler", SIGKILL);
+  EXPECT_EQ(steps.code, std::nullopt);
+  EXPECT_THAT(steps.starts, ElementsAre("scheduler"));
+  EXPECT_THAT(steps.says, ElementsAre("the scheduler was killed by signal 9 (Killed)", HasSubstr("again")));
+  EXPECT_EQ(ended(101, "scheduler", exited(0)).code, 0) << "and its end is the job's as ever";
+}
+
+TEST_F(SupervisionTest, AStartedSchedulerHearsWhoIsGone) {
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(ended(100, "scheduler", SIGKILL).tell);
+  EXPECT_THAT(ended(100, "scheduler", SIGKILL).starts, IsEmpty()) << "in some seconds";
+  ended(100, "bob", exited(78));
+  EXPECT_TRUE(until(103).tell) << "to nobody";
+  const Steps steps = until(106);
+  EXPECT_THAT(steps.starts, ElementsAre("scheduler"));
+  EXPECT_TRUE(steps.tell);
+}
+
+TEST_F(SupervisionTest, ASchedulerThatIsKilledAgainAndAgainIsAPeerThatIsGone) {
+  Steps steps;
+  for (int i = 0; i < 12 && !steps.code; ++i) {
+    steps = ended(now_, "scheduler", SIGKILL);
+    EXPECT_EQ(steps.code.has_value(), i == 11);
+    for (Steps more = steps; !steps.code && more.starts.empty();) more = until(now_ + 0.5);
+  }
+  EXPECT_EQ(steps.code, 69);
+  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("was killed"), HasSubstr("--run-dir x --resume"))));
+}
+
+TEST_F(SupervisionTest, WhoLivesForAWhileIsStartedAgainHoweverOftenItIsKilled) {
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_FALSE(ended(now_, "scheduler", SIGKILL).code.has_value());
+    EXPECT_FALSE(ended(now_, "ada", SIGKILL).tell);
+    until(now_ + 17);
+  }
+}
+
+// It is at work a moment after its start, and what it did then is done.
+TEST_F(SupervisionTest, ASchedulerThatLivesForSomeSecondsEachTimeIsNotGone) {
+  for (int i = 0; i < 40; ++i) {
+    Steps steps = ended(now_, "scheduler", SIGKILL);
+    ASSERT_EQ(steps.code, std::nullopt);
+    while (steps.starts.empty()) steps = until(now_ + 0.5);
+    until(now_ + 4);
+  }
+}
+
+TEST_F(SupervisionTest, AfterARequestToEndAKilledSchedulerIsTheEnd) {
+  it_.interrupted();
+  EXPECT_EQ(ended(100, "scheduler", SIGKILL).code, 69);
+}
+
+// Nobody is there who could hear that it is to end.
+TEST_F(SupervisionTest, ARequestToEndWhileTheSchedulerIsToBeStartedAgainEndsAtOnce) {
+  for (int i = 0; i < 4; ++i) ended(100, "scheduler", SIGKILL);
+  EXPECT_EQ(it_.interrupted().code, 75);
+}
+
+TEST_F(SupervisionTest, WhoWasKilledIsStartedAgainAtOnceWhileItHasStartsInHand) {
+  for (int i = 0; i < 3; ++i) {
+    const Steps steps = ended(100, "bob", SIGKILL, "; last words");
+    EXPECT_THAT(steps.starts, ElementsAre("bob"));
+    EXPECT_THAT(steps.says.at(0), AllOf(HasSubstr("process 'bob' was killed"), HasSubstr("last words")));
+  }
+  const Steps steps = ended(100, "bob", SIGKILL);
+  EXPECT_THAT(steps.starts, IsEmpty());
+  EXPECT_THAT(steps.says.at(1), HasSubstr("starting 'bob' again in 5 s"));
+  EXPECT_FALSE(steps.tell || steps.end) << "the others go on";
+  EXPECT_THAT(ended(100, "ada", SIGKILL).starts, ElementsAre("ada")) << "each has its own";
+  EXPECT_THAT(until(104.8).starts, IsEmpty());
+  EXPECT_THAT(until(105.2).starts, ElementsAre("bob"));
+}
+
+TEST_F(SupervisionTest, TenKillsInAMinuteDoNotEndTheJob) {
+  for (int kill = 0; kill < 10; ++kill) {
+    Steps steps = ended(now_, "bob", SIGKILL);
+    steps.add(until(now_ + 6));
+    EXPECT_THAT(steps.starts, ElementsAre("bob")) << kill;
+    EXPECT_FALSE(steps.tell || steps.end || steps.code) << kill;
+  }
+}
+
+TEST_F(SupervisionTest, WhoLostSightOfTheSchedulerIsStartedAgainUnlessTheJobIsOver) {
+  EXPECT_THAT(ended(100, "bob", exited(69)).says, IsEmpty()) << "the scheduler may be about to end";
+  EXPECT_THAT(until(103).starts, ElementsAre("bob"));
+  EXPECT_THAT(ended(160, "server-0", exited(69)).starts, IsEmpty());
+  EXPECT_EQ(ended(161, "scheduler", exited(69)).code, 69);
+}
+
+TEST_F(SupervisionTest, WhoHasSaidWhyIsNotStartedAgainAndTheOthersGoOn) {
+  EXPECT_THAT(ended(100, "bob", exited(78), ": no data").says, IsEmpty()) << "the scheduler may say the same";
+  const Steps steps = until(110);
+  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("ended with code 78"), HasSubstr("no data"))));
+  EXPECT_THAT(steps.starts, IsEmpty());
+  EXPECT_TRUE(steps.tell) << "it ends the job if the training has not begun";
+  EXPECT_FALSE(steps.end || steps.code) << "which is its decision";
+  EXPECT_FALSE(until(200).tell) << "once";
+}
+
+TEST_F(SupervisionTest, WithoutAnyWorkerTheSchedulerIsToldUntilItEnds) {
+  ended(100, "ada", exited(78));
+  ended(100, "bob", exited(75));
+  const Steps steps = until(110);
+  EXPECT_THAT(steps.says.back(), HasSubstr("no worker runs"));
+  EXPECT_TRUE(until(112).tell) << "it may not have seen the last one go";
+  EXPECT_EQ(ended(113, "scheduler", exited(1)).code, 1);
+}
+
+// The scheduler would end the job for the first of them, and say so.
+TEST_F(SupervisionTest, WorkersThatEndOneAfterTheOtherAreToldOfTogether) {
+  ended(100, "ada", exited(75));
+  ended(101, "bob", exited(75));
+  const Steps steps = until(102.5);
+  EXPECT_TRUE(steps.tell);
+  EXPECT_THAT(steps.says, ElementsAre(HasSubstr("'ada'"), HasSubstr("'bob'"), HasSubstr("no worker runs")));
+}
+
+TEST_F(SupervisionTest, WorkersThatAreKilledAgainAndAgainEndTheJobAfterAWhile) {
+  Steps all;
+  int lives = 0;
+  for (std::vector<std::string> alive{"ada", "bob"}; now_ < 300 && !all.tell;) {
+    Steps steps;
+    for (const std::string& name : alive) steps.add(ended(now_, name, SIGSEGV));
+    lives += static_cast<int>(alive.size());
+    steps.add(until(now_));
+    alive = steps.starts;
+    all.add(steps);
+  }
+  EXPECT_LT(now_, 160) << "a minute";
+  EXPECT_LE(lives, 24);
+  EXPECT_THAT(all.says, testing::Contains(HasSubstr("it has failed too often in a row")));
+  EXPECT_THAT(all.says, testing::Contains(HasSubstr("no worker runs")));
+}
+
+TEST_F(SupervisionTest, WhoFailsTooOftenIsTriedNowAndThenWhileOthersWork) {
+  for (int i = 0; i < 3; ++i) {
+    ended(now_, "bob", exited(69));
+    EXPECT_EQ(until(now_ + 60).tell, i == 2) << i;
+  }
+  EXPECT_THAT(until(now_ + 60).starts, ElementsAre("bob"));
+  until(now_ + 400);
+  Steps steps = ended(now_, "bob", SIGKILL);
+  EXPECT_THAT(steps.starts, ElementsAre("bob")) << "it had recovered";
+}
+
+TEST_F(SupervisionTest, AfterARequestToEndNobodyIsStartedAgain) {
+  EXPECT_TRUE(it_.interrupted().end);
+  EXPECT_FALSE(it_.interrupted().end) << "once";
+  ended(100, "ada", SIGKILL);
+  ended(100, "bob", exited(75));
+  const Steps steps = until(110);
+  EXPECT_TRUE(steps.starts.empty() && steps.says.empty() && !steps.tell);
+  EXPECT_EQ(ended(111, "scheduler", exited(75)).code, 75);
+}
+
+class SupervisedHosts : public testing::Test {
+ protected:
+  static LaunchPlan plan() {
+    LaunchPlan plan;
+    for (const char* name : {"lion", "mouse", "bear"}) {
+      plan.hosts.emplace_back();
+      plan.hosts.back().spec.name = name;
+    }
+    plan.processes = {{"scheduler", "lion", Role::scheduler, {}, ""},
+                      {"server-0", "mouse", Role::shard, {}, ""},
+                      {"ada", "mouse", Role::worker, {}, ""},
+                      {"bob", "bear", Role::worker, {}, ""}};
+    return plan;
+  }
+  void all_ready() {
+    for (const char* host : {"lion", "mouse", "bear"}) it_.host_ready(host);
+  }
+  static Failure lost() { return {ExitCode::unreachable, "it is lost"}; }
+
+  const LaunchPlan plan_ = plan();
+  Supervision it_{plan_, [] { return "--resume"; }};
+};
+
+TEST_F(SupervisedHosts, NothingIsStartedBeforeAllHostsHaveAnswered) {
+  EXPECT_FALSE(it_.host_ready("lion"));
+  EXPECT_FALSE(it_.host_ready("mouse"));
+  EXPECT_FALSE(it_.host_ready("mouse"));
+  EXPECT_TRUE(it_.host_ready("bear"));
+  EXPECT_FALSE(it_.host_ready("bear")) << "once";
+}
+
+TEST_F(SupervisedHosts, ProcessesAreNamedWithTheirHosts) {
+  all_ready();
+  Steps steps = it_.ended(at(100), "ada", SIGKILL, "; last words");
+  EXPECT_THAT(steps.starts, ElementsAre("ada"));
+  EXPECT_THAT(steps.says[0], AllOf(HasSubstr("process 'ada' on host 'mouse'"), HasSubstr("last words")));
+  steps = it_.ended(at(101), "scheduler", SIGKILL, "");
+  EXPECT_THAT(steps.says[0], HasSubstr("the scheduler on host 'lion' was killed"));
+}
+
+TEST_F(SupervisedHosts, CtrlCIsToldToTheScheduler) {
+  all_ready();
+  EXPECT_TRUE(it_.interrupted().end);
+  EXPECT_FALSE(it_.interrupted().end) << "once";
+  EXPECT_THAT(it_.host_lost("bear", lost()).says, IsEmpty()) << "hosts go when the job ends";
+  EXPECT_EQ(it_.ended(at(2), "scheduler", exited(75), "").code, 75);
+}
+
+TEST_F(SupervisedHosts, CtrlCBeforeThereIsASchedulerEndsAtOnce) {
+  it_.host_ready("lion");
+  it_.host_ready("mouse");
+  EXPECT_EQ(it_.interrupted().code, 75);
+}
+
+TEST_F(SupervisedHosts, AHostThatNeverAnsweredEndsTheLaunchWithItsCode) {
+  it_.host_ready("lion");
+  const Steps steps = it_.host_lost("bear", {ExitCode::configuration, "no program there"});
+  EXPECT_THAT(steps.says[0], HasSubstr("no program there"));
+  EXPECT_EQ(steps.code, 78);
+}
+
+TEST_F(SupervisedHosts, TheJobGoesOnWhileAWorkerIsLeft) {
+  all_ready();
+  Steps steps = it_.host_lost("mouse", lost());
+  EXPECT_THAT(steps.says, ElementsAre("it is lost"));
+  EXPECT_TRUE(steps.tell) << "the scheduler ends the job if the training has not begun";
+  EXPECT_FALSE(it_.wake(at(100)).tell);
+  it_.host_lost("bear", lost());
+  steps = it_.wake(at(101));
+  EXPECT_TRUE(steps.tell) << "nobody computes";
+  EXPECT_THAT(steps.says, ElementsAre(HasSubstr("no worker runs")));
+}
+
+TEST_F(SupervisedHosts, WithoutTheSchedulersHostNothingGoesOn) {
+  all_ready();
+  const Steps steps = it_.host_lost("lion", lost());
+  EXPECT_EQ(steps.code, 69);
+  EXPECT_THAT(steps.says, ElementsAre("it is lost"));
+}
+
+TEST_F(SupervisedHosts, WhatIsLostWithItsHostIsNotStartedAgain) {
+  all_ready();
+  it_.ended(at(100), "bob", exited(69), "");
+  EXPECT_TRUE(it_.host_lost("bear", lost()).tell);
+  EXPECT_FALSE(it_.host_lost("bear", lost()).tell) << "once";
+  for (double now = 100; now < 200; now += 0.1) EXPECT_THAT(it_.wake(at(now)).starts, IsEmpty());
+}
+
+}  // namespace
+}  // namespace steelyard::supervision_test

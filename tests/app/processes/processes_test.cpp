@@ -1,0 +1,69 @@
+#include "app/processes/processes.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace steelyard::roles_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The one place that says where results go, for whoever starts a run.
+class ChooseRunDirectory : public testing::Test {
+ protected:
+  ChooseRunDirectory() { fs::current_path(folder_.path()); }
+  ~ChooseRunDirectory() override { fs::current_path(before_); }
+
+  static RunDirectory chosen(const ResultOptions& options) { return choose_run_directory(options, "job"); }
+  static ResultOptions in(const std::string& directory) {
+    ResultOptions options;
+    options.directory = directory;
+    return options;
+  }
+  static ResultOptions resumed(const std::string& directory) {
+    ResultOptions options = in(directory);
+    options.resume = true;
+    return options;
+  }
+  static ResultOptions ready(const std::string& directory) {
+    ResultOptions options = in(directory);
+    options.ready = true;
+    return options;
+  }
+
+  const fs::path before_ = fs::current_path();
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ChooseRunDirectory, WithoutANameItIsTheNextOne) {
+  EXPECT_EQ(chosen({}).path(), "runs/job-1");
+  EXPECT_EQ(chosen({}).path(), "runs/job-2");
+}
+
+TEST_F(ChooseRunDirectory, OneThatIsNamedMustBeNew) {
+  EXPECT_EQ(chosen(in("mine")).path(), "mine");
+  folder_.write("mine/rounds.jsonl", "{}");
+  EXPECT_THROW(chosen(in("mine")), Failure);
+}
+
+TEST_F(ChooseRunDirectory, ToGoOnThereMustBeARun) {
+  EXPECT_THROW(chosen(resumed("mine")), Failure);
+  EXPECT_THROW(chosen(ready("mine")), Failure);
+  chosen(in("mine"));
+  folder_.write("mine/job.toml", "");
+  EXPECT_EQ(chosen(resumed("mine")).path(), "mine");
+  EXPECT_EQ(chosen(ready("mine")).path(), "mine") << "by whoever starts the scheduler";
+}
+
+TEST_F(ChooseRunDirectory, AnotherRunsCheckpointBeginsANewOne) {
+  ResultOptions options;
+  options.resume_from = "runs/old/checkpoints/7";
+  EXPECT_EQ(chosen(options).path(), "runs/job-1");
+}
+
+}  // namespace
+}  // namespace steelyard::roles_test

@@ -1,0 +1,94 @@
+// Medians and gains of made-up runs.
+#include "app/report/compare/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/app/report/compare/made.h"
+
+namespace steelyard::summary_test {
+namespace {
+
+TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
+  const std::vector<Row> rows = summarise(made_comparison());
+  // Twice, two and a half times and 12/9 as fast as equal shares in the same repeat.
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->median, 2);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->least, 12.0 / 9);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->most, 2.5);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_alone->median, 1.5);
+  EXPECT_DOUBLE_EQ(rows[0].gain_on_equal->median, 1);
+  EXPECT_EQ(rows[0].gain_on_equal->half_range(), 0) << "over itself, whatever its repeats took";
+  EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->median, 4);
+  EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->most, 6);
+  EXPECT_DOUBLE_EQ(rows[1].updates_to_target->median, 20);
+  EXPECT_DOUBLE_EQ(rows[1].percent_of_ideal->median, 92);
+  EXPECT_FALSE(rows[2].percent_of_ideal) << "nobody waits in asp";
+  EXPECT_EQ(rows[2].good, 2U);
+  EXPECT_EQ(rows[2].failed, 1U);
+  EXPECT_DOUBLE_EQ(rows[2].gain_on_equal->median, 3) << "(4 + 2) / 2: the repeat that failed has no gain";
+}
+
+TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
+  Comparison comparison = made_comparison();
+  for (std::size_t run : {0, 1}) comparison.entries[1].trials[run].evaluations.resize(1);
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_EQ(rows[1].reached, 1U);
+  EXPECT_FALSE(rows[1].seconds_to_target);
+  EXPECT_FALSE(rows[1].updates_to_target);
+  EXPECT_FALSE(rows[1].gain_on_equal);
+  EXPECT_EQ(label(ranked(rows, true).back().entrant), "lb-bsp bsp");
+  comparison.entries[1].trials[0] = made_trial(6);
+  const Row balanced = summarise(comparison)[1];
+  EXPECT_DOUBLE_EQ(balanced.seconds_to_target->median, 6) << "4, 6 and for ever";
+  EXPECT_DOUBLE_EQ(balanced.gain_on_equal->median, 12.0 / 9) << "2, none and 12/9";
+  EXPECT_DOUBLE_EQ(balanced.gain_on_equal->least, 12.0 / 9) << "who does not arrive does not widen it";
+  comparison.entries[1].trials.pop_back();
+  EXPECT_FALSE(summarise(comparison)[1].gain_on_equal) << "2 and none have no middle";
+}
+
+TEST(CompareSummary, OverABaseThatMissesTheTargetMostlyThereIsNoGain) {
+  Comparison comparison = made_comparison();
+  for (Trial& trial : comparison.entries[0].trials) trial.evaluations.clear();
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_FALSE(rows[1].gain_on_equal);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_alone->median, 1.5);
+}
+
+TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
+  Comparison comparison = made_comparison();
+  comparison.target = 0;
+  comparison.entries[1].trials[0].samples = 2000;  // in the same time
+  const std::vector<Row> rows = summarise(comparison);
+  EXPECT_FALSE(rows[1].seconds_to_target);
+  EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->median, 2.5) << "4, 2.5 and 1.33";
+}
+
+// Fast, and of no use: 44 % where others have 90.
+TEST(CompareSummary, WhoLearnsLittleComesAfterWhoLearns) {
+  Comparison comparison = made_comparison();
+  comparison.target = 0;
+  for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.44;
+  const auto order = [&] {
+    std::string text;
+    for (const Row& row : ranked(summarise(comparison), comparison.target > 0))
+      text += label(row.entrant) + ", ";
+    return text;
+  };
+  EXPECT_EQ(order(), "lb-bsp bsp, fast alone, equal bsp, equal asp, ");
+  for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.89;
+  EXPECT_EQ(order(), "equal asp, lb-bsp bsp, fast alone, equal bsp, ") << "a point is not more than a point";
+  for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.889;
+  EXPECT_EQ(order(), "lb-bsp bsp, fast alone, equal bsp, equal asp, ");
+  comparison.entries[1].trials = {failed_trial("it broke")};
+  EXPECT_EQ(order(), "fast alone, equal bsp, equal asp, lb-bsp bsp, ") << "who has no result comes last";
+  comparison.target = 0.8;
+  EXPECT_EQ(order(), "equal asp, fast alone, equal bsp, lb-bsp bsp, ") << "a target says what is enough";
+  comparison.target = 0;
+  for (Entry& entry : comparison.entries) {
+    for (Trial& trial : entry.trials) trial.accuracy = -1;
+  }
+  EXPECT_EQ(order(), "equal asp, fast alone, equal bsp, lb-bsp bsp, ") << "nothing was trained";
+}
+
+}  // namespace
+}  // namespace steelyard::summary_test

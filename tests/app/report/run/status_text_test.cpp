@@ -1,0 +1,62 @@
+// Where a run stands.
+#include "app/report/run/status_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/app/report/run/made_run.h"
+
+namespace steelyard::status_text_test {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::DoubleNear;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(StatusText, SaysWhoWorksAndWhoHoldsTheOthersUp) {
+  MadeRun made;
+  for (int i = 0; i < 30; ++i) made.round({"eighth", "half", "quarter"}, {100, 100, 100}, {80, 20, 40}, 50);
+  ReportedRun run = reported(made);
+  run.rounds = 60;
+  EXPECT_THAT(status_text(run, "running"),
+              AllOf(HasSubstr("runs/made-1: running, epoch 1, round 30, 0:03 left"),
+                    HasSubstr("percent of ideal    50.0"), ContainsRegex("half +100.0 +5000 +71 %"),
+                    HasSubstr("eighth holds the others up"), HasSubstr("2.16"),
+                    HasSubstr("cluster.policy=steelyard")));
+  EXPECT_THAT(status_text(run, "finished"), Not(HasSubstr("left")));
+}
+
+// What was long ago is not how it stands.
+TEST(StatusText, IsOfTheLastRounds) {
+  MadeRun made = made_run();
+  for (int i = 0; i < 20; ++i)
+    made.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34.4, 34.2, 34.4}, 99);
+  EXPECT_THAT(status_text(reported(made), "running"),
+              AllOf(HasSubstr("nobody holds"), HasSubstr("75.00 %"), ContainsRegex("half +171.0")));
+}
+
+TEST(StatusText, OfARunThatJustBegan) {
+  EXPECT_THAT(status_text(reported(MadeRun()), "running"), HasSubstr("no round has ended"));
+}
+
+TEST(StatusText, TheNearestLimitSaysHowMuchIsDone) {
+  MadeRun made;
+  for (int i = 0; i < 10; ++i) made.round({"a"}, {100}, {95});
+  ReportedRun run = reported(made);
+  EXPECT_LT(share_done(run), 0);
+  run.epochs = 4;
+  EXPECT_LT(share_done(run), 0) << "nobody knows how long an epoch is";
+  run.rounds = 40;
+  EXPECT_THAT(share_done(run), DoubleNear(0.25, 1e-9));
+  run.seconds = 2;
+  EXPECT_THAT(share_done(run), DoubleNear(0.5, 1e-9));
+  for (std::size_t i = 6; i < 10; ++i) run.record.rounds[i].epoch = 1;  // 4 of its 6
+  run.rounds = 0;
+  run.seconds = 0;
+  EXPECT_THAT(share_done(run), DoubleNear((1 + 4.0 / 6) / 4, 1e-9));
+}
+
+}  // namespace
+}  // namespace steelyard::status_text_test

@@ -1,0 +1,134 @@
+#include "app/report/terminal_writer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace steelyard::terminal_writer_test {
+namespace {
+
+// A pipe that holds a page and is read when the test wants to.
+class TerminalWriterTest : public ::testing::Test {
+ protected:
+  TerminalWriterTest() {
+    EXPECT_EQ(::pipe(ends_.data()), 0);
+    EXPECT_GT(::fcntl(ends_[1], F_SETPIPE_SZ, 4096), 0);
+  }
+  ~TerminalWriterTest() override {
+    ::close(ends_[0]);
+    close_writing();
+  }
+  void close_writing() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+  // Until the other end is closed.
+  std::string read_all() const {
+    std::string all;
+    std::array<char, 4096> part{};
+    for (ssize_t got = 0; (got = ::read(ends_[0], part.data(), part.size())) > 0;)
+      all.append(part.data(), static_cast<std::size_t>(got));
+    return all;
+  }
+  // What is read, from now on, until all is written.
+  std::string read_while_it_settles(TerminalWriter& writer) {
+    std::string all;
+    std::thread reader([&] { all = read_all(); });
+    EXPECT_TRUE(writer.settle(std::chrono::minutes(1)));
+    close_writing();
+    reader.join();
+    return all;
+  }
+
+  std::array<int, 2> ends_{-1, -1};
+};
+
+// 100 lines of 100 letters do not fit the pipe: that this goes on shows that nobody is held up.
+TEST_F(TerminalWriterTest, LinesWaitForTheReaderAndFramesDoNot) {
+  TerminalWriter writer(ends_[1]);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
+  std::string lines;
+  for (int i = 0; i < 100; ++i) {
+    const std::string line = std::to_string(i) + std::string(100, '.') + "\n";
+    lines += line;
+    out << line << std::flush;
+  }
+  for (int i = 0; i < 100'000; ++i) out << '\r' << "frame" << i << std::flush;
+  out << "last" << std::endl;
+  EXPECT_EQ(read_while_it_settles(writer), lines + "last\n");
+}
+
+TEST_F(TerminalWriterTest, WhoReadsSeesFramesToo) {
+  TerminalWriter writer(ends_[1]);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
+  out << '\r' << "frame" << 1 << std::flush;
+  EXPECT_EQ(read_while_it_settles(writer), "\rframe1");
+}
+
+TEST_F(TerminalWriterTest, TooManyLinesAreCounted) {
+  TerminalWriter writer(ends_[1]);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
+  const std::string line(4000, 'x');
+  for (int i = 0; i < 5000; ++i) out << line << std::endl;
+  const std::string all = read_while_it_settles(writer);
+  EXPECT_GE(std::ranges::count(all, 'x'), 4096 * 4000);
+  const std::size_t kept = static_cast<std::size_t>(std::ranges::count(all, 'x')) / 4000;
+  EXPECT_TRUE(
+      all.ends_with("\n(" + std::to_string(5000 - kept) + " lines before were not shown: nobody read)\n"));
+}
+
+TEST_F(TerminalWriterTest, WhereTheOtherEndIsGoneNothingHappens) {
+  TerminalWriter writer(-1);
+  TerminalStream stream(writer);
+  std::ostream out(&stream);
+  for (int i = 0; i < 10'000; ++i) out << "to nobody" << std::endl;
+  EXPECT_TRUE(writer.settle());
+}
+
+TEST_F(TerminalWriterTest, AnyThreadMayWriteLines) {
+  TerminalWriter writer(ends_[1]);
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i) {
+    all.emplace_back([&writer] {
+      for (int line = 0; line < 500; ++line) writer.line("a line");
+    });
+  }
+  for (std::thread& it : all) it.join();
+  std::string expected;
+  for (int i = 0; i < 2000; ++i) expected += "a line\n";
+  EXPECT_EQ(read_while_it_settles(writer), expected);
+}
+
+// A process that ends does not wait for a reader that has stopped.
+TEST_F(TerminalWriterTest, NobodyWaitsForEverWhereNobodyReads) {
+  {
+    TerminalWriter writer(ends_[1]);
+    for (int i = 0; i < 200; ++i) writer.line(std::string(100, 'x'));
+    EXPECT_FALSE(writer.settle(milliseconds(20)));
+  }
+  // The thread that was left in write() ends with its reader.
+  std::array<char, 4096> part{};
+  EXPECT_GT(::read(ends_[0], part.data(), part.size()), 0) << "what fitted was written";
+}
+
+TEST_F(TerminalWriterTest, ALineTakesThePlaceOfAFrame) {
+  TerminalWriter writer(ends_[1]);
+  writer.write("\rframe");
+  EXPECT_TRUE(writer.settle());
+  writer.line("a line");
+  writer.line("and another");
+  EXPECT_EQ(read_while_it_settles(writer), "\rframe\r\033[Ka line\nand another\n");
+}
+
+}  // namespace
+}  // namespace steelyard::terminal_writer_test

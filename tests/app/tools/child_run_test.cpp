@@ -1,0 +1,35 @@
+// What a run as a child process said; tests/app/tools/compare_command_test.cpp and process_plan_test.cpp run them.
+#include "app/tools/child_run.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard::child_run_test {
+namespace {
+
+TEST(ChildRun, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
+  EXPECT_EQ(complaint_in(""), "");
+  EXPECT_EQ(complaint_in("epoch 1 of 3\nfinished\n"), "");
+  EXPECT_EQ(complaint_in("steelyard: j.toml: no worker\n"), "j.toml: no worker");
+  EXPECT_EQ(complaint_in("steelyard: the checkpoint is of another policy\n"
+                         "steelyard: process 'a' was killed by signal 9; its log is a.log\n"
+                         "  epoch 3\n"
+                         "steelyard: starting 'a' again\n"
+                         "steelyard: process 'b' ended with code 74; its log is b.log\n"
+                         "  epoch 3\n"
+                         "  steelyard: the disk is full\n"
+                         "steelyard: ending the job: no worker runs\n"
+                         "steelyard: process 'a' ended with code 1; its log is a.log\n"),
+            "process 'b' ended with code 74; its log is b.log; it says: the disk is full");
+  EXPECT_EQ(
+      complaint_in("steelyard: process 'a' was killed\n  steelyard: hm\nsteelyard: the scheduler ended\n"),
+      "the scheduler ended");
+}
+
+TEST(ChildRun, ASignalIsNoCode) {
+  EXPECT_EQ((ChildEnd{0, ""}.code()), 0);
+  EXPECT_EQ((ChildEnd{64 << 8, ""}.code()), 64);
+  EXPECT_EQ((ChildEnd{9, ""}.code()), -1);
+}
+
+}  // namespace
+}  // namespace steelyard::child_run_test

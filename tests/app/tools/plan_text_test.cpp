@@ -1,0 +1,75 @@
+#include "app/tools/plan_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace steelyard::text_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::vector<MeasuredWorker> measured{{"ada", {{512, 40}}, 0, 0.5, 20}, {"bob", {{512, 80}}, 0, 0.5, 0}};
+const std::vector<Candidate> ranked{{{"diloco:64", true}, {"ada", "bob"}, 1500, 0.9, {"bob"}},
+                                    {{"bsp", false}, {"ada"}, 1200, 0.8, {}},
+                                    {{"bsp", false}, {"bob"}, 1000, 0.95, {}}};
+
+TEST(PlanText, OfEachWorkerItsSpeedAndItsLine) {
+  // 1 MB in 20 ms are 400 Mbit/s.
+  EXPECT_THAT(measured_table(measured, 512, 1),
+              AllOf(HasSubstr("12800"), HasSubstr("400.0"), HasSubstr("6400"), HasSubstr("not felt")));
+}
+
+TEST(PlanText, WhoRestsIsNamed) {
+  EXPECT_THAT(candidate_table(ranked),
+              AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; rests: bob")));
+}
+
+TEST(PlanText, TheBestOfEachModeIsShownHoweverManyAreFaster) {
+  std::vector<Candidate> many(20, ranked.front());
+  many.insert(many.end(), ranked.begin() + 1, ranked.end());
+  const std::string text = candidate_table(many);
+  EXPECT_THAT(text, AllOf(HasSubstr("1200"), Not(HasSubstr("1000"))));
+}
+
+TEST(PlanText, AWorkerIsWorthWhatTheBestWayLosesWithoutIt) {
+  const std::string text = worth_table(ranked, measured);
+  EXPECT_THAT(text, AllOf(HasSubstr("+50.0 %"), HasSubstr("+25.0 %")));
+  EXPECT_THAT(worth_table(ranked, {measured.front()}), IsEmpty());
+}
+
+TEST(PlanText, LocalStepsAreTakenWithCaution) {
+  EXPECT_THAT(caution({"diloco:64", true}), HasSubstr("accuracy"));
+  EXPECT_THAT(caution({"bsp", false}), IsEmpty());
+}
+
+TEST(PlanText, TheErrorOfThePredictionIsTold) {
+  RunRecord trial;
+  for (int i = 0; i < 8; ++i) {
+    RunRound round;
+    round.begin = i;
+    round.end = i + 1;
+    round.parts = {{0, 800, 0.5}};
+    trial.rounds.push_back(round);
+  }
+  EXPECT_THAT(checked_text(820, trial),
+              AllOf(HasSubstr("gave 800"), HasSubstr("2.5 % off"), Not(HasSubstr("few"))));
+  trial.rounds.resize(3);
+  EXPECT_THAT(checked_text(820, trial), HasSubstr("few rounds"));
+  EXPECT_THAT(checked_text(820, {}), HasSubstr("none"));
+}
+
+TEST(PlanText, TheJsonHasAllWays) {
+  const auto json = nlohmann::json::parse(candidates_json(ranked));
+  ASSERT_EQ(json["candidates"].size(), 3U);
+  EXPECT_EQ(json["candidates"][0]["sync"], "diloco:64");
+  EXPECT_EQ(json["candidates"][0]["resting"], nlohmann::json({"bob"}));
+  EXPECT_EQ(json["candidates"][1]["samples_per_second"], 1200);
+}
+
+}  // namespace
+}  // namespace steelyard::text_test

@@ -1,0 +1,121 @@
+#include "app/tools/profile_points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace steelyard::points_test {
+namespace {
+
+using testing::AllOf;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Profile made() {
+  Profile profile{.name = "box",
+                  .device = "cpu",
+                  .model = "lenet5",
+                  .data = "synthetic",
+                  .workers = 2,
+                  .repeats = 9,
+                  .alone = {{1, 0.5, 0.01}, {32, 2, 0.02}},
+                  .together = {{1, 0.6, 0.01}, {32, 3, 0.04}}};
+  return profile;
+}
+
+TEST(ProfilePoints, SizesAreSpaced) {
+  EXPECT_THAT(profile_sizes(1), ElementsAre(1));
+  EXPECT_THAT(profile_sizes(10), ElementsAre(1, 2, 4, 8, 10));
+  EXPECT_THAT(profile_sizes(64), ElementsAre(1, 2, 4, 8, 12, 16, 24, 32, 48, 64));
+  EXPECT_THAT(profile_sizes(330, 32), ElementsAre(32, 64, 128, 256, 320)) << "1, 2, 4, 8 and 10 grains";
+}
+
+TEST(ProfilePoints, TheMedianAndHowSureItIs) {
+  const ProfilePoint point = profile_point(32, {0.005, 0.001, 0.004, 0.002, 0.003});
+  EXPECT_EQ(point.samples, 32U);
+  EXPECT_DOUBLE_EQ(point.ms, 3);
+  EXPECT_DOUBLE_EQ(point.spread, 2.0 / 3) << "2 and 4 are the quartiles";
+  EXPECT_DOUBLE_EQ(profile_point(1, {0.002, 0.004}).ms, 3);
+  EXPECT_DOUBLE_EQ(profile_point(1, {0.002}).spread, 0);
+}
+
+// One measurement in nine that another program disturbed moves neither.
+TEST(ProfilePoints, OneOutlierIsNotSeen) {
+  const ProfilePoint point = profile_point(1, {1, 1, 1, 1, 50, 1, 1, 1, 1});
+  EXPECT_DOUBLE_EQ(point.ms, 1000);
+  EXPECT_DOUBLE_EQ(point.spread, 0);
+}
+
+TEST(ProfilePoints, ALineIsFoundAgain) {
+  std::vector<ProfilePoint> points;
+  for (const std::uint64_t n : profile_sizes(512))
+    points.push_back({n, 0.4 + 0.02 * static_cast<double>(n), 0});
+  const ProfileLine line = profile_line(points);
+  EXPECT_NEAR(line.constant, 0.4, 1e-9);
+  EXPECT_NEAR(line.per_sample, 0.02, 1e-9);
+  EXPECT_THAT(line.error, DoubleNear(0, 1e-9));
+}
+
+TEST(ProfilePoints, ALineNeverPromisesTimeForNothing) {
+  // Fewer ms a sample where there are more: without the clamp the constant would be negative.
+  const ProfileLine convex = profile_line({{1, 0.01, 0}, {10, 0.2, 0}, {100, 4, 0}});
+  EXPECT_EQ(convex.constant, 0);
+  EXPECT_GT(convex.per_sample, 0);
+  const ProfileLine falling = profile_line({{1, 3, 0}, {100, 2, 0}});
+  EXPECT_EQ(falling.per_sample, 0);
+  EXPECT_GT(falling.constant, 2);
+  const ProfileLine single = profile_line({{4, 2, 0}});
+  EXPECT_DOUBLE_EQ(single.per_sample, 0.5) << "one size: through the origin";
+  EXPECT_EQ(profile_line({}).per_sample, 0);
+}
+
+TEST(ProfilePoints, TheTableShowsBothAndTheirRatio) {
+  const std::string table = profile_table(made());
+  EXPECT_THAT(table,
+              AllOf(HasSubstr("lenet5 on synthetic, cpu, box: median of 9"), HasSubstr("each of 2 together"),
+                    HasSubstr("      32     2.000      16000   2.0 %       3.000      10667   4.0 %"),
+                    HasSubstr("1.50x"), HasSubstr("time_ms = [")));
+  EXPECT_THAT(table, Not(HasSubstr("noisy")));
+}
+
+TEST(ProfilePoints, TheTableSaysHowAWorkerComputes) {
+  Profile profile = made();
+  profile.threads = 4;
+  profile.precision = "bf16";
+  EXPECT_THAT(profile_table(profile), HasSubstr("lenet5 on synthetic, cpu, 4 threads, bf16, box: median"));
+  const auto json = nlohmann::json::parse(profile_json(profile));
+  EXPECT_EQ(json["threads"], 4);
+  EXPECT_EQ(json["precision"], "bf16");
+}
+
+TEST(ProfilePoints, NoiseIsAdmitted) {
+  Profile profile = made();
+  profile.together[1].spread = 0.35;
+  EXPECT_THAT(profile_table(profile), AllOf(HasSubstr("35.0 %"), HasSubstr("The times are noisy")));
+}
+
+TEST(ProfilePoints, OneWorkerHasNobodyBesideIt) {
+  Profile profile = made();
+  profile.workers = 1;
+  profile.together.clear();
+  EXPECT_THAT(profile_table(profile), AllOf(Not(HasSubstr("together")), Not(HasSubstr("slower"))));
+  EXPECT_EQ(nlohmann::json::parse(profile_json(profile))["together"].size(), 0U);
+}
+
+TEST(ProfilePoints, TheFileIsWhatScenariosRead) {
+  const auto json = nlohmann::json::parse(profile_json(made()));
+  EXPECT_EQ(json["steelyard_profile"], 1);
+  EXPECT_EQ(json["name"], "box");
+  EXPECT_EQ(json["device"], "cpu");
+  EXPECT_EQ(json["model"], "lenet5");
+  ASSERT_EQ(json["alone"].size(), 2U);
+  EXPECT_EQ(json["alone"][1]["samples"], 32);
+  EXPECT_EQ(json["alone"][1]["ms"], 2.0);
+  EXPECT_EQ(json["together"][0]["ms"], 0.6);
+}
+
+}  // namespace
+}  // namespace steelyard::points_test

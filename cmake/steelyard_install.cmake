@@ -7,7 +7,7 @@ get_property(installed GLOBAL PROPERTY STEELYARD_INSTALLED)
 install(TARGETS ${installed} EXPORT steelyardTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS steelyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS steelyard_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# What python/pyproject.toml puts into a wheel, inside the package.
+# What bindings/python/pyproject.toml puts into a wheel, inside the package.
 install(TARGETS steelyard RUNTIME DESTINATION steelyard/bin COMPONENT python EXCLUDE_FROM_ALL)
 install(TARGETS steelyard_shared LIBRARY DESTINATION steelyard/lib COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES LICENSE DESTINATION steelyard COMPONENT python EXCLUDE_FROM_ALL)

@@ -27,7 +27,7 @@ try:
     import torch
     from models import PEERS
 
-    sys.path.insert(0, str(ROOT / 'python'))
+    sys.path.insert(0, str(ROOT / 'bindings/python'))
     import steelyard.torch
 except ImportError as missing:
     print(f'overhead: {missing}: script/setup --peers installs PyTorch and what it needs, in build/peers')

@@ -84,7 +84,7 @@ class Training:
                 '--set', 'cluster.servers=1', *train]
 
     def environment(self, **more):
-        there = [str(ROOT / 'python')] + [it for it in [os.environ.get('PYTHONPATH')] if it]
+        there = [str(ROOT / 'bindings/python')] + [it for it in [os.environ.get('PYTHONPATH')] if it]
         # Restarted processes that share torchrun's store find each other's old addresses there, and wait for ever.
         return {**os.environ, 'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
                 'OMP_NUM_THREADS': '1', 'PYTHONPATH': ':'.join(there), 'STEELYARD_DEVICE': 'cpu',

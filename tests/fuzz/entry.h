@@ -91,7 +91,7 @@ std::vector<std::vector<std::byte>> policy_inputs();
 bool restore_policy(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> policy_states();
 
-// What a caller of the C interface says of its worker (bridge/description.h).
+// What a caller of the C interface says of its worker (bindings/c/description.h).
 bool read_description(std::span<const std::byte> text);
 std::vector<std::vector<std::byte>> description_inputs();
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 source, compiler, torch_python = sys.argv[1:]
-project = pathlib.Path(source, 'python')
+project = pathlib.Path(source, 'bindings/python')
 
 # Runs beside PyTorch, if it is there: the thread pools of this process, before and after the library is loaded.
 BESIDE_TORCH = r'''

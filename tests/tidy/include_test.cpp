@@ -50,7 +50,7 @@ const std::vector<Part> house{
     {"app/cli",
      {"core", "nn", "balancing", "protocol", "sim", "app/config", "app/report", "app/processes", "app/launch",
       "app/tools"}},
-    {"bridge", {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/processes"}},
+    {"bindings", {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/processes"}},
 };
 
 // Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where

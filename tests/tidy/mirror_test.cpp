@@ -25,7 +25,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/policy/share_bounds.cpp",
      "tests/balancing/policies_test.cpp: seen through every policy's bounds"},
-    {"bridge/error.cpp", "tests/bridge/policy_test.cpp: what C functions say of their failures"},
+    {"bindings/c/c_error.cpp", "tests/bindings/c/c_policy_test.cpp: what C functions say of their failures"},
     {"app/tools/eval_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/inspect_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/predict_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string> product_folders{"core",   "nn",        "balancing", "protocol", "transport", "server",
-                                               "worker", "scheduler", "sim",       "app",      "bindings",  "bridge"};
+                                               "worker", "scheduler", "sim",       "app", "bindings"};
 
 // Build outputs, run directories and what only this machine has.
 bool is_left_out(const std::string& top) {

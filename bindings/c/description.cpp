@@ -1,16 +1,16 @@
-#include "bridge/description.h"
+#include "bindings/c/description.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "bridge/json_object.h"
+#include "bindings/c/json_object.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "app/processes/process_settings.h"
 #include "app/processes/processes.h"
 #include "protocol/name.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 namespace {
 
 constexpr std::uint64_t most_floats = std::uint64_t{1} << 48;
@@ -100,4 +100,4 @@ Description read_description(const char* text) {
   return it;
 }
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

@@ -1,10 +1,10 @@
-#include "bridge/error.h"
+#include "bindings/c/c_error.h"
 
 #include <steelyard/steelyard.h>
 
 #include <string>
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 namespace {
 
 thread_local std::string text;
@@ -19,8 +19,8 @@ void say(std::string_view error) noexcept {
   }
 }
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api
 
 int steelyard_api() { return STEELYARD_API; }
 const char* steelyard_version() { return STEELYARD_VERSION; }
-const char* steelyard_error() { return steelyard::bridge::text.c_str(); }
+const char* steelyard_error() { return steelyard::c_api::text.c_str(); }

@@ -5,7 +5,7 @@
 
 #include "worker/data/data_set.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 
 class SampleNumbers final : public DataSet {
  public:
@@ -24,4 +24,4 @@ class SampleNumbers final : public DataSet {
   const std::uint32_t samples_;
 };
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

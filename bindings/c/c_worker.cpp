@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "bridge/description.h"
-#include "bridge/desk.h"
-#include "bridge/error.h"
-#include "bridge/numbers.h"
+#include "bindings/c/description.h"
+#include "bindings/c/desk.h"
+#include "bindings/c/c_error.h"
+#include "bindings/c/numbers.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "app/processes/external_model.h"
@@ -21,7 +21,7 @@
 #include "app/processes/worker_session.h"
 #include "worker/compute/batch_buffer.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 namespace {
 
 // Weights of nothing are averaged too, and the servers divide by their sum.
@@ -253,13 +253,13 @@ class Worker {
   std::thread thread_;  // hosts the session
 };
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api
 
-struct steelyard_worker : steelyard::bridge::Worker {
+struct steelyard_worker : steelyard::c_api::Worker {
   using Worker::Worker;
 };
 
-using steelyard::bridge::guarded;
+using steelyard::c_api::guarded;
 
 namespace {
 
@@ -270,14 +270,14 @@ constexpr double longest_wait = 1e6;  // seconds
 steelyard_worker* steelyard_join(const char* description, const float* weights) {
   std::unique_ptr<steelyard_worker> made;
   guarded([&] {
-    made = std::make_unique<steelyard_worker>(steelyard::bridge::read_description(description), weights);
+    made = std::make_unique<steelyard_worker>(steelyard::c_api::read_description(description), weights);
   });
   return made.release();
 }
 
 int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* task) {
   const int code = guarded([&] { worker->next(std::clamp(seconds, 0.0, longest_wait), *task); });
-  if (code == 0 && task->kind == STEELYARD_END) steelyard::bridge::say(worker->last_word());
+  if (code == 0 && task->kind == STEELYARD_END) steelyard::c_api::say(worker->last_word());
   return code;
 }
 
@@ -296,7 +296,7 @@ int steelyard_weigh(steelyard_worker* worker, double weight) {
   return guarded([&] {
     if (!(weight >= 0 && weight <= std::numeric_limits<float>::max()))
       throw steelyard::Failure(steelyard::ExitCode::usage, "a weight is a number of at least 0");
-    worker->desk().weigh(std::max(weight, steelyard::bridge::least_weight));
+    worker->desk().weigh(std::max(weight, steelyard::c_api::least_weight));
   });
 }
 

@@ -1,10 +1,10 @@
-#include "bridge/description.h"
+#include "bindings/c/description.h"
 
 #include <gmock/gmock.h>
 
 #include "core/error.h"
 
-namespace steelyard::bridge::description_test {
+namespace steelyard::c_api::description_test {
 namespace {
 
 using testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST(Description, TensorsOfAnySizeAreCountedBeforeTheyAreBelieved) {
 }
 
 }  // namespace
-}  // namespace steelyard::bridge::description_test
+}  // namespace steelyard::c_api::description_test

@@ -18,7 +18,7 @@
 #include "core/time.h"
 #include "worker/compute/engine.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 
 class Desk {
  public:
@@ -74,4 +74,4 @@ class Desk {
 // The engine of such a worker. The desk outlives it.
 std::unique_ptr<Engine> engine_of(Desk& desk);
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

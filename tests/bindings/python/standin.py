@@ -23,7 +23,7 @@ try:
 except ImportError:
     tomllib = None
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'python'))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'bindings/python'))
 
 from steelyard import _worker  # noqa: E402
 from steelyard._cluster import GivenCluster  # noqa: E402

@@ -1,6 +1,6 @@
 """Each example of examples/python runs as a lone process and under `steelyard run -n 2`, and what it trains learns.
 
-    python3 -m unittest tests/python/test_examples.py
+    python3 -m unittest tests/bindings/python/test_examples.py
 
 Needs STEELYARD_PROGRAM and STEELYARD_LIBRARY, the program and libsteelyard.so of a build. What an example needs and
 is not there is named, and its test is skipped.
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / 'examples/python'
 PROGRAM, LIBRARY = (os.environ.get(name, '') for name in ('STEELYARD_PROGRAM', 'STEELYARD_LIBRARY'))
 
@@ -50,7 +50,7 @@ class Examples(unittest.TestCase):
         if why := missing(modules, files):
             self.skipTest(f'{example}: {why}')
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'python'), 'PYTHONDONTWRITEBYTECODE': '1',
+            environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'bindings/python'), 'PYTHONDONTWRITEBYTECODE': '1',
                            'OMP_NUM_THREADS': '1', 'STEELYARD_PYTHON': sys.executable}
             for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SLOW', 'STEELYARD_DEVICE'):
                 environment.pop(name, None)

@@ -1,4 +1,4 @@
-#include "bridge/desk.h"
+#include "bindings/c/desk.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::bridge::desk_test {
+namespace steelyard::c_api::desk_test {
 namespace {
 
 using testing::ElementsAre;
@@ -193,4 +193,4 @@ TEST_F(DeskTest, WhoWaitsCanBeWoken) {
 }
 
 }  // namespace
-}  // namespace steelyard::bridge::desk_test
+}  // namespace steelyard::c_api::desk_test

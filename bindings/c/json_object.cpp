@@ -1,4 +1,4 @@
-#include "bridge/json_object.h"
+#include "bindings/c/json_object.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "core/near_match.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 
 Json parse_object(const char* text, const std::string& name, const std::string& example) {
   Json json = text == nullptr ? Json(Json::value_t::discarded) : parse_json(text);
@@ -76,4 +76,4 @@ DeviceKind kind_of(const JsonObject& keys) {
   return device_kind(kind);
 }
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

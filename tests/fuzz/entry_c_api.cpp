@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "balancing/policies.h"
-#include "bridge/description.h"
+#include "bindings/c/description.h"
 #include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
@@ -167,7 +167,7 @@ std::vector<std::vector<std::byte>> policy_states() {
 
 bool read_description(std::span<const std::byte> text) {
   return believes(text, [](std::string_view it) {
-    const bridge::Description read = bridge::read_description(std::string(it).c_str());
+    const c_api::Description read = c_api::read_description(std::string(it).c_str());
     CHECK(read.model.layout.size() > 0 && read.model.grain > 0, "a model of nothing");
     std::uint64_t end = 0;
     for (const auto& tensor : read.model.layout.tensors) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "balancing/policies.h"
-#include "bridge/error.h"
-#include "bridge/json_object.h"
+#include "bindings/c/c_error.h"
+#include "bindings/c/json_object.h"
 #include "core/json.h"
 #include "protocol/grains.h"
 
@@ -15,9 +15,9 @@ using steelyard::dump_json;
 using steelyard::ExitCode;
 using steelyard::Failure;
 using steelyard::Json;
-using steelyard::bridge::JsonObject;
-using steelyard::bridge::kind_of;
-using steelyard::bridge::parse_object;
+using steelyard::c_api::JsonObject;
+using steelyard::c_api::kind_of;
+using steelyard::c_api::parse_object;
 namespace balancing = steelyard::balancing;
 
 struct steelyard_policy {
@@ -113,16 +113,16 @@ void observe(steelyard_policy& it, const double* seconds) {
 
 steelyard_policy* steelyard_policy_new(const char* setup) {
   std::unique_ptr<steelyard_policy> made;
-  steelyard::bridge::guarded([&] { made = make(setup); });
+  steelyard::c_api::guarded([&] { made = make(setup); });
   return made.release();
 }
 
 int steelyard_policy_plan(steelyard_policy* policy, uint64_t batch, uint64_t* shares) {
-  return steelyard::bridge::guarded([&] { plan(*policy, batch, shares); });
+  return steelyard::c_api::guarded([&] { plan(*policy, batch, shares); });
 }
 
 int steelyard_policy_observe(steelyard_policy* policy, const double* seconds) {
-  return steelyard::bridge::guarded([&] { observe(*policy, seconds); });
+  return steelyard::c_api::guarded([&] { observe(*policy, seconds); });
 }
 
 void steelyard_policy_free(steelyard_policy* policy) { delete policy; }

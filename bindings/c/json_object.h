@@ -9,7 +9,7 @@
 #include "core/device_kind.h"
 #include "core/json.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 
 // Throws Failure (configuration), as all below does. `example` shows what the text should have been.
 Json parse_object(const char* text, const std::string& name, const std::string& example);
@@ -37,4 +37,4 @@ class JsonObject {
 // "kind": "cpu", which it is if that is left out, or "gpu".
 DeviceKind kind_of(const JsonObject& keys);
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

@@ -1,10 +1,10 @@
-#include "bridge/desk.h"
+#include "bindings/c/desk.h"
 
 #include <utility>
 
 #include "core/error.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 namespace {
 
 constexpr Duration look = std::chrono::milliseconds(100);  // whether the task is still wanted
@@ -169,4 +169,4 @@ class DeskEngine final : public Engine {
 
 std::unique_ptr<Engine> engine_of(Desk& desk) { return std::make_unique<DeskEngine>(desk); }
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

@@ -24,7 +24,7 @@ for variable, there in (('STEELYARD_PROGRAM', PROGRAM), ('STEELYARD_LIBRARY', LI
     if not os.path.exists(there):
         raise unittest.SkipTest(f'skipped: {variable} does not say where the build is')
 
-sys.path.insert(0, str(HERE.parents[1] / 'python'))
+sys.path.insert(0, str(HERE.parents[2] / 'bindings/python'))
 
 import cluster_jobs  # noqa: E402
 
@@ -65,7 +65,7 @@ class ClusterCase(unittest.TestCase):
     # ---- processes
 
     def environment(self, **more):
-        its = {**os.environ, 'PYTHONPATH': str(HERE.parents[1] / 'python'), 'PYTHONDONTWRITEBYTECODE': '1',
+        its = {**os.environ, 'PYTHONPATH': str(HERE.parents[2] / 'bindings/python'), 'PYTHONDONTWRITEBYTECODE': '1',
                'OMP_NUM_THREADS': '1', 'STEELYARD_PYTHON': sys.executable}
         for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SLOW', 'STEELYARD_DEVICE', 'STEELYARD_EXCHANGE'):
             its.pop(name, None)

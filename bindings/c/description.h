@@ -5,7 +5,7 @@
 
 #include "protocol/messages.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 
 struct Description {
   std::string scheduler;
@@ -19,4 +19,4 @@ struct Description {
 // Throws Failure (configuration) that names the key, what is there and what may be there.
 Description read_description(const char* text);
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::bridge {
+namespace steelyard::c_api {
 
 // What steelyard_error() gives this thread from now on. If there is no memory for the text, it is empty.
 void say(std::string_view error) noexcept;
@@ -36,4 +36,4 @@ int guarded(Work&& work) noexcept {
   return 0;
 }
 
-}  // namespace steelyard::bridge
+}  // namespace steelyard::c_api

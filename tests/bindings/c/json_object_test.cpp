@@ -1,4 +1,4 @@
-#include "bridge/json_object.h"
+#include "bindings/c/json_object.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace steelyard::bridge::json_object_test {
+namespace steelyard::c_api::json_object_test {
 namespace {
 
 using testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(JsonObject, NamesKeyObjectAndRemedy) {
 }
 
 }  // namespace
-}  // namespace steelyard::bridge::json_object_test
+}  // namespace steelyard::c_api::json_object_test

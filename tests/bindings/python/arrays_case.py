@@ -17,7 +17,7 @@ except ImportError as missing:
 
 import steelyard._joining  # noqa: E402
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2] / 'python'
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / 'bindings/python'
 
 
 def samples(count=100, wide=10, classes=3, seed=7):

@@ -11,7 +11,7 @@ import unittest
 from steelyard import Failure
 from steelyard.balance import Balancer
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def after(rounds, balancer, batch, each):
@@ -75,7 +75,7 @@ class Example(unittest.TestCase):
             out = subprocess.run(
                 [sys.executable, '-m', 'torch.distributed.run', '--standalone', '--nproc_per_node=2',
                  ROOT / 'examples/python/balance_ddp.py'], cwd=place, capture_output=True, text=True, timeout=240,
-                env={**os.environ, 'PYTHONPATH': str(ROOT / 'python'), 'OMP_NUM_THREADS': '1'})
+                env={**os.environ, 'PYTHONPATH': str(ROOT / 'bindings/python'), 'OMP_NUM_THREADS': '1'})
         self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
         rows = {name: (int(first), int(second), float(loss)) for name, first, second, loss in re.findall(
             r'^(\S+): shares (\d+) and (\d+), .* loss ([\d.]+)$', out.stdout, re.MULTILINE)}

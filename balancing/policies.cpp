@@ -9,7 +9,7 @@
 #include "balancing/policy/omnilearn.h"
 #include "balancing/policy/orchestra.h"
 #include "balancing/policy/static_profile.h"
-#include "balancing/policy/steelyard.h"
+#include "balancing/policy/steelyard_policy.h"
 #include "core/error.h"
 
 namespace steelyard::balancing {

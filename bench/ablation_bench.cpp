@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "balancing/policy/steelyard.h"
+#include "balancing/policy/steelyard_policy.h"
 #include "bench/sections.h"
 #include "tests/balancing/clusters.h"
 #include "tests/balancing/late_signals.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bench/table.h"
+#include "bench/bench_table.h"
 #include "core/time.h"
 
 namespace steelyard::bench {

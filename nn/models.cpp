@@ -1,7 +1,7 @@
 #include "nn/models.h"
 
 #include "core/text.h"
-#include "nn/models/models.h"
+#include "nn/models/built_in_models.h"
 
 namespace steelyard::nn {
 namespace {

@@ -21,7 +21,7 @@
 #include "nn/loss.h"
 #include "nn/micro_batch.h"
 #include "nn/model.h"
-#include "nn/plan.h"
+#include "nn/network_plan.h"
 #include "nn/step_calls.h"
 
 namespace steelyard::nn {

@@ -1,5 +1,5 @@
 // Op: what computes one node of a graph on one micro-batch. A network is a list of them over planned
-// activations (nn/plan.h).
+// activations (nn/network_plan.h).
 //
 // Activations are plain float buffers in one of two orders; each op is made for one:
 //  samples  [sample][row][column][channel]: as data sets deliver; `size` samples of the micro-batch

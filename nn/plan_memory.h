@@ -5,7 +5,7 @@
 // time may lie in the same place: the largest are placed first, each as low as it fits.
 #pragma once
 
-#include "nn/plan.h"
+#include "nn/network_plan.h"
 
 namespace steelyard::nn {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "nn/model.h"
-#include "nn/plan.h"
+#include "nn/network_plan.h"
 
 namespace steelyard::nn {
 

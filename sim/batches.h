@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "sim/device.h"
+#include "sim/simulated_device.h"
 #include "protocol/messages.h"
 
 namespace steelyard::sim {

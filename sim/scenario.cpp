@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "sim/device.h"
+#include "sim/simulated_device.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard::sim {

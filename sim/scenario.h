@@ -12,10 +12,10 @@
 #include "core/device_kind.h"
 #include "sim/batch_time.h"
 #include "sim/event.h"
-#include "sim/network.h"
+#include "sim/simulated_network.h"
 #include "sim/recording.h"
 #include "sim/speed_trace.h"
-#include "sim/training.h"
+#include "sim/training_model.h"
 
 namespace steelyard::sim {
 

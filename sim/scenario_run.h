@@ -17,9 +17,9 @@
 #include "balancing/policy/oracle.h"
 #include "sim/batches.h"
 #include "sim/coverage_probe.h"
-#include "sim/device.h"
+#include "sim/simulated_device.h"
 #include "sim/invariants_watch.h"
-#include "sim/result.h"
+#include "sim/scenario_result.h"
 #include "sim/scenario.h"
 #include "sim/world.h"
 

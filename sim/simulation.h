@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/result.h"
+#include "sim/scenario_result.h"
 #include "sim/scenario.h"
 #include "sim/scenario_run.h"
 

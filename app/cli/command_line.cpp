@@ -7,7 +7,7 @@
 #include "app/cli/manual.h"
 #include "core/error.h"
 #include "core/near_match.h"
-#include "app/launch/script.h"
+#include "app/launch/user_script.h"
 #include "app/report/version_text.h"
 #include "sim/simulation.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "app/launch/process_options.h"
 #include "sim/simulation.h"
 #include "protocol/sync_mode.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/config/job_file.h"
-#include "core/device.h"
+#include "core/device_name.h"
 
 namespace steelyard {
 

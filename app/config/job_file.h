@@ -26,7 +26,7 @@ namespace steelyard {
 struct WorkerSpec {
   std::string name;                   // default: worker-0, worker-1, ...
   std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/throttle.h)
-  std::string device = "cpu";         // or a GPU (core/device.h)
+  std::string device = "cpu";         // or a GPU (core/device_name.h)
   std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
   std::string threads = "1";          // that compute (worker/compute/thread_count.h)
   bool polite = false;                // who owns the machine comes first (worker/compute/polite.h)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/precision.h"
 #include "protocol/sync_mode.h"
 #include "worker/compute/thread_count.h"

@@ -8,7 +8,7 @@
 #include "app/config/input_file.h"
 #include "app/config/job_file.h"
 #include "app/config/toml_text.h"
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/near_match.h"
 #include "protocol/sync_mode.h"

@@ -11,10 +11,10 @@
 
 #include "app/config/prepare_job.h"
 #include "core/error.h"
-#include "app/launch/cluster.h"
+#include "app/launch/local_cluster.h"
 #include "app/launch/curve_keys.h"
 #include "app/launch/launch_plan.h"
-#include "app/launch/script.h"
+#include "app/launch/user_script.h"
 #include "app/launch/socket_directory.h"
 #include "app/report/terminal_writer.h"
 #include "app/report/timeline.h"

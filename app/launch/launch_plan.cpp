@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <iterator>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "app/launch/children.h"
 #include "app/launch/process_options.h"
-#include "app/launch/script.h"
+#include "app/launch/user_script.h"
 #include "app/processes/endpoint.h"
 #include "transport/address.h"
 #include "worker/compute/thread_count.h"

@@ -21,7 +21,7 @@ struct LaunchProcess {
   Role role = Role::worker;            // scheduler, or shard for a server
   std::vector<std::string> arguments;  // of the program
   std::string input;                   // the scheduler reads the job there
-  // A worker that is a script (app/launch/script.h), as StartProcess has them.
+  // A worker that is a script (app/launch/user_script.h), as StartProcess has them.
   std::string program{};  // empty: ours
   std::vector<std::string> environment{};
   unsigned sharing = 0;

@@ -9,7 +9,7 @@
 
 namespace steelyard {
 
-// Workers that are a program of the user, in the place of a job file (app/launch/script.h).
+// Workers that are a program of the user, in the place of a job file (app/launch/user_script.h).
 struct ScriptOptions {
   std::string path;                    // empty: the workers come by themselves
   std::vector<std::string> arguments;  // its own

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/processor.h"
 #include "app/launch/curve_keys.h"
-#include "app/launch/script.h"
+#include "app/launch/user_script.h"
 #include "app/report/version_text.h"
 #include "app/processes/trusted.h"
 #include "protocol/codec.h"

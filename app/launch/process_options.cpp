@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "app/config/toml_text.h"
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/precision.h"
 #include "app/web/place.h"

@@ -1,5 +1,5 @@
 // Supervision: what follows when hosts answer and are lost, and when the processes of a job end. It decides;
-// Cluster (app/launch/cluster.h) does.
+// Cluster (app/launch/local_cluster.h) does.
 //
 //  - Nothing is started before all hosts have answered, since training begins with all; one that does not
 //    answer ends the launch.

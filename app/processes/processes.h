@@ -10,7 +10,7 @@
 
 #include "app/config/extensions.h"
 #include "core/buffer.h"
-#include "core/device.h"
+#include "core/device_name.h"
 #include "app/report/run_directory.h"
 #include "app/processes/process_settings.h"
 #include "protocol/exit_reason.h"

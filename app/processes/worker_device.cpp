@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "app/processes/processes.h"
-#include "worker/compute/device.h"
+#include "worker/compute/device_choice.h"
 
 namespace steelyard {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "app/config/prepare_job.h"
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/precision.h"
 #include "app/processes/endpoint.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "transport/zmq.h"
-#include "worker/compute/node.h"
+#include "worker/compute/compute_node.h"
 #include "worker/compute/throttle.h"
 #include "worker/worker.h"
 

@@ -9,7 +9,7 @@
 #include "app/config/prepare_job.h"
 #include "core/error.h"
 #include "app/launch/children.h"
-#include "app/launch/script.h"
+#include "app/launch/user_script.h"
 #include "app/report/compare/record.h"
 #include "app/report/run_directory.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "nn/device_speed.h"
 
 namespace steelyard {

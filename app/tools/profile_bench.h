@@ -1,5 +1,5 @@
 // ProfileBench: workers of this machine, as far as they compute: each a compute node with its own threads, as
-// in a real worker (worker/compute/node.h), given pieces of any size. What it measures is what a worker would
+// in a real worker (worker/compute/compute_node.h), given pieces of any size. What it measures is what a worker would
 // report, and a policy would see.
 //
 // Belongs to one thread.
@@ -11,7 +11,7 @@
 #include "app/config/prepare_job.h"
 #include "core/buffer.h"
 #include "transport/local.h"
-#include "worker/compute/node.h"
+#include "worker/compute/compute_node.h"
 
 namespace steelyard {
 

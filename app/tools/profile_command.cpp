@@ -18,7 +18,7 @@
 #include "app/report/output_file.h"
 #include "app/processes/processes.h"
 #include "protocol/name.h"
-#include "worker/compute/device.h"
+#include "worker/compute/device_choice.h"
 #include "worker/compute/thread_count.h"
 
 namespace steelyard {

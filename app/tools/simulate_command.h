@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/config/extensions.h"
-#include "sim/result.h"
+#include "sim/scenario_result.h"
 #include "sim/scenario.h"
 
 namespace steelyard {

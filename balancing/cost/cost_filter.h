@@ -22,7 +22,7 @@
 #include <optional>
 
 #include "balancing/cost/cost_line.h"
-#include "balancing/cost/level.h"
+#include "balancing/cost/cost_level.h"
 #include "balancing/cost/machine_signals.h"
 #include "balancing/cost/rules.h"
 #include "balancing/cost/sudden_change.h"

@@ -2,9 +2,9 @@
 // large share computes. bench/gpu/torch_steps.py measures the same in PyTorch. Copies in both directions are
 // counted; the update, which is the servers', is not.
 #include "bench/gpu/rows.h"
-#include "bench/gpu/sections.h"
+#include "bench/gpu/gpu_sections.h"
 #include "bench/gpu/timing.h"
-#include "bench/gpu/training.h"
+#include "bench/gpu/gpu_training.h"
 #include "bench/pairs.h"
 
 namespace steelyard::bench {

@@ -36,7 +36,7 @@ void launch(Stream& stream, Extent grid, Extent block, void (*kernel)(Parameters
 
 #else
 
-#include "nn/cuda/host/kernel.h"
+#include "nn/cuda/host/host_kernel.h"
 
 namespace steelyard::nn::cuda {
 

@@ -2,7 +2,7 @@
 //
 //   c[i][j] = sum over k of a[i][k] b[k][j]  (+ bias[j])  (+ what is there, with `add`)
 //
-// Two implementations: cuBLASLt (nn/cuda/device/products.cpp), and for the host executor a kernel of our own
+// Two implementations: cuBLASLt (nn/cuda/device/device_products.cpp), and for the host executor a kernel of our own
 // (nn/cuda/tiled_product.cu), which the former is compared with. Sums are float32; factors are rounded as
 // the precision says on the device, never by our own kernel.
 #pragma once

@@ -1,6 +1,6 @@
 // Szegedy et al., "Rethinking the Inception architecture for computer vision" (2015): v3, without the
 // auxiliary classifier, which only shapes training. The letters of the blocks are torchvision's.
-#include "nn/models/models.h"
+#include "nn/models/built_in_models.h"
 
 namespace steelyard::nn {
 namespace {

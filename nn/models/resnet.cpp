@@ -3,7 +3,7 @@
 #include <array>
 
 #include "nn/models/convolution.h"
-#include "nn/models/models.h"
+#include "nn/models/built_in_models.h"
 
 namespace steelyard::nn {
 namespace {

@@ -1,6 +1,6 @@
 // Ma et al., "ShuffleNet V2: practical guidelines for efficient CNN architecture design" (2018), width 1.0.
 #include "nn/models/convolution.h"
-#include "nn/models/models.h"
+#include "nn/models/built_in_models.h"
 
 namespace steelyard::nn {
 namespace {

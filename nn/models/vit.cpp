@@ -1,5 +1,5 @@
 // Dosovitskiy et al., "An image is worth 16x16 words" (2021). Norms come before what they feed.
-#include "nn/models/models.h"
+#include "nn/models/built_in_models.h"
 
 namespace steelyard::nn {
 namespace {

@@ -1,12 +1,12 @@
 // The real thing under virtual time: gradients of a real model on real data, by the compute node of the
-// product's own workers (worker/compute/node.h). Only how long that takes is made up, by the device models.
+// product's own workers (worker/compute/compute_node.h). Only how long that takes is made up, by the device models.
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "sim/training.h"
-#include "worker/compute/node.h"
+#include "sim/training_model.h"
+#include "worker/compute/compute_node.h"
 
 namespace steelyard::sim {
 

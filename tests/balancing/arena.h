@@ -1,4 +1,4 @@
-// The proving ground for policies: the simulator's devices (sim/device.h), without scheduler, messages or
+// The proving ground for policies: the simulator's devices (sim/simulated_device.h), without scheduler, messages or
 // clocks.
 //
 // A round takes the longest of its workers' compute times plus a fixed exchange; a slow link adds to the
@@ -13,7 +13,7 @@
 #include "balancing/cost/profile.h"
 #include "balancing/policy.h"
 #include "balancing/policy/oracle.h"
-#include "sim/device.h"
+#include "sim/simulated_device.h"
 
 namespace steelyard::balancing::arena {
 

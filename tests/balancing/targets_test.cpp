@@ -7,7 +7,7 @@
 #include "balancing/policies.h"
 #include "balancing/policy/lbb.h"
 #include "balancing/policy/static_profile.h"
-#include "balancing/policy/steelyard.h"
+#include "balancing/policy/steelyard_policy.h"
 #include "tests/balancing/late_signals.h"
 #include "tests/balancing/patterns.h"
 

@@ -38,7 +38,7 @@ import checks
 import faults
 import network
 import report
-from run import ROLES, FormerRun, Run
+from chaos_run import ROLES, FormerRun, Run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DISK = 64  # MB

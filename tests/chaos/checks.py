@@ -1,7 +1,7 @@
 """What must hold of a disturbed run, beside an undisturbed one."""
 import struct
 
-from run import WrongResult
+from chaos_run import WrongResult
 
 
 def counted_once(run, epochs):

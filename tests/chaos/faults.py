@@ -13,7 +13,7 @@ import tempfile
 import clock as wall_clock
 import flood
 import network
-from run import ROLES
+from chaos_run import ROLES
 
 
 def victim(run, draw, roles):

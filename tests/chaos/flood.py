@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 
-from run import ROLES
+from chaos_run import ROLES
 
 GREETING = b'\xff' + bytes(8) + b'\x7f\x03\x01'  # of ZMTP 3.1; then the mechanism, who serves, and filler
 DEALER = b'\x05READY\x0bSocket-Type' + struct.pack('>I', 6) + b'DEALER'

@@ -21,7 +21,7 @@ import time
 import faults
 import network
 import relay
-from run import Run
+from chaos_run import Run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SETTLES = 1.0  # seconds after a change that are not counted

@@ -7,7 +7,7 @@
 
 #include "nn/cuda_devices.h"
 #include "nn/models.h"
-#include "tests/support/cluster.h"
+#include "tests/support/test_cluster.h"
 #include "worker/data/data_sets.h"
 
 namespace steelyard::test::device_cluster_test {

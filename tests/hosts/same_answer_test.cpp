@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "nn/models.h"
-#include "tests/support/cluster.h"
+#include "tests/support/test_cluster.h"
 #include "worker/data/data_sets.h"
 
 namespace steelyard::test::same_answer_test {

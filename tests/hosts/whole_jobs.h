@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/world.h"
+#include "tests/support/test_world.h"
 
 namespace steelyard::test {
 

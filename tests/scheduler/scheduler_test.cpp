@@ -8,7 +8,7 @@
 #include "balancing/policies.h"
 #include "core/random.h"
 #include "scheduler/recovery/saved_state.h"
-#include "tests/scheduler/script.h"
+#include "tests/scheduler/transcript_script.h"
 #include "tests/scheduler/script_words.h"
 #include "tests/support/toy_job.h"
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/scheduler/script.h"
+#include "tests/scheduler/transcript_script.h"
 
 namespace steelyard::transcript_test {
 namespace {

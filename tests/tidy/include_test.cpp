@@ -207,7 +207,7 @@ TEST(Includes, TheTableItselfIsRead) {
   EXPECT_TRUE(may_include(*server, "nn/optimizer/rule.h"));
   EXPECT_FALSE(may_include(*server, "nn/network.h")) << "a server never sees a layer";
   EXPECT_FALSE(may_include(*server, "transport/zmq.h"));
-  EXPECT_FALSE(may_include(*server, "tests/support/world.h"));
+  EXPECT_FALSE(may_include(*server, "tests/support/test_world.h"));
   EXPECT_FALSE(may_include(*part_of("balancing/policy.h"), "protocol/messages.h"));
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/queue.h"
-#include "worker/compute/node.h"
+#include "worker/compute/compute_node.h"
 
 namespace steelyard {
 

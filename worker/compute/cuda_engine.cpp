@@ -1,6 +1,6 @@
 #include "worker/compute/cuda_engine.h"
 
-#include "nn/cuda/network.h"
+#include "nn/cuda/cuda_network.h"
 #include "worker/compute/checked_engine.h"
 
 namespace steelyard {

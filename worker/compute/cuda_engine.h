@@ -3,14 +3,14 @@
 
 #include <memory>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/precision.h"
 #include "nn/model.h"
 #include "worker/compute/engine.h"
 
 namespace steelyard {
 
-// `device` is one that is here (worker/compute/device.h), and not the processor. Throws Failure
+// `device` is one that is here (worker/compute/device_choice.h), and not the processor. Throws Failure
 // (configuration) for what cannot be computed there.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/layout.h"
 #include "core/options.h"
 #include "core/precision.h"
@@ -34,7 +34,7 @@ using EngineTable = Choices<Workload(const DataSets& data, const Options& option
 
 // What a model of nn is computed on, and how.
 struct Computing {
-  Device device{};       // one that is here (worker/compute/device.h)
+  Device device{};       // one that is here (worker/compute/device_choice.h)
   unsigned threads = 1;  // of the CPU, where that is the device
   Precision precision = Precision::float32;
 };

@@ -6,7 +6,7 @@
 #include "core/near_match.h"
 #include "core/text.h"
 #include "worker/data/class_names.h"
-#include "worker/data/table.h"
+#include "worker/data/table_set.h"
 
 namespace steelyard {
 namespace {

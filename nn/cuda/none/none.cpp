@@ -1,6 +1,6 @@
 // Programs that know no CUDA: what they are asked for is refused.
 #include "core/error.h"
-#include "nn/cuda/network.h"
+#include "nn/cuda/cuda_network.h"
 #include "nn/cuda_devices.h"
 
 namespace steelyard::nn {

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/device.h"
+#include "core/device_name.h"
 #include "core/error.h"
 
 namespace steelyard::hosts_file_test {

@@ -1,7 +1,7 @@
 // Whom `steelyard` leaves out, when it asks again, and whom it calls back.
 #include <gmock/gmock.h>
 
-#include "balancing/policy/steelyard.h"
+#include "balancing/policy/steelyard_policy.h"
 #include "tests/balancing/arena.h"
 
 namespace steelyard::balancing::steelyard_rest_test {

@@ -9,7 +9,7 @@
 
 #include "nn/cuda/ops.h"
 #include "tests/nn/cuda/schedules.h"
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::cuda {
 

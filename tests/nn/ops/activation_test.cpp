@@ -2,7 +2,7 @@
 
 #include "core/level.h"
 #include "nn/cpu/activation_kernels.h"
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::activation_test {
 namespace {

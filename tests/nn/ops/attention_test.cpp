@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::attention_test {
 namespace {

@@ -1,6 +1,6 @@
 #include "core/error.h"
 #include "nn/cpu/pool.h"
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::average_pool_test {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "nn/cpu/fused.h"
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::batch_norm_test {
 namespace {

@@ -1,6 +1,6 @@
 #include "nn/cpu/conv2d.h"
 
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::conv2d_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::layer_norm_test {
 namespace {

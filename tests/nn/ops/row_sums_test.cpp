@@ -1,6 +1,6 @@
 #include "nn/cpu/row_sums.h"
 
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::row_sums_test {
 namespace {

@@ -1,5 +1,5 @@
 // The ops that add, put, take or only name tokens: each is linear.
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::sequence_test {
 namespace {

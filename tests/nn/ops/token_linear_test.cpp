@@ -1,5 +1,5 @@
 #include "nn/cpu/onednn.h"
-#include "tests/nn/ops/op_run.h"
+#include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::token_linear_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/world.h"
+#include "tests/support/test_world.h"
 
 namespace steelyard::left_alone_test {
 namespace {

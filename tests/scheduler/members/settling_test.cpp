@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scheduler/script.h"
+#include "tests/scheduler/transcript_script.h"
 
 namespace steelyard::settling_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "balancing/policies.h"
 #include "scheduler/recovery/saved_state.h"
-#include "tests/scheduler/script.h"
+#include "tests/scheduler/transcript_script.h"
 #include "tests/support/heard.h"
 #include "tests/support/toy_job.h"
 

@@ -1,12 +1,12 @@
 // That a saved scheduler is the same one is seen with every message of every transcript
-// (tests/scheduler/script.cpp).
+// (tests/scheduler/transcript_script.cpp).
 #include "scheduler/recovery/saved_state.h"
 
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
 #include "core/error.h"
-#include "tests/scheduler/script.h"
+#include "tests/scheduler/transcript_script.h"
 
 namespace steelyard::saved_state_test {
 namespace {

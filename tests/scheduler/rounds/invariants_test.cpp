@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/scheduler/script.h"
+#include "tests/scheduler/transcript_script.h"
 
 namespace steelyard::invariants_test {
 namespace {

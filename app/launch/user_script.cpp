@@ -1,0 +1,140 @@
+#include "app/launch/user_script.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "app/config/prepare_job.h"
+#include "app/config/schema.h"
+#include "app/config/toml_text.h"
+#include "core/device_name.h"
+#include "core/error.h"
+#include "worker/compute/thread_count.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* where_jobs_come_from = "the command line";
+constexpr std::size_t longest_job_name = 64;
+
+bool is_python(const ScriptOptions& script) { return script.path.ends_with(".py"); }
+
+// "train" of "jobs/train.py".
+std::string job_name(const ScriptOptions& script) {
+  std::string name = fs::path(script.path).stem().string().substr(0, longest_job_name);
+  std::ranges::replace_if(
+      name, [](char c) { return !is_plain_name(std::string("a") + c); }, '_');
+  if (!is_plain_name(name) && !name.empty()) name[0] = '_';
+  return name.empty() ? "job" : name;
+}
+
+std::string job_text(const ScriptOptions& script, const ClusterSpec* cluster) {
+  std::string text = "[job]\nname = " + steelyard::toml_quoted(job_name(script)) +
+                     "\n[model]\nname = " + steelyard::toml_quoted(external_model) +
+                     "\n[cluster]\nservers = 1\n";
+  const unsigned workers = cluster == nullptr ? script.workers : 1;  // those of the cluster take their place
+  for (unsigned i = 0; i < workers; ++i) {
+    text += "[[worker]]\nname = " + steelyard::toml_quoted("worker-" + std::to_string(i)) +
+            "\ndevice = " + steelyard::toml_quoted(automatic_device) + "\n";
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
+
+// A path is not looked up in PATH.
+std::string as_path(const std::string& file) {
+  return file.find('/') == std::string::npos ? "./" + file : file;
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+bool is_script(const std::string& file) { return !file.ends_with(".toml"); }
+
+JobFile job_for_script(const LaunchOptions& options, const Extensions& extensions,
+                       const ClusterSpec* cluster) {
+  JobFile file = parse_job(job_text(*options.script, cluster), where_jobs_come_from, options.overrides,
+                           extensions, cluster);
+  if (file.job.model != external_model) {
+    throw Failure(ExitCode::usage, "--set model.name=" + file.job.model +
+                                       ": the model of a script comes with the script: leave it out, or "
+                                       "train a job file with `steelyard train`");
+  }
+  return file;
+}
+
+std::vector<std::string> command_of(const ScriptOptions& script) {
+  std::vector<std::string> words{as_path(script.path)};
+  if (is_python(script)) {
+    const char* python = std::getenv("STEELYARD_PYTHON");
+    const bool given = python != nullptr && *python != '\0';
+    words = {given ? python : "python3", "-u", script.path};
+  }
+  words.insert(words.end(), script.arguments.begin(), script.arguments.end());
+  return words;
+}
+
+std::vector<std::string> environment_of(const HostWorker& worker, const std::string& scheduler,
+                                        const std::string& exchange) {
+  const WorkerSpec& it = worker.spec;
+  const WorkerSpec usual;
+  const auto demand = [&](bool is_usual, const std::string& key) {
+    if (is_usual) return;
+    refuse(
+        "worker '" + it.name + "': " + key +
+        " is for workers of steelyard itself: a script takes name, device, slow and threads; leave it out");
+  };
+  demand(it.cpu == usual.cpu, "cpu = " + steelyard::toml_quoted(it.cpu));
+  demand(it.max_batch == usual.max_batch, "max_batch = " + std::to_string(it.max_batch));
+  demand(!it.polite, "polite = true");
+  demand(it.precision == usual.precision, "precision = " + steelyard::toml_quoted(it.precision));
+  demand(worker.data_options.empty(), "data");
+  std::vector<std::string> all{"STEELYARD=" + scheduler, "STEELYARD_NAME=" + it.name};
+  if (it.device != automatic_device) all.push_back("STEELYARD_DEVICE=" + it.device);
+  if (it.slow != usual.slow) all.push_back("STEELYARD_SLOW=" + it.slow);
+  if (exchange != exchanges.front()) all.push_back("STEELYARD_EXCHANGE=" + exchange);
+  const bool counted = it.threads.find_first_not_of("0123456789") == std::string::npos;
+  if (counted && it.threads != usual.threads) all.push_back("OMP_NUM_THREADS=" + it.threads);
+  return all;
+}
+
+void require_script(const ScriptOptions& script, const std::string& directory) {
+  const fs::path path = fs::path(directory) / script.path;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) {
+    refuse("there is no script " + path.string() +
+           ": correct its path; options of steelyard stand before it");
+  }
+  if (is_python(script)) {
+    const std::string python = command_of(script).front();
+    if (is_runnable(python)) return;
+    refuse("there is no " + python + " to run " + script.path +
+           ": install Python, or say where it is with STEELYARD_PYTHON");
+  }
+  if (!is_program(path)) {
+    refuse("the script " + path.string() + " cannot be run: make it executable (chmod +x " + path.string() +
+           "); one whose name ends in .py is run by Python");
+  }
+}
+
+bool is_runnable(const std::string& program) {
+  if (program.find('/') != std::string::npos) return is_program(program);
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (is_program(fs::path(folder.empty() ? "." : folder) / program)) return true;
+  }
+  return false;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,152 @@
+#include "balancing/policy/steelyard/policy_rests.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "balancing/allocate/min_max.h"
+#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
+
+namespace steelyard::balancing {
+namespace {
+
+constexpr double shortest_rest = 12, longest_rest = 3'000;  // rounds
+constexpr double half_known = 70;  // rounds at work after which a worker was of use as likely as not
+constexpr std::uint64_t first_late_rest = 64;
+constexpr double little_longer = 1.25;  // than a trial that is due: others are tried with it
+
+}  // namespace
+
+double until_trial(double cost, double gain, double worked, double rested) {
+  const double of_use = worked * worked / (worked * worked + half_known * half_known);
+  const double saved = gain * of_use / (rested + shortest_rest);
+  if (cost <= 0) return shortest_rest;
+  return saved > 0 ? std::clamp(std::sqrt(2 * cost / saved), shortest_rest, longest_rest) : longest_rest;
+}
+
+std::set<std::uint32_t> Rests::resting() const {
+  std::set<std::uint32_t> slots;
+  for (const auto& [slot, rest] : rests_) {
+    if (!rest.trying) slots.insert(slot);
+  }
+  return slots;
+}
+
+std::set<std::uint32_t> Rests::on_trial() const {
+  std::set<std::uint32_t> slots;
+  for (const auto& [slot, rest] : rests_) {
+    if (rest.trying && !rest.late) slots.insert(slot);
+  }
+  return slots;
+}
+
+std::vector<std::uint32_t> Rests::call_back(const Request& request, const std::vector<Affine>& curves) {
+  std::vector<std::uint32_t> late;
+  double trial = 0;  // seconds that this round takes for the sake of those that are tried
+  for (const bool shared : {false, true}) {
+    for (std::size_t i = 0; i < request.workers.size(); ++i) {
+      const auto found = rests_.find(request.workers[i].slot);
+      if (found == rests_.end() || found->second.trying) continue;
+      Rest& rest = found->second;
+      const bool as_short = rules_.shared_trials && !rest.late && curves[i](1) <= little_longer * trial;
+      if (shared ? !as_short : request.round < rest.until) continue;
+      rest.trying = true;
+      rest.until = request.round;
+      if (rest.late)
+        late.push_back(found->first);
+      else if (!shared)
+        trial = std::max(trial, curves[i](1));
+    }
+  }
+  return late;
+}
+
+Rests::Shares Rests::solve(const Request& request, const std::vector<Affine>& curves,
+                           const std::vector<Known>& known) {
+  const std::vector<Bound> limits = share_bounds(request, resting());
+  Shares all = min_max(curves, limits, request.positions);
+  const bool slow =
+      rules_.rest && send_to_rest(request, curves, known,
+                                  min_max(curves, with_rest(request, limits), request.positions), all);
+  const bool late = !slow && rules_.late_rest && send_the_late_to_rest(request, curves, known, all);
+  return slow || late ? min_max(curves, share_bounds(request, resting()), request.positions) : all;
+}
+
+// True if anybody was sent to rest. `best`: the split where all may rest; `all`: where nobody new does.
+bool Rests::send_to_rest(const Request& request, const std::vector<Affine>& curves,
+                         const std::vector<Known>& known, const Shares& best, const Shares& all) {
+  const double without = longest(curves, best);
+  bool sent = false;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const std::uint32_t slot = request.workers[i].slot;
+    const auto rest = rests_.find(slot);
+    const bool called = rest != rests_.end() && rest->second.trying, on_trial = called && !rest->second.late;
+    if (called && rest->second.until == request.round) continue;  // it has not been measured yet
+    const double doubt = rules_.rest_doubt ? std::min(1.0, known[i].doubt) : 0;
+    const bool delays =
+        best[i] == 0 && all[i] > 0 && known[i].worked > 0 && curves[i](1) * (1 - doubt) > without;
+    if (delays) {
+      const std::uint64_t since = on_trial ? rest->second.since : request.round;
+      const double rested = static_cast<double>(request.round - since);
+      const double rounds = rules_.trial_law
+                                ? until_trial(curves[i](1) - without, known[i].worth, known[i].worked, rested)
+                                : 64;
+      rests_[slot] = {.since = since, .until = request.round + static_cast<std::uint64_t>(rounds)};
+      sent = true;
+    } else if (on_trial) {
+      rests_.erase(rest);
+    }
+  }
+  return sent;
+}
+
+// One at a time: without it, the others are waited for more often. Only the one that looks worst is looked
+// at, because each costs a solution.
+bool Rests::send_the_late_to_rest(const Request& request, const std::vector<Affine>& curves,
+                                  const std::vector<Known>& known, const Shares& all) {
+  double most = 0;
+  std::size_t latest = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == 0 || !may_rest(request.workers[i]) || known[i].late - known[i].worth <= most) continue;
+    most = known[i].late - known[i].worth;
+    latest = i;
+  }
+  if (latest == all.size()) return false;
+  const std::uint32_t slot = request.workers[latest].slot;
+  std::set<std::uint32_t> without = resting();
+  without.insert(slot);
+  const std::vector<Bound> limits = share_bounds(request, without);
+  if (limits[latest].most > 0) return false;  // the others cannot take the round
+  const double lost = longest(curves, min_max(curves, limits, request.positions)) - longest(curves, all);
+  if (lost >= known[latest].late) return false;
+  Rest& rest = rests_[slot];
+  const std::uint64_t interval = rest.late ? 2 * rest.interval : first_late_rest;
+  rest = {.since = request.round, .until = request.round + interval, .late = true, .interval = interval};
+  return true;
+}
+
+void Rests::forget_all_but(const std::set<std::uint32_t>& present) {
+  std::erase_if(rests_, [&](const auto& entry) { return !present.contains(entry.first); });
+}
+
+void Rests::save(StateWriter& writer) const {
+  writer.count(rests_.size());
+  for (const auto& [slot, rest] : rests_) {
+    writer.count(slot).count(rest.since).count(rest.until).count(rest.interval);
+    writer.count(rest.trying ? 1 : 0).count(rest.late ? 1 : 0);
+  }
+}
+
+void Rests::restore(StateReader& reader) {
+  rests_.clear();
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    Rest& rest = rests_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
+    rest.since = reader.count();
+    rest.until = reader.count();
+    rest.interval = reader.count();
+    rest.trying = reader.count(1) == 1;
+    rest.late = reader.count(1) == 1;
+  }
+}
+
+}  // namespace steelyard::balancing

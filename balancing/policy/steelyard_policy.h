@@ -1,0 +1,73 @@
+// `steelyard`, our own policy and the default of the house.
+//
+//   T_i(b)   the time of worker i over its share, learned on line (cost/cost_filter.h)
+//   x*       = argmin max_i T_i(x_i), sum x_i = X: exact, in integers, under the bounds; 0 at rest
+//
+// Each of its ideas is an object of its own:
+//  - the time of one worker: CostFilter. Fixed costs and speeds are learned apart, so the split is right two
+//    rounds after the start. A sudden change is believed when the next round confirms it, or at once where
+//    changes have lasted so far in this job;
+//  - the links: Links. A worker whose link costs surely more than the best one has that much less time;
+//  - for whom the rounds wait, and what each is worth: Waits;
+//  - which workers rest, and the next trial: Rests;
+//  - when shares move: Move.
+// A newcomer counts as its profile says, or as the mean of the others, and is known after its first round. Of
+// CPUs beside GPUs nobody knows how much slower they are, five times or two hundred times: until it is
+// measured, a CPU counts as 32 times as slow as a GPU, the middle of that. Taken for equal, it would make the
+// first round as long as dozens of rounds of the GPU alone.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "balancing/cost/cost_filter.h"
+#include "balancing/cost/profile.h"
+#include "balancing/policy.h"
+#include "balancing/policy/last_round.h"
+#include "balancing/policy/steelyard/links.h"
+#include "balancing/policy/steelyard/move.h"
+#include "balancing/policy/steelyard/policy_rests.h"
+#include "balancing/policy/steelyard/waits.h"
+
+namespace steelyard::balancing {
+
+struct SteelyardOptions {
+  MoveOptions move{};
+  Profile profile{};  // believed until something else is measured; may be empty
+  Rules rules{};      // for the bench
+};
+
+class Steelyard final : public Policy {
+ public:
+  explicit Steelyard(SteelyardOptions options = {});
+
+  void observe(const Sample& sample) override;
+  std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Steelyard>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  void forget_absent(const Request& request);
+  void look_up(const Request& request);  // in the profile, if there is one
+  [[nodiscard]] Signals heard(double cpu, double memory) const;
+  [[nodiscard]] bool changes_last() const;
+  [[nodiscard]] std::vector<Affine> curves(const Request& request,
+                                           const std::vector<double>& link_seconds) const;
+  [[nodiscard]] std::vector<std::uint64_t> best_split(const Request& request,
+                                                      const std::vector<Affine>& curves);
+  [[nodiscard]] std::vector<Move::Known> known_for_move(const Request& request) const;
+
+  SteelyardOptions options_;
+  std::map<std::uint32_t, CostFilter> workers_;  // by slot, of those that were measured
+  Walk walk_;                                    // of the last plan
+  std::map<std::uint32_t, Cubic> profiled_;      // by slot; of the job, and not of a checkpoint
+  LastRound last_;
+  Links links_;
+  Waits waits_;
+  Rests rests_;
+  Move move_;
+  std::uint64_t lasted_ = 0, accidents_ = 0;  // sudden changes so far, of all workers
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,44 @@
+// Rounds of a built-in model on the device, as a worker computes them: parameters to the device, so many
+// micro-batches from the host's memory, their summed gradient back. Updates are the servers'.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/precision.h"
+#include "nn/cuda/cuda_network.h"
+
+namespace steelyard::bench {
+
+// A model and the samples that it is measured with.
+struct GpuModel {
+  std::string name;  // of the table of models
+  nn::Shape input;
+};
+const std::vector<GpuModel>& gpu_models();
+
+class Training {
+ public:
+  // Micro-batches of so many random samples; fewer, if the device has no memory for them.
+  Training(const GpuModel& of, std::uint32_t samples, Precision precision);
+
+  // Throws WrongResult if the loss or a number of the gradient is not finite, or the gradient is zero.
+  void round(unsigned micro_batches);
+  // Seconds of wall-clock time of one round: the median of several.
+  double round_seconds(unsigned micro_batches);
+
+  [[nodiscard]] std::uint32_t samples() const { return batch_.size; }
+  [[nodiscard]] const nn::Model& model() const { return model_; }
+  [[nodiscard]] std::uint64_t bytes() const { return network_.bytes(); }
+
+ private:
+  nn::Model model_;
+  nn::cuda::Network network_;
+  std::vector<float> inputs_, parameters_, gradient_;
+  std::vector<std::uint32_t> labels_;
+  std::vector<std::uint64_t> positions_;
+  nn::MicroBatch batch_;
+};
+
+}  // namespace steelyard::bench

@@ -1,0 +1,295 @@
+#include "nn/cuda/cuda_network.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "core/check.h"
+#include "nn/cuda/add_up.h"
+#include "nn/cuda/cuda_loss.h"
+#include "nn/cuda/ops.h"
+#include "nn/cuda/runtime.h"
+#include "nn/cuda/staging.h"
+#include "nn/network_plan.h"
+#include "nn/step_calls.h"
+
+namespace steelyard::nn::cuda {
+namespace {
+
+// What tells one graph from another.
+struct Variant {
+  std::uint32_t size;
+  bool training, first, last;  // first: brings the parameters; last: takes the gradient back
+  friend bool operator<(const Variant& a, const Variant& b) {
+    return std::tie(a.size, a.training, a.first, a.last) < std::tie(b.size, b.training, b.first, b.last);
+  }
+};
+
+struct Recorded {
+  bool ran = false;  // as it is: what is loaded at its first use is loaded then
+  std::unique_ptr<Graph> graph;
+};
+
+// Ranges of the gradient in the order in which they become final.
+std::vector<Interval> finals_of(const Plan& plan) {
+  std::vector<Interval> all;
+  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
+    if (step->learns) all.insert(all.end(), step->final.begin(), step->final.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+class Network::Impl {
+ public:
+  Impl(const Model& model, unsigned index, std::uint32_t micro_batch)
+      : model_(model),
+        index_(index),
+        micro_batch_(micro_batch),
+        products_(compute_, model.precision()),
+        staging_(model.input().size(), model.labels(), micro_batch),
+        context_{compute_,          products_,    staging_.numbers(), staging_.positions(),
+                 staging_.labels(), model.grain()},
+        plan_(make_plan(model, column(), micro_batch)),
+        arena_(plan_.arena),
+        parameters_(model.parameters()),
+        gradient_(model.parameters()),
+        pinned_parameters_(model.parameters()),
+        pinned_gradient_(model.parameters()),
+        loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
+        sums_(1),
+        pinned_sums_(1),
+        one_(1),
+        finals_(finals_of(plan_)),
+        marks_(finals_.size()),
+        brought_(plan_.steps.size()),
+        given_(plan_.steps.size()) {
+    *pinned_one_.data() = 1;
+    compute_.copy_array(one_.data(), pinned_one_.data(), 1);
+    compute_.synchronize();
+  }
+
+  // Nothing may be in flight when memory goes.
+  ~Impl() {
+    try {
+      staging_.synchronize();
+      for (Stream* stream : {&compute_, &copies_}) stream->synchronize();
+    } catch (const std::exception&) {  // the device is gone, and its work with it
+    }
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + staging_.bytes();
+  }
+
+  void begin(std::span<const float> parameters) {
+    CHECK(parameters.size() == parameters_.size(), "the parameters have not the size of the model");
+    use_device(index_);      // here, not once at the start: another thread may have made the network
+    compute_.synchronize();  // of a call that was broken off
+    std::copy(parameters.begin(), parameters.end(), pinned_parameters_.data());
+    first_ = true;
+    last_ = false;
+  }
+
+  void add(const MicroBatch& batch, bool training, bool last) {
+    CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
+    staging_.bring(batch, compute_);
+    if (last) std::fill_n(marks_.data(), marks_.size(), 0U);
+    run({batch.size, training, first_, last});
+    first_ = false;
+    last_ = last_ || last;
+  }
+
+  Sums finish(std::span<float> gradient, const FinalRange& on_final) {
+    if (first_) return {};  // no micro-batch at all
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    std::size_t told = 0;
+    const auto tell = [&] {
+      for (; last_ && told < finals_.size() && arrived(told); ++told) {
+        const auto [begin, end] = finals_[told];
+        std::copy(pinned_gradient_.data() + begin, pinned_gradient_.data() + end,
+                  gradient.begin() + static_cast<std::ptrdiff_t>(begin));
+        if (on_final) on_final(begin, end);
+      }
+    };
+    while (!compute_.idle()) tell();
+    compute_.synchronize();
+    tell();
+    CHECK(!last_ || told == finals_.size(), "a part of the gradient did not come back");
+    const LossSums& sums = *pinned_sums_.data();
+    if (sums.no_class > 0) {
+      throw Failure(ExitCode::configuration,
+                    std::to_string(sums.no_class) + " labels are no class of the model, which has " +
+                        std::to_string(model_.classes()) + ": make the model for this data set");
+    }
+    return {sums.loss, sums.correct};
+  }
+
+ private:
+  [[nodiscard]] Column column() const {
+    return {[this](const OpKind& kind, const OpPlace& place) {
+              return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
+            },
+            [this](const BatchNorm& op, const OpPlace& place, FusedTail tail) {
+              return make_batch_norm(op, place, tail, context_);
+            }};
+  }
+  [[nodiscard]] LossOptions loss_options() const {
+    return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
+  }
+
+  [[nodiscard]] bool arrived(std::size_t range) const {
+    return std::atomic_ref(marks_.data()[range]).load(std::memory_order_acquire) == 1;
+  }
+
+  void run(const Variant& variant) {
+    Recorded& recorded = graphs_[variant];
+    if (!recorded.ran) {
+      issue(variant);
+      recorded.ran = true;
+      return;
+    }
+    if (!recorded.graph) {
+      compute_.begin_capture();
+      issue(variant);
+      recorded.graph = compute_.end_capture();
+    }
+    compute_.run(*recorded.graph);
+  }
+
+  // Adds everything that a micro-batch of this kind needs.
+  void issue(const Variant& variant) {
+    const MicroBatch constants{.size = variant.size, .count = UINT32_MAX};
+    const Pass pass{constants, variant.training};
+    if (variant.first) compute_.fill_zero(sums_.data(), sizeof(LossSums));
+    forward(pass, variant);
+    const PlannedValue& scores = plan_.values[plan_.steps.back().output];
+    add_loss(context_, loss_options(), variant.size, arena_.data() + scores.place,
+             variant.training ? arena_.data() + scores.gradient : nullptr, sums_.data(),
+             loss_workspace_.data());
+    if (variant.training) backward(pass, variant);
+  }
+
+  void forward(const Pass& pass, const Variant& variant) {
+    if (variant.first) bring_parameters();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const Step& step = plan_.steps[i];
+      if (variant.first && !step.tensors.empty()) compute_.wait(brought_[i]);
+      calls_.forward(buffers(), pass, step);
+    }
+  }
+
+  // On a stream of its own, step by step.
+  void bring_parameters() {
+    begun_.record(compute_);
+    copies_.wait(begun_);
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (plan_.steps[i].tensors.empty()) continue;
+      for (const Interval& range : plan_.steps[i].final) {
+        copies_.copy_array(parameters_.data() + range.begin, pinned_parameters_.data() + range.begin,
+                           range.end - range.begin);
+      }
+      brought_[i].record(copies_);
+    }
+  }
+
+  void backward(const Pass& pass, const Variant& variant) {
+    std::size_t range = 0;
+    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
+      const Step& step = plan_.steps[i];
+      if (!step.learns) continue;
+      calls_.backward(
+          buffers(), pass, step, !variant.first,
+          [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
+      if (variant.last && !step.final.empty()) take_back(i, step.final, range);
+    }
+    if (!variant.last) return;
+    begun_.record(copies_);
+    compute_.wait(begun_);
+  }
+
+  // Ranges of a step go back while the backward goes on, each with a mark behind it.
+  void take_back(std::size_t step, const std::vector<Interval>& ranges, std::size_t& next) {
+    given_[step].record(compute_);
+    copies_.wait(given_[step]);
+    for (const Interval& range : ranges) {
+      copies_.copy_array(pinned_gradient_.data() + range.begin, gradient_.data() + range.begin,
+                         range.end - range.begin);
+      copies_.copy_array(marks_.data() + next++, one_.data(), 1);
+    }
+  }
+
+  [[nodiscard]] PlanBuffers buffers() const {
+    return {model_, plan_, arena_.data(), staging_.inputs(), parameters_.data(), gradient_.data()};
+  }
+
+  const Model model_;
+  const unsigned index_;
+  const std::uint32_t micro_batch_;
+  Stream compute_, copies_;  // copies_: of parameters and gradient
+  Products products_;
+  Staging staging_;
+  const Context context_;
+  const Plan plan_;
+  DeviceArray<float> arena_, parameters_, gradient_;
+  PinnedArray<float> pinned_parameters_, pinned_gradient_;
+  DeviceArray<float> loss_workspace_;
+  DeviceArray<LossSums> sums_;
+  PinnedArray<LossSums> pinned_sums_;
+  DeviceArray<std::uint32_t> one_;
+  PinnedArray<std::uint32_t> pinned_one_{1};
+  const std::vector<Interval> finals_;
+  PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ lies in pinned_gradient_
+  std::map<Variant, Recorded> graphs_;
+  Event begun_;
+  std::vector<Event> brought_, given_;  // by step
+  bool first_ = true, last_ = false;    // of the micro-batches since begin()
+  StepCalls calls_;
+};
+
+Network::Network(const Model& model, unsigned index, std::uint32_t most) {
+  use_device(index);
+  const std::uint32_t least = model.grain();
+  for (std::uint32_t size = std::max(std::bit_floor(most), least); !impl_; size /= 2) {
+    try {
+      impl_ = std::make_unique<Impl>(model, index, size);
+    } catch (const OutOfMemory& trouble) {
+      if (size / 2 < least) {
+        throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +
+                                                   std::to_string(size) +
+                                                   " samples at once: " + trouble.what());
+      }
+    }
+  }
+}
+Network::~Network() = default;
+
+std::vector<std::uint32_t> Network::micro_batch_sizes() const {
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t size = impl_->micro_batch(); size > 0; size /= 2) sizes.push_back(size);
+  return sizes;
+}
+
+void Network::begin(std::span<const float> parameters) { impl_->begin(parameters); }
+void Network::train(const MicroBatch& batch, bool last) { impl_->add(batch, true, last); }
+void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false); }
+Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
+  return impl_->finish(gradient, on_final);
+}
+
+std::uint64_t Network::bytes() const { return impl_->bytes(); }
+
+std::vector<std::string> Network::implementations() const {
+  std::vector<std::string> all;
+  for (const Step& step : impl_->plan().steps) all.push_back(step.name + ": " + step.op->implementation());
+  return all;
+}
+
+}  // namespace steelyard::nn::cuda

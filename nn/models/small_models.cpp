@@ -1,0 +1,51 @@
+#include "nn/models/built_in_models.h"
+
+namespace steelyard::nn {
+namespace {
+
+// A hidden layer of a perceptron; dropout 0 adds no layer at all.
+void hidden(Model& model, const std::string& name, std::uint32_t outputs, double dropout) {
+  model.linear(name, outputs).relu();
+  if (dropout > 0) model.dropout(dropout);
+}
+
+}  // namespace
+
+Model softmax_regression(Shape input, std::uint32_t classes, const Options&) {
+  return Model(input, classes).linear("fc", classes);
+}
+
+Model svm(Shape input, std::uint32_t classes, const Options&) {
+  return Model(input, classes, Loss::hinge).linear("fc", classes);
+}
+
+Model mlp(Shape input, std::uint32_t classes, const Options& options) {
+  const double dropout = options.number("dropout");
+  Model model(input, classes);
+  hidden(model, "fc1", 512, dropout);
+  hidden(model, "fc2", 256, dropout);
+  return model.linear("fc3", classes);
+}
+
+// LeCun et al. 1998, with ReLU and max pools.
+Model lenet5(Shape input, std::uint32_t classes, const Options& options) {
+  const double dropout = options.number("dropout");
+  Model model(input, classes);
+  model.conv2d("conv1", {.channels = 6, .kernel = 5, .padding = 2}).relu().max_pool(2);
+  model.conv2d("conv2", {.channels = 16, .kernel = 5}).relu().max_pool(2);
+  hidden(model, "fc1", 120, dropout);
+  hidden(model, "fc2", 84, dropout);
+  return model.linear("fc3", classes);
+}
+
+// Krizhevsky's network for CIFAR-10, in the sizes of TensorFlow's slim; without its local response norms.
+Model cifarnet(Shape input, std::uint32_t classes, const Options& options) {
+  Model model(input, classes);
+  model.conv2d("conv1", {.channels = 64, .kernel = 5, .padding = 2}).relu().max_pool(2);
+  model.conv2d("conv2", {.channels = 64, .kernel = 5, .padding = 2}).relu().max_pool(2);
+  hidden(model, "fc3", 384, options.number("dropout"));
+  hidden(model, "fc4", 192, 0);
+  return model.linear("logits", classes);
+}
+
+}  // namespace steelyard::nn

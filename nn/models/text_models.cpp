@@ -1,0 +1,97 @@
+#include <cmath>
+
+#include "nn/models/built_in_models.h"
+
+namespace steelyard::nn {
+
+// Vaswani et al., "Attention is all you need" (2017): its encoder, norms behind, over learned positions.
+Model transformer(Shape input, std::uint32_t classes, const Options& options) {
+  const auto width = static_cast<std::uint32_t>(options.whole("width"));
+  Model model(input, classes);
+  Value x = model.input_value()
+                .embedding("embedding", {static_cast<std::uint32_t>(options.whole("vocabulary")), width})
+                .position_embedding("position", {.bare = true});
+  for (int i = 0; i < static_cast<int>(options.whole("layers")); ++i) {
+    const std::string name = "layers." + std::to_string(i);
+    Value y = x.token_linear(name + ".self_attn.in_proj",
+                             {.outputs = 3 * width, .init = Init::xavier, .joined_names = true})
+                  .attention(static_cast<std::uint32_t>(options.whole("heads")))
+                  .token_linear(name + ".self_attn.out_proj", {.outputs = width});
+    x = y.add(x).layer_norm(name + ".norm1");
+    y = x.token_linear(name + ".linear1", {.outputs = 4 * width})
+            .relu()
+            .token_linear(name + ".linear2", {.outputs = width});
+    x = y.add(x).layer_norm(name + ".norm2");
+  }
+  x.global_average_pool().linear("fc", classes);
+  return model;
+}
+
+// Lan et al., "ALBERT: a lite BERT for self-supervised learning of language representations" (2020), base:
+// twelve layers with the parameters of one, and a small embedding. For one text a sample.
+Model albert(Shape input, std::uint32_t classes, const Options& options) {
+  constexpr std::uint32_t embedding = 128, width = 768, hidden = 3072, heads = 12, layers = 12;
+  const LayerNorm norm(1e-12);
+  const auto linear = [](std::uint32_t outputs) {
+    return TokenLinear{.outputs = outputs, .init = Init::small};
+  };
+  Model model(input, classes);
+  Value x =
+      model.input_value()
+          .embedding("albert.embeddings.word_embeddings",
+                     {static_cast<std::uint32_t>(options.whole("vocabulary")), embedding})
+          .position_embedding("albert.embeddings.position_embeddings", {.rows = 512})
+          .position_embedding("albert.embeddings.token_type_embeddings", {.rows = 2, .first_only = true})
+          .layer_norm("albert.embeddings.LayerNorm", norm)
+          .token_linear("albert.encoder.embedding_hidden_mapping_in", linear(width));
+  const std::string layer = "albert.encoder.albert_layer_groups.0.albert_layers.0.";
+  model.share_parameters();
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    const Value query = x.token_linear(layer + "attention.query", linear(width));
+    const Value key = x.token_linear(layer + "attention.key", linear(width));
+    const Value value = x.token_linear(layer + "attention.value", linear(width));
+    Value y =
+        concat({query, key, value}).attention(heads).token_linear(layer + "attention.dense", linear(width));
+    const Value attended = y.add(x).layer_norm(layer + "attention.LayerNorm", norm);
+    y = Value(attended)
+            .token_linear(layer + "ffn", linear(hidden))
+            .activation(Activation::Kind::gelu_tanh)
+            .token_linear(layer + "ffn_output", linear(width));
+    x = y.add(attended).layer_norm(layer + "full_layer_layer_norm", norm);
+  }
+  x.select_token(0)
+      .linear("albert.pooler", {.outputs = width, .init = Init::small})
+      .tanh()
+      .linear("classifier", {.outputs = classes, .init = Init::small});
+  return model.compute_at_once(4);
+}
+
+// Radford et al., "Language models are unsupervised multitask learners" (2019): a decoder over bytes, norms
+// first. Each token's label is the byte behind it.
+Model gpt(Shape input, std::uint32_t classes, const Options& options) {
+  const auto width = static_cast<std::uint32_t>(options.whole("width"));
+  const auto layers = static_cast<std::uint32_t>(options.whole("layers"));
+  const TokenLinear into{.outputs = width, .init = Init::small, .scale = 1 / std::sqrt(2.0 * layers)};
+  Model model(input, classes);
+  Value x = model.input_value()
+                .embedding("transformer.wte", {classes, width})
+                .position_embedding("transformer.wpe");
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    const std::string name = "transformer.h." + std::to_string(i);
+    Value y = x.layer_norm(name + ".ln_1")
+                  .token_linear(name + ".attn.c_attn", {.outputs = 3 * width, .init = Init::small})
+                  .attention(static_cast<std::uint32_t>(options.whole("heads")), true)
+                  .token_linear(name + ".attn.c_proj", into);
+    x = y.add(x);
+    y = x.layer_norm(name + ".ln_2")
+            .token_linear(name + ".mlp.c_fc", {.outputs = 4 * width, .init = Init::small})
+            .gelu()
+            .token_linear(name + ".mlp.c_proj", into);
+    x = y.add(x);
+  }
+  x.layer_norm("transformer.ln_f")
+      .token_linear("lm_head", {.outputs = classes, .bias = false, .init = Init::small});
+  return model.compute_at_once(8);
+}
+
+}  // namespace steelyard::nn

@@ -1,0 +1,265 @@
+#include "nn/network_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "nn/cpu/conv2d.h"
+#include "nn/cpu/fused.h"
+#include "nn/cpu/ops.h"
+#include "nn/cpu/transpose.h"
+#include "nn/plan_memory.h"
+#include "nn/reference/ops.h"
+
+namespace steelyard::nn {
+namespace {
+
+constexpr std::uint32_t nobody = UINT32_MAX;
+
+Column reference_column() {
+  return {[](const OpKind& kind, const OpPlace& place) {
+    return std::visit([&](const auto& op) { return reference::make(op, place); }, kind);
+  }};
+}
+Column cpu_column() {
+  return {[](const OpKind& kind, const OpPlace& place) {
+            return std::visit([&](const auto& op) { return cpu::make(op, place); }, kind);
+          },
+          cpu::make_batch_norm};
+}
+
+// Walks the nodes once, remembering in which orders each one's value lies. With `lanes` the column is the
+// CPU's, whose ops may work in either order.
+class Planner {
+ public:
+  Planner(const Model& model, const Column& column, std::uint32_t micro_batch, bool lanes)
+      : model_(model), column_(column), micro_batch_(micro_batch), lanes_(lanes) {
+    const std::size_t nodes = model.nodes().size();
+    readers_.resize(nodes);
+    for (std::uint32_t i = 1; i < nodes; ++i) {
+      for (const std::uint32_t input : node(i).inputs) readers_[input].push_back(i);
+    }
+    values_.resize(nodes);
+    done_.resize(nodes);
+    plan_.values.push_back({node(0).shape});
+    values_[0][Order::samples] = 0;
+  }
+
+  Plan make() {
+    for (std::uint32_t i = 1; i < model_.nodes().size(); ++i) {
+      if (done_[i]) continue;
+      if (lanes_) {
+        std::visit([&](const auto& op) { visit(i, op); }, node(i).kind);
+      } else if (is<BatchNorm>(i) && column_.make_batch_norm) {
+        visit(i, std::get<BatchNorm>(node(i).kind));
+      } else if (waiting_.contains(i)) {
+        visit(i, std::get<Add>(node(i).kind));
+      } else {
+        append(i);
+      }
+    }
+    find_final();
+    plan_memory(plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] const Node& node(std::uint32_t i) const { return model_.nodes()[i]; }
+  template <class Kind>
+  [[nodiscard]] bool is(std::uint32_t i) const {
+    return i != nobody && std::holds_alternative<Kind>(node(i).kind);
+  }
+  [[nodiscard]] bool is_relu(std::uint32_t i) const {
+    return is<Activation>(i) && std::get<Activation>(node(i).kind).kind == Activation::Kind::relu;
+  }
+  [[nodiscard]] std::uint32_t only_reader(std::uint32_t i) const {
+    return i != nobody && readers_[i].size() == 1 ? readers_[i][0] : nobody;
+  }
+  [[nodiscard]] bool in_lanes(std::uint32_t i) const { return values_[i].contains(Order::lanes); }
+
+  [[nodiscard]] OpPlace place(std::uint32_t i, Order order = Order::samples) const {
+    return {model_.input_shapes(node(i)), node(i).shape, micro_batch_, i, order, model_.precision()};
+  }
+
+  // What has no rule of its own below works on samples.
+  template <class Kind>
+  void visit(std::uint32_t i, const Kind& /*op*/) {
+    append(i);
+  }
+
+  // Feature by feature: in whatever order the input lies.
+  void visit(std::uint32_t i, const Activation& /*op*/) { visit_either(i); }
+  void visit(std::uint32_t i, const Dropout& /*op*/) { visit_either(i); }
+  void visit_either(std::uint32_t i) {
+    const auto& inputs = node(i).inputs;
+    const bool lanes = std::all_of(inputs.begin(), inputs.end(), [&](auto input) { return in_lanes(input); });
+    const Order order = lanes ? Order::lanes : Order::samples;
+    append(i, order);
+  }
+
+  void visit(std::uint32_t i, const Conv2d& op) {
+    if (!cpu::suits_direct(op, place(i).inputs[0])) return append(i);
+    // The ReLU goes into the convolution; if a max pool follows, that does the backward of the ReLU in its
+    // own sweep, which then touches each gradient once instead of twice.
+    const std::uint32_t relu = is_relu(only_reader(i)) ? only_reader(i) : nobody;
+    const std::uint32_t pool = only_reader(relu);
+    cpu::FusedRelu fused = relu == nobody ? cpu::FusedRelu::no : cpu::FusedRelu::yes;
+    if (is<MaxPool>(pool) && whole_windows(std::get<MaxPool>(node(pool).kind))) {
+      fused = cpu::FusedRelu::forward_only;
+      pools_with_relu_.push_back(pool);
+    }
+    append(i, Order::lanes, Order::lanes, cpu::make_direct_conv2d(op, place(i, Order::lanes), fused));
+    if (relu != nobody) become(relu, i);
+  }
+
+  template <class Pool>
+  [[nodiscard]] static bool whole_windows(const Pool& op) {
+    return op.stride == op.size && op.padding == 0;
+  }
+  // The direct kernels know windows that do not overlap.
+  template <class Pool>
+  [[nodiscard]] Order order_of(std::uint32_t i, const Pool& op) const {
+    return in_lanes(node(i).inputs[0]) && whole_windows(op) ? Order::lanes : Order::samples;
+  }
+  void visit(std::uint32_t i, const MaxPool& op) {
+    const Order order = order_of(i, op);
+    const bool relu =
+        std::find(pools_with_relu_.begin(), pools_with_relu_.end(), i) != pools_with_relu_.end();
+    if (!relu) return append(i, order);
+    append(i, order, order, cpu::make_max_pool(op, place(i, order), relu));
+  }
+  void visit(std::uint32_t i, const AveragePool& op) { append(i, order_of(i, op)); }
+
+  // In lanes a picture lies channel by channel, as the weights take it.
+  void visit(std::uint32_t i, const Linear& /*op*/) {
+    const Shape in = place(i).inputs[0];
+    const bool samples = !in_lanes(node(i).inputs[0]) && (in.channels == 1 || in.height * in.width == 1);
+    const Order order = samples ? Order::samples : Order::lanes;
+    append(i, order, Order::lanes, column_.make(node(i).kind, place(i, order)));
+  }
+
+  // A batch norm takes the ReLU behind it, and an addition before that or without it: then it waits until
+  // both are there.
+  void visit(std::uint32_t i, const BatchNorm& op) {
+    const std::uint32_t next = only_reader(i);
+    if (is<Add>(next) && !waiting_.contains(next) && !reads(next, node(i).inputs[0])) {
+      waiting_[next] = i;
+      return;
+    }
+    append(i, Order::samples, Order::samples,
+           column_.make_batch_norm(op, place(i), {.add = false, .relu = is_relu(next)}));
+    if (is_relu(next)) become(next, i);
+  }
+  void visit(std::uint32_t i, const Add& /*op*/) {
+    if (!waiting_.contains(i)) return visit_either(i);
+    const std::uint32_t norm = waiting_[i], next = only_reader(i);
+    const std::uint32_t other = node(i).inputs[node(i).inputs[0] == norm ? 1 : 0];
+    OpPlace where = place(norm);
+    where.inputs.push_back(node(other).shape);
+    const auto& options = std::get<BatchNorm>(node(norm).kind);
+    Step step{.name = node(norm).name,
+              .op = column_.make_batch_norm(options, where, {.add = true, .relu = is_relu(next)}),
+              .inputs = {value(node(norm).inputs[0], Order::samples), value(other, Order::samples)},
+              .tensors = node(norm).tensors};
+    values_[norm][Order::samples] = add_step(std::move(step), node(norm).shape, Order::samples);
+    become(i, norm);
+    if (is_relu(next)) become(next, norm);
+  }
+  [[nodiscard]] bool reads(std::uint32_t i, std::uint32_t input) const {
+    return std::find(node(i).inputs.begin(), node(i).inputs.end(), input) != node(i).inputs.end();
+  }
+
+  // Node `i` is computed by the step of node `by`.
+  void become(std::uint32_t i, std::uint32_t by) {
+    values_[i] = values_[by];
+    done_[i] = true;
+  }
+
+  // The value of a node in this order, turned if need be.
+  std::uint32_t value(std::uint32_t i, Order order) {
+    const auto found = values_[i].find(order);
+    if (found != values_[i].end()) return found->second;
+    Step step{.name = node(i).name + " (transposed)",
+              .op = cpu::make_transpose({{node(i).shape}, node(i).shape, micro_batch_, i, order}),
+              .inputs = {values_[i].begin()->second}};
+    return values_[i][order] = add_step(std::move(step), node(i).shape, order);
+  }
+
+  void append(std::uint32_t i, Order order = Order::samples) {
+    append(i, order, order, column_.make(node(i).kind, place(i, order)));
+  }
+  void append(std::uint32_t i, Order in, Order out, std::unique_ptr<Op> op) {
+    Step step{.name = node(i).name, .op = std::move(op), .tensors = node(i).tensors};
+    for (const std::uint32_t input : node(i).inputs) step.inputs.push_back(value(input, in));
+    values_[i][out] = add_step(std::move(step), node(i).shape, out);
+  }
+
+  std::uint32_t add_step(Step step, Shape output, Order order) {
+    const std::uint32_t places = order == Order::lanes ? lanes_of(micro_batch_) : micro_batch_;
+    plan_.values.push_back({output, order, output.size() * places});
+    step.traits = step.op->traits();
+    step.output = static_cast<std::uint32_t>(plan_.values.size() - 1);
+    plan_.steps.push_back(std::move(step));
+    return plan_.steps.back().output;
+  }
+
+  void find_final() {
+    std::vector<bool> seen(model_.tensors().size());
+    for (Step& step : plan_.steps) {
+      for (const std::uint32_t tensor : step.tensors) {
+        if (!seen[tensor]) add_final(step.final, model_.tensors()[tensor]);
+        seen[tensor] = true;
+      }
+    }
+    seen.assign(seen.size(), false);
+    for (auto step = plan_.steps.rbegin(); step != plan_.steps.rend(); ++step) {
+      for (const std::uint32_t tensor : step->tensors) {
+        step->first_backward = step->first_backward && !seen[tensor];
+        seen[tensor] = true;
+      }
+    }
+  }
+
+  // What lies behind each other is told in one.
+  static void add_final(std::vector<Interval>& finals, const Tensor& tensor) {
+    const std::uint64_t end = tensor.offset + tensor.size;
+    if (!finals.empty() && finals.back().end == tensor.offset) {
+      finals.back().end = end;
+    } else {
+      finals.push_back({tensor.offset, end});
+    }
+  }
+
+  const Model& model_;
+  const Column& column_;
+  std::uint32_t micro_batch_;  // samples
+  bool lanes_;
+  std::vector<std::vector<std::uint32_t>> readers_;     // nodes, by node
+  std::vector<std::map<Order, std::uint32_t>> values_;  // by node
+  std::vector<bool> done_;                              // nodes that became part of another's step
+  std::vector<std::uint32_t> pools_with_relu_;          // nodes
+  std::map<std::uint32_t, std::uint32_t> waiting_;      // additions, and the batch norm that takes them
+  Plan plan_;
+};
+
+}  // namespace
+
+std::uint64_t Plan::bytes() const {
+  std::uint64_t all = arena * sizeof(float);
+  for (const Step& step : steps) all += step.op->bytes();
+  return all;
+}
+
+Plan make_plan(const Model& model, Backend backend) {
+  model.check();
+  const bool cpu = backend == Backend::cpu;
+  const Column column = cpu ? cpu_column() : reference_column();
+  return Planner(model, column, model.micro_batch(), cpu).make();
+}
+
+Plan make_plan(const Model& model, const Column& column, std::uint32_t micro_batch) {
+  model.check();
+  return Planner(model, column, micro_batch, false).make();
+}
+
+}  // namespace steelyard::nn

@@ -1,0 +1,123 @@
+#include "balancing/policy/steelyard/policy_rests.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace steelyard::balancing::rests_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Known = Rests::Known;
+
+TEST(UntilTrial, GrowsWithTheRootOfTheCostOverTheGain) {
+  const double once = until_trial(100, 1, 100, 0);
+  EXPECT_GT(once, 12);
+  EXPECT_NEAR(until_trial(400, 1, 100, 0), 2 * once, 1e-9);
+  EXPECT_NEAR(until_trial(100, 4, 100, 0), once / 2, 1e-9);
+}
+
+TEST(UntilTrial, GrowsWithTheRestAndForWhoNeverWasOfUse) {
+  EXPECT_GT(until_trial(100, 1, 100, 50), until_trial(100, 1, 100, 0));
+  EXPECT_GT(until_trial(100, 1, 2, 0), until_trial(100, 1, 100, 0));
+}
+
+TEST(UntilTrial, HasBounds) {
+  EXPECT_EQ(until_trial(0, 1, 100, 0), 12);
+  EXPECT_EQ(until_trial(-1, 1, 100, 0), 12);
+  EXPECT_TRUE(std::isfinite(until_trial(1, 0, 100, 0)));
+  EXPECT_TRUE(std::isfinite(until_trial(1, 1, 0, 0)));
+}
+
+struct Cluster {
+  Rests rests;
+  Request request{1, 100, {{.slot = 3}, {.slot = 5}, {.slot = 8}}};
+  std::vector<Affine> curves{{0, 1}, {0, 1}, {200, 1}};
+  std::vector<Known> known{{50, 0.01, 30, 0}, {50, 0.01, 30, 0}, {50, 0.01, 30, 0}};
+
+  Rests::Shares round() {
+    rests.call_back(request, curves);
+    return rests.solve(request, curves, known);
+  }
+};
+
+TEST(Rests, WhoSurelyDelaysRests) {
+  Cluster cluster;
+  EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0));
+  EXPECT_THAT(cluster.rests.resting(), ElementsAre(8));
+}
+
+TEST(Rests, WhoMayBeFasterThanItLooksStays) {
+  Cluster cluster;
+  cluster.known[2].doubt = 0.9;
+  EXPECT_THAT(cluster.round(), ElementsAre(50, 49, 1));
+}
+
+// 1.2 times as long as the one that is due may come along, 1.2 times as long as that one may not.
+TEST(Rests, ATrialIsSharedByThoseWhoTakeHardlyLonger) {
+  Cluster cluster;
+  cluster.request.workers.insert(cluster.request.workers.end(), {{.slot = 11}, {.slot = 14}});
+  cluster.curves.insert(cluster.curves.end(), {{240, 1}, {288, 1}});
+  cluster.known.resize(5, {50, 0.01, 0, 0});  // of no use so far: not due for long
+  EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0, 0, 0));
+  while (cluster.rests.on_trial().empty() && cluster.request.round < 1000) {
+    ++cluster.request.round;
+    cluster.round();
+  }
+  EXPECT_THAT(cluster.rests.on_trial(), ElementsAre(8, 11));
+}
+
+TEST(Rests, WhoIsDueIsTriedAndJudged) {
+  for (const bool recovered : {false, true}) {
+    Cluster cluster;
+    cluster.round();
+    while (cluster.rests.on_trial().empty() && cluster.request.round < 1000) {
+      ++cluster.request.round;
+      cluster.round();
+    }
+    ASSERT_THAT(cluster.rests.on_trial(), ElementsAre(8));
+    if (recovered) cluster.curves[2] = {0, 1};
+    ++cluster.request.round;
+    EXPECT_EQ(cluster.round()[2] > 0, recovered);
+    EXPECT_EQ(cluster.rests.resting().empty(), recovered);
+    EXPECT_THAT(cluster.rests.on_trial(), IsEmpty());
+  }
+}
+
+TEST(Rests, WhoIsSurelyLateRests) {
+  Cluster cluster;
+  cluster.curves[2] = {0, 1};
+  EXPECT_THAT(cluster.round(), ElementsAre(34, 33, 33));
+  cluster.known[2].late = 40;
+  EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0));
+  EXPECT_THAT(cluster.rests.resting(), ElementsAre(8));
+  cluster.request.round += 64;
+  EXPECT_THAT(cluster.rests.call_back(cluster.request, cluster.curves), ElementsAre(8));
+  EXPECT_THAT(cluster.rests.on_trial(), IsEmpty()) << "its curve was always good";
+}
+
+TEST(Rests, WhoIsWorthMoreThanItIsLateStays) {
+  Cluster cluster;
+  cluster.curves[2] = {0, 1};
+  cluster.known[2].late = 20;
+  EXPECT_THAT(cluster.round(), ElementsAre(34, 33, 33));
+}
+
+TEST(Rests, ItsStateComesBack) {
+  Cluster cluster;
+  cluster.round();
+  StateWriter writer("rests");
+  cluster.rests.save(writer);
+  StateReader reader(writer.str(), "rests");
+  Cluster other;
+  other.rests.restore(reader);
+  reader.end();
+  for (int k = 0; k < 200; ++k) {
+    ++cluster.request.round, ++other.request.round;
+    ASSERT_EQ(cluster.round(), other.round());
+  }
+}
+
+}  // namespace
+}  // namespace steelyard::balancing::rests_test

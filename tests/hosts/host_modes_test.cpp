@@ -1,0 +1,258 @@
+// Every sync mode under virtual time and misfortune: every position exactly once, the bound kept, own writes
+// seen, nothing hangs, whatever dies, breaks, comes twice or is late. What is looked at on the way is in
+// tests/support/test_world.h.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "balancing/policies.h"
+#include "tests/hosts/whole_jobs.h"
+#include "tests/support/sync_modes.h"
+
+namespace steelyard::test::modes_test {
+namespace {
+
+using ::testing::IsEmpty;
+
+class Modes : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Modes, TrainEveryPositionOnce) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const char* policy : {"equal", "lb-bsp"}) {
+      const Job job = job_for(GetParam(), 100 + seed, 8 + seed);
+      World::Options options;
+      options.seed = seed;
+      options.policy = policy;
+      World world(job, options);
+      world.populate(3, 2);
+      world.run();
+      expect_whole(world, job, "seed " + std::to_string(seed));
+      EXPECT_GE(world.stored().size(), 1U);
+    }
+  }
+}
+
+TEST_P(Modes, AWorkerKilledAtAnyMessage) {
+  const Job job = job_for(GetParam(), 60, 24, 1);
+  World quiet(job, {});
+  quiet.populate(3, 2);
+  quiet.run();
+  for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
+    World::Options options;
+    options.faults = {kill_at(at, worker_number(at % 3))};
+    World world(job, options);
+    world.populate(3, 2);
+    world.on_kill = [&](NodeId) { world.add_worker("late"); };
+    world.run();
+    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
+    expect_whole(world, job, "killed at message " + std::to_string(at));
+  }
+}
+
+// Connections break, nodes die and come, messages come twice.
+void misfortune(const std::string& sync, std::uint64_t seed, const std::string& policy) {
+  const Job job = job_for(sync, 150, 24, 2);
+  World::Options options;
+  options.seed = seed;
+  options.policy = policy;
+  World world(job, options);
+  world.populate(3, 2);
+  Random random(seed * 101);
+  int newcomers = 0;
+  bool again = false;
+  world.on_delivery = [&](const Envelope& envelope) {
+    if (newcomers < 6 && random.uniform() < 0.004) {
+      const NodeId victim = world.workers()[random.below(world.workers().size())];
+      world.add_worker("newcomer-" + std::to_string(newcomers++));
+      if (world.alive(victim)) world.kill(victim);
+    }
+    if (random.uniform() < 0.006) {
+      const NodeId other = random.below(3) == 0 ? scheduler_node : world.shards()[random.below(2)];
+      world.break_connection(world.workers()[random.below(world.workers().size())], other);
+    }
+    if (random.uniform() < 0.002) world.break_connection(world.shards()[random.below(2)], scheduler_node);
+    const bool travels = envelope.from.role != Role::compute && envelope.from.role != Role::link &&
+                         !std::holds_alternative<ToCheckpointer>(envelope.message) &&
+                         envelope.from != envelope.to;
+    const auto* heard = std::get_if<ToScheduler>(&envelope.message);
+    const bool lost = heard != nullptr && std::holds_alternative<Disconnected>(*heard);
+    if (travels && !lost && !again && random.uniform() < 0.01) {
+      again = true;
+      world.say_again(envelope);
+    } else {
+      again = false;
+    }
+    return world.alive(envelope.to);
+  };
+  world.run();
+  expect_whole(world, job, options.policy + ", seed " + std::to_string(seed));
+}
+
+class Misfortune : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Misfortune, LosesNothingUnderAnyPolicy) {
+  const std::vector<std::string> policies = balancing::policy_names();
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    misfortune(GetParam(), seed, policies[seed % policies.size()]);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// A push that was dropped because others had pushed a part of the piece, while the rest of it was given to
+// its own worker once more, which waited for what it had pushed.
+TEST(Slack, NobodyWaitsForWhatIsHisToDoAgain) {
+  misfortune("ssp:1", 67, "dlb");
+  misfortune("ssp:3", 57, "equal");
+}
+
+// More slices than a server has on their way to one worker: they come in windows, which break and are asked
+// for again like everything else.
+TEST_P(Modes, ManySlices) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = footprint_job(GetParam(), 72, 24, 1, 3, 2, 100);
+    World::Options options;
+    options.seed = seed;
+    World world(job, options);
+    world.populate(3, 2);
+    Random random(seed);
+    world.on_delivery = [&](const Envelope&) {
+      if (random.uniform() < 0.002)
+        world.break_connection(world.workers()[random.below(3)], world.shards()[random.below(2)]);
+      return true;
+    };
+    world.run();
+    expect_whole(world, job, "seed " + std::to_string(seed));
+  }
+}
+
+// False suspicion: nothing that a worker says to the scheduler arrives, and yet it works on.
+TEST_P(Modes, ASilentWorkerIsReplaced) {
+  Job job = job_for(GetParam(), 96, 24, 1);
+  job.dead_after = 2;
+  World world(job, {});
+  world.populate(3, 2);
+  world.hush(world.workers()[1]);
+  world.run();
+  expect_whole(world, job, "silent");
+}
+
+TEST_P(Modes, InterruptedAndResumed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = job_for(GetParam(), 100, 16, 4);
+    // A checkpoint keeps no momentum of a plain loop that begins anew.
+    job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
+    World::Options options;
+    options.seed = seed;
+    World first(job, options);
+    first.populate(3, 2);
+    std::uint64_t delivered = 0;
+    first.on_delivery = [&](const Envelope&) {
+      if (++delivered == 150 + 20 * seed) first.interrupt();
+      return true;
+    };
+    ASSERT_TRUE(first.run()) << first.describe();
+    ASSERT_THAT(violations_of(first, job.sync), IsEmpty());
+    ASSERT_FALSE(first.stored().empty());
+    const Snapshot& saved = first.stored().back();
+    if (saved.progress.epoch >= job.epochs) continue;
+    options.from = saved.progress;
+    options.from.term = saved.progress.term + 1;
+    options.initial = saved.parameters;
+    World second(job, options);
+    second.populate(2, 2);
+    second.add_worker("third");
+    second.run();
+    expect_whole(second, job, "resumed, seed " + std::to_string(seed));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Modes, ::testing::ValuesIn(sync_modes()), plain);
+INSTANTIATE_TEST_SUITE_P(All, Misfortune, ::testing::ValuesIn(sync_modes_in_all_forms()), plain);
+
+TEST(SyncModes, EveryFormIsRun) {
+  EXPECT_THAT(forms_without(sync_modes()), IsEmpty());
+  EXPECT_THAT(forms_without({"bsp", "local:8", "oneshot:end"}),
+              ::testing::AllOf(::testing::Contains("oneshot:epoch"), ::testing::Contains("asp"),
+                               ::testing::Not(::testing::Contains("local:H"))));
+}
+
+// A worker that is many times slower than the others holds them back by the slack, and not at all under asp.
+std::uint64_t furthest_ahead(const std::string& sync) {
+  const Job job = job_for(sync, 240, 12, 1);
+  World::Options options;
+  options.seed = 3;
+  World world(job, options);
+  world.populate(3, 2);
+  std::uint64_t furthest = 0;
+  const NodeId slow = world.workers()[0];
+  world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
+  world.on_delivery = [&](const Envelope&) {
+    const Scheduler& scheduler = world.scheduler();
+    const Round reached = scheduler.cursor().round();
+    for (const RoundState& round : scheduler.rounds()) {
+      if (round.purpose() == Purpose::train && round.round() > reached)
+        furthest = std::max(furthest, round.round() - reached);
+    }
+    return true;
+  };
+  world.run();
+  expect_whole(world, job, sync);
+  return furthest;
+}
+
+// How many rounds have gone without some of what is between their ends.
+std::uint64_t rounds_with_holes(const std::string& sync) {
+  const Job job = job_for(sync, 240, 12, 1);
+  World world(job, {});
+  world.populate(3, 2);
+  std::set<Round> with_holes;
+  const NodeId slow = world.workers()[0];
+  world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
+  world.on_delivery = [&](const Envelope& envelope) {
+    const auto* told = std::get_if<ToShard>(&envelope.message);
+    const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr;
+    if (open != nullptr && !open->holes.empty()) with_holes.insert(open->round);
+    return true;
+  };
+  world.run();
+  expect_whole(world, job, sync);
+  return with_holes.size();
+}
+
+TEST(Backup, RoundsEndWithoutTheSlowAndLoseNothing) {
+  EXPECT_EQ(rounds_with_holes("bsp"), 0U);
+  EXPECT_GT(rounds_with_holes("backup:1"), 10U);
+  EXPECT_GT(rounds_with_holes("backup:2"), 10U);
+}
+
+// The last round of an epoch may be longer or shorter than the one before, as its predecessor left over.
+TEST(Backup, EveryEpochHasItsCheckpoint) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Job job = job_for("backup:1", 160 + seed, 60, 6);
+    job.checkpoint_every = 1;
+    World::Options options;
+    options.seed = seed;
+    options.policy = "lb-bsp";
+    World world(job, options);
+    world.populate(3, 2);
+    world.run();
+    expect_whole(world, job, "seed " + std::to_string(seed));
+    std::set<std::uint64_t> epochs;
+    for (const Snapshot& stored : world.stored()) {
+      if (stored.progress.offset == 0) epochs.insert(stored.progress.epoch);
+    }
+    EXPECT_THAT(epochs, ::testing::ElementsAre(1, 2, 3, 4, 5, 6)) << "seed " << seed;
+  }
+}
+
+TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {
+  EXPECT_EQ(furthest_ahead("bsp"), 0U);
+  EXPECT_EQ(furthest_ahead("ssp:1"), 1U);
+  EXPECT_EQ(furthest_ahead("ssp:4"), 4U);
+  EXPECT_GT(furthest_ahead("asp"), 6U);
+}
+
+}  // namespace
+}  // namespace steelyard::test::modes_test

@@ -1,0 +1,302 @@
+#include "nn/cuda/cuda_network.h"
+
+#include "core/error.h"
+#include "core/interval.h"
+#include "nn/cuda/runtime.h"
+#include "nn/models.h"
+#include "nn/network.h"
+#include "tests/nn/cuda/schedules.h"
+#include "tests/nn/network_models.h"
+
+#if !defined(STEELYARD_ON_DEVICE)
+#include "nn/cuda/host/memory_limit.h"
+#endif
+
+namespace steelyard::nn::cuda::network_test {
+namespace {
+
+// Micro-batches of these sizes, from the first sample on; the last one has one sample less than it could.
+struct Piece {
+  std::vector<std::uint32_t> sizes;
+
+  template <class Visit>
+  void each(const Data& data, Visit visit) const {
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool last = i + 1 == sizes.size();
+      const std::uint32_t count = last && sizes[i] > 1 ? sizes[i] - 1 : sizes[i];
+      visit(data.batch(begin, sizes[i], count), last);
+      begin += count;
+    }
+  }
+};
+
+struct Result {
+  std::vector<float> gradient;
+  Sums sums;
+};
+
+// The CPU takes the same samples, in micro-batches of at most `most`.
+Result on_cpu(const Model& model, const std::vector<float>& parameters, const Data& data, const Piece& piece,
+              std::uint32_t most = largest_micro_batch) {
+  nn::Network network(model);
+  Result result{std::vector<float>(model.parameters()), {}};
+  bool add = false;
+  piece.each(data, [&](const MicroBatch& batch, bool) {
+    for (std::uint32_t begin = 0; begin < batch.count; begin += most) {
+      MicroBatch part = batch;
+      part.inputs += begin * model.input().size();
+      part.labels += begin * model.labels();
+      part.positions += begin;
+      part.size = std::min(most, batch.size);
+      part.count = std::min(most, batch.count - begin);
+      result.sums += network.train(parameters, part, result.gradient, add, nullptr);
+      add = true;
+    }
+  });
+  return result;
+}
+
+Result on_device(Network& network, const Model& model, const std::vector<float>& parameters, const Data& data,
+                 const Piece& piece) {
+  Result result{std::vector<float>(model.parameters(), NAN), {}};
+  network.begin(parameters);
+  piece.each(data, [&](const MicroBatch& batch, bool last) { network.train(batch, last); });
+  IntervalSet told;
+  result.sums = network.finish(result.gradient, [&](std::uint64_t begin, std::uint64_t end) {
+    EXPECT_EQ(told.gaps({begin, end}).size(), 1U) << "told twice";
+    told.add({begin, end});
+  });
+  EXPECT_TRUE(told.gaps({0, model.parameters()}).empty()) << "a part of the gradient was never told";
+  return result;
+}
+
+// The distance of gradients as a share of their length.
+void expect_same(const Result& actual, const Result& expected) {
+  EXPECT_NEAR(actual.sums.loss, expected.sums.loss, 1e-4 * (1 + std::abs(expected.sums.loss)));
+  EXPECT_EQ(actual.sums.correct, expected.sums.correct);
+  double distance = 0, length = 0;
+  ASSERT_EQ(actual.gradient.size(), expected.gradient.size());
+  for (std::size_t i = 0; i < actual.gradient.size(); ++i) {
+    const double difference = double{actual.gradient[i]} - expected.gradient[i];
+    distance += difference * difference;
+    length += double{expected.gradient[i]} * expected.gradient[i];
+  }
+  EXPECT_LE(std::sqrt(distance), 1e-4 * std::sqrt(length));
+}
+
+TEST(CudaNetwork, GivesTheGradientsOfTheCpu) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 64, 6);
+    Network network(model, 0, thorough ? 16 : 4);
+    const std::vector<Piece> few{{{4, 4}}}, all{{{16, 16, 8}}, {{16}}, {{4, 1}}};
+    for (const Piece& piece : thorough ? all : few) {
+      expect_same(on_device(network, model, parameters, data, piece), on_cpu(model, parameters, data, piece));
+    }
+  }
+}
+
+// Statistics are of each grain, also where several are computed at once.
+TEST(CudaNetwork, GivesTheStatisticsOfGrains) {
+  for (const auto& [name, model] : models_with_grains()) {
+    SCOPED_TRACE(name);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 160, 6);
+    Network network(model, 0, 64);
+    const std::vector<Piece> few{{{64}}, {{8}}}, all{{{64}}, {{64, 64}}, {{32, 16}}, {{8}}};
+    for (const Piece& piece : thorough ? all : few) {
+      expect_same(on_device(network, model, parameters, data, piece), on_cpu(model, parameters, data, piece));
+    }
+  }
+}
+
+// The first time a kind of micro-batch is run as it is, the second time it is captured, then run as a graph.
+TEST(CudaNetwork, EqualPiecesGiveEqualBitsHoweverOften) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  Network network(model, 0, 32);
+  const Piece piece{thorough ? std::vector{32U, 32U, 32U, 16U} : std::vector{8U, 8U, 8U, 4U}};
+  const Result first = on_device(network, model, parameters, data, piece);
+  for (int i = 0; i < 3; ++i) {
+    const Result again = on_device(network, model, parameters, data, piece);
+    EXPECT_EQ(again.gradient, first.gradient);
+    EXPECT_EQ(again.sums, first.sums);
+  }
+}
+
+// All memory is taken before, and the host waits at both ends of a round, and for a place for the next
+// samples.
+TEST(CudaNetwork, ARoundInSteadyStateTakesNoMemory) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  Network network(model, 0, 32);
+  const Piece piece{{32, 32, 32, 16}};
+  for (int i = 0; i < 2; ++i) on_device(network, model, parameters, data, piece);
+  const Calls before = calls_of_this_thread();
+  on_device(network, model, parameters, data, piece);
+  const Calls after = calls_of_this_thread();
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.stream_waits - before.stream_waits, 2);
+  EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size());
+}
+
+TEST(CudaNetwork, ParametersAreThoseOfTheCall) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  Network network(model, 0, 16);
+  for (int i = 0; i < 4; ++i) {
+    expect_same(on_device(network, model, parameters, data, {{16, 8}}),
+                on_cpu(model, parameters, data, {{16, 8}}));
+    for (float& value : parameters) value *= 0.7F;
+  }
+}
+
+TEST(CudaNetwork, Evaluates) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  nn::Network cpu(model);
+  Network network(model, 0, 32);
+  for (int i = 0; i < 3; ++i) {
+    network.begin(parameters);
+    network.evaluate(data.batch(0, 32, 32));
+    network.evaluate(data.batch(32, 16, 9));
+    const Sums sums = network.finish({}, {});
+    Sums expected = cpu.evaluate(parameters, data.batch(0, 32, 32));
+    expected += cpu.evaluate(parameters, data.batch(32, 16, 9));
+    EXPECT_NEAR(sums.loss, expected.loss, 1e-4 * expected.loss);
+    EXPECT_EQ(sums.correct, expected.correct);
+  }
+}
+
+TEST(CudaNetwork, APieceThatIsBrokenOffLeavesNoTrace) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  Network network(model, 0, 16);
+  network.begin(parameters);
+  EXPECT_EQ(network.finish({}, {}), Sums{}) << "no micro-batch at all";
+  network.begin(parameters);
+  network.train(data.batch(0, 16, 16), false);  // and no more
+  expect_same(on_device(network, model, parameters, data, {{16, 8}}),
+              on_cpu(model, parameters, data, {{16, 8}}));
+}
+
+TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
+  const Model model = Model({1, 1, 4}, 3).linear("a", 3);
+  Data data(model, 4, 6);
+  data.labels[2] = 3;
+  Network network(model, 0, 4);
+  network.begin(initial(model));
+  network.train(data.batch(0, 4, 4), true);
+  std::vector<float> gradient(model.parameters());
+  EXPECT_THROW(network.finish(gradient, {}), Failure);
+}
+
+TEST(CudaNetwork, NoSuchDevice) { EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure); }
+
+#if !defined(STEELYARD_ON_DEVICE)
+
+// A device that has less memory gets smaller micro-batches, and gives the same gradients.
+TEST(CudaNetwork, TakesAsManySamplesAtOnceAsFit) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 4000).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  const std::uint64_t all = Network(model, 0, 64).bytes();
+  host::limit_memory(host::used_memory() + all - all / 4);
+  {
+    Network network(model, 0, 64);
+    EXPECT_EQ(network.micro_batch_sizes(), (std::vector<std::uint32_t>{32, 16, 8, 4, 2, 1}));
+    expect_same(on_device(network, model, parameters, data, {{32, 32}}),
+                on_cpu(model, parameters, data, {{32, 32}}));
+  }
+  host::limit_memory(host::used_memory() + 100'000);
+  try {
+    const Network network(model, 0, 64);
+    ADD_FAILURE() << "there is no room for it";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::configuration);
+    EXPECT_THAT(failure.what(), testing::HasSubstr("does not fit on the device, even at 1 samples at once"));
+  }
+  host::limit_memory(0);
+}
+
+#endif
+
+// Rounding decides the sign of what is near zero, so behind many ReLUs gradients of equal networks differ by
+// percents. Here norms deliver numbers that are hardly ever negative.
+void lift_norms(const Model& model, std::vector<float>& parameters) {
+  for (const Node& node : model.nodes()) {
+    if (!std::holds_alternative<BatchNorm>(node.kind)) continue;
+    const Tensor& bias = model.tensors()[node.tensors[1]];
+    for (std::uint64_t i = 0; i < bias.size; ++i) parameters[bias.offset + i] += 3;
+  }
+}
+
+struct Tried {
+  std::string name;
+  ModelOptions options;
+  std::uint32_t samples = 16;  // enough that variances are not of three numbers
+  bool lifted = false;
+};
+
+void PrintTo(const Tried& tried, std::ostream* out) { *out << tried.name; }  // NOLINT: GoogleTest's name
+
+// At sizes that keep it short.
+const std::vector<Tried>& small_models() {
+  static const std::vector<Tried> all{{"softmax", {{4, 4, 1}, 3, {}}},
+                                      {"svm", {{4, 4, 1}, 3, {}}},
+                                      {"mlp", {{4, 4, 1}, 3, {}}},
+                                      {"lenet5", {{28, 28, 1}, 3, {}}, 4},
+                                      {"resnet20", {{8, 8, 3}, 3, {}}, 8, true},
+                                      {"vit", {{8, 8, 3}, 3, {}}, 4},
+                                      {"transformer", {{1, 6, 1}, 3, {}}, 4},
+                                      {"gpt", {{1, 8, 1}, 256, {{"width", 24}}}, 2}};
+  return all;
+}
+const std::vector<Tried>& large_models() {
+  static const std::vector<Tried> all{{"cifarnet", {{32, 32, 3}, 3, {}}, 4},
+                                      {"resnet32", {{8, 8, 3}, 3, {}}, 16, true},
+                                      {"resnet18", {{8, 8, 3}, 3, {}}, 16, true},
+                                      {"resnet101", {{32, 32, 3}, 3, {}}, 16, true},
+                                      {"densenet121", {{32, 32, 3}, 3, {}}, 16, true},
+                                      {"inception_v3", {{75, 75, 3}, 3, {}}, 8, true},
+                                      {"shufflenet_v2", {{32, 32, 3}, 3, {}}, 16, true},
+                                      {"efficientnet_b0", {{32, 32, 3}, 3, {}}},
+                                      {"efficientnet_b1", {{32, 32, 3}, 3, {}}},
+                                      {"vit_b16", {{16, 16, 3}, 3, {}}, 2},
+                                      {"albert", {{1, 3, 1}, 3, {}}, 2}};
+  return all;
+}
+
+class CudaModels : public testing::TestWithParam<Tried> {};
+
+TEST_P(CudaModels, TrainAsOnTheCpu) {
+  const Tried& tried = GetParam();
+  const Model model = make_model(tried.name, tried.options);
+  if (!thorough && model.parameters() > 300'000) {
+    GTEST_SKIP() << "too slow under a sanitizer; small models have the same ops";
+  }
+  std::vector<float> parameters = initial(model);
+  if (tried.lifted) lift_norms(model, parameters);
+  const Data data(model, tried.samples, 6);
+  Network network(model, 0, tried.samples);
+  const Piece piece{{tried.samples}};
+  expect_same(on_device(network, model, parameters, data, piece), on_cpu(model, parameters, data, piece));
+}
+
+std::string name_of(const testing::TestParamInfo<Tried>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Small, CudaModels, testing::ValuesIn(small_models()), name_of);
+INSTANTIATE_TEST_SUITE_P(Large, CudaModels, testing::ValuesIn(large_models()), name_of);
+
+TEST(CudaNetwork, EachBuiltInModelIsTried) {
+  EXPECT_EQ(small_models().size() + large_models().size(), built_in_models().size());
+}
+
+}  // namespace
+}  // namespace steelyard::nn::cuda::network_test

@@ -1,0 +1,356 @@
+#include "worker/compute/compute_node.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "nn/optimizer/vector.h"
+#include "protocol/sync_mode.h"
+#include "worker/compute/same_model.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then waits
+// Beyond these, announcements have no effect: of announced pieces, and of pieces that are not done.
+constexpr std::size_t most_announced = 4, most_given = 64;
+const Duration progress_every = milliseconds(200);
+const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
+
+std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
+  if (throttle.full_speed()) return engine;
+  return std::make_unique<ThrottledEngine>(std::move(engine), std::move(throttle));
+}
+
+const Layout& checked_layout(const Job& job, const Workload& workload) {
+  require_same(job, workload);
+  return job.layout;
+}
+
+// The mean of what weighs so much, if it is longer than the job wants it.
+void shorten(const Layout& layout, std::span<float> gradient, double weight, double longest) {
+  const auto factor = static_cast<float>(nn::clipping(layout, gradient, weight, longest));
+  if (factor == 1) return;
+  for (const Range& range : layout.ranges) {
+    if (range.rule != Rule::step) continue;
+    for (float& value : gradient.subspan(range.begin, range.end - range.begin)) value *= factor;
+  }
+}
+
+}  // namespace
+
+ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle, Memory gradients)
+    : post_(std::move(post)),
+      model_name_(job.model),
+      layout_(checked_layout(job, workload)),
+      slices_(slices(layout_)),
+      parameters_(job.layout.size()),
+      train_samples_(workload.data.train->size()),
+      test_samples_(workload.data.test ? workload.data.test->size() : 0),
+      grain_(job.grain),
+      local_(job.sync.is_local()),
+      hand_over_(job.sync.hand_over),
+      clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
+      engine_(throttled(workload.make_engine(), std::move(throttle))),
+      micro_batch_(engine_->micro_batch_sizes().front()),
+      gradients_(parameters_, gradients),
+      stepper_(job),
+      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
+      inbox_(most_tasks) {
+  thread_ = std::thread([this] { run(); });
+}
+
+// Closing wakes both threads; the one that computes ends within the micro-batches that are ready.
+ComputeNode::~ComputeNode() {
+  feed_.close();
+  inbox_.close();
+  thread_.join();
+}
+
+// ---- the worker's thread
+
+void ComputeNode::give(const ToCompute& message) {
+  std::visit([this](const auto& said) { take(said); }, message);
+}
+
+void ComputeNode::take(const Compute& compute) {
+  // Positions come from outside; parameters were put together by our own worker.
+  if (!possible(compute.piece)) {
+    ++ignored_;
+  } else if (compute.parameters.empty()) {
+    announce(compute);
+  } else {
+    CHECK(compute.parameters.holds_floats(parameters_), "the parameters have not the size of the model");
+    inbox_.push({compute, request_for(compute)});
+  }
+}
+
+void ComputeNode::take(const Cut& cut) {
+  for (const auto& [round, weak] : given_) {
+    const std::shared_ptr<FeedRequest> request = weak.lock();
+    if (request && request->piece.id == cut.piece_id) request->ask_end(cut.end);
+  }
+}
+
+// The requests are marked, not the rounds: rounds begin again at a lower number when training goes back to a
+// checkpoint, and what is given then must not be taken for old.
+void ComputeNode::take(const Abandon& abandon) {
+  for (const auto& [round, weak] : given_) {
+    const std::shared_ptr<FeedRequest> request = weak.lock();
+    if (request && round < abandon.before) request->cancel();
+  }
+  std::erase_if(announced_, [&](const Task& task) { return task.compute.piece.round < abandon.before; });
+}
+
+bool ComputeNode::possible(const Piece& piece) const {
+  const std::uint64_t samples = piece.purpose == Purpose::train ? train_samples_ : test_samples_;
+  return piece.positions.begin < piece.positions.end && piece.positions.end <= samples &&
+         possible(piece.local, piece.purpose) &&
+         (piece.local.steps == 0 || piece.whole.contains(piece.positions));
+}
+
+bool ComputeNode::possible(const LocalSteps& local, Purpose purpose) const {
+  if (local.steps == 0) return !local_ || purpose == Purpose::evaluate;
+  return local_ && purpose == Purpose::train && local.passes > 0 &&
+         local.steps <= most_steps_in_round / local.passes && local.batch % grain_ == 0;
+}
+
+void ComputeNode::announce(const Compute& compute) {
+  const auto known = [&](const Task& task) { return task.compute.piece == compute.piece; };
+  if (std::any_of(announced_.begin(), announced_.end(), known)) return;
+  forget_expired();
+  if (announced_.size() < most_announced && given_.size() < most_given) {
+    announced_.push_back({compute, request(compute.piece)});
+  }
+}
+
+// The feed keeps the order of its requests, so an announcement that is overtaken by other work is dropped; if
+// its turn comes after all, it is read again.
+std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
+  while (!announced_.empty()) {
+    const Task first = std::move(announced_.front());
+    announced_.pop_front();
+    if (first.compute.piece == compute.piece) return first.request;
+    first.request->cancel();
+  }
+  forget_expired();
+  return request(compute.piece);
+}
+
+std::shared_ptr<FeedRequest> ComputeNode::request(const Piece& piece) {
+  std::shared_ptr<FeedRequest> request = feed_.request(piece);
+  given_.emplace_back(piece.round, request);
+  return request;
+}
+
+// A request lives as long as its task and the feed need it.
+void ComputeNode::forget_expired() {
+  std::erase_if(given_, [](const auto& known) { return known.second.expired(); });
+}
+
+// ---- the computing thread
+
+// Samples and gradients are a user's business too, and whatever they throw must not end the process unheard.
+void ComputeNode::run() {
+  try {
+    work_on_tasks();
+  } catch (const Failure& failure) {
+    give_up(failure);
+  } catch (const std::bad_alloc&) {
+    // Two versions of the parameters, two gradients on their way, and what the engine takes.
+    const std::uint64_t bytes = 4 * parameters_ * sizeof(float) + engine_->bytes();
+    give_up(Failure(ExitCode::failed,
+                    "model '" + model_name_ + "': there is not enough memory to compute it: it has " +
+                        std::to_string(parameters_) + " parameters, and a worker needs some " +
+                        std::to_string(bytes / 1'000'000 + 1) + " MB: make the model smaller"));
+  } catch (const std::exception& trouble) {
+    give_up(Failure(ExitCode::failed,
+                    "model '" + model_name_ + "': computing it threw an exception: " + trouble.what()));
+  }
+}
+
+// The worker leaves with it, and whoever hosts it asks for the failure.
+void ComputeNode::give_up(const Failure& failure) {
+  failure_ = failure;
+  inbox_.close();
+  post_({Interrupt{failure.what()}});
+}
+
+void ComputeNode::work_on_tasks() {
+  while (const std::optional<Task> task = inbox_.pop()) {
+    if (task->compute.piece.local.steps > 0) {
+      compute_locally(*task);
+    } else {
+      compute(*task);
+    }
+  }
+}
+
+// The samples of one piece, or of one local step of it after the other, from the feed. Time begins with the
+// first micro-batch in hand: reading the first samples is not computing, and while the parameters were on
+// their way it was done already.
+class ComputeNode::PieceSamples final : public Samples {
+ public:
+  PieceSamples(ComputeNode& node, const Task& task)
+      : node_(node), task_(task), end_(task.compute.piece.positions.end) {}
+
+  void allow(std::uint64_t samples) { left_ = samples; }  // next() ends after so many
+
+  const nn::MicroBatch* next() override {
+    if (node_.hand_over_ && left_ > 0) cut();
+    if (start_) tell();
+    if (left_ == 0 || abandoned_) return nullptr;
+    const nn::MicroBatch* batch = node_.feed_.next(task_.request);
+    abandoned_ = batch == nullptr;
+    if (abandoned_) return nullptr;
+    if (!start_) begin();
+    left_ -= batch->count;
+    return batch;
+  }
+  [[nodiscard]] bool at_end() const override { return left_ == 0; }
+  [[nodiscard]] bool wanted() const override { return !task_.request->cancelled(); }
+
+  // Nobody wants the piece any more; or the engine has not asked for all of it, and there are no sums over
+  // it.
+  [[nodiscard]] bool abandoned() const { return abandoned_ || left_ > 0 || !wanted(); }
+  [[nodiscard]] double seconds_worked() const { return seconds(steady_now() - *start_); }
+  [[nodiscard]] Position end() const { return end_; }  // of the piece: it may have been cut
+
+ private:
+  void begin() {
+    node_.begin_to_measure();
+    start_ = steady_now();
+    if (node_.hand_over_) node_.tell_progress(task_.compute.piece.id, 0);
+  }
+
+  // Now and then; with hand-over, part by part.
+  void tell() {
+    const Piece& piece = task_.compute.piece;
+    const std::uint64_t done = end_ - left_ - piece.positions.begin;
+    const std::uint64_t part = done * parts_told / piece.positions.size();
+    const bool is_new =
+        node_.hand_over_ && piece.purpose == Purpose::train && part > std::exchange(part_, part);
+    if (is_new || steady_now() - node_.progress_told_ >= progress_every) node_.tell_progress(piece.id, done);
+  }
+
+  // If somebody asks for it and nothing behind was begun.
+  void cut() {
+    const Position asked = task_.request->take_asked_end();
+    if (asked == FeedRequest::nobody_asks) return;
+    if (asked < end_ && asked >= end_ - left_ && asked > task_.compute.piece.positions.begin) {
+      left_ -= end_ - asked;
+      end_ = asked;
+      task_.request->end_at(asked);
+    }
+    node_.post_({CutTried{task_.compute.piece.id, asked, end_}});
+  }
+
+  ComputeNode& node_;
+  const Task& task_;
+  Position end_;
+  std::uint64_t left_ = 0, part_ = 0;
+  std::optional<Time> start_;
+  bool abandoned_ = false;
+};
+
+void ComputeNode::compute(const Task& task) {
+  Piece piece = task.compute.piece;
+  const std::span<const float> parameters = task.compute.parameters.floats();
+  PieceSamples samples(*this, task);
+  samples.allow(piece.positions.size());
+  if (piece.purpose == Purpose::evaluate) {
+    const nn::Sums sums = engine_->evaluate(parameters, samples);
+    if (!samples.abandoned()) post_({answer(piece, samples.seconds_worked(), sums)});
+    return;
+  }
+  const Gradient gradient = gradients_.take();
+  finals_.begin();
+  const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t end) {
+    if (clip_norm_ > 0 || samples.abandoned()) return;
+    if (auto messages = messages_of(piece, gradient, finals_.take(begin, end)); !messages.empty())
+      post_(std::move(messages));
+  };
+  const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
+  if (samples.abandoned()) return;
+  piece.positions.end = samples.end();
+  if (clip_norm_ > 0) shorten(layout_, gradient->span(), weight_of(piece.positions.size()), clip_norm_);
+  post_rest(piece, gradient, answer(piece, samples.seconds_worked(), sums));
+}
+
+// Stepping is computing. Sums are those of one pass, on average.
+void ComputeNode::compute_locally(const Task& task) {
+  const Piece& piece = task.compute.piece;
+  const Gradient moved = gradients_.take(), gradient = gradients_.take();
+  stepper_.begin(piece, task.compute.parameters.floats(), moved->span());
+  PieceSamples samples(*this, task);
+  nn::Sums sums;
+  const std::uint64_t steps = steps_of(piece.local, piece.positions.size());
+  for (std::uint64_t at = 0; at < piece.local.passes * steps; ++at) {
+    const std::uint64_t pass = at / steps, step = at % steps;
+    const std::uint64_t size = part_of(piece.positions, step, piece.local, grain_).size();
+    if (size == 0) continue;
+    samples.allow(size);
+    sums +=
+        engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
+    if (samples.abandoned()) return;
+    stepper_.step(gradient->span(), weight_of(size), pass, step);
+  }
+  finals_.begin();
+  sums.loss /= static_cast<double>(piece.local.passes);
+  sums.correct /= piece.local.passes;
+  post_rest(piece, moved, answer(piece, samples.seconds_worked(), sums));
+}
+
+void ComputeNode::begin_to_measure() {
+  (void)engine_->take_share();  // of what was given up
+  progress_told_ = steady_now();
+}
+
+double ComputeNode::weight_of(std::uint64_t positions) const {
+  return engine_->weight().value_or(static_cast<double>(positions));
+}
+
+std::vector<ToWorker> ComputeNode::messages_of(const Piece& piece, const Gradient& values,
+                                               const std::vector<std::uint32_t>& finals) const {
+  std::vector<ToWorker> messages;
+  const double weight = local_ ? 0 : engine_->weight().value_or(0);
+  for (const std::uint32_t index : finals) {
+    const Slice& slice = slices_[index];
+    const std::span<const float> its = values->span().subspan(slice.begin, slice.size());
+    messages.emplace_back(GradientReady{piece.round, piece.id, index, Blob::of_floats(values, its), weight});
+  }
+  return messages;
+}
+
+void ComputeNode::post_rest(const Piece& piece, const Gradient& values, Computed computed) {
+  std::vector<ToWorker> messages = messages_of(piece, values, finals_.take_rest());
+  messages.emplace_back(std::move(computed));
+  post_(std::move(messages));
+}
+
+void ComputeNode::tell_progress(PieceId piece, std::uint64_t done) {
+  progress_told_ = steady_now();
+  post_({ComputeProgress{piece, done, micro_batch_}});
+}
+
+Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums& sums) {
+  const Time now = steady_now();
+  if (now - measured_ >= reading_ages) {
+    reading_ = meter_.measure();
+    measured_ = now;
+  }
+  double cpu = engine_->work_place() == WorkPlace::other_device ? -1 : reading_.cpu;
+  if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
+  return Computed{Report{.term = 0,
+                         .piece = piece,
+                         .seconds = seconds,
+                         .loss = sums.loss,
+                         .correct = sums.correct,
+                         .cpu = cpu,
+                         .memory = reading_.memory}};
+}
+
+}  // namespace steelyard

@@ -1,0 +1,111 @@
+#include "worker/compute/local_stepper.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "nn/optimizer/vector.h"
+#include "protocol/sync_mode.h"
+
+namespace steelyard {
+namespace {
+
+// What of a step is the same for every float of a range.
+struct Factors {
+  float gradient = 0, decay = 0, momentum = 0, moved = 0, local = 0;
+};
+
+// One sweep, without branches inside.
+template <bool first, bool nesterov>
+void sweep(const Factors& f, std::span<const float> gradient, std::span<float> local,
+           std::span<float> momentum, std::span<float> moved) {
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    float g = f.gradient * gradient[i];
+    if (f.decay != 0) g += f.decay * local[i];
+    const float m = first ? g : f.momentum * momentum[i] + g;
+    const float s = nesterov ? g + f.momentum * m : m;
+    momentum[i] = m;
+    moved[i] = first ? f.moved * s : moved[i] + f.moved * s;
+    local[i] -= f.local * s;
+  }
+}
+
+std::size_t size_for(const Job& job) { return job.sync.is_local() ? job.layout.size() : 0; }
+
+}  // namespace
+
+LocalStepper::LocalStepper(const Job& job)
+    : layout_(job.layout),
+      optimizer_(job.optimizer),
+      schedule_(job.schedule),
+      samples_(job.train_samples),
+      clip_norm_(job.clip_norm),
+      equal_weights_(job.sync.equal_weights),
+      local_(size_for(job)),
+      kept_(size_for(job)) {}
+
+void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved) {
+  CHECK(moved.size() == local_.size(), "local steps in a job without them");
+  piece_ = piece;
+  moved_ = moved;
+  weight_ = equal_weights_ ? 1.0 : static_cast<double>(piece.positions.size());
+  unit_ = round_rate(schedule_, samples_, piece.epoch, piece.whole, piece.local);
+  steps_ = {steps_of(piece.local, piece.positions.size()), piece.local.passes};
+  const std::uint64_t scaled_to = equal_weights_ ? steps_.steps : piece.local.steps;
+  walked_ = walk(optimizer_, scaled_to) / walk(optimizer_, steps_.steps);
+  repeated_ = static_cast<double>(scaled_to) / static_cast<double>(steps_.steps);
+  first_ = true;
+  std::ranges::copy(parameters, local_.data());
+}
+
+void LocalStepper::step(std::span<const float> gradient, double weight, std::uint64_t pass,
+                        std::uint64_t step) {
+  const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, steps_, pass, step);
+  const double scale = weight_ / weight * nn::clipping(layout_, gradient, weight, clip_norm_);
+  for (const Range& range : layout_.ranges) {
+    const std::span<const float> its = gradient.subspan(range.begin, range.end - range.begin);
+    if (range.rule == Rule::step) step_range(range, its, scale, rate);
+    if (range.rule == Rule::mean) mean_range(range, its, weight);
+    if (range.rule == Rule::ema) ema_range(range, its, weight);
+  }
+  first_ = false;
+}
+
+void LocalStepper::step_range(const Range& range, std::span<const float> gradient, double scale,
+                              double rate) {
+  const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
+  const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
+  const double decay = weight_ * optimizer_.weight_decay * range.decay;
+  const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
+                        static_cast<float>(plain ? 0 : optimizer_.momentum),
+                        // A rate of zero all along: nothing moves, and the unit does not matter.
+                        static_cast<float>(walked_ * (unit_ > 0 ? rate / unit_ : 1)),
+                        static_cast<float>(rate * range.rate / weight_)};
+  const auto part = [&](auto whole) { return whole.subspan(range.begin, gradient.size()); };
+  const auto work = first_ ? (nesterov ? sweep<true, true> : sweep<true, false>)
+                           : (nesterov ? sweep<false, true> : sweep<false, false>);
+  work(factors, gradient, part(local_.span()), part(kept_.span()), part(moved_));
+}
+
+void LocalStepper::mean_range(const Range& range, std::span<const float> sum, double samples) {
+  const auto scale = static_cast<float>(repeated_ * weight_ / samples),
+             share = static_cast<float>(1 / samples);
+  float *local = local_.data() + range.begin, *moved = moved_.data() + range.begin;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    moved[i] = scale * sum[i] + (first_ ? 0 : moved[i]);
+    local[i] += share * sum[i];
+  }
+}
+
+void LocalStepper::ema_range(const Range& range, std::span<const float> sum, double samples) {
+  const auto scale = static_cast<float>(weight_ / samples), weight = static_cast<float>(weight_);
+  const auto keep = static_cast<float>(range.keep), fresh = static_cast<float>((1 - range.keep) / weight_);
+  float *local = local_.data() + range.begin, *moved = moved_.data() + range.begin;
+  float* w = kept_.data() + range.begin;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (first_) w[i] = local[i];
+    moved[i] = scale * sum[i] + (first_ ? 0 : keep * (moved[i] - weight * w[i]));
+    local[i] = keep * w[i] + fresh * moved[i];
+  }
+}
+
+}  // namespace steelyard

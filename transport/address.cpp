@@ -67,4 +67,20 @@ bool by_ipv6(const std::string& endpoint) {
   return !addresses.empty() && is_ipv6(addresses.front());
 }
 
+bool is_loopback_address(const std::string& address) {
+  in_addr ipv4{};
+  if (inet_pton(AF_INET, address.c_str(), &ipv4) == 1) return (ntohl(ipv4.s_addr) >> 24) == 127;
+  in6_addr ipv6{};
+  if (inet_pton(AF_INET6, address.c_str(), &ipv6) != 1) return false;
+  return IN6_IS_ADDR_LOOPBACK(&ipv6) || (IN6_IS_ADDR_V4MAPPED(&ipv6) && ipv6.s6_addr[12] == 127);
+}
+
+bool is_loopback(const std::string& endpoint) {
+  if (endpoint.starts_with("ipc://")) return true;
+  const auto place = host_port(endpoint);
+  if (!place) return false;
+  const std::vector<std::string> addresses = addresses_of(place->host);
+  return !addresses.empty() && std::ranges::all_of(addresses, is_loopback_address);
+}
+
 }  // namespace steelyard

@@ -29,4 +29,9 @@ std::vector<std::string> addresses_of(const std::string& host);
 // Whether a connection to this endpoint goes by IPv6.
 bool by_ipv6(const std::string& endpoint);
 
+bool is_loopback_address(const std::string& address);  // in numbers
+// Whether nobody on another machine can reach it: all addresses of its host are of the loopback, and it has
+// some.
+bool is_loopback(const std::string& endpoint);
+
 }  // namespace steelyard

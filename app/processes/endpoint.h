@@ -17,10 +17,6 @@ std::string scheduler_places(const std::string& text);
 // address here.
 std::string listening_endpoint(const std::string& text);
 
-// Whether nobody on another machine can reach it: all addresses of its host are of the loopback, and it has
-// some.
-bool is_loopback(const std::string& endpoint);
-
 // A plain-text port that others can reach has to be asked for by name: `allowed` is whether it was, or keys
 // are used. Throws Failure (configuration).
 void require_loopback(const std::string& endpoint, bool allowed);

@@ -12,13 +12,13 @@
 #include <utility>
 #include <variant>
 
-#include "core/queue.h"
 #include "app/report/live/live_run.h"
 #include "app/report/page/assets.h"
-#include "app/processes/endpoint.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
+#include "core/queue.h"
 #include "protocol/machine.h"
+#include "transport/address.h"
 
 namespace steelyard {
 namespace {

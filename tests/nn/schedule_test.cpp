@@ -162,9 +162,9 @@ TEST(Schedule, RefusesWhatGivesNoRates) {
   expect_refused(other([&](Schedule& it) { it.rates[1] = infinite; }), "rates = inf");
   expect_refused(other([](Schedule& it) { it.step_epochs = 0; }), "step_epochs");
   expect_refused(other([](Schedule& it) { it.warmup = 0.1; }), "warmup");
-  EXPECT_NO_THROW(validate({}));
-  EXPECT_NO_THROW(validate({.kind = Kind::step, .warmup = 0.1}));
-  EXPECT_NO_THROW(validate({.kind = Kind::cosine, .epochs = 0.5}));
+  EXPECT_NO_THROW(validate(Schedule{}));
+  EXPECT_NO_THROW(validate(Schedule{.kind = Kind::step, .warmup = 0.1}));
+  EXPECT_NO_THROW(validate(Schedule{.kind = Kind::cosine, .epochs = 0.5}));
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace steelyard::toml_text_test {
 namespace {
 
 TEST(TomlText, AnyTextCanBeQuoted) {
-  EXPECT_EQ(quoted("plain"), "\"plain\"");
-  EXPECT_EQ(quoted("a\"b\\c\n\x7f"), R"("a\"b\\c\u000A\u007F")");
-  EXPECT_EQ(quoted("ü"), "\"ü\"");
+  EXPECT_EQ(toml_quoted("plain"), "\"plain\"");
+  EXPECT_EQ(toml_quoted("a\"b\\c\n\x7f"), R"("a\"b\\c\u000A\u007F")");
+  EXPECT_EQ(toml_quoted("ü"), "\"ü\"");
 }
 
 TEST(TomlText, NumbersAreShortAndExact) {

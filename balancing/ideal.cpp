@@ -6,7 +6,7 @@
 
 #include "balancing/allocate/min_max.h"
 #include "balancing/policy/split.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing {
 namespace {

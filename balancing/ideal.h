@@ -22,7 +22,7 @@
 #include <map>
 #include <vector>
 
-#include "balancing/cost/affine_window.h"
+#include "balancing/cost/curves.h"
 
 namespace steelyard::balancing {
 

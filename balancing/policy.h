@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device_kind.h"
+#include "core/device_name.h"
 
 namespace steelyard::balancing {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <sstream>
 
-#include "balancing/policy/last_round.h"
+#include "balancing/policy/split.h"
 #include "core/error.h"
 #include "core/text.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "balancing/cost/profile.h"
+#include "balancing/cost/curves.h"
 #include "core/options.h"
 
 namespace steelyard::balancing {

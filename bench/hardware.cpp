@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "core/level.h"
 #include "core/processor.h"
 
 namespace steelyard::bench {

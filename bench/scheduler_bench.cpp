@@ -6,9 +6,9 @@
 #include "balancing/policies.h"
 #include "bench/sections.h"
 #include "core/random.h"
+#include "protocol/codec.h"
 #include "scheduler/rounds/invariants.h"
 #include "scheduler/scheduler.h"
-#include "protocol/codec.h"
 
 namespace steelyard::bench {
 namespace {

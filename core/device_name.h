@@ -9,15 +9,50 @@
 // Whether it is there is worker/compute/device_choice.h's business.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/device_kind.h"
-
 namespace steelyard {
+
+// What kind of device computes: policies treat them differently (CPUs are predicted, GPUs are searched).
+
+enum class DeviceKind : std::uint8_t { cpu, gpu };
+
+inline const std::vector<std::string>& device_kinds() {  // in the order of the enumerators
+  static const std::vector<std::string> names{"cpu", "gpu"};
+  return names;
+}
+inline const std::string& name(DeviceKind kind) { return device_kinds()[static_cast<std::size_t>(kind)]; }
+// Of a name that is one of them.
+inline DeviceKind device_kind(std::string_view name) {
+  return name == device_kinds()[0] ? DeviceKind::cpu : DeviceKind::gpu;
+}
+
+// In what the factors of matrix products and convolutions are multiplied. Sums, and all that is kept or sent,
+// are float32 in any case.
+
+// bf16: bfloat16, a float32 without its last 16 bits, so numbers of 8 significant bits. Where a processor
+// cannot multiply it (cpu_has_bf16), and in kernels that have no form for it, float32.
+// tf32: TensorFloat-32, the range of a float32 with 11 significant bits, which tensor cores of CUDA devices
+// multiply. No processor does: a worker that computes on one is refused it.
+enum class Precision : std::uint8_t { float32, bf16, tf32 };
+
+inline const std::vector<std::string>& precision_names() {  // in the order of the enumerators
+  static const std::vector<std::string> names{"float32", "bf16", "tf32"};
+  return names;
+}
+inline const std::string& name(Precision precision) {
+  return precision_names()[static_cast<std::size_t>(precision)];
+}
+// Of a name that is one of them.
+inline Precision precision(std::string_view name) {
+  return static_cast<Precision>(std::ranges::find(precision_names(), name) - precision_names().begin());
+}
 
 struct Device {
   enum class Type : std::uint8_t { cpu, cuda, host_cuda };

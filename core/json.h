@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;  // objects keep the order in which they we
 Json parse_json(std::string_view text);
 Json parse_json_strictly(std::string_view text);
 
-// In one line, or a line for each value, with `indent` blanks for each level. Bytes that are no UTF-8 become U+FFFD.
+// In one line, or a line for each value, with `indent` blanks for each level. Bytes that are no UTF-8 become
+// U+FFFD.
 std::string dump_json(const Json& value, int indent = -1);
 
 }  // namespace steelyard

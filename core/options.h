@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/near_match.h"
 
 namespace steelyard {
 

@@ -5,11 +5,18 @@
 #include <cmath>
 #include <concepts>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace steelyard {
+
+// A few numbers about many numbers.
+
+double mean(std::span<const double> values);             // 0 if there are none
+double median(std::vector<double> values);               // by value: it is reordered; 0 if there are none
+double relative_spread(std::span<const double> values);  // (max - min) / mean: the straggler effect, SE
 
 // Without blanks and tabs at its ends.
 std::string_view trimmed(std::string_view text);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "nn/cpu/softmax.h"
+#include "nn/cpu/kernel_calls.h"
 
 namespace steelyard::nn {
 namespace {

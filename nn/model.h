@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "core/device_name.h"
 #include "core/layout.h"
-#include "core/precision.h"
 #include "nn/builder.h"
 #include "nn/loss.h"
 #include "nn/ops.h"

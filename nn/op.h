@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "core/precision.h"
+#include "core/device_name.h"
 #include "nn/micro_batch.h"
 #include "nn/shape.h"
 

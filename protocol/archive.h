@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/shared.h"
+#include "core/buffer.h"
 #include "core/time.h"
 #include "protocol/blob.h"
 

@@ -1,7 +1,8 @@
 // The fields of every message and of the job description, in the order in which they travel.
 //
-// Included by the codec, protocol/message_text.cpp and scheduler/recovery/saved_state.cpp alone. A field added here
-// changes the wire: raise `protocol_version`. Each list and string has a bound (protocol/limits.h).
+// Included by the codec, protocol/message_text.cpp and scheduler/recovery/saved_state.cpp alone. A field
+// added here changes the wire: raise `protocol_version`. Each list and string has a bound
+// (protocol/limits.h).
 #pragma once
 
 #include "protocol/archive.h"

@@ -51,8 +51,8 @@ struct Job {
   nn::Schedule schedule;
   double clip_norm = 0;  // global gradient norm above which gradients are scaled down; 0: never
 
-  // A push whose gradient is more than so many times as long as usual is refused (server/shard/norm_limit.h); 0:
-  // never, then only what is not finite is.
+  // A push whose gradient is more than so many times as long as usual is refused
+  // (server/shard/held_pushes.h); 0: never, then only what is not finite is.
   double gradient_limit = 0;
   BadGradient bad_gradient = BadGradient::again;
 
@@ -103,7 +103,7 @@ inline FloatCode code_of(FloatCode of_job, const Job& job, const Slice& slice) {
   return job.layout.ranges[slice.range].rule == Rule::step ? of_job : FloatCode::float32;
 }
 // How many floats a server keeps for each parameter beside it: what its rule keeps, and where pulls are
-// coded, what workers have not been told yet (server/shard/told_slice.h).
+// coded, what workers have not been told yet (server/shard/coded_slices.h).
 inline std::uint32_t state_slots(const Job& job) {
   return nn::state_slots(server_rule(job)) + (job.pull == FloatCode::float32 ? 0 : 1);
 }

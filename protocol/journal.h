@@ -1,7 +1,8 @@
 // Journal: what a machine heard, and when, as bytes.
 //
-// A machine is pure (protocol/machine.h): whoever knows what it began with and what it has heard since can make
-// it anew, exactly where it was. So a journal records what comes in and not what is decided. Each record is
+// A machine is pure (protocol/machine.h): whoever knows what it began with and what it has heard since can
+// make it anew, exactly where it was. So a journal records what comes in and not what is decided. Each record
+// is
 //
 //   length u32 | XXH3 of the rest u64 | kind u8 | time i64, ns | sender: role u8, number u64 | words
 //
@@ -17,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/shared.h"
+#include "core/buffer.h"
 #include "protocol/machine.h"
 
 namespace steelyard {
@@ -34,10 +35,10 @@ struct Heard {
 };
 struct Woken {};      // its deadline had passed
 struct Restarted {};  // its process was killed; from here on it is another one
-// From here on nothing was said before a standby had the records above (protocol/standby.h); 0: there is none.
-// `arbiter` is the shard that the standby may ask; where it changes there are two such records: the first
-// names it, and with the second the standby has confirmed that it asks no other. A role of scheduler: there
-// is none.
+// From here on nothing was said before a standby had the records above (protocol/optional_messages.h); 0:
+// there is none. `arbiter` is the shard that the standby may ask; where it changes there are two such
+// records: the first names it, and with the second the standby has confirmed that it asks no other. A role of
+// scheduler: there is none.
 struct Followed {
   std::uint64_t attempt = 0;
   NodeId arbiter{};

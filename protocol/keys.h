@@ -17,8 +17,28 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace steelyard {
+
+// An endpoint with the public key of who listens there: "tcp://10.0.0.1:4711;KEY". A server tells its own so,
+// and through the scheduler, whom workers know, it reaches them.
+
+struct KeyedEndpoint {
+  std::string address;
+  std::string key;  // empty: none was told
+};
+
+// Where one peer may be at one of several places, with commas between them: each.
+std::vector<std::string> split_places(const std::string& endpoints);
+KeyedEndpoint split_key(const std::string& endpoint);
+std::string with_key(const std::string& address, const std::string& key);  // as it is, where there is no key
+
+// Whether an endpoint that a node tells of itself can be connected to, as far as its text says.
+
+// Empty, or what is wrong with it, as half a sentence. Endpoints of other transports than TCP are taken as
+// they are; whether it answers is seen later.
+std::string endpoint_trouble(const std::string& endpoint);
 
 enum class KeyRole : std::uint8_t { scheduler, server, worker };
 const char* name(KeyRole role);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "protocol/grains.h"
-
 namespace steelyard {
 
 std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples, std::uint64_t batch,

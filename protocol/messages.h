@@ -4,7 +4,8 @@
 // Intervals of positions belong to the permutation of one epoch (or, in an evaluation, to the test set).
 // Slices are numbered over the whole model. Sizes are in floats. Rounds and versions count together: round k
 // computes from version k of the parameters and makes version k + 1. Where pushes are applied at once
-// (protocol/sync_mode.h) it computes from what is there, and a version says which rounds are in it: all below.
+// (protocol/sync_mode.h) it computes from what is there, and a version says which rounds are in it: all
+// below.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,15 @@
 #include <variant>
 #include <vector>
 
-#include "core/device_kind.h"
+#include "core/buffer.h"
+#include "core/device_name.h"
 #include "core/interval.h"
-#include "core/shared.h"
 #include "core/time.h"
 #include "protocol/blob.h"
-#include "protocol/brought_model.h"
-#include "protocol/hand_over.h"
-#include "protocol/hubs.h"
 #include "protocol/job.h"
 #include "protocol/local_steps.h"
-#include "protocol/mirroring.h"
 #include "protocol/node.h"
-#include "protocol/records.h"
-#include "protocol/standby.h"
+#include "protocol/optional_messages.h"
 
 namespace steelyard {
 
@@ -35,7 +31,7 @@ namespace steelyard {
 // First words of every node to the scheduler, repeated until answered.
 struct Hello {
   std::uint64_t fingerprint = 0;  // of the job it was started for; 0: "I take the scheduler's"
-  std::string name;               // what people call it: protocol/name.h; unique among those alive
+  std::string name;               // what people call it: protocol/node.h; unique among those alive
   std::string endpoint;           // shards: where workers find its bulk port
   DeviceKind kind{};              // of workers
   std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit

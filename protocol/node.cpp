@@ -1,9 +1,43 @@
 #include "protocol/node.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "core/error.h"
+
 namespace steelyard {
+namespace {
+
+bool is_good(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("._-:/@+").find(c) != std::string_view::npos;
+}
+
+// Letters of other alphabets go too: half of one would spoil the line.
+std::string harmless(std::string_view name) {
+  std::string text(name.substr(0, longest_name));
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text.size() < name.size() ? text + "..." : text;
+}
+
+}  // namespace
+
+bool valid_name(std::string_view name) {
+  return !name.empty() && name.size() <= longest_name && std::ranges::all_of(name, is_good);
+}
+
+const char* name_expected() { return "1 to 64 letters, digits and any of . _ - : / @ +"; }
+
+void check_name(std::string_view where, std::string_view name) {
+  if (valid_name(name)) return;
+  throw Failure(
+      ExitCode::usage,
+      std::string(where) + " '" + harmless(name) + "'" +
+          (name.size() > longest_name ? " has " + std::to_string(name.size()) + " letters" : " is no name") +
+          ": give " + name_expected());
+}
 
 const char* name(Role role) {
   switch (role) {

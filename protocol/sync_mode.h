@@ -34,9 +34,39 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/hubs.h"
-
 namespace steelyard {
+
+// Hubs: two levels of averaging, MLL-SGD (Castiglia, Das, Patterson: "Multi-Level Local SGD", ICLR 2021).
+//
+// Every worker belongs to a hub, and every hub has parameters of its own: the workers of a hub start each
+// round from them, and their average is the hub's next version. After every so many rounds the hubs mix:
+// each takes the average of itself and its neighbours in a graph. All averages are weighted by the positions
+// that a hub has had since the hubs mixed last. Hubs are numbered from 1; 0 stands for the average of all of
+// them, which is what is evaluated, saved and taken home, and all there is in modes without hubs.
+
+using HubNumber = std::uint32_t;
+inline constexpr HubNumber whole_model = 0;
+inline constexpr HubNumber most_hubs = 64;  // servers hold the model once for each
+
+struct Hubs {
+  enum class Graph : std::uint8_t { complete, ring, line };
+
+  HubNumber count = 0;          // 0: the mode has none
+  std::uint64_t mix_every = 0;  // rounds
+  Graph graph = Graph::complete;
+
+  // Of the worker in this slot: one after the other, so that hubs have as many workers as each other.
+  [[nodiscard]] HubNumber of(std::uint32_t slot) const { return count == 0 ? whole_model : 1 + slot % count; }
+  [[nodiscard]] bool mix_after(std::uint64_t round) const { return (round + 1) % mix_every == 0; }
+  // Whether two hubs are joined by an edge. No hub is its own neighbour.
+  [[nodiscard]] bool are_neighbours(HubNumber a, HubNumber b) const {
+    const HubNumber apart = a < b ? b - a : a - b;
+    if (apart == 0) return false;
+    if (graph == Graph::complete || apart == 1) return true;
+    return graph == Graph::ring && apart == count - 1;
+  }
+  friend bool operator==(const Hubs&, const Hubs&) = default;
+};
 
 // Rounds that are open at a time, at the most, in any mode.
 inline constexpr std::uint64_t most_open_rounds = 1024;
@@ -81,11 +111,11 @@ struct SyncMode {
   // A push that is tau steps late counts as 1 / tau of itself.
   bool damped = false;
   // What is known of how the parameters moved since they were pulled is added to the push
-  // (server/shard/delay_compensation.h), so strongly.
+  // (server/shard/close_rule.h), so strongly.
   Compensation compensation = Compensation::none;
   double lambda = 0;
-  // Workers average with those of their hub, and hubs with each other (protocol/hubs.h). How many steps a worker
-  // takes is then drawn.
+  // Workers average with those of their hub, and hubs with each other (protocol/local_steps.h). How many
+  // steps a worker takes is then drawn.
   Hubs hubs = {};
 
   [[nodiscard]] bool is_local() const { return local > 0; }

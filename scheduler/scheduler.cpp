@@ -1,7 +1,7 @@
 #include "scheduler/scheduler.h"
 
 #include "scheduler/members/crowding.h"
-#include "scheduler/members/silence.h"
+#include "scheduler/members/liveness.h"
 
 namespace steelyard {
 namespace {

@@ -13,7 +13,8 @@
 //    Shutdown                     the phase of the job, and why it ends
 //  Dispatch                     decisions as messages
 //
-// The sync mode is the job's (protocol/sync_mode.h), and so is the policy; anything that can be a Policy fits.
+// The sync mode is the job's (protocol/sync_mode.h), and so is the policy; anything that can be a Policy
+// fits.
 #pragma once
 
 #include <list>
@@ -21,17 +22,16 @@
 #include <set>
 #include <string>
 
+#include "protocol/machine.h"
 #include "scheduler/members/admission.h"
 #include "scheduler/members/awaited.h"
-#include "scheduler/rounds/dispatch.h"
-#include "scheduler/rounds/headway_watch.h"
+#include "scheduler/members/liveness.h"
 #include "scheduler/members/members.h"
 #include "scheduler/members/mirrors.h"
-#include "scheduler/members/refusals.h"
-#include "scheduler/members/settling.h"
 #include "scheduler/members/state_watch.h"
+#include "scheduler/rounds/dispatch.h"
+#include "scheduler/rounds/headway_watch.h"
 #include "scheduler/rounds/training.h"
-#include "protocol/machine.h"
 
 namespace steelyard {
 
@@ -44,8 +44,8 @@ class Scheduler {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // Its process was killed, and another one has made it anew (scheduler/recovery/journaled.h). Silence counts from
-  // now; what members miss of what was said is said again with their first word.
+  // Its process was killed, and another one has made it anew (scheduler/recovery/journaled.h). Silence counts
+  // from now; what members miss of what was said is said again with their first word.
   void restarted(Time now, Outbox& out);
   // A message from this node ended each process that acted on it, and this one does not. A worker or mirror
   // that sends such messages, or a server whose mirror can take its place, has no part in the job any more.

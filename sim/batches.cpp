@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "protocol/grains.h"
+#include "protocol/local_steps.h"
 
 namespace steelyard::sim {
 

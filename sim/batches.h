@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "sim/simulated_device.h"
 #include "protocol/messages.h"
+#include "sim/simulated_device.h"
 
 namespace steelyard::sim {
 

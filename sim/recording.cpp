@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::sim {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "core/error.h"
-#include "sim/simulated_device.h"
 #include "protocol/sync_mode.h"
+#include "sim/simulated_device.h"
 
 namespace steelyard::sim {
 namespace {

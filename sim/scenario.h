@@ -1,4 +1,5 @@
-// A scenario: a cluster of formulas and a job for it. Plain data; app/config/scenario_file.h reads it from TOML.
+// A scenario: a cluster of formulas and a job for it. Plain data; app/config/scenario_file.h reads it from
+// TOML.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +10,11 @@
 #include <vector>
 
 #include "balancing/policies.h"
-#include "core/device_kind.h"
+#include "core/device_name.h"
 #include "sim/batch_time.h"
-#include "sim/event.h"
-#include "sim/simulated_network.h"
+#include "sim/faults.h"
 #include "sim/recording.h"
-#include "sim/speed_trace.h"
+#include "sim/simulated_network.h"
 #include "sim/training_model.h"
 
 namespace steelyard::sim {
@@ -27,7 +27,7 @@ struct Device {
   std::uint64_t max_batch = 0;           // positions that fit its memory in one piece; 0: no limit
   double noise = 0;                      // relative standard deviation of one compute time
   double flat_ms = 0;                    // no batch takes less: GPUs take as long for few samples as for some
-  std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) in the place of time_ms
+  std::vector<MeasuredTime> measured{};  // a curve (sim/simulated_device.h) in the place of time_ms
   Recording recording{};                 // what a real run did in each round beside time_ms
   SpeedTrace trace{};                    // how fast it is at what time
   // Of its own link; less than 0: as the network says.

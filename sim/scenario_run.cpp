@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/stats.h"
+#include "core/text.h"
 #include "scheduler/scheduler.h"
+#include "server/checkpoint/checkpoint.h"
 #include "server/checkpoint/checkpointer.h"
-#include "server/checkpoint/memory_sink.h"
 #include "server/mirror/replica.h"
 #include "worker/worker.h"
 

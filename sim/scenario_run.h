@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "balancing/policy/oracle.h"
+#include "protocol/messages.h"
 #include "sim/batches.h"
-#include "sim/coverage_probe.h"
-#include "sim/simulated_device.h"
+#include "sim/hosted.h"
 #include "sim/invariants_watch.h"
-#include "sim/scenario_result.h"
 #include "sim/scenario.h"
+#include "sim/scenario_result.h"
+#include "sim/simulated_device.h"
 #include "sim/world.h"
 
 namespace steelyard::sim {

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "balancing/cost/curves.h"
+#include "core/check.h"
 #include "core/random.h"
+#include "core/text.h"
 
 namespace steelyard::sim {
+
 namespace {
 
 // Parts of the seed, so that no two uses of it meet the same numbers.

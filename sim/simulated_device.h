@@ -14,6 +14,9 @@
 // all policies, the oracle, and a worker that runs alone meet the same draws.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "sim/scenario.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "protocol/notice.h"
+#include "protocol/machine.h"
 
 namespace steelyard::sim {
 namespace {

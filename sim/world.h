@@ -1,9 +1,10 @@
 // The world: a host for machines under virtual time.
 //
-// Machines are the product's own, or anything else that keeps the contract (protocol/machine.h). Links come from
-// sim/simulated_network.h, what goes wrong from sim/faults.h, and in the place of all compute nodes stands one compute
-// model. Checkers and recorders observe it (sim/observer.h). Scenarios (sim/scenario_run.h) and
-// tests (tests/support/test_world.h) are its clients: they start the nodes and say when to stop.
+// Machines are the product's own, or anything else that keeps the contract (protocol/machine.h). Links come
+// from sim/simulated_network.h, what goes wrong from sim/faults.h, and in the place of all compute nodes
+// stands one compute model. Checkers and recorders observe it (sim/simulation.h). Scenarios
+// (sim/scenario_run.h) and tests (tests/support/test_world.h) are its clients: they start the nodes and say
+// when to stop.
 //
 // Deterministic: what happens follows from the machines, the compute model, the faults and their seed. A
 // plain object, of one thread.
@@ -14,11 +15,10 @@
 #include <set>
 #include <vector>
 
-#include "sim/compute_model.h"
 #include "sim/event_queue.h"
 #include "sim/faults.h"
+#include "sim/hosted.h"
 #include "sim/simulated_network.h"
-#include "sim/observer.h"
 
 namespace steelyard::sim {
 

@@ -24,15 +24,69 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "core/queue.h"
 #include "core/time.h"
+#include "protocol/machine.h"
 #include "transport/zmq_socket.h"
 
 namespace steelyard {
+
+// HeldEnd: a second descriptor of somebody's connection, which tells who has ended that.
+//
+// libzmq tells that a connection has ended, and not why: either the system of the other process has closed
+// it, or libzmq has, because the other process did not answer heartbeats. A process that is stopped has not
+// ended.
+//
+// Nothing is read. While it lives, the other end does not see that the first descriptor was closed.
+
+class HeldEnd {
+ public:
+  explicit HeldEnd(int descriptor);  // the caller's stays the caller's
+  ~HeldEnd();
+  HeldEnd(HeldEnd&& other) noexcept;
+  HeldEnd& operator=(HeldEnd&&) = delete;
+  HeldEnd(const HeldEnd&) = delete;
+  HeldEnd& operator=(const HeldEnd&) = delete;
+
+  // The other end has closed it, or the system has given it up; also where no descriptor was left to hold it.
+  [[nodiscard]] bool closed_there() const;
+
+ private:
+  int descriptor_;
+};
+
+// Mailbox: the envelopes that wait for the machine behind a link, and those that other threads put there.
+//
+// post() may be called by any thread; all else belongs to one, the link's.
+
+class Mailbox {
+ public:
+  Mailbox();
+  ~Mailbox();
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  void post(std::vector<Envelope> envelopes);
+  // Becomes readable when something was posted. The mailbox's own.
+  [[nodiscard]] int descriptor() const { return wake_; }
+  void take_posted();
+
+  void push_back(Envelope envelope) { inbox_.push_back(std::move(envelope)); }
+  [[nodiscard]] bool empty() const { return inbox_.empty(); }
+  Envelope next();                // which there must be
+  void drop_from(NodeId sender);  // what waits
+
+ private:
+  const int wake_;
+  BoundedQueue<Envelope> posted_;  // the only thing other threads touch, with wake_
+  std::deque<Envelope> inbox_;
+};
 
 class Connections {
  public:

@@ -2,8 +2,8 @@
 //
 // A scheduler and its standby have a place each, and a member keeps a connection to both. It believes one of
 // them at a time: the first that answers, and from then on the one whose heartbeat has the highest generation
-// (protocol/messages.h). A former leader that comes back is not believed. While the leader's connection is gone a
-// member sends to all places.
+// (protocol/messages.h). A former leader that comes back is not believed. While the leader's connection is
+// gone a member sends to all places.
 //
 // One thread, the link's.
 #pragma once

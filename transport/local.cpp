@@ -1,7 +1,7 @@
 #include "transport/local.h"
 
 #include "core/check.h"
-#include "protocol/notice.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

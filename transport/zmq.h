@@ -13,8 +13,8 @@
 // A message whose arrival the other side's kernel does not confirm is followed by a nudge
 // (transport/nudges.h), so that a lost packet does not wait for TCP's timer.
 //
-// Where the context has keys (transport/security/trust.h), all connections are encrypted, and who a peer is, its
-// key says. A caller that is refused, meets another key than it expects, or whose peer is taken from the
+// Where the context has keys (transport/security/trust.h), all connections are encrypted, and who a peer is,
+// its key says. A caller that is refused, meets another key than it expects, or whose peer is taken from the
 // allow-list here, is told why. Towards the scheduler that is a Failure from receive(): nothing can be done
 // without it. Of any other node the machine gets Unreachable, once for each reason, and the link tries again
 // once a second; when the node lets it in, the machine gets Disconnected, for what it sent meanwhile is lost.
@@ -48,7 +48,7 @@ class ZmqLink : public Link {
   // What follows throws Failure (configuration) where the process has no descriptors left.
 
   // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others
-  // connect to, without the key of this process (protocol/keyed_endpoint.h). `port`: it was reserved before.
+  // connect to, without the key of this process (protocol/keys.h). `port`: it was reserved before.
   // Throws Failure.
   std::string listen(const std::string& endpoint, ReservedPort* port = nullptr);
 

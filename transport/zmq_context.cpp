@@ -5,7 +5,6 @@
 #include "core/check.h"
 #include "transport/security/curve.h"
 #include "transport/security/trust.h"
-#include "transport/security/zap.h"
 
 namespace steelyard {
 

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <zmq.hpp>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "protocol/limits.h"
 #include "transport/address.h"
+#include "transport/security/curve.h"
+#include "transport/security/trust.h"
 
 namespace steelyard {
+
 namespace {
 
 // The I/O thread of the other process answers, however busy its other threads are. Where it does not for so

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <poll.h>
-#include <zmq.hpp>
-
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+#include <zmq.hpp>
 
 #include "core/time.h"
 #include "protocol/codec.h"

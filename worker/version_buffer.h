@@ -9,6 +9,7 @@
 
 #include "core/buffer_pool.h"
 #include "core/layout.h"
+#include "protocol/job.h"
 #include "protocol/messages.h"
 
 namespace steelyard {
@@ -45,5 +46,16 @@ struct VersionBuffer {
   std::vector<std::pair<Slice, Blob>> parts_;  // not copied
   std::shared_ptr<FloatBuffer> copy_;          // null: none had to be copied
 };
+
+// What a worker codes and decodes where what travels is coded (Job::push, Job::pull; protocol/float_code.h).
+// Pure functions.
+
+// What is computed for a slice of a piece, as it is pushed. How it is rounded follows from these alone,
+// whoever computes it and whenever.
+Blob as_pushed(const Job& job, const Slice& slice, const Piece& piece, const Blob& values);
+
+// A slice that is told as a difference, whole: added to `before`. Without values if that cannot be.
+Parameters added(const Job& job, const std::vector<Slice>& slices, const Parameters& difference,
+                 const VersionBuffer& before);
 
 }  // namespace steelyard

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "protocol/limits.h"
-#include "protocol/pull_window.h"
-#include "protocol/roster.h"
-#include "worker/coded.h"
+#include "protocol/machine.h"
+#include "protocol/terms.h"
+#include "worker/version_buffer.h"
 
 namespace steelyard {
 namespace {

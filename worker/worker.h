@@ -17,13 +17,11 @@
 
 #include "core/buffer_pool.h"
 #include "core/layout.h"
-#include "protocol/exit_reason.h"
 #include "protocol/machine.h"
 #include "protocol/session.h"
+#include "protocol/terms.h"
+#include "worker/contact.h"
 #include "worker/pull_rule.h"
-#include "worker/pull_timeout.h"
-#include "worker/reach.h"
-#include "worker/recent_reports.h"
 #include "worker/version_buffer.h"
 
 namespace steelyard {

@@ -5,10 +5,9 @@
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
 #include "app/cli/manual.h"
-#include "core/error.h"
-#include "core/near_match.h"
 #include "app/launch/user_script.h"
-#include "app/report/version_text.h"
+#include "app/report/output_file.h"
+#include "core/error.h"
 #include "sim/simulation.h"
 
 namespace steelyard {

@@ -9,21 +9,17 @@
 #include <vector>
 
 #include "app/config/extensions.h"
-#include "app/launch/launch_settings.h"
+#include "app/launch/launch_plan.h"
 #include "app/processes/process_settings.h"
 #include "app/tools/compare_command.h"
 #include "app/tools/devices_command.h"
-#include "app/tools/eval_command.h"
 #include "app/tools/inspect_command.h"
 #include "app/tools/keys_command.h"
 #include "app/tools/plan_command.h"
 #include "app/tools/predict_command.h"
 #include "app/tools/profile_command.h"
-#include "app/tools/replay_command.h"
-#include "app/tools/report_command.h"
 #include "app/tools/simulate_command.h"
 #include "app/tools/status_command.h"
-#include "app/tools/trace_command.h"
 
 namespace steelyard {
 

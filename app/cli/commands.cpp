@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/device_name.h"
 #include "app/launch/process_options.h"
-#include "sim/simulation.h"
+#include "core/device_name.h"
 #include "protocol/sync_mode.h"
+#include "sim/simulation.h"
 
 namespace steelyard {
 namespace {

@@ -1,6 +1,6 @@
 #include "app/cli/help.h"
 
-#include "app/config/hosts_keys.h"
+#include "app/config/hosts_file.h"
 #include "app/config/job_keys.h"
 #include "app/config/prepare_job.h"
 #include "app/config/scenario_keys.h"

@@ -5,11 +5,9 @@
 #include <functional>
 #include <map>
 
-#include "app/config/input_file.h"
+#include "app/config/job_source.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/near_match.h"
-#include "core/stats.h"
 #include "core/text.h"
 
 namespace steelyard {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "sim/batch_time.h"
-#include "sim/speed_trace.h"
 
 namespace steelyard {
 
@@ -37,8 +36,8 @@ struct RecordedRun {
 };
 RecordedRun read_record(const std::string& path);
 
-// A CSV: "time_s,speed" or "time_s,cpu", and a line for each step (sim/speed_trace.h). Lines that are empty
-// or begin with # are passed over.
+// A CSV: "time_s,speed" or "time_s,cpu", and a line for each step (sim/simulated_device.h). Lines that are
+// empty or begin with # are passed over.
 sim::SpeedTrace read_trace(const std::string& path);
 
 }  // namespace steelyard

@@ -6,8 +6,8 @@
 
 #include "balancing/policies.h"
 #include "nn/models.h"
-#include "worker/data/data_sets.h"
 #include "worker/compute/workload.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard {
 

@@ -1,7 +1,7 @@
 // The hosts file: on which machines a job runs, how each is reached, and what each of them does. `steelyard
 // launch` reads it beside the job file, whose servers and workers it replaces. TOML in, plain data out.
 //
-// `steelyard help hosts` lists all keys; their table is app/config/hosts_keys.cpp.
+// `steelyard help hosts` lists all keys; their table is app/config/hosts_file.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,14 @@
 #include <vector>
 
 #include "app/config/job_file.h"
+#include "app/config/schema.h"
 
 namespace steelyard {
+
+// The order in which people look for names: numbers within them count as numbers, so that worker-2 comes
+// before worker-10.
+
+bool natural_less(std::string_view a, std::string_view b);  // a strict order: only equal texts are equal
 
 struct HostWorker {
   WorkerSpec spec;
@@ -51,5 +57,16 @@ HostsFile parse_hosts(std::string_view text, const std::string& name);
 std::string hosts_text(const HostsFile& hosts);
 // With these workers only, in the file's order, and without hosts that have nothing left to do.
 HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names);
+
+// What a hosts file can say.
+
+// A hosts file on its way into settings.
+struct HostsDraft {
+  HostSpec host;      // the [[host]] at hand
+  HostWorker worker;  // the [[host.worker]] at hand
+  OptionTexts data;   // of that worker
+};
+
+Schema schema_of(HostsDraft& draft);
 
 }  // namespace steelyard

@@ -1,8 +1,8 @@
 // Hosts as text, and fewer of them.
 #include <algorithm>
 
-#include "app/config/hosts_keys.h"
-#include "app/config/toml_text.h"
+#include "app/config/hosts_file.h"
+#include "app/config/toml_section.h"
 
 namespace steelyard {
 namespace {

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "balancing/policies.h"
 #include "app/config/choices.h"
-#include "app/config/file_kind.h"
-#include "app/config/input_file.h"
 #include "app/config/job_keys.h"
 #include "app/config/job_source.h"
-#include "app/config/reproducible.h"
+#include "app/config/prepare_job.h"
 #include "app/config/toml_section.h"
-#include "app/config/toml_text.h"
-#include "app/config/device_options.h"
+#include "balancing/policies.h"
 #include "core/error.h"
 #include "nn/micro_batch.h"
 #include "protocol/local_steps.h"

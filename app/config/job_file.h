@@ -2,9 +2,9 @@
 // out.
 //
 // What every process must agree on becomes the Job; how each worker is started stays here. `steelyard help
-// job` lists all keys; the table behind it, app/config/job_keys.cpp, is the only place that knows them. Models,
-// data sets and policies, built in or a user's own, declare the options that they have, and these are checked
-// here as any key is, so that a mistake has its place (app/config/choices.h).
+// job` lists all keys; the table behind it, app/config/job_keys.cpp, is the only place that knows them.
+// Models, data sets and policies, built in or a user's own, declare the options that they have, and these are
+// checked here as any key is, so that a mistake has its place (app/config/choices.h).
 //
 // The schedule of the learning rate needs the length of the training. Given in epochs, that is it; given in
 // rounds, it follows once the number of samples is known (set_samples); where only a time limit is given,
@@ -28,9 +28,9 @@ struct WorkerSpec {
   std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/throttle.h)
   std::string device = "cpu";         // or a GPU (core/device_name.h)
   std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
-  std::string threads = "1";          // that compute (worker/compute/thread_count.h)
+  std::string threads = "1";          // that compute (worker/compute/device_choice.h)
   bool polite = false;                // who owns the machine comes first (worker/compute/polite.h)
-  std::string precision = "float32";  // of factors of products (core/precision.h)
+  std::string precision = "float32";  // of factors of products (core/device_name.h)
 };
 
 struct JobFile {

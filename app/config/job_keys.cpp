@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "core/device_name.h"
-#include "core/precision.h"
 #include "protocol/sync_mode.h"
-#include "worker/compute/thread_count.h"
+#include "worker/compute/device_choice.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {

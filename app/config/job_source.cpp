@@ -1,12 +1,91 @@
 #include "app/config/job_source.h"
 
+#include <fstream>
 #include <sstream>
 
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
 #include "core/error.h"
-#include "core/near_match.h"
 
 namespace steelyard {
+
+std::string read_input(const std::string& path, const InputKind& kind) {
+  constexpr std::size_t piece = 1 << 16;
+  const std::size_t most = kind.most_mb << 20;
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  // Not by the size that the file system tells: a pipe has none.
+  while (in && text.size() <= most) {
+    const std::size_t before = text.size();
+    text.resize(before + piece);
+    in.read(text.data() + before, piece);
+    text.resize(before + static_cast<std::size_t>(in.gcount()));
+  }
+  // A directory opens, and then cannot be read.
+  if (!in.is_open() || in.bad())
+    throw Failure(ExitCode::configuration, path + ": cannot be read: " + kind.remedy);
+  if (text.size() > most) {
+    throw Failure(ExitCode::configuration, path + ": is no " + kind.name + ": it has more than " +
+                                               std::to_string(kind.most_mb) + " MB");
+  }
+  return text;
+}
+
+namespace {
+
+std::string job_sign(const toml::table& root) {
+  for (const char* section : {"cluster", "train", "model", "data"}) {
+    if (root.contains(section)) return "[" + std::string(section) + "]";
+  }
+  return "";
+}
+
+// The first of these keys that is there; empty if none is.
+std::string first_of(const toml::table& table, const std::string& section,
+                     std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (table.contains(key)) return std::string(key) + " in " + section;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string scenario_sign(const JobSource& source) {
+  const toml::table& root = source.root();
+  if (root.contains("network")) return "[network]";
+  if (root.contains("event")) return "[[event]]";
+  if (const toml::table* job = root["job"].as_table()) {
+    std::string found = first_of(*job, "[job]", {"global_batch", "samples_per_epoch"});
+    if (!found.empty()) return found;
+  }
+  if (const toml::array* workers = root["worker"].as_array()) {
+    for (const toml::node& worker : *workers) {
+      if (!worker.is_table()) continue;
+      std::string found = first_of(*worker.as_table(), "[[worker]]",
+                                   {"time_ms", "samples_per_s", "profile", "recorded", "trace"});
+      if (!found.empty()) return found;
+    }
+  }
+  return "";
+}
+
+FileKind kind_of(std::string_view text, const std::string& file) {
+  const JobSource source(text, file, {});
+  const std::string scenario = scenario_sign(source), job = job_sign(source.root());
+  // A scenario may train too; but what its cluster is, its workers say.
+  if (!scenario.empty() && source.root().contains("cluster")) {
+    throw Failure(ExitCode::configuration, file + ": it has " + scenario +
+                                               ", as scenarios do, and [cluster], as jobs do: make two files "
+                                               "of it (steelyard help job, steelyard help scenario)");
+  }
+  if (!scenario.empty()) return FileKind::scenario;
+  if (!job.empty()) return FileKind::job;
+  throw Failure(ExitCode::configuration,
+                file +
+                    ": it is neither a job, which has [model], [data] or [cluster], nor a scenario, whose "
+                    "[[worker]] have time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
+}
+
 namespace {
 
 // Some of the parser's explanations run over several lines; a message is one.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <toml++/toml.h>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +12,31 @@
 #include <vector>
 
 namespace steelyard {
+
+// Files that people name, read as a whole.
+
+// What is expected in a file, for messages: "job file", and the most that one may have.
+struct InputKind {
+  std::string name;
+  std::size_t most_mb = 1;
+  std::string remedy;  // what to do about a file that is not there
+};
+
+// Throws Failure (configuration) for what cannot be read, directories included, and what is too large.
+std::string read_input(const std::string& path, const InputKind& kind);
+
+// Whether a file is a job or a scenario: both are TOML with a [job] and [[worker]]s in it, and the keys tell.
+
+class JobSource;
+
+// A scenario says how long things take ([network], [[event]], a worker's time_ms and the like); a job says
+// what is trained by which cluster. Throws Failure (configuration) if it is neither, or both.
+enum class FileKind : std::uint8_t { job, scenario };
+FileKind kind_of(std::string_view text, const std::string& file);
+
+// The first thing in it that only scenarios have, as a person would write it: "[network]", "time_ms in
+// [[worker]]". Empty if there is none.
+std::string scenario_sign(const JobSource& source);
 
 class JobSource {
  public:

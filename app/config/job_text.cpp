@@ -5,7 +5,7 @@
 #include "app/config/job_keys.h"
 #include "app/config/job_source.h"
 #include "app/config/prepare_job.h"
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
 #include "nn/models.h"
 
 namespace steelyard {

@@ -5,12 +5,19 @@
 #include <memory>
 #include <string>
 
-#include "balancing/policy.h"
 #include "app/config/extensions.h"
+#include "app/config/job_file.h"
+#include "balancing/policy.h"
 #include "protocol/job.h"
 #include "protocol/messages.h"
 
 namespace steelyard {
+
+// Whether a job can be reproducible: the same bits of the parameters for any split of its rounds, any workers
+// and any losses (docs/decisions/40-grain-by-grain.md).
+
+// Why this job cannot be, where, and what to do. Empty: it can. `sync`: its mode as it was written.
+std::string reproducible_trouble(const JobFile& file, const std::string& sync);
 
 // The model of a job that comes with its workers (Extensions::workload).
 inline constexpr char external_model[] = "external";

@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "app/config/device_files.h"
-#include "app/config/input_file.h"
 #include "app/config/job_file.h"
-#include "app/config/toml_text.h"
+#include "app/config/job_source.h"
+#include "app/config/toml_section.h"
 #include "core/device_name.h"
 #include "core/error.h"
-#include "core/near_match.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {

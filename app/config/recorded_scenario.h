@@ -2,9 +2,9 @@
 // what would have been.
 //
 // Each worker takes in round k what it took there, scaled to another share along the line through all its
-// rounds; the exchange takes the run's mean in each (app/config/device_files.h). A worker that came later comes
-// in that round. What a run does not tell: a GPU's memory beyond max_batch, the grain of models with batch
-// norm, and why a worker had no share in some rounds; so there it is taken to be as it was before.
+// rounds; the exchange takes the run's mean in each (app/config/device_files.h). A worker that came later
+// comes in that round. What a run does not tell: a GPU's memory beyond max_batch, the grain of models with
+// batch norm, and why a worker had no share in some rounds; so there it is taken to be as it was before.
 #pragma once
 
 #include <cstdint>

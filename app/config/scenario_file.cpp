@@ -5,13 +5,11 @@
 
 #include "app/config/choices.h"
 #include "app/config/device_files.h"
-#include "app/config/input_file.h"
 #include "app/config/job_source.h"
 #include "app/config/scenario_keys.h"
 #include "app/config/scenario_training.h"
 #include "app/config/toml_section.h"
-#include "app/config/toml_text.h"
-#include "core/near_match.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {

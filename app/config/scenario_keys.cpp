@@ -1,7 +1,7 @@
 #include "app/config/scenario_keys.h"
 
-#include "core/device_kind.h"
-#include "protocol/name.h"
+#include "core/device_name.h"
+#include "protocol/node.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {

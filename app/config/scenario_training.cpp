@@ -3,7 +3,7 @@
 #include "app/config/choices.h"
 #include "app/config/job_file.h"
 #include "app/config/prepare_job.h"
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
 #include "sim/training/real_training.h"
 
 namespace steelyard {

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
 #include "core/check.h"
-#include "protocol/name.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 namespace {

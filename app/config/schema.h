@@ -1,6 +1,7 @@
-// What a file can say: sections, and a table of keys. Reading (app/config/toml_section.h), messages, `steelyard
-// help`, the resolved job and the JSON schema for editors are all made from it. There are three: of jobs
-// (app/config/job_keys.h), of scenarios (app/config/scenario_keys.h) and of hosts (app/config/hosts_keys.h).
+// What a file can say: sections, and a table of keys. Reading (app/config/toml_section.h), messages,
+// `steelyard help`, the resolved job and the JSON schema for editors are all made from it. There are three:
+// of jobs (app/config/job_keys.h), of scenarios (app/config/scenario_keys.h) and of hosts
+// (app/config/hosts_file.h).
 //
 // A schema is made for a draft: the settings that are about to be read. Each key points at the member that it
 // fills, and what stands there before is its default. The draft must outlive the schema, and stay in its
@@ -101,7 +102,7 @@ std::string json_schema(const Schema& schema);
 // For tables that are made of parts.
 std::vector<Key> joined(std::vector<std::vector<Key>> parts);
 
-// A name (protocol/name.h) that can be a file's too: without ':', '/', '@' and '+', and no '.' or '-' first.
+// A name (protocol/node.h) that can be a file's too: without ':', '/', '@' and '+', and no '.' or '-' first.
 bool is_plain_name(std::string_view name);
 
 }  // namespace steelyard

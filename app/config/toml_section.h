@@ -5,11 +5,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/config/schema.h"
+#include "core/text.h"  // number_text
 
 namespace steelyard {
+
+// Values as TOML writes them.
+
+std::string toml_quoted(std::string_view text);  // "so \"that\" any text can be read again"
+
+// An option's text as a value: bare if reading it bare gives the same text back, in quotes otherwise.
+std::string option_text(const std::string& text);
 
 class JobSource;
 

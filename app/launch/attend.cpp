@@ -6,9 +6,9 @@
 #include <csignal>
 #include <thread>
 
-#include "core/error.h"
 #include "app/launch/local_host.h"
 #include "app/processes/signals.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {

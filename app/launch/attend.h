@@ -4,10 +4,10 @@
 //
 // At the end the scheduler, if it is here, is asked to end, and the others wait for it to tell them; who is
 // still there after ten seconds is asked as well, and five seconds later killed. People need not know this
-// command; the words are in app/launch/lines.h.
+// command; the words are in app/launch/pipes.h.
 #pragma once
 
-#include "app/launch/launch_settings.h"
+#include "app/launch/launch_plan.h"
 
 namespace steelyard {
 

@@ -12,10 +12,10 @@
 #include <fstream>
 #include <thread>
 
+#include "app/processes/signals.h"
+#include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/time.h"
-#include "app/report/terminal_text.h"
-#include "app/processes/signals.h"
 
 namespace steelyard {
 namespace {

@@ -1,11 +1,11 @@
 // Host: where processes run, as their supervisor sees it. Messages to it and from it are those of
-// app/launch/lines.h, whether they cross a connection (RemoteHost) or stay in this process (LocalHost).
+// app/launch/pipes.h, whether they cross a connection (RemoteHost) or stay in this process (LocalHost).
 #pragma once
 
 #include <vector>
 
+#include "app/launch/pipes.h"
 #include "core/time.h"
-#include "app/launch/lines.h"
 
 namespace steelyard {
 

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/check.h"
 #include "app/report/terminal_text.h"
+#include "core/check.h"
 #include "protocol/machine.h"
-#include "protocol/name.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 namespace {

@@ -14,11 +14,11 @@
 #include <optional>
 #include <string>
 
-#include "core/time.h"
-#include "app/launch/lines.h"
 #include "app/launch/launch_plan.h"
+#include "app/launch/pipes.h"
 #include "app/report/line_file.h"
 #include "app/report/run_directory.h"
+#include "core/time.h"
 
 namespace steelyard {
 

@@ -10,19 +10,18 @@
 #include <optional>
 
 #include "app/config/prepare_job.h"
-#include "core/error.h"
-#include "app/launch/local_cluster.h"
-#include "app/launch/curve_keys.h"
 #include "app/launch/launch_plan.h"
-#include "app/launch/user_script.h"
+#include "app/launch/local_cluster.h"
 #include "app/launch/socket_directory.h"
-#include "app/report/terminal_writer.h"
-#include "app/report/timeline.h"
+#include "app/launch/user_script.h"
 #include "app/processes/beginning.h"
 #include "app/processes/processes.h"
-#include "app/processes/run_lock.h"
+#include "app/processes/run_journal.h"
 #include "app/processes/signals.h"
+#include "app/report/terminal_writer.h"
+#include "app/report/timeline.h"
 #include "app/web/run_web.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {

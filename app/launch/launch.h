@@ -1,7 +1,8 @@
 // `steelyard train`, `run` and `launch`: a whole cluster, each role a process of its own, started as a plan
-// says (app/launch/launch_plan.h), supervised (app/launch/supervision.h), and never left behind. `train` and `run` are
-// launches on this machine alone. The workers of `run` are processes of a script (app/launch/user_script.h), or they
-// come by themselves to where the sockets are: such a cluster ends when its parent process does.
+// says (app/launch/launch_plan.h), supervised (app/launch/supervision.h), and never left behind. `train` and
+// `run` are launches on this machine alone. The workers of `run` are processes of a script
+// (app/launch/user_script.h), or they come by themselves to where the sockets are: such a cluster ends when
+// its parent process does.
 //
 // What each process says goes to a log of its own on this side. `train`'s scheduler has the terminal itself;
 // where the roles are on other hosts, the scheduler's words are shown as they are and those of the others
@@ -11,7 +12,7 @@
 #pragma once
 
 #include "app/config/extensions.h"
-#include "app/launch/launch_settings.h"
+#include "app/launch/launch_plan.h"
 
 namespace steelyard {
 

@@ -1,19 +1,48 @@
 // Which process is started where, and by which command: made of hosts and a job before anything runs. Pure,
 // but for require_reachable. A cluster on this machine alone, as `train` starts it, is a plan with one host.
 //
-// On every other host one process attends (app/launch/lines.h) and starts the roles there, so that a host costs
-// one connection, and the connection's end is the end of all that it started.
+// On every other host one process attends (app/launch/pipes.h) and starts the roles there, so that a host
+// costs one connection, and the connection's end is the end of all that it started.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/config/hosts_file.h"
+#include "app/processes/process_settings.h"
 #include "core/error.h"
-#include "app/launch/launch_settings.h"
 #include "protocol/node.h"
 
 namespace steelyard {
+
+// What those are told who start a whole cluster, here or on many machines.
+
+// Workers that are a program of the user, in the place of a job file (app/launch/user_script.h).
+struct ScriptOptions {
+  std::string path;                    // empty: the workers come by themselves
+  std::vector<std::string> arguments;  // its own
+  unsigned workers = 1;                // on this machine; those of `launch` are in the hosts file
+  std::string sockets;                 // the directory in which processes of this machine find each other
+};
+
+struct LaunchOptions {
+  std::optional<std::string> hosts_file;  // none: all on this machine, as `train` does
+  std::string job_file;
+  std::optional<ScriptOptions> script;
+  std::vector<std::string> overrides;  // key=value
+  ResultOptions results;               // on the scheduler's host
+  std::string exchange = exchanges.front();
+  bool trace = false;  // on one machine: the run has a timeline
+  bool quiet = false;
+  bool insecure = false;
+  bool dry_run = false;
+};
+
+struct AttendOptions {
+  std::string directory;  // empty: where it is
+  double silence = 300;   // seconds without a word from the launcher until it counts as gone
+};
 
 struct LaunchProcess {
   std::string name;  // its own, also in messages
@@ -39,7 +68,7 @@ struct LaunchHost {
 struct LaunchPlan {
   std::vector<LaunchHost> hosts;
   std::vector<LaunchProcess> processes;  // in the order in which they are started
-  bool keyed = false;                    // each process gets keys of this one run (app/launch/curve_keys.h)
+  bool keyed = false;                    // each process gets keys of this one run (app/launch/launch_plan.h)
   bool here = false;  // all on this machine: this very process starts them, with sockets in a directory
 
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
@@ -73,5 +102,16 @@ std::string describe_plan(const LaunchPlan& plan);
 // One word for a POSIX shell, whatever is in it.
 std::string shell_word(const std::string& text);
 std::string shell_line(const std::vector<std::string>& words);
+
+// Keys for the processes of one run: made by who launches it, brought to each host over the connection to it,
+// never written to a disk anywhere, and worth nothing once the run is over.
+
+// A key pair for each process, and with it the public keys of those that it has to know. From then on this
+// process's memory is closed to core files and to others.
+void give_keys(LaunchPlan& plan);
+
+// Options and descriptor with which a process finds its keys: as an argument of ours, in the environment of a
+// user's program.
+std::string place_of_keys(int descriptor);
 
 }  // namespace steelyard

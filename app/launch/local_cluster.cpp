@@ -9,13 +9,13 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/error.h"
 #include "app/launch/local_host.h"
 #include "app/launch/remote_host.h"
+#include "app/processes/signals.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
-#include "app/processes/signals.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/launch/launch_plan.h"
+#include "app/launch/user_script.h"
+#include "app/processes/endpoint.h"
+#include "app/report/output_file.h"
 #include "core/error.h"
 #include "core/processor.h"
-#include "app/launch/curve_keys.h"
-#include "app/launch/user_script.h"
-#include "app/report/version_text.h"
-#include "app/processes/trusted.h"
 #include "protocol/codec.h"
 #include "protocol/machine.h"
 

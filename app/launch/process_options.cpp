@@ -6,12 +6,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
+#include "app/web/place.h"
 #include "core/device_name.h"
 #include "core/error.h"
-#include "core/precision.h"
-#include "app/web/place.h"
-#include "worker/compute/thread_count.h"
+#include "worker/compute/device_choice.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -165,7 +164,7 @@ void each_option(WorkerOptions& it, auto&& visit) {
         it.data_options);
 }
 
-struct Reader {
+struct OptionReader {
   CLI::App& command;
 
   template <class Value>
@@ -234,15 +233,17 @@ std::vector<std::string> words_of(const Options& given) {
 
 }  // namespace
 
-void add_options(CLI::App& command, SchedulerOptions& options) { each_option(options, Reader{command}); }
-void add_options(CLI::App& command, ServerOptions& options) { each_option(options, Reader{command}); }
-void add_options(CLI::App& command, WorkerOptions& options) { each_option(options, Reader{command}); }
-void add_options(CLI::App& command, StandbyOptions& options) { each_option(options, Reader{command}); }
+void add_options(CLI::App& command, SchedulerOptions& options) {
+  each_option(options, OptionReader{command});
+}
+void add_options(CLI::App& command, ServerOptions& options) { each_option(options, OptionReader{command}); }
+void add_options(CLI::App& command, WorkerOptions& options) { each_option(options, OptionReader{command}); }
+void add_options(CLI::App& command, StandbyOptions& options) { each_option(options, OptionReader{command}); }
 void add_options(CLI::App& command, ResultOptions& options, const std::string& where) {
-  each_option(options, where, Reader{command});
+  each_option(options, where, OptionReader{command});
 }
 void add_computing_options(CLI::App& command, WorkerSpec& spec) {
-  const Reader reader{command};
+  const OptionReader reader{command};
   reader(device_row(), spec.device);
   reader(threads_row(), spec.threads);
   reader(precision_row(), spec.precision);

@@ -10,8 +10,8 @@
 #include "app/launch/children.h"
 #include "app/launch/cluster_host.h"
 #include "app/launch/host_door.h"
-#include "app/launch/pipes.h"
 #include "app/launch/launch_plan.h"
+#include "app/launch/pipes.h"
 #include "app/report/run_directory.h"
 
 namespace steelyard {

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <utility>
 
+#include "app/launch/children.h"
 #include "core/check.h"
 #include "core/error.h"
-#include "app/launch/children.h"
 
 namespace steelyard {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "app/config/prepare_job.h"
 #include "app/config/schema.h"
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
 #include "core/device_name.h"
 #include "core/error.h"
-#include "worker/compute/thread_count.h"
+#include "worker/compute/device_choice.h"
 
 namespace steelyard {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "app/config/extensions.h"
 #include "app/config/hosts_file.h"
-#include "app/launch/launch_settings.h"
+#include "app/launch/launch_plan.h"
 
 namespace steelyard {
 

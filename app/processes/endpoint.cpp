@@ -1,23 +1,66 @@
 #include "app/processes/endpoint.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <new>
 #include <optional>
 
+#include "app/processes/processes.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "transport/address.h"
 
 namespace steelyard {
+
+// A core file that is written all the same (a pipe takes no notice of the limit) has nothing in it. Who lends
+// memory stays open to processes of the same user: they open it by way of /proc.
+void keep_memory_closed(bool lends) {
+  const int filter = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
+  if (filter >= 0) {
+    (void)!write(filter, "0", 1);
+    close(filter);
+  }
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  if (!lends) prctl(PR_SET_DUMPABLE, 0);
+}
+
+std::unique_ptr<Trust> trust_for(const std::string& keys, KeyRole role, const std::string& name, bool lends) {
+  if (keys.empty()) return nullptr;
+  Keys loaded = load_keys(keys, role, name);  // before the process is closed to others, itself among them
+  keep_memory_closed(lends);
+  return std::make_unique<Trust>(std::move(loaded), speaker(steelyard::name(role), name, false));
+}
+
+void within_memory(const std::string& role, const Job& job, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw Failure(
+        ExitCode::failed,
+        "there is not enough memory for " + role + ": model '" + job.model + "' has " +
+            std::to_string(job.layout.size()) + " parameters, " +
+            std::to_string(job.layout.size() * sizeof(float) / 1'000'000 + 1) +
+            " MB, and it holds them several times: make the model smaller, or use a larger machine");
+  }
+}
+
+std::uint64_t memory_of_machine() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 namespace {
 
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;

@@ -2,9 +2,34 @@
 // "ipc:///path". Host names may stand wherever addresses may (transport/address.h).
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "protocol/job.h"
+#include "transport/security/trust.h"
+
 namespace steelyard {
+
+// The keys of a process, from where its options say they are.
+
+// From then on no core file has this process's memory in it, and unless it lends some to others
+// (transport/shared_memory/lending.h), they cannot look into it either.
+void keep_memory_closed(bool lends);
+
+// Null where `keys` is empty: plain text. Otherwise memory is kept closed, too. Says whom it refuses on
+// standard error. Throws Failure, as load_keys().
+std::unique_ptr<Trust> trust_for(const std::string& keys, KeyRole role, const std::string& name, bool lends);
+
+// Memory that there is not, told to people.
+
+// Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
+// large the model is.
+void within_memory(const std::string& role, const Job& job, const std::function<void()>& work);
+
+// Bytes of memory that this machine has.
+std::uint64_t memory_of_machine();
 
 // One to connect to, with "tcp://" before it where nothing else is. Throws Failure (usage) for what cannot be
 // an endpoint, and for a port that cannot be.

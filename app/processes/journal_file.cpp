@@ -1,17 +1,114 @@
 #include "app/processes/journal_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include "app/processes/killed.h"
 #include "core/error.h"
+#include "protocol/message_text.h"
+#include "scheduler/recovery/journaled.h"
 
 namespace steelyard {
+
+ReplayMark::ReplayMark(std::string path) : path_(std::move(path)) {
+  const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (file < 0) return;
+  // Blocks are taken at once: to write to a map that has none on a full disk would end the process.
+  if (::posix_fallocate(file, 0, sizeof(Place)) == 0) {
+    void* map = ::mmap(nullptr, sizeof(Place), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map != MAP_FAILED) place_ = static_cast<Place*>(map);
+  }
+  ::close(file);
+  if (place_ == nullptr) return;
+  // A process that was killed at an earlier record had not come to the one that counts.
+  if (place_->behind > place_->counted) {
+    place_->counted = place_->behind;
+    place_->times = 1;
+  } else if (place_->behind != 0 && place_->behind == place_->counted) {
+    place_->times = place_->times + 1;
+  }
+  place_->behind = 0;
+  if (place_->counted > 0) ended_ = Ended{static_cast<std::size_t>(place_->counted - 1), place_->times};
+}
+
+ReplayMark::~ReplayMark() {
+  if (place_ != nullptr) ::munmap(const_cast<Place*>(place_), sizeof(Place));
+}
+
+void ReplayMark::acting(std::size_t begin) {
+  if (place_ != nullptr) place_->behind = begin + 1;
+}
+
+void ReplayMark::done() {
+  if (place_ == nullptr) return;
+  place_->behind = 0;
+  place_->counted = 0;
+  place_->times = 0;
+  ended_.reset();
+  ::unlink(path_.c_str());
+}
+
+namespace {
+
+std::string text_of(const JournalRecord::What& what) {
+  return std::visit(
+      Overloaded{
+          [](const JournalHead& it) { return "head of job '" + it.job->name + "'"; },
+          [](const Heard& it) { return to_string(it.envelope.from) + ' ' + text_of(it.envelope.message); },
+          [](const Woken&) { return std::string("woken"); },
+          [](const Restarted&) { return std::string("restarted"); },
+          [](const Followed& it) {
+            return std::string(it.attempt == 0 ? "no standby follows" : "a standby follows");
+          },
+          [](const Skipped& it) { return "skipped: the message above, from " + to_string(it.from); },
+          [](const TookOver& it) { return "a standby leads, generation " + std::to_string(it.generation); },
+          [](const Superseded&) { return std::string("superseded: the standby leads"); },
+          [](const Condensed& it) {
+            return "what the scheduler knew, " + std::to_string(it.state.size()) + " bytes";
+          },
+      },
+      what);
+}
+
+std::string in_seconds(Duration since) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.9f", seconds(since));
+  return text.data();
+}
+
+}  // namespace
+
+void print_journal(const RunDirectory& run, std::uint64_t until, const Extensions& extensions,
+                   std::ostream& out) {
+  std::optional<Killed> left = journal_of(run);
+  if (!left) {
+    throw Failure(ExitCode::configuration, run.journal() + ": there is none: the run is of another release");
+  }
+  Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions));
+  JournalReader journal(left->journal);
+  const Time began = journal.next().value().now;
+  std::uint64_t number = 0;
+  replay(journal, scheduler, [&](const JournalRecord& record, const std::vector<Envelope>& answers) {
+    if (++number > until) return;
+    out << '#' << number << ' ' << in_seconds(record.now - began) << ' ' << text_of(record.what) << '\n';
+    for (const Envelope& it : answers)
+      out << "    -> " << to_string(it.to) << ' ' << text_of(it.message) << '\n';
+  });
+  if (journal.read() == left->journal.size()) return;
+  if (journal.damaged()) {
+    out << "# what begins at byte " << journal.read() << " is not as it was written\n";
+  } else {
+    out << "# the last record was not written to its end\n";
+  }
+}
+
 namespace {
 
 std::string reason() { return std::generic_category().message(errno); }

@@ -14,7 +14,7 @@ constexpr std::size_t at_once = 1 << 20;      // bytes of records that are writt
 constexpr std::size_t most_since = 16 << 20;  // bytes behind a journal that nobody comes to fetch
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();  // the bytes are limited
 
-void append(std::vector<std::byte>& all, const std::vector<std::byte>& more) {
+void append_bytes(std::vector<std::byte>& all, const std::vector<std::byte>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
@@ -74,7 +74,7 @@ std::optional<JournalThread::Order> JournalThread::Shared::join_following(Order&
   while (order.what == Order::What::write && order.bytes.size() < at_once && orders.size() > 0) {
     std::optional<Order> next = orders.pop();
     if (!next || next->what != Order::What::write) return next;
-    append(order.bytes, next->bytes);
+    append_bytes(order.bytes, next->bytes);
     ++written;
   }
   return std::nullopt;
@@ -129,7 +129,7 @@ bool JournalThread::write(const std::vector<std::byte>& record) {
 bool JournalThread::begin_anew(std::vector<std::byte> head, const std::vector<std::byte>& records) {
   take_answers(Time{});
   if (!is_sound()) return false;
-  append(head, records);
+  append_bytes(head, records);
   add_to_reading(records);
   hand_over({Order::What::begin_anew, std::move(head)});
   return true;
@@ -207,14 +207,14 @@ std::optional<std::vector<std::byte>> JournalThread::whole() {
     take(std::move(*answer));
   }
   std::vector<std::byte> all = std::move(*reading_->file);
-  if (!all.empty()) append(all, reading_->since);
+  if (!all.empty()) append_bytes(all, reading_->since);
   reading_.reset();
   return all;
 }
 
 void JournalThread::add_to_reading(const std::vector<std::byte>& records) {
   if (!reading_) return;
-  append(reading_->since, records);
+  append_bytes(reading_->since, records);
   if (reading_->since.size() > most_since) reading_.reset();
 }
 

@@ -1,5 +1,5 @@
-// JournalThread: the journal of a run (app/processes/journal_file.h), written by a thread of its own, so that a run
-// directory that hangs does not hold up the scheduler's thread.
+// JournalThread: the journal of a run (app/processes/journal_file.h), written by a thread of its own, so that
+// a run directory that hangs does not hold up the scheduler's thread.
 //
 // The scheduler's thread hands records over. The thread writes them in that order, as many at once as wait.
 // pending() waits for them for some milliseconds. So where the disk answers, a record is in the journal when
@@ -23,9 +23,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/time.h"
 #include "app/processes/journal_file.h"
-#include "scheduler/members/reminder.h"
+#include "core/time.h"
+#include "scheduler/members/liveness.h"
 
 namespace steelyard {
 

@@ -4,11 +4,11 @@
 #include <fstream>
 
 #include "app/config/prepare_job.h"
+#include "app/processes/journal_file.h"
+#include "app/report/output_file.h"
+#include "app/report/terminal_writer.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "app/report/terminal_writer.h"
-#include "app/report/version_text.h"
-#include "app/processes/journal_file.h"
 
 namespace steelyard {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "balancing/policy.h"
 #include "app/config/extensions.h"
 #include "app/report/run_directory.h"
-#include "server/checkpoint/checkpoint.h"
+#include "balancing/policy.h"
 #include "protocol/journal.h"
+#include "server/checkpoint/checkpoint.h"
 
 namespace steelyard {
 

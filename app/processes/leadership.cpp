@@ -1,7 +1,7 @@
 #include "app/processes/leadership.h"
 
-#include "core/error.h"
 #include "app/processes/processes.h"
+#include "core/error.h"
 #include "scheduler/recovery/reclaim.h"
 #include "transport/host.h"
 #include "transport/zmq.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "protocol/exit_reason.h"
+#include "protocol/machine.h"
 #include "transport/link.h"
 
 namespace steelyard {

@@ -20,15 +20,15 @@ struct ResultOptions {
   bool tensorboard = false;
   std::string web;     // where its page is while it trains (app/web/place.h); empty: nowhere
   bool ready = false;  // whoever starts the scheduler has made the directory,
-  int lock = -1;       // and has its lock open under this number (app/processes/run_lock.h)
+  int lock = -1;       // and has its lock open under this number (app/processes/run_journal.h)
 };
 
 struct SchedulerOptions {
   std::string listen = "127.0.0.1:7070";
   std::string keys;  // directory or file (transport/security/key_files.h); empty: plain text. Likewise below.
   ResultOptions results;
-  std::string trace;                     // directory for app/report/trace_file.h; empty: none. Likewise below.
-  bool recover = false;                  // the scheduler of results.directory was killed: go on where it was
+  std::string trace;     // directory for app/report/trace_file.h; empty: none. Likewise below.
+  bool recover = false;  // the scheduler of results.directory was killed: go on where it was
   std::shared_ptr<ReservedPort> port{};  // to listen on, which a standby has held; null: it is bound then
   bool quiet = false;
   bool insecure = false;

@@ -6,10 +6,10 @@
 #include <array>
 #include <random>
 
-#include "core/error.h"
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
-#include "protocol/name.h"
+#include "core/error.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "app/config/extensions.h"
+#include "app/processes/process_settings.h"
+#include "app/report/run_directory.h"
 #include "core/buffer.h"
 #include "core/device_name.h"
-#include "app/report/run_directory.h"
-#include "app/processes/process_settings.h"
-#include "protocol/exit_reason.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -1,15 +1,14 @@
 #include <thread>
 
-#include "core/error.h"
 #include "app/processes/endpoint.h"
 #include "app/processes/narrator.h"
 #include "app/processes/processes.h"
 #include "app/processes/signals.h"
 #include "app/processes/traced_link.h"
-#include "app/processes/trusted.h"
+#include "core/error.h"
+#include "protocol/keys.h"
+#include "protocol/node.h"
 #include "server/mirror/replica.h"
-#include "protocol/keyed_endpoint.h"
-#include "protocol/name.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
 

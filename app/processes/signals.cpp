@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/time.h"
 #include "app/report/terminal_writer.h"
+#include "core/time.h"
 
 namespace steelyard {
 namespace {

@@ -3,18 +3,16 @@
 #include <memory>
 #include <optional>
 
-#include "core/error.h"
-#include "app/report/terminal_text.h"
-#include "app/report/terminal_writer.h"
-#include "app/report/version_text.h"
 #include "app/processes/endpoint.h"
 #include "app/processes/journal_file.h"
 #include "app/processes/killed.h"
 #include "app/processes/processes.h"
 #include "app/processes/run_journal.h"
-#include "app/processes/run_lock.h"
 #include "app/processes/signals.h"
-#include "app/processes/trusted.h"
+#include "app/report/output_file.h"
+#include "app/report/terminal_text.h"
+#include "app/report/terminal_writer.h"
+#include "core/error.h"
 #include "scheduler/recovery/journaled.h"
 #include "scheduler/recovery/standby.h"
 #include "transport/host.h"

@@ -1,7 +1,7 @@
-#include "app/config/device_options.h"
+#include "app/config/choices.h"
 
-#include "core/error.h"
 #include "app/processes/processes.h"
+#include "core/error.h"
 #include "worker/compute/device_choice.h"
 
 namespace steelyard {

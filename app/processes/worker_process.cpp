@@ -1,16 +1,15 @@
 #include <utility>
 
 #include "app/config/prepare_job.h"
-#include "core/device_name.h"
-#include "core/error.h"
-#include "core/precision.h"
+#include "app/processes/beginning.h"
 #include "app/processes/endpoint.h"
-#include "app/processes/external_model.h"
 #include "app/processes/processes.h"
 #include "app/processes/signals.h"
 #include "app/processes/worker_session.h"
-#include "protocol/name.h"
-#include "worker/compute/thread_count.h"
+#include "core/device_name.h"
+#include "core/error.h"
+#include "protocol/node.h"
+#include "worker/compute/device_choice.h"
 
 namespace steelyard {
 namespace {

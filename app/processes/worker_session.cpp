@@ -9,10 +9,7 @@
 #include "app/processes/narrator.h"
 #include "app/processes/processes.h"
 #include "app/processes/traced_link.h"
-#include "app/processes/trusted.h"
-#include "app/processes/within_memory.h"
 #include "transport/host.h"
-#include "worker/compute/left_watch.h"
 #include "worker/compute/polite.h"
 
 namespace steelyard {

@@ -1,15 +1,59 @@
 #include "app/report/output_file.h"
 
 #include <unistd.h>
-
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/json.h"
+#include "core/processor.h"
+#include "nn/cuda_devices.h"
+#include "protocol/codec.h"
 
 namespace steelyard {
+namespace {
+
+std::string date_text(std::chrono::system_clock::time_point now) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string machine_text() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const unsigned cores = allowed_cores();
+  return std::string(host.data()) + ", " + processor_name() + ", " + std::to_string(cores) +
+         (cores == 1 ? " core" : " cores");
+}
+
+}  // namespace
+
+std::string origin_line() {
+  const Json line = {{"began", date_text(std::chrono::system_clock::now())},
+                     {"version", release()},
+                     {"machine", machine_text()}};
+  return dump_json(line);
+}
+
+std::string version_text() {
+  std::string text = "steelyard " STEELYARD_VERSION ", protocol " + std::to_string(protocol_version) +
+                     ", kernels for " + name(cpu_level()) +
+                     (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
+  if (nn::built_with_cuda() && nn::cuda_devices().empty()) text += " none";
+  for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;
+  return text + "\n";
+}
+
+const char* release() { return STEELYARD_VERSION; }
 
 namespace {
 

@@ -5,6 +5,15 @@
 
 namespace steelyard {
 
+// When and where this process trains, and what it is: the first line of events.jsonl (app/report/recorder.h).
+
+std::string origin_line();
+
+// What this program is: release, protocol, kernels, devices.
+
+std::string version_text();
+const char* release();  // "0.1.0"
+
 // Before the work whose result it is: throws Failure (io), as write_output will, if that is sure to fail.
 // Nothing is made or changed.
 void check_output(const std::string& option, const std::string& path);

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/report/output_file.h"
+#include "app/report/run_totals.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/stats.h"
-#include "app/report/origin.h"
-#include "app/report/staleness_text.h"
-#include "server/checkpoint/checkpoint.h"
+#include "core/text.h"
 #include "protocol/archive.h"
 #include "protocol/machine.h"
+#include "server/checkpoint/checkpoint.h"
 
 namespace steelyard {
 namespace {

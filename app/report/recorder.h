@@ -1,9 +1,9 @@
 // Recorder: what people see of a run. It takes what the scheduler tells its recorder, and makes of it
 // rounds.jsonl, events.jsonl, the progress line, and at the end the summary and the verdict.
 //
-// Lives on a thread of its own (app/report/recorder_thread.h), so it may wait for disk and terminal. A disk that
-// is full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times in
-// milliseconds:
+// Lives on a thread of its own (app/report/recorder_thread.h), so it may wait for disk and terminal. A disk
+// that is full costs lines of rounds.jsonl and one warning, not the training. One line of rounds.jsonl, times
+// in milliseconds:
 //
 //   {"round":7,"epoch":0,"purpose":"train","begin":3584,"end":4096,"lr":0.1,"workers":["a","b"],
 //    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
@@ -29,22 +29,64 @@
 //   {"at_ms":2310.4,"text":"worker 'a' is lost"}
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/config/job_file.h"
-#include "app/report/event_limit.h"
 #include "app/report/line_file.h"
 #include "app/report/progress_bar.h"
 #include "app/report/run_directory.h"
 #include "app/report/run_totals.h"
 #include "app/report/tensorboard_file.h"
+#include "core/time.h"
 #include "protocol/messages.h"
 
 namespace steelyard {
+
+// EventLimit: how much of what is told to people goes into a record in a minute. Notes come by themselves
+// when something happens, so whoever makes things happen, a member that leaves and comes back a hundred times
+// a second, must not fill disk and terminal with them.
+
+class EventLimit {
+ public:
+  // Bytes within a minute by this clock. Any minute touches two of those, and has less than a megabyte.
+  static constexpr std::size_t most = 400'000;
+
+  // False: there is no room for so many bytes in this minute; the event is counted.
+  bool admits(std::size_t bytes, Time now) {
+    if (!since_ || now - *since_ >= std::chrono::minutes(1)) {
+      since_ = now;
+      used_ = 0;
+    }
+    if (used_ + bytes > most) {
+      ++left_out_;
+      return false;
+    }
+    used_ += bytes;
+    return true;
+  }
+  // What to say of the events that were left out before; nothing where there were none, or where there is
+  // still no room.
+  std::optional<std::string> left_out(Time now) {
+    if (left_out_ == 0 || (used_ + room_for_that > most && now - *since_ < std::chrono::minutes(1)))
+      return std::nullopt;
+    return std::to_string(std::exchange(left_out_, 0)) +
+           " events are left out here: a record takes 400 kB of them in a minute";
+  }
+
+ private:
+  static constexpr std::size_t room_for_that = 4096;
+
+  std::optional<Time> since_;  // this minute
+  std::size_t used_ = 0;
+  std::uint64_t left_out_ = 0;
+};
 
 class Recorder {
  public:

@@ -8,15 +8,19 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "core/queue.h"
 #include "app/report/recorder.h"
+#include "core/queue.h"
+#include "core/time.h"
 
 namespace steelyard {
 

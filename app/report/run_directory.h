@@ -8,7 +8,7 @@
 //   trace/         with --trace: what each node did when (app/report/trace_file.h), and all of it together in
 //   timeline.json
 //   journal        what its scheduler heard (app/processes/journal_file.h)
-//   lock           the process that trains in it, or did last (app/processes/run_lock.h)
+//   lock           the process that trains in it, or did last (app/processes/run_journal.h)
 //   result.json    the verdict: launchers go by it, since exit codes get lost on their way up
 #pragma once
 

@@ -10,12 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "balancing/ideal.h"
-#include "balancing/work_time.h"
 #include "app/config/job_file.h"
 #include "app/report/run_directory.h"
+#include "balancing/ideal.h"
+#include "balancing/work_time.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
+
+// Staleness, for people: how late the pushes of a run came, in steps of their slice. See protocol/messages.h.
+
+std::uint64_t pushes(const Staleness& staleness);
+double mean_of(const Staleness& staleness);  // the last place counts as itself; -1 where nothing was pushed
+// The smallest number of steps within which so large a share of the pushes came.
+std::uint64_t quantile_of(const Staleness& staleness, double share);
+// "2.1 updates on average, half within 2, 95 % within 4, all within 7"; empty where nothing was pushed.
+std::string staleness_text(const Staleness& staleness);
 
 // One worker's part of a round; what it did in several pieces is added up.
 struct WorkerPart {

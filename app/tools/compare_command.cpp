@@ -8,23 +8,21 @@
 #include <optional>
 #include <sstream>
 
-#include "balancing/policies.h"
-#include "app/tools/compare_jobs.h"
-#include "app/tools/compare_scenarios.h"
-#include "app/tools/simulate_command.h"
-#include "app/config/file_kind.h"
-#include "app/config/input_file.h"
+#include "app/config/job_source.h"
 #include "app/config/scenario_file.h"
-#include "core/error.h"
 #include "app/launch/user_script.h"
-#include "app/report/compare/html.h"
-#include "app/report/compare/comparison_json.h"
+#include "app/processes/signals.h"
 #include "app/report/compare/comparison_table.h"
+#include "app/report/compare/html.h"
 #include "app/report/output_file.h"
 #include "app/report/progress_bar.h"
 #include "app/report/run_directory.h"
 #include "app/report/terminal_text.h"
-#include "app/processes/signals.h"
+#include "app/tools/compare_jobs.h"
+#include "app/tools/compare_scenarios.h"
+#include "app/tools/simulate_command.h"
+#include "balancing/policies.h"
+#include "core/error.h"
 #include "sim/simulation.h"
 
 namespace steelyard {

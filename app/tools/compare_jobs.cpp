@@ -4,14 +4,14 @@
 #include <optional>
 #include <utility>
 
-#include "balancing/policies.h"
-#include "app/tools/child_run.h"
 #include "app/config/prepare_job.h"
-#include "core/error.h"
 #include "app/launch/children.h"
 #include "app/launch/user_script.h"
 #include "app/report/compare/record.h"
 #include "app/report/run_directory.h"
+#include "app/tools/child_run.h"
+#include "balancing/policies.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "app/config/extensions.h"
 #include "app/config/job_file.h"
-#include "app/launch/launch_settings.h"
+#include "app/launch/launch_plan.h"
 #include "app/report/compare/entrants.h"
 
 namespace steelyard {

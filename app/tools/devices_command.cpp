@@ -1,17 +1,89 @@
 #include "app/tools/devices_command.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
-#include "app/tools/device_table.h"
+#include "app/report/output_file.h"
+#include "app/report/terminal_text.h"
 #include "core/error.h"
-#include "core/level.h"
+#include "core/json.h"
 #include "core/processor.h"
 #include "nn/cuda_devices.h"
-#include "app/report/output_file.h"
 #include "worker/compute/cpu_speed.h"
 
 namespace steelyard {
+namespace {
+
+constexpr double giga = 1e9;
+
+std::string rounded(double value) { return std::to_string(std::llround(value)); }
+
+std::string memory_text(const DeviceLine& line) {
+  if (!line.memory_bytes) return "-";
+  const auto gigabytes = [](std::uint64_t bytes) { return rounded(static_cast<double>(bytes) / giga); };
+  return gigabytes(*line.memory_bytes) + " GB" +
+         (line.free_bytes ? ", " + gigabytes(*line.free_bytes) + " free" : "");
+}
+
+using Cells = std::array<std::string, 7>;
+
+Cells cells_of(const DeviceLine& line) {
+  const std::string unknown = "not measured";
+  return {name(line.device),
+          shown_line(line.name),
+          line.what,
+          memory_text(line),
+          line.utilization ? rounded(100 * *line.utilization) + " %" : "-",
+          line.speed ? rounded(line.speed->copy_gb_s) + " GB/s" : unknown,
+          line.speed ? rounded(line.speed->float32_gflop_s) + " GFLOP/s" : unknown};
+}
+
+}  // namespace
+
+std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda) {
+  std::vector<Cells> rows{{"device", "name", "", "memory", "in use", "copies", "multiplies float32"}};
+  for (const DeviceLine& line : lines) rows.push_back(cells_of(line));
+  std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  if (!built_with_cuda) {
+    text += "GPUs: this program is built without CUDA (script/build cuda)\n";
+  } else if (lines.size() == 1) {
+    text += "GPUs: none that the driver shows to this process\n";
+  }
+  return text + "A worker is given one with device = \"" + name(lines.back().device) +
+         "\" in its section of the job, or --device " + name(lines.back().device) + "\n";
+}
+
+std::string devices_json(const std::vector<DeviceLine>& lines) {
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
+  Json all = Json::array();
+  for (const DeviceLine& line : lines) {
+    Json one;
+    one["device"] = name(line.device);
+    one["name"] = line.name;
+    one["what"] = line.what;
+    one["memory_bytes"] = or_null(line.memory_bytes);
+    one["free_bytes"] = or_null(line.free_bytes);
+    one["utilization"] = or_null(line.utilization);
+    one["copy_gb_s"] = line.speed ? Json(line.speed->copy_gb_s) : Json();
+    one["float32_gflop_s"] = line.speed ? Json(line.speed->float32_gflop_s) : Json();
+    all.push_back(one);
+  }
+  return dump_json(all, 1) + "\n";
+}
+
 namespace {
 
 DeviceLine processor_line() {

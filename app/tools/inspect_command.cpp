@@ -7,16 +7,29 @@
 #include <fstream>
 #include <optional>
 
+#include "app/report/output_file.h"
+#include "app/report/terminal_text.h"
+#include "app/report/timeline.h"
 #include "app/tools/saved_model.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "app/report/terminal_text.h"
 #include "server/checkpoint/durable_file.h"
 #include "server/checkpoint/manifest.h"
 #include "server/checkpoint/safetensors.h"
 
 namespace steelyard {
+
+int run_trace(const TraceCommand& command) {
+  check_output("--output", command.output);
+  const Timeline timeline = timeline_of(command.paths);
+  for (const std::string& note : timeline.notes)
+    std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
+  write_output("--output", command.output, timeline.json);
+  if (command.output != "-") std::printf("%s: open it in ui.perfetto.dev\n", command.output.c_str());
+  return static_cast<int>(ExitCode::ok);
+}
+
 namespace {
 
 // One for all values, or one for each channel.

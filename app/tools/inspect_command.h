@@ -3,8 +3,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace steelyard {
+
+// `steelyard trace`: the traces of all nodes of a job as one timeline (app/report/timeline.h).
+
+struct TraceCommand {
+  std::vector<std::string> paths;
+  std::string output = "timeline.json";  // a file, or - for standard output
+};
+
+int run_trace(const TraceCommand& command);
 
 struct InspectCommand {
   std::string path;  // a run, a checkpoint or a safetensors file

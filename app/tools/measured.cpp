@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {

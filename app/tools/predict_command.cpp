@@ -7,15 +7,44 @@
 #include <memory>
 #include <optional>
 
+#include "app/report/output_file.h"
+#include "app/report/terminal_text.h"
 #include "app/tools/saved_model.h"
 #include "core/error.h"
 #include "nn/network.h"
-#include "app/report/output_file.h"
-#include "worker/compute/cpu_engine.h"
+#include "worker/compute/engines.h"
 #include "worker/data/normalization.h"
 #include "worker/data/npy.h"
 
 namespace steelyard {
+
+int run_eval(const EvalCommand& command, const Extensions& extensions) {
+  SavedModel saved = find_saved(command.saved, extensions);
+  open_workload(saved, extensions);
+  const std::uint64_t samples = saved.workload.data.test->size(), answers = samples * saved.job.labels;
+  std::vector<nn::Sums> parts(most_parts());
+  in_parts(samples, [&](std::size_t part, Interval positions) {
+    const auto engine = saved.workload.make_engine();
+    TestSamples stream(saved.workload.data, positions, engine->micro_batch_sizes());
+    parts[part] = engine->evaluate(saved.snapshot.parameters, stream);
+  });
+  nn::Sums sums;
+  for (const nn::Sums& it : parts) sums += it;
+
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  std::printf("checkpoint %s: %s\n", shown_line(saved.path).c_str(),
+              place_of(saved.snapshot.progress).c_str());
+  std::printf("  model               %s, %llu parameters\n", shown_line(saved.job.model).c_str(),
+              number(saved.snapshot.layout.size()));
+  std::printf("  data                %s, %llu test samples\n", shown_line(saved.job.data).c_str(),
+              number(samples));
+  std::printf("  test loss           %.6g\n", sums.loss / static_cast<double>(samples));
+  std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
+              100 * static_cast<double>(sums.correct) / static_cast<double>(answers), number(sums.correct),
+              number(answers));
+  return static_cast<int>(ExitCode::ok);
+}
+
 namespace {
 
 // The samples of an array, all with label 0, as the model takes them. Bytes are those of pictures, and become

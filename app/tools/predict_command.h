@@ -15,6 +15,15 @@
 
 namespace steelyard {
 
+// `steelyard eval`: loss and accuracy of a checkpoint over the test set of its job, or of another data set.
+// Computed as a worker does in an evaluation, on all processors.
+
+struct EvalCommand {
+  SavedOptions saved;
+};
+
+int run_eval(const EvalCommand& command, const Extensions& extensions);
+
 struct PredictCommand {
   SavedOptions saved;
   std::string input;         // an npy file, or archive.npz:array; empty: the job's test set

@@ -1,6 +1,6 @@
 // ProfileBench: workers of this machine, as far as they compute: each a compute node with its own threads, as
-// in a real worker (worker/compute/compute_node.h), given pieces of any size. What it measures is what a worker would
-// report, and a policy would see.
+// in a real worker (worker/compute/compute_node.h), given pieces of any size. What it measures is what a
+// worker would report, and a policy would see.
 //
 // Belongs to one thread.
 #pragma once

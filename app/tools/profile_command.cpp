@@ -9,17 +9,16 @@
 #include <map>
 #include <thread>
 
-#include "app/tools/profile_bench.h"
-#include "app/tools/profile_points.h"
 #include "app/config/job_file.h"
 #include "app/config/prepare_job.h"
-#include "core/error.h"
-#include "core/stats.h"
-#include "app/report/output_file.h"
 #include "app/processes/processes.h"
-#include "protocol/name.h"
+#include "app/report/output_file.h"
+#include "app/tools/profile_bench.h"
+#include "app/tools/profile_points.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "protocol/node.h"
 #include "worker/compute/device_choice.h"
-#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "app/report/terminal_text.h"
 #include "core/check.h"
 #include "core/json.h"
-#include "core/stats.h"
-#include "app/report/terminal_text.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -30,7 +30,7 @@ double quantile(const std::vector<double>& sorted, double part) {
   return sorted[low] + (place - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
-double rounded(double value) {
+double rounded_points(double value) {
   if (value == 0) return 0;
   const double scale = std::pow(10, digits - 1 - std::floor(std::log10(std::abs(value))));
   return std::round(value * scale) / scale;
@@ -39,7 +39,8 @@ double rounded(double value) {
 Json points_json(const std::vector<ProfilePoint>& points) {
   auto list = Json::array();
   for (const ProfilePoint& it : points) {
-    list.push_back({{"samples", it.samples}, {"ms", rounded(it.ms)}, {"spread", rounded(it.spread)}});
+    list.push_back(
+        {{"samples", it.samples}, {"ms", rounded_points(it.ms)}, {"spread", rounded_points(it.spread)}});
   }
   return list;
 }

@@ -8,8 +8,8 @@
 
 #include "app/config/job_file.h"
 #include "app/config/prepare_job.h"
-#include "core/error.h"
 #include "app/report/terminal_text.h"
+#include "core/error.h"
 #include "server/checkpoint/manifest.h"
 
 namespace steelyard {

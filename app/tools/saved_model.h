@@ -12,8 +12,8 @@
 #include "core/interval.h"
 #include "protocol/job.h"
 #include "server/checkpoint/checkpoint.h"
-#include "worker/compute/batch_buffer.h"
 #include "worker/compute/engine.h"
+#include "worker/compute/feed.h"
 
 namespace steelyard {
 

@@ -5,19 +5,38 @@
 #include <filesystem>
 #include <vector>
 
-#include "app/config/input_file.h"
-#include "app/config/natural_order.h"
-#include "core/error.h"
-#include "core/json.h"
+#include "app/config/hosts_file.h"
+#include "app/config/job_source.h"
+#include "app/processes/run_journal.h"
+#include "app/report/output_file.h"
 #include "app/report/page/page.h"
+#include "app/report/run/run_page.h"
 #include "app/report/run/status_text.h"
 #include "app/report/terminal_text.h"
-#include "app/processes/run_lock.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "server/checkpoint/checkpoint.h"
 
 namespace steelyard {
+
+int run_report(const ReportCommand& command, const Extensions& extensions) {
+  const std::string output = command.output.empty() ? command.runs.front() + "/report.html" : command.output;
+  std::vector<ReportedRun> runs;
+  for (const std::string& path : command.runs) {
+    runs.push_back(read_run(path, extensions));
+    if (!runs.back().trouble.empty()) {
+      std::fprintf(stderr, "steelyard: the page has less to say of this run: %s\n",
+                   shown_lines(runs.back().trouble).c_str());
+    }
+  }
+  check_output("--output", output);
+  write_output("--output", output, run_page(runs));
+  if (output != "-") std::printf("%s shows it\n", shown_line(output).c_str());
+  return static_cast<int>(ExitCode::ok);
+}
+
 namespace {
 
 namespace fs = std::filesystem;

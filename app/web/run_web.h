@@ -1,5 +1,5 @@
-// RunWeb: the page of a run under way (app/report/live/live_run.h), with `/metrics` for Prometheus and `/status`
-// as JSON, on a port of its own.
+// RunWeb: the page of a run under way (app/report/live/live_run.h), with `/metrics` for Prometheus and
+// `/status` as JSON, on a port of its own.
 //
 // Whoever looks on must not slow the training down. What the recorder writes comes here through a queue that
 // never makes it wait; one thread of the lowest priority owns the run and makes the pages, each at most once

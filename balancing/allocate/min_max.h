@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
-#include "balancing/cost/affine.h"
+#include "balancing/cost/curves.h"
 
 namespace steelyard::balancing {
 

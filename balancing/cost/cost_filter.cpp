@@ -7,6 +7,227 @@
 namespace steelyard::balancing {
 namespace {
 
+constexpr double first_fixed = 0.1, first_shape = 0.6, first_level = 0.3;  // relative to the first time
+constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
+constexpr double least_slope = 0.02;                   // of the time, per size of the batch
+
+}  // namespace
+
+CostLine::CostLine(double units, double seconds)
+    : CostLine(first_fixed * seconds, (1 - first_fixed) * seconds / units, units, first_shape * seconds) {}
+
+CostLine CostLine::of_profile(double fixed, double slope) {
+  return {fixed, slope, 1, profile_doubt * (fixed + slope)};
+}
+
+CostLine::CostLine(double fixed, double slope, double units, double doubt) : fixed_(fixed), slope_(slope) {
+  // Level: both states together. Shape: what one has more the other has less.
+  const double shape = doubt * doubt, level = first_level * first_level;
+  p00_ = shape + level * fixed_ * fixed_;
+  p01_ = -shape / units + level * fixed_ * slope_;
+  p11_ = shape / (units * units) + level * slope_ * slope_;
+}
+
+void CostLine::drift(double q) {
+  const double all = q * q;
+  p00_ += all * fixed_ * fixed_;
+  p01_ += all * fixed_ * slope_;
+  p11_ += all * slope_ * slope_;
+}
+
+void CostLine::loosen() {
+  const double level = jump_level * jump_level;
+  p00_ += level * fixed_ * fixed_ + std::pow(jump_fixed * at(1), 2);
+  p01_ += level * fixed_ * slope_;
+  p11_ += level * slope_ * slope_;
+}
+
+void CostLine::scale(double factor) {
+  fixed_ *= factor, slope_ *= factor;
+  p00_ *= factor * factor, p01_ *= factor * factor, p11_ *= factor * factor;
+}
+
+void CostLine::update(double units, double seconds, double noise) {
+  const double k0 = p00_ + p01_ * units, k1 = p01_ + p11_ * units;  // P h
+  const double predicted = at(units);
+  // The noise of a time that is longer than predicted is relative to the longer one.
+  const double measured = std::pow(noise * std::max(predicted, seconds), 2);
+  const double variance = k0 + k1 * units + measured;
+  const double error = seconds - predicted;
+  fixed_ += k0 / variance * error;
+  slope_ += k1 / variance * error;
+  p00_ -= k0 * k0 / variance;
+  p01_ -= k0 * k1 / variance;
+  p11_ -= k1 * k1 / variance;
+  // Rounding must not make a variance negative.
+  p00_ = std::max(p00_, 0.0), p11_ = std::max(p11_, 0.0);
+  keep_signs(units);
+}
+
+void CostLine::keep_signs(double units) {
+  const double time = std::max(at(units), 1e-12);
+  const double flattest = least_slope * time / units;
+  if (slope_ < flattest) {
+    slope_ = flattest;
+    fixed_ = time - slope_ * units;
+  }
+  if (fixed_ < 0) {
+    // The line that goes through the same time at this size, and through the origin.
+    fixed_ = 0;
+    slope_ = time / units;
+  }
+}
+
+// To first order: the variance of h' w with h the difference of the two relative gradients.
+double CostLine::doubt(double from, double to) const {
+  const double a = at(from), b = at(to);
+  const double h0 = 1 / b - 1 / a, h1 = to / b - from / a;
+  return std::sqrt(std::max(0.0, h0 * h0 * p00_ + 2 * h0 * h1 * p01_ + h1 * h1 * p11_));
+}
+
+void CostLine::save(StateWriter& writer) const {
+  writer.real(fixed_).real(slope_).real(p00_).real(p01_).real(p11_);
+}
+
+void CostLine::restore(StateReader& reader) {
+  for (double* value : {&fixed_, &slope_, &p00_, &p01_, &p11_}) *value = reader.real();
+  reader.require(fixed_ >= 0 && slope_ > 0 && p00_ >= 0 && p11_ >= 0, "a line falls");
+}
+
+namespace {
+
+constexpr double far = 4;          // deviations
+constexpr double least_far = 0.1;  // relative: less is never called far
+
+}  // namespace
+
+SuddenChange::Answer SuddenChange::judge(double surprise, double deviation, bool believe) {
+  const double far_from = std::max(far * deviation, least_far);
+  const Verdict verdict = judge_believed(surprise);
+  const std::optional<double> held = std::exchange(held_, std::nullopt);
+  if (std::abs(surprise) <= far_from) return {.follow = true, .verdict = held ? Verdict::accident : verdict};
+  if (held && *held * surprise > 0) {
+    // Of two that agree the mean is believed. Of two that do not, one is an accident on top of the change,
+    // and the smaller one is what both have in common.
+    const bool agree = std::abs(*held - surprise) < far_from;
+    const double smaller = std::min(std::abs(*held), std::abs(surprise));
+    return {.jump = agree ? (*held + surprise) / 2 : std::copysign(smaller, surprise),
+            .confirmed = agree,
+            .verdict = Verdict::lasted};
+  }
+  if (believe) {
+    believed_ = surprise;
+    return {.jump = surprise, .verdict = verdict};
+  }
+  held_ = surprise;
+  return {.verdict = held ? Verdict::accident : verdict};
+}
+
+// A change that was believed at once has lasted if the next time is nearer to what came after it than to what
+// was before.
+SuddenChange::Verdict SuddenChange::judge_believed(double surprise) {
+  const std::optional<double> change = std::exchange(believed_, std::nullopt);
+  if (!change) return Verdict::none;
+  return std::abs(surprise) < std::abs(*change) / 2 ? Verdict::lasted : Verdict::accident;
+}
+
+void SuddenChange::save(StateWriter& writer) const {
+  for (const std::optional<double>& maybe : {held_, believed_}) {
+    writer.count(maybe ? 1 : 0);
+    if (maybe) writer.real(*maybe);
+  }
+}
+
+void SuddenChange::restore(StateReader& reader) {
+  for (std::optional<double>* maybe : {&held_, &believed_}) {
+    maybe->reset();
+    if (reader.count(1) == 1) *maybe = reader.real();
+  }
+}
+
+namespace {
+
+constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
+constexpr double first_noise = 0.05, least_noise = 0.004;
+constexpr double error_memory = 0.93;     // per round, of noise and errors
+constexpr double clear_lead = 0.8;        // of the other's error: less takes over
+constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
+constexpr double jump_doubt = 0.7;        // after a sudden change
+constexpr double most_log_seconds = 600;  // more or less is no time
+
+}  // namespace
+
+Level::Level(double seconds, const Rules& rules, double doubt) : noise_(first_noise), rules_(rules) {
+  believed_ = rules.slow_average ? 0 : 1;
+  averages_.fill({std::log(seconds), doubt * doubt, 0});
+}
+
+double Level::seconds() const { return std::exp(averages_[believed_].log_seconds); }
+
+double Level::doubt() const { return std::sqrt(averages_[believed_].variance); }
+
+// With few measurements the noise itself is a guess.
+double Level::deviation(double rounds) const { return (1 + guessing / rounds) * std::hypot(doubt(), noise_); }
+
+double Level::drift() const { return speeds[believed_] * noise_; }
+
+void Level::Average::update(double measured, double noise) {
+  const double gain = variance / (variance + noise * noise);
+  log_seconds += gain * (measured - log_seconds);
+  variance *= 1 - gain;
+}
+
+void Level::shift(double log_factor, double doubt) {
+  for (Average& average : averages_) {
+    average.log_seconds += log_factor;
+    average.variance += doubt * doubt;
+  }
+}
+
+void Level::jump(double seconds) {
+  for (Average& average : averages_) {
+    average.variance += jump_doubt * jump_doubt;
+    average.update(std::log(seconds), noise_);
+  }
+}
+
+void Level::follow(double seconds, double rounds) {
+  const double measured = std::log(seconds);
+  for (std::size_t k = 0; k < averages_.size(); ++k) {
+    Average& average = averages_[k];
+    average.variance += std::pow(speeds[k] * noise_, 2);
+    const double square = std::pow(measured - average.log_seconds, 2);
+    average.error = error_memory * average.error + (1 - error_memory) * square;
+    if (k == believed_) {
+      const double explained = rules_.noise_trust ? average.variance : 0;
+      const double trust = noise_ * noise_ / (noise_ * noise_ + explained);
+      const double share = std::max(1 - error_memory, 1 / (guessing + rounds)) * trust;
+      noise_ = std::max(least_noise, std::sqrt((1 - share) * noise_ * noise_ + share * square));
+    }
+    average.update(measured, noise_);
+  }
+  if (!rules_.slow_average || !rules_.quick_average) return;
+  if (averages_[1 - believed_].error < clear_lead * averages_[believed_].error) believed_ = 1 - believed_;
+}
+
+void Level::save(StateWriter& writer) const {
+  for (const Average& average : averages_)
+    writer.real(average.log_seconds).real(average.variance).real(average.error);
+  writer.count(believed_).real(noise_);
+}
+
+void Level::restore(StateReader& reader) {
+  for (Average& average : averages_) {
+    average.log_seconds = reader.real(), average.variance = reader.real(), average.error = reader.real();
+    reader.require(average.variance >= 0, "a variance is negative");
+    reader.require(std::abs(average.log_seconds) < most_log_seconds, "no machine takes that long");
+  }
+  believed_ = reader.count(averages_.size() - 1);
+  noise_ = reader.real();
+}
+
+namespace {
+
 constexpr double early_noise = 3;     // times the noise, over the rounds that were measured
 constexpr double least_drift = 0.01;  // of the line, relative, per round
 constexpr double cold = 0.5;          // of the time per sample of the first batch: it was a cold one

@@ -18,16 +18,131 @@
 // A plain object of one thread; some 0.3 microseconds per measurement.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
-#include "balancing/cost/cost_line.h"
-#include "balancing/cost/cost_level.h"
+#include "balancing/cost/curves.h"
 #include "balancing/cost/machine_signals.h"
 #include "balancing/cost/rules.h"
-#include "balancing/cost/sudden_change.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
+
+// A line t = fixed + slope * b with what is not known about it: a Kalman filter of two states.
+//
+//   predict   P <- P + q^2 w w'                                w = (fixed, slope): the whole machine drifts
+//   update    K = P h / (h' P h + (noise t)^2),  w <- w + K (t - h' w),  P <- P - K h' P        h = (1, b)
+//
+// Drift is common to both states because a co-tenant or a hot chip slows all of a machine; so what was
+// learned about the shape from two sizes of batches survives a change of speed. Under fixed >= 0 and
+// slope > 0. Batches are in units of the first one, so that both states are of the order of its time.
+
+class CostLine {
+ public:
+  // Through a first batch: a tenth of its time is taken for fixed, give or take six tenths.
+  CostLine(double units, double seconds);
+  // What a profile says is right, give or take a tenth.
+  static constexpr double profile_doubt = 0.1;
+  // The line of a profile; `slope` per unit, through a batch of one.
+  static CostLine of_profile(double fixed, double slope);
+
+  void drift(double q);                                     // one round went by
+  void update(double units, double seconds, double noise);  // noise: relative deviation of a measurement
+  void loosen();                                            // anything may have happened to its speed
+  void scale(double factor);                                // it is known to take so many times as long now
+
+  [[nodiscard]] double at(double units) const { return fixed_ + slope_ * units; }
+  // Relative deviation of at(to) / at(from): what is not known about the shape between two sizes.
+  [[nodiscard]] double doubt(double from, double to) const;
+  [[nodiscard]] double fixed() const { return fixed_; }
+  [[nodiscard]] double slope() const { return slope_; }
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  CostLine(double fixed, double slope, double units, double doubt);  // seconds of doubt about `fixed`
+  void keep_signs(double units);
+
+  double fixed_, slope_;    // seconds, seconds per unit
+  double p00_, p01_, p11_;  // covariance of the two
+};
+
+// Accidents and lasting changes: what a measured time says that lies far from its prediction.
+//
+//  - A time within 4 deviations of its prediction is followed.
+//  - A time further off is held back. If the next one is too, on the same side, the change has lasted and
+//    both are followed; otherwise the first was an accident.
+//  - With `believe` a far time is followed at once; the next one shows whether that was right.
+
+class SuddenChange {
+ public:
+  // What the history has shown with this measurement: nothing, that a change lasted, that one was an
+  // accident.
+  enum class Verdict { none, lasted, accident };
+
+  struct Answer {
+    bool follow = false;           // as any other measurement
+    std::optional<double> jump{};  // or: the logarithm of the time has changed by so much
+    bool confirmed = false;        // the jump is the mean of two measurements that agree
+    Verdict verdict = Verdict::none;
+  };
+
+  // `surprise`: ln(measured / predicted). `deviation`: of it, as predicted.
+  Answer judge(double surprise, double deviation, bool believe);
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  Verdict judge_believed(double surprise);
+
+  std::optional<double> held_;      // the surprise of the last measurement, if it was held back
+  std::optional<double> believed_;  // or if it was believed at once
+};
+
+// The level of a worker's time: a random walk of the logarithm, seen through noise.
+//
+//   predict   P <- P + (speed * noise)^2
+//   update    K = P / (P + noise^2),  l <- l + K (ln t - l),  P <- (1 - K) P
+//
+// Two such averages run side by side, a slow and a quick one. The one with the smaller mean square of its
+// one-step errors is believed. The noise is estimated from the errors that the level's own doubt does not
+// explain.
+
+class Level {
+ public:
+  static constexpr double first_doubt = 0.3;  // relative: first rounds are often slow
+
+  // Of the first batch.
+  Level(double seconds, const Rules& rules, double doubt = first_doubt);
+
+  void follow(double seconds, double rounds);   // a measurement; `rounds` were measured so far
+  void jump(double seconds);                    // a measurement after a sudden change
+  void shift(double log_factor, double doubt);  // the next batch takes longer; relative doubt about that
+
+  [[nodiscard]] double seconds() const;                  // predicted
+  [[nodiscard]] double doubt() const;                    // relative deviation of that
+  [[nodiscard]] double noise() const { return noise_; }  // relative deviation of a measurement
+  [[nodiscard]] double deviation(double rounds) const;   // relative, of the next measurement
+  [[nodiscard]] double drift() const;                    // relative, per round, of the believed average
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  struct Average {
+    double log_seconds = 0, variance = 0;
+    double error = 0;  // recent mean square of its one-step errors
+    void update(double measured, double noise);
+  };
+
+  std::array<Average, 2> averages_;  // slow, quick
+  std::size_t believed_ = 0;
+  double noise_;
+  Rules rules_;
+};
 
 class CostFilter {
  public:

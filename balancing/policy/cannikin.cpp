@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 namespace {

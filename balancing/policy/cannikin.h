@@ -31,9 +31,8 @@
 
 #include <map>
 
-#include "balancing/cost/forgetting_line.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy.h"
-#include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -1,8 +1,7 @@
 #include "balancing/policy/dlb.h"
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/last_round.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 namespace {

@@ -1,7 +1,7 @@
 #include "balancing/policy/equal.h"
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {

@@ -5,9 +5,9 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 #include "balancing/state.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing {
 namespace {

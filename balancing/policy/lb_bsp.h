@@ -33,7 +33,6 @@
 
 #include "balancing/allocate/bounds.h"
 #include "balancing/policy.h"
-#include "balancing/policy/last_round.h"
 #include "balancing/policy/leader_straggler.h"
 #include "balancing/policy/split.h"
 #include "balancing/predict/predictors.h"

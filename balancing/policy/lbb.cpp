@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 #include "balancing/policy/static_profile.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing {
 namespace {

@@ -27,9 +27,8 @@
 #include <map>
 #include <vector>
 
-#include "balancing/cost/profile.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy.h"
-#include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing {
 namespace {

@@ -18,7 +18,6 @@
 #include <map>
 
 #include "balancing/policy.h"
-#include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -1,6 +1,6 @@
 #include "balancing/policy/oracle.h"
 
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {

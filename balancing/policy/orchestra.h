@@ -2,7 +2,7 @@
 // as many as end before a common barrier. Once an epoch,
 //
 //   t_n    seconds of one mini-batch of a size common to all, from the epoch before
-//   T*     the barrier that leaves least idle (balancing/orchestra/load_balance.h)
+//   T*     the barrier that leaves least idle (balancing/orchestra/pace.h)
 //   x_n    = X tau_n / sum_j tau_j,  tau_n = floor(T / t_n)
 //
 // which is what tau_n mini-batches each are of the round: its load balance and data partition controllers
@@ -21,11 +21,9 @@
 
 #include <map>
 
-#include "balancing/orchestra/load_balance.h"
 #include "balancing/orchestra/pace.h"
 #include "balancing/pacing.h"
 #include "balancing/policy.h"
-#include "balancing/policy/last_round.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -6,15 +6,34 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
-#include "balancing/cost/affine.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
+
+// From a request to the bounds that its plan has to respect.
+//
+// The first step of every policy, so that all of them treat short rounds and tight limits alike.
+
+// fitted() bounds of the workers, in their order. Throws Failure (configuration) if they
+// cannot take the round.
+std::vector<Bound> share_bounds(const Request& request);
+
+// The same where the workers in the slots of `resting` get nothing, as far as they may rest. If the others
+// cannot take the round without them, no worker rests.
+std::vector<Bound> share_bounds(const Request& request, const std::set<std::uint32_t>& resting);
+
+// The same, where workers that may rest may also be given nothing: the exact allocator then leaves out
+// workers that would only delay the round.
+std::vector<Bound> with_rest(const Request& request, std::vector<Bound> bounds);
+
+[[nodiscard]] bool may_rest(const WorkerView& worker);
 
 struct Split {
   std::vector<std::uint32_t> slots;   // ordered
@@ -47,5 +66,43 @@ void fill_with_mean(std::vector<double>& values);
 
 // Seconds of the slowest worker under these shares, by these curves; workers without a share take none.
 double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares);
+
+// What the workers did in the newest round of which there is a report.
+//
+// Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) look at a round once, when
+// all who had a share in it are here. Several pieces of one worker in one round count as one share. Samples
+// of rounds before the newest come too late and are ignored.
+
+inline constexpr double longest_time = 1e9;  // seconds; more is a broken clock, and sums need not be finite
+
+// A sample that a policy may believe: samples, and a time that a clock can measure.
+[[nodiscard]] bool possible(const Sample& sample);
+[[nodiscard]] bool possible_time(double seconds);
+
+class LastRound {
+ public:
+  struct Work {
+    std::uint64_t samples = 0;
+    double seconds = 0;
+    double exchange = -1;  // the longest of its pieces; -1: unknown
+  };
+
+  void add(const Sample& sample);  // ignores what is not possible()
+
+  // True once per round: all workers of the request that had a share in `split` have reported.
+  [[nodiscard]] bool take(const Request& request, const Split& split);
+
+  [[nodiscard]] const std::map<std::uint32_t, Work>& work() const { return work_; }
+  [[nodiscard]] const Work* find(std::uint32_t slot) const;  // nullptr for a worker that did nothing
+  [[nodiscard]] std::uint64_t samples() const;               // of all workers
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  std::uint64_t round_ = 0;
+  bool taken_ = true;
+  std::map<std::uint32_t, Work> work_;
+};
 
 }  // namespace steelyard::balancing

@@ -2,7 +2,6 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
 #include "balancing/policy/split.h"
 #include "balancing/state.h"
 

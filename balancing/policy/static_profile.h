@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "balancing/cost/profile.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy.h"
 
 namespace steelyard::balancing {

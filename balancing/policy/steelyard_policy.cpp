@@ -4,7 +4,6 @@
 #include <set>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
 #include "balancing/policy/split.h"
 #include "balancing/policy/static_profile.h"
 

@@ -21,13 +21,11 @@
 #include <vector>
 
 #include "balancing/cost/cost_filter.h"
-#include "balancing/cost/profile.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy.h"
-#include "balancing/policy/last_round.h"
-#include "balancing/policy/steelyard/links.h"
+#include "balancing/policy/split.h"
 #include "balancing/policy/steelyard/move.h"
 #include "balancing/policy/steelyard/policy_rests.h"
-#include "balancing/policy/steelyard/waits.h"
 
 namespace steelyard::balancing {
 

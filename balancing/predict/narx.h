@@ -21,7 +21,7 @@
 #include <optional>
 #include <vector>
 
-#include "balancing/predict/ema.h"
+#include "balancing/predict/averages.h"
 #include "balancing/predict/predictor.h"
 #include "balancing/predict/tanh_network.h"
 

@@ -1,8 +1,7 @@
 #include "balancing/predict/predictors.h"
 
 #include "balancing/predict/arima.h"
-#include "balancing/predict/ema.h"
-#include "balancing/predict/last.h"
+#include "balancing/predict/averages.h"
 #include "balancing/predict/narx.h"
 #include "balancing/predict/rnn.h"
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "balancing/predict/ema.h"
+#include "balancing/predict/averages.h"
 #include "balancing/predict/predictor.h"
 
 namespace steelyard::balancing {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/nn/op_run.h"
-#include "core/precision.h"
+#include "core/device_name.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/ops.h"
 #include "nn/cuda/runtime.h"

@@ -2,7 +2,7 @@
 // memory, and how fast cuBLASLt multiplies large square matrices.
 #pragma once
 
-#include "core/precision.h"
+#include "core/device_name.h"
 
 namespace steelyard::bench {
 

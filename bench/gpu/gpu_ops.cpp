@@ -7,8 +7,8 @@
 
 #include "bench/gpu/device_op.h"
 #include "bench/gpu/gpu_limits.h"
-#include "bench/gpu/rows.h"
 #include "bench/gpu/gpu_sections.h"
+#include "bench/gpu/rows.h"
 #include "bench/gpu/timing.h"
 #include "bench/nn/op_cases.h"
 #include "bench/pairs.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/precision.h"
+#include "core/device_name.h"
 #include "nn/cuda/cuda_network.h"
 
 namespace steelyard::bench {

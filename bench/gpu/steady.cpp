@@ -2,10 +2,10 @@
 // memory or wait (nn/cuda/runtime.h); what libraries do inside of theirs is seen only if the device has less
 // free memory afterwards. And by rounds of eight and of sixteen micro-batches: what one micro-batch takes,
 // and what a round takes beside them.
-#include "bench/gpu/rows.h"
 #include "bench/gpu/gpu_sections.h"
-#include "bench/gpu/timing.h"
 #include "bench/gpu/gpu_training.h"
+#include "bench/gpu/rows.h"
+#include "bench/gpu/timing.h"
 #include "bench/pairs.h"
 #include "nn/cuda/runtime.h"
 

@@ -1,10 +1,10 @@
 // Training steps of whole networks: samples a second in rounds of eight micro-batches, which a worker of a
 // large share computes. bench/gpu/torch_steps.py measures the same in PyTorch. Copies in both directions are
 // counted; the update, which is the servers', is not.
-#include "bench/gpu/rows.h"
 #include "bench/gpu/gpu_sections.h"
-#include "bench/gpu/timing.h"
 #include "bench/gpu/gpu_training.h"
+#include "bench/gpu/rows.h"
+#include "bench/gpu/timing.h"
 #include "bench/pairs.h"
 
 namespace steelyard::bench {

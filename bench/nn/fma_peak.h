@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/level.h"
+#include "core/processor.h"
 
 namespace steelyard::bench {
 

@@ -36,7 +36,7 @@
 #include "nn/optimizer/rule.h"
 #include "server/checkpoint/durable_file.h"
 #include "server/checkpoint/safetensors.h"
-#include "worker/compute/cpu_engine.h"
+#include "worker/compute/engines.h"
 
 namespace {
 

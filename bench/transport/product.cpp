@@ -14,8 +14,8 @@
 #include "bench/hardware.h"
 #include "bench/pairs.h"
 #include "bench/transport/exchange.h"
+#include "protocol/terms.h"
 #include "server/shard/shard.h"
-#include "protocol/pull_window.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
 

@@ -9,7 +9,7 @@
 #include "bindings/c/c_error.h"
 #include "bindings/c/json_object.h"
 #include "core/json.h"
-#include "protocol/grains.h"
+#include "protocol/local_steps.h"
 
 using steelyard::dump_json;
 using steelyard::ExitCode;

@@ -10,16 +10,16 @@
 #include <thread>
 #include <vector>
 
+#include "app/processes/beginning.h"
+#include "app/processes/processes.h"
+#include "app/processes/worker_session.h"
+#include "bindings/c/c_error.h"
 #include "bindings/c/description.h"
 #include "bindings/c/desk.h"
-#include "bindings/c/c_error.h"
 #include "bindings/c/numbers.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "app/processes/external_model.h"
-#include "app/processes/processes.h"
-#include "app/processes/worker_session.h"
-#include "worker/compute/batch_buffer.h"
+#include "worker/compute/feed.h"
 
 namespace steelyard::c_api {
 namespace {

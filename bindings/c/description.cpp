@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "app/processes/process_settings.h"
+#include "app/processes/processes.h"
 #include "bindings/c/json_object.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "app/processes/process_settings.h"
-#include "app/processes/processes.h"
-#include "protocol/name.h"
+#include "protocol/node.h"
 
 namespace steelyard::c_api {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "core/near_match.h"
 
 namespace steelyard::c_api {
 

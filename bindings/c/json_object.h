@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/device_kind.h"
+#include "core/device_name.h"
 #include "core/json.h"
 
 namespace steelyard::c_api {

@@ -6,5 +6,5 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/policies.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 #include "core/error.h"

@@ -1,10 +1,9 @@
 // Activations as plain loops: the compiler makes vectors of them. The cheap ones are bound by memory. Choices
 // are between values that are both computed, so that there are no branches; comparisons are such that NaN
 // stays NaN.
-#include "nn/cpu/activation_kernels.h"
-
 #include <cstddef>
 
+#include "nn/cpu/kernels.h"
 #include "nn/cpu/vector_math.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {

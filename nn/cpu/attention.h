@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "core/level.h"
-#include "nn/cpu/attention_kernels.h"
-#include "nn/cpu/leveled.h"
+#include "core/processor.h"
+#include "nn/cpu/kernel_calls.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::cpu {
 

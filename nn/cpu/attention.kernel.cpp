@@ -8,10 +8,10 @@
 // of whole vectors: k and v are turned into scratch for the products over features, and other rows copied
 // there if vectors do not divide them. Where causal, tiles that nobody sees are left out, and rows are zero
 // behind what they see.
-#include "nn/cpu/attention_kernels.h"
 #include "nn/cpu/direct_exp.h"
 #include "nn/cpu/direct_some.h"
 #include "nn/cpu/direct_square.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

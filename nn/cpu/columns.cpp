@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "nn/cpu/leveled.h"
+#include "nn/cpu/kernel_calls.h"
 
 namespace steelyard::nn {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "nn/cpu/columns_kernels.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn {
 

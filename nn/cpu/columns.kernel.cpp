@@ -3,9 +3,9 @@
 // are summed at once, so that these arrays are loaded and stored less often.
 //
 // Pointers may be equal: then the same element is read before it is written, which ivdep lets vectors do.
-#include "nn/cpu/columns_kernels.h"
-
 #include <cstddef>
+
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

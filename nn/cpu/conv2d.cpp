@@ -1,8 +1,85 @@
 #include "nn/cpu/conv2d.h"
 
+#include <vector>
+
+#include "core/check.h"
+#include "nn/cpu/direct.h"
 #include "nn/cpu/ops.h"
 
 namespace steelyard::nn::cpu {
+namespace {
+
+// The kernels read weights channels last, where a pixel's few channels are neighbours.
+class DirectConv2d final : public Op {
+ public:
+  DirectConv2d(const Conv2d& options, const OpPlace& place, FusedRelu relu)
+      : in_(place.inputs[0]),
+        out_(place.output),
+        options_(options),
+        relu_(relu),
+        weights_(std::uint64_t{out_.channels} * kernel() * kernel() * in_.channels),
+        d_weights_(weights_.size()) {
+    CHECK(suits_direct(options, in_), "the direct kernels do not know such a convolution");
+  }
+
+  void forward(const Pass& pass, const Forward& call) override {
+    each_weight(
+        [&](std::uint64_t ours, std::uint64_t theirs) { weights_[ours] = call.parameters[0][theirs]; });
+    direct::forward(convolution(pass), call.inputs[0], weights_.data(),
+                    options_.bias ? call.parameters[1] : nullptr, relu_ != FusedRelu::no, call.output);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    if (relu_ == FusedRelu::yes)
+      direct::relu_backward(call.output, call.d_output, out_.size() * pass.lanes());
+    if (call.add) {
+      each_weight(
+          [&](std::uint64_t ours, std::uint64_t theirs) { d_weights_[ours] = call.d_parameters[0][theirs]; });
+    }
+    direct::backward_weights(convolution(pass), call.inputs[0], call.d_output, call.add, d_weights_.data(),
+                             options_.bias ? call.d_parameters[1] : nullptr);
+    each_weight(
+        [&](std::uint64_t ours, std::uint64_t theirs) { call.d_parameters[0][theirs] = d_weights_[ours]; });
+    if (call.d_inputs[0].to != nullptr) {
+      direct::backward_data(convolution(pass), call.d_output, weights_.data(), call.d_inputs[0].to);
+    }
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_output = relu_ == FusedRelu::yes}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 2 * weights_.size() * sizeof(float); }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  [[nodiscard]] std::uint32_t kernel() const { return options_.kernel.rows; }
+
+  // visit(place in [out][row][column][in], place in [out][in][row][column])
+  template <class Visit>
+  void each_weight(Visit visit) const {
+    const std::uint64_t window = std::uint64_t{kernel()} * kernel();
+    std::uint64_t ours = 0;
+    for (std::uint64_t o = 0; o < out_.channels; ++o) {
+      for (std::uint64_t w = 0; w < window; ++w) {
+        for (std::uint64_t i = 0; i < in_.channels; ++i) visit(ours++, (o * in_.channels + i) * window + w);
+      }
+    }
+  }
+
+  [[nodiscard]] direct::Convolution convolution(const Pass& pass) const {
+    return {in_.height,  in_.width, in_.channels, out_.channels, kernel(), options_.padding.rows,
+            pass.lanes()};
+  }
+
+  Shape in_, out_;
+  Conv2d options_;
+  FusedRelu relu_;
+  std::vector<float> weights_, d_weights_;  // of the call that runs, channels last
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, FusedRelu relu) {
+  return std::make_unique<DirectConv2d>(op, place, relu);
+}
 
 // From this number of input channels on, oneDNN keeps its vectors full.
 constexpr std::uint32_t onednn_channels = 8;

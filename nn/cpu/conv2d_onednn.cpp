@@ -7,7 +7,7 @@
 #include <dnnl.hpp>
 
 #include "core/check.h"
-#include "core/level.h"
+#include "core/processor.h"
 #include "nn/cpu/conv2d.h"
 #include "nn/cpu/onednn.h"
 

@@ -16,8 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/level.h"
-#include "nn/cpu/direct_kernels.h"
+#include "core/processor.h"
+#include "nn/cpu/kernels.h"
 #include "nn/shape.h"
 
 namespace steelyard::nn::direct {

@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nn/cpu/direct_kernels.h"
 #include "nn/cpu/direct_vector.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::direct::STEELYARD_LEVEL {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nn/cpu/direct_kernels.h"
 #include "nn/cpu/direct_square.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::direct::STEELYARD_LEVEL {
 namespace {

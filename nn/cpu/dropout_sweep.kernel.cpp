@@ -1,7 +1,7 @@
 // See dropout_sweep.h. Plain loops of constant length, which the compiler turns into vectors.
 #include <cstdint>
 
-#include "nn/cpu/dropout_sweep_kernels.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -1,10 +1,9 @@
 // Layer norm, one row after the other: a row is read several times, but only once from memory. Plain loops,
 // which the compiler turns into vectors.
-#include "nn/cpu/layer_norm_kernels.h"
-
 #include <cstddef>
 
 #include "nn/cpu/direct_vector.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

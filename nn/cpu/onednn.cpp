@@ -10,7 +10,7 @@
 #include <dnnl.hpp>
 
 #include "core/check.h"
-#include "core/level.h"
+#include "core/processor.h"
 
 // Of the libgomp on which oneDNN runs; its header comes with gcc alone.
 extern "C" void omp_set_num_threads(int threads);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include "core/precision.h"
+#include "core/device_name.h"
 
 namespace steelyard::nn::onednn {
 

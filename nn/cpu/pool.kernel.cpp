@@ -5,7 +5,7 @@
 // Channels that fill no vector are worked on as a whole one that reaches into the next pixel; only the last
 // pixels of a buffer are gathered number by number.
 #include "nn/cpu/direct_some.h"
-#include "nn/cpu/pool_kernels.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -1,6 +1,6 @@
 // See row_sums.h.
 #include "nn/cpu/direct_vector.h"
-#include "nn/cpu/row_sums_kernels.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -1,7 +1,7 @@
 // Plain loops: the compiler makes vectors of them. All are bound by memory.
-#include "nn/cpu/rows_kernels.h"
-
 #include <cstddef>
+
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -1,7 +1,7 @@
 // Plain loops, one sweep each way: bound by memory.
-#include "nn/cpu/scale_kernels.h"
-
 #include <cstddef>
+
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

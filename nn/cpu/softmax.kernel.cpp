@@ -3,7 +3,7 @@
 
 #include "nn/cpu/direct_exp.h"
 #include "nn/cpu/direct_some.h"
-#include "nn/cpu/softmax_kernels.h"
+#include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -1,4 +1,4 @@
-// Between float32 and bfloat16 (core/precision.h) on a CUDA device. Both are added to the stream.
+// Between float32 and bfloat16 (core/device_name.h) on a CUDA device. Both are added to the stream.
 #pragma once
 
 #include <cstdint>

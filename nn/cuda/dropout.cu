@@ -1,4 +1,4 @@
-// The mask of nn/cpu/dropout_sweep.h, drawn on the way in forward and in backward. On a GPU the draws, two
+// The mask of nn/cpu/kernel_calls.h, drawn on the way in forward and in backward. On a GPU the draws, two
 // mixes of 64 bits for four numbers, cost about as much as the memory that is moved: so a thread makes the
 // key of its sample once and takes several fours.
 #include <cmath>

@@ -2,15 +2,15 @@
 //
 //   c[i][j] = sum over k of a[i][k] b[k][j]  (+ bias[j])  (+ what is there, with `add`)
 //
-// Two implementations: cuBLASLt (nn/cuda/device/device_products.cpp), and for the host executor a kernel of our own
-// (nn/cuda/tiled_product.cu), which the former is compared with. Sums are float32; factors are rounded as
-// the precision says on the device, never by our own kernel.
+// Two implementations: cuBLASLt (nn/cuda/device/device_products.cpp), and for the host executor a kernel of
+// our own (nn/cuda/tiled_product.cu), which the former is compared with. Sums are float32; factors are
+// rounded as the precision says on the device, never by our own kernel.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "core/precision.h"
+#include "core/device_name.h"
 #include "nn/cuda/runtime.h"
 
 namespace steelyard::nn::cuda {

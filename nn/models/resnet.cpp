@@ -2,8 +2,8 @@
 // projections (its option B).
 #include <array>
 
-#include "nn/models/convolution.h"
 #include "nn/models/built_in_models.h"
+#include "nn/models/convolution.h"
 
 namespace steelyard::nn {
 namespace {

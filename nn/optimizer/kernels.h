@@ -1,5 +1,5 @@
 // What the optimizer's kernels and their dispatch share: tables of functions, one per processor level (the
-// pattern is told in nn/cpu/direct_kernels.h). Plain declarations only.
+// pattern is told in nn/cpu/kernels.h). Plain declarations only.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@
 #include <span>
 
 #include "core/layout.h"
-#include "core/level.h"
+#include "core/processor.h"
 #include "nn/optimizer/vector.h"
 
 namespace steelyard::nn {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/layout.h"
-#include "core/level.h"
+#include "core/processor.h"
 
 namespace steelyard::nn {
 

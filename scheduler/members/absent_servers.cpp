@@ -1,7 +1,7 @@
 // What becomes of the job when a server is silent, gone, or there again: the part of Scheduler that decides
 // that.
+#include "scheduler/members/liveness.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/members/timeout.h"
 
 namespace steelyard {
 

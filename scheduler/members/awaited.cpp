@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "protocol/keyed_endpoint.h"
+#include "protocol/keys.h"
 
 namespace steelyard {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "core/time.h"
-#include "scheduler/members/members.h"
 #include "protocol/job.h"
+#include "scheduler/members/members.h"
 
 namespace steelyard {
 

@@ -3,7 +3,7 @@
 // A polite worker (worker/compute/polite.h) computes with what nobody else wants, and that may be nothing.
 // Then its piece has no end, and all others wait for it. So it leaves
 //
-//  - when nothing has been left to it for some seconds (scheduler/members/room.h);
+//  - when nothing has been left to it for some seconds (scheduler/members/members.h);
 //  - when its machine is crowded, and the oldest round waits for such workers alone, and has done so for as
 //    long as all others took together: twice the time that was planned.
 //
@@ -12,7 +12,7 @@
 // room again is no trial that costs the others anything, as its machine has said so by itself.
 //
 // Somebody always works: the last one does not leave, and when no other is left, all come back
-// (scheduler/members/rests.h).
+// (scheduler/members/members.h).
 #pragma once
 
 #include <cstdint>

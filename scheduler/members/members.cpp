@@ -1,8 +1,96 @@
 #include "scheduler/members/members.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace steelyard {
+namespace {
+
+// Of a worker whose shards all answer: reading data for the first time, or one micro-batch of a large model
+// on a slow processor, may well take longer than a heartbeat may be late.
+constexpr int patient = 6;    // times the silence after which a member is lost
+constexpr int exceeding = 4;  // times the longest standstill that ended by itself
+
+}  // namespace
+
+void Headway::heard(Time now, const WorkerBeat& beat) {
+  if (beat.held.empty()) {
+    moved_ = now;
+  } else if (beat.progress != progress_) {
+    if (moved_ != Time{}) longest_ = std::max(longest_, now - moved_);
+    moved_ = now;
+  }
+  progress_ = beat.progress;
+  unreached_ = beat.unreached;
+  if (unreached_.empty()) {
+    cut_off_since_.reset();
+  } else if (!cut_off_since_) {
+    cut_off_since_ = now;
+  }
+}
+
+void Headway::interrupted(Time now) {
+  moved_ = now;
+  if (cut_off_since_) cut_off_since_ = now;
+}
+
+bool Headway::too_long(Duration standstill, Time now, Duration dead) const {
+  if (cut_off(now) > dead) return standstill > dead;
+  return standstill > std::max<Duration>(patient * dead, exceeding * longest_);
+}
+
+namespace {
+
+// Less than the first is nothing: it is what polite workers take at least. Between the two nothing changes.
+constexpr double nothing = 0.05, enough = 0.15;
+constexpr double much_less = 0.8;  // times what was left; what is above that is noise
+constexpr Duration full_for = std::chrono::seconds(2);
+// Whoever has to leave again within `soon` is tried again after twice the time.
+constexpr Duration first_trial = std::chrono::seconds(3), longest_trial = std::chrono::minutes(5),
+                   soon = std::chrono::minutes(1);
+
+}  // namespace
+
+void Room::heard(Time now, double left) {
+  left_ = left >= 0 && left <= 1 ? left : -1;
+  const bool is_full = known() && (full_ ? left_ < enough : left_ < nothing);
+  if (is_full != full_) since_ = now;
+  full_ = is_full;
+  sum_ += std::max(0.0, left_);
+  ++count_;
+}
+
+void Room::did(std::uint64_t positions) {
+  if (!known()) return;
+  done_ = std::max(positions, done_ / 2);
+  then_ = count_ > 0 ? sum_ / count_ : left_;
+  sum_ = count_ = 0;
+}
+
+bool Room::full(Time now) const { return full_ && now - since_ > full_for; }
+
+bool Room::is_back(Time now) const {
+  return out_ && (!known() || (!full_ && now - std::max(since_, moved_) > trial_));
+}
+
+void Room::leave(Time now) {
+  const bool again = trial_ > Duration{} && now - moved_ < soon;
+  trial_ = again ? std::min(2 * trial_, longest_trial) : first_trial;
+  out_ = true;
+  moved_ = now;
+}
+
+void Room::come_back(Time now) {
+  out_ = false;
+  moved_ = now;
+}
+
+std::uint64_t Room::most(std::uint64_t equal_part) const {
+  if (!known() || left_ >= much_less * then_) return UINT64_MAX;
+  const auto did = static_cast<double>(done_ > 0 ? done_ : equal_part);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(did * left_ / then_)));
+}
+
 namespace {
 
 template <class Member>
@@ -142,6 +230,32 @@ Staleness Members::staleness() const {
     for (std::size_t i = 0; i < std::min(counts.size(), sum.size()); ++i) sum[i] += counts[i];
   }
   return sum;
+}
+
+bool rest(Members& members, std::uint32_t slot, Round round) {
+  const auto worker = members.workers.find(slot);
+  if (worker == members.workers.end()) return false;
+  const auto works = [&](const auto& it) { return it.first != slot && it.second.working(); };
+  if (std::ranges::none_of(members.workers, works)) return false;
+  worker->second.rests_until = round + 1 + rest_rounds;
+  return true;
+}
+
+void end_rests(Members& members, Round round) {
+  for (auto& [slot, worker] : members.workers) {
+    if (worker.rests_until && *worker.rests_until <= round) worker.rests_until.reset();
+  }
+}
+
+bool end_rests_if_nobody_works(Time now, Members& members) {
+  if (!members.working().empty()) return false;
+  bool any = false;
+  for (auto& [slot, worker] : members.workers) {
+    any = any || worker.rests_until || worker.room.out();
+    worker.rests_until.reset();
+    if (worker.room.out()) worker.room.come_back(now);
+  }
+  return any;
 }
 
 }  // namespace steelyard

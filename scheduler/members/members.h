@@ -2,6 +2,8 @@
 // order of arrival and kept for a name; nodes are incarnations.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,11 +11,82 @@
 #include <vector>
 
 #include "core/time.h"
-#include "scheduler/rounds/headway.h"
-#include "scheduler/members/room.h"
 #include "protocol/messages.h"
 
 namespace steelyard {
+
+// Headway: whether a worker gets on with what it owes, as its heartbeats tell.
+//
+// A worker may be alive and still not get on: a server that it cannot reach, data that cannot be read. Its
+// heartbeats count the slices that arrive and the micro-batches that are done; while that count stands still
+// although there is something to do, it makes no headway. How long is too long depends on the machine, so the
+// longest standstill that ended by itself is kept.
+
+class Headway {
+ public:
+  void heard(Time now, const WorkerBeat& beat);
+  // Nothing could be heard until now: that was no standstill.
+  void interrupted(Time now);
+
+  // How long it has stood still, if what it owes could be done from `possible` on.
+  [[nodiscard]] Duration standstill(Time now, Time possible) const {
+    return now - std::max(moved_, possible);
+  }
+  // Whether so long a standstill is too long, where members that are silent for `dead` are lost.
+  [[nodiscard]] bool too_long(Duration standstill, Time now, Duration dead) const;
+  // For so long some shards have not answered it, in spite of being asked again and again. Zero: all do.
+  [[nodiscard]] Duration cut_off(Time now) const {
+    return cut_off_since_ ? now - *cut_off_since_ : Duration{};
+  }
+  [[nodiscard]] const std::vector<NodeId>& unreached() const { return unreached_; }
+
+ private:
+  friend struct SchedulerFields;
+  std::uint64_t progress_ = 0;
+  Time moved_{};        // when it last made headway, or had nothing to do
+  Duration longest_{};  // standstill that ended by itself
+  std::vector<NodeId> unreached_;
+  std::optional<Time> cut_off_since_;
+};
+
+// Room: what other programs leave of a polite worker's machine, as its heartbeats tell, and whether it gets a
+// share. What follows for rounds: scheduler/members/crowding.h.
+//
+// Times are the scheduler's. All of it is as new for workers that are not polite.
+
+class Room {
+ public:
+  // A heartbeat says that so much is left, 0..1. Whatever is no such number is not known.
+  void heard(Time now, double left);
+  // The worker has done a piece of a training, of so many positions.
+  void did(std::uint64_t positions);
+
+  [[nodiscard]] bool known() const { return left_ >= 0; }
+  [[nodiscard]] bool out() const { return out_; }  // the worker gets no piece
+  // Others use more than half of what the worker would compute with.
+  [[nodiscard]] bool crowded() const { return known() && left_ < 0.5; }
+  [[nodiscard]] bool full(Time now) const;     // nothing has been left for some seconds
+  [[nodiscard]] bool is_back(Time now) const;  // it is out, and there has been room for long enough
+  void leave(Time now);
+  void come_back(Time now);
+
+  // The most positions that the worker can be expected to finish in time: what it did lately, times what is
+  // left now over what was left then. Of a worker that has done nothing yet `equal_part`, of a round, stands
+  // for that.
+  [[nodiscard]] std::uint64_t most(std::uint64_t equal_part) const;
+
+ private:
+  friend struct SchedulerFields;
+  double left_ = -1;
+  bool full_ = false;
+  Time since_{};  // full_ has been so since then
+  bool out_ = false;
+  Time moved_{};                // since then it has been out, or not
+  Duration trial_{};            // so long there has to be room before it gets a share again
+  double then_ = 1;             // what was left while it did its last piece, on average
+  double sum_ = 0, count_ = 0;  // of what was left since then
+  std::uint64_t done_ = 0;
+};
 
 struct WorkerMember {
   NodeId node;
@@ -28,7 +101,7 @@ struct WorkerMember {
   Headway headway{};
   bool stalled = false;                // what it owed was given to others, for it does not get on
   bool cut_off_said = false;           // that some server does not answer it
-  std::optional<Round> rests_until{};  // it gets nothing before this round (scheduler/members/rests.h)
+  std::optional<Round> rests_until{};  // it gets nothing before this round (scheduler/members/members.h)
   bool doubtful = false;               // what was said to it last may be lost; its next heartbeat tells
   // Somebody else asks for its name: since when, and when last.
   struct Contest {
@@ -113,8 +186,8 @@ class Members {
   }
   [[nodiscard]] ShardMember* shard(NodeId node);
   [[nodiscard]] MirrorMember* mirror(NodeId node);
-  // Who decides between a scheduler and its standby (protocol/standby.h): the shard in the last slot. The first
-  // is more often on the scheduler's own machine, and lost with it.
+  // Who decides between a scheduler and its standby (protocol/optional_messages.h): the shard in the last
+  // slot. The first is more often on the scheduler's own machine, and lost with it.
   [[nodiscard]] const ShardMember* arbiter() const {
     return shards.empty() ? nullptr : &shards.rbegin()->second;
   }
@@ -144,5 +217,20 @@ class Members {
   std::map<std::uint32_t, std::string> reserved_;  // slots whose bearers have not come yet
   std::uint32_t first_free_ = 0;                   // all slots below are taken or reserved, this one is not
 };
+
+// Rests: a worker whose gradient was refused gets nothing for some rounds (train.bad_gradient = "rest"). What
+// it owes it still owes. Somebody always works: the last one is not sent to rest, and when no other is left,
+// all rests end.
+
+inline constexpr Round rest_rounds = 10;
+
+// After this round. False: it is not there, or the only one.
+bool rest(Members& members, std::uint32_t slot, Round round);
+
+// Ends those that are over when this round begins.
+void end_rests(Members& members, Round round);
+// Ends all if nobody works without them, those of workers that have no room (scheduler/members/members.h)
+// too; whether there were any.
+bool end_rests_if_nobody_works(Time now, Members& members);
 
 }  // namespace steelyard

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/members/silence.h"
+#include "scheduler/members/liveness.h"
 
 namespace steelyard {
 namespace {

@@ -3,9 +3,9 @@
 // A mirror is named its primary first, and the primary is told of its mirror when that has confirmed it: so a
 // mirror can refuse all others.
 //
-// Of a primary and its mirror (server/mirror/replica.h) one may be lost. A mirror counts from when its primary says
-// that it is filled, under the latest attempt; from then on the primary waits for its word, and the scheduler
-// alone decides which of the two goes on:
+// Of a primary and its mirror (server/mirror/replica.h) one may be lost. A mirror counts from when its
+// primary says that it is filled, under the latest attempt; from then on the primary waits for its word, and
+// the scheduler alone decides which of the two goes on:
 //
 //  the primary is lost    the mirror is promoted into its slot, and the roster is told anew
 //  the mirror is lost     the primary is told to go on without, under a higher attempt
@@ -20,9 +20,9 @@
 #include <string>
 #include <utility>
 
-#include "scheduler/rounds/dispatch.h"
-#include "scheduler/members/members.h"
 #include "protocol/machine.h"
+#include "scheduler/members/members.h"
+#include "scheduler/rounds/dispatch.h"
 
 namespace steelyard {
 

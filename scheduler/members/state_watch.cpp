@@ -1,6 +1,6 @@
 #include "scheduler/members/state_watch.h"
 
-#include "protocol/keyed_endpoint.h"
+#include "protocol/keys.h"
 
 #include <algorithm>
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/members/liveness.h"
 #include "scheduler/members/members.h"
-#include "scheduler/members/reminder.h"
 
 namespace steelyard {
 

@@ -5,6 +5,26 @@
 #include "scheduler/recovery/saved_state.h"
 
 namespace steelyard {
+
+void HeldAnswers::hold(std::vector<Envelope> messages, std::uint64_t after) {
+  if (messages.empty() || count_ + messages.size() > room_) return;
+  count_ += messages.size();
+  held_.push_back({after, std::move(messages)});
+}
+
+void HeldAnswers::release(std::uint64_t have, Outbox& out) {
+  while (!held_.empty() && held_.front().after <= have) {
+    count_ -= held_.front().messages.size();
+    out.append(std::move(held_.front().messages));
+    held_.pop_front();
+  }
+}
+
+void HeldAnswers::drop_all() {
+  held_.clear();
+  count_ = 0;
+}
+
 namespace {
 
 constexpr const char* alone = "the standby is lost; the scheduler goes on without";
@@ -187,7 +207,7 @@ void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Followe
 
 }  // namespace
 
-StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said,
+StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Replayed& said,
                              const Acting& acting) {
   StandbyFeed::Follower follower;
   Outbox out(scheduler_node);

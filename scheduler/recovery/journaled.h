@@ -13,18 +13,53 @@
 // from one scheduler at a time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
 
-#include "scheduler/recovery/held_answers.h"
-#include "scheduler/members/reminder.h"
-#include "scheduler/scheduler.h"
-#include "scheduler/recovery/standby_feed.h"
 #include "protocol/journal.h"
+#include "protocol/machine.h"
+#include "scheduler/members/liveness.h"
+#include "scheduler/recovery/standby_feed.h"
+#include "scheduler/scheduler.h"
 
 namespace steelyard {
+
+// HeldAnswers: messages of a scheduler that may not leave its process yet, because the records of the journal
+// that they follow from are not everywhere where they have to be (scheduler/recovery/journaled.h).
+//
+// Positions are bytes of the journal. Messages leave in the order in which they came. There is room for a
+// limited number of messages. The class drops what comes beyond, as a line drops what its receiver does not
+// take: members ask again for everything that they miss.
+//
+// Pure; part of a Journaled scheduler.
+
+class HeldAnswers {
+ public:
+  static constexpr std::size_t usual_room = 1 << 16;  // messages: some tens of megabytes
+
+  explicit HeldAnswers(std::size_t room = usual_room) : room_(room) {}
+
+  // These follow from the first `after` bytes of the journal, which never becomes less.
+  void hold(std::vector<Envelope> messages, std::uint64_t after);
+  // Those that follow from the first `have` bytes leave.
+  void release(std::uint64_t have, Outbox& out);
+  void drop_all();
+  [[nodiscard]] bool empty() const { return held_.empty(); }
+
+ private:
+  struct Held {
+    std::uint64_t after = 0;
+    std::vector<Envelope> messages;
+  };
+
+  const std::size_t room_;
+  std::size_t count_ = 0;  // messages in `held_`
+  std::deque<Held> held_;
+};
 
 class Journaled {
  public:
@@ -95,9 +130,9 @@ class Journaled {
 // All that is left in the journal, said to a scheduler made of its head. `said` gets the answers to each.
 // `acting` gets the place of each record, in bytes, before the scheduler acts on it: it may end the process.
 // Returns the standby that counted at its end.
-using Said = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
+using Replayed = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
 using Acting = std::function<void(std::size_t begin)>;
-StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Said& said,
+StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Replayed& said,
                              const Acting& acting = {});
 
 }  // namespace steelyard

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/recovery/standby_feed.h"
 #include "protocol/machine.h"
+#include "scheduler/recovery/standby_feed.h"
 
 namespace steelyard {
 

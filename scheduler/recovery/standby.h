@@ -2,8 +2,9 @@
 //
 // It follows: what comes of the journal is written down and confirmed. Once the journal says that it counts
 // (protocol/journal.h: Followed), it claims the job as soon as the scheduler is silent for too long. When the
-// shard that decides has granted that (scheduler/recovery/standby_feed.h), it leads: whoever owns it makes a scheduler
-// of the journal, as after a kill (scheduler/recovery/journaled.h). If the scheduler was first, it follows anew.
+// shard that decides has granted that (scheduler/recovery/standby_feed.h), it leads: whoever owns it makes a
+// scheduler of the journal, as after a kill (scheduler/recovery/journaled.h). If the scheduler was first, it
+// follows anew.
 //
 // Times in the journal are told on this machine's clock.
 //
@@ -16,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/recovery/standby_feed.h"
-#include "protocol/exit_reason.h"
 #include "protocol/journal.h"
 #include "protocol/machine.h"
+#include "protocol/terms.h"
+#include "scheduler/recovery/standby_feed.h"
 
 namespace steelyard {
 

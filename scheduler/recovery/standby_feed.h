@@ -1,10 +1,10 @@
 // StandbyFeed: a scheduler's standby, as the scheduler's process sees it.
 //
-// A standby (scheduler/recovery/standby.h) is sent the journal. When it has all of it, and the shard in the last slot
-// has confirmed that it decides between the two (Arbitrate), the standby counts: from then on nothing that
-// the scheduler sends leaves before the standby has the records that it follows from (missing(); a Journaled
-// scheduler holds the messages). So whatever a member has received from this scheduler, the standby would
-// have sent as well.
+// A standby (scheduler/recovery/standby.h) is sent the journal. When it has all of it, and the shard in the
+// last slot has confirmed that it decides between the two (Arbitrate), the standby counts: from then on
+// nothing that the scheduler sends leaves before the standby has the records that it follows from (missing();
+// a Journaled scheduler holds the messages). So whatever a member has received from this scheduler, the
+// standby would have sent as well.
 //
 // Of the two, one may be lost. The one that misses the other claims the job from that shard, which grants it
 // to the first claimant: to the scheduler, which goes on alone, or to the standby, which leads. Until then a
@@ -25,9 +25,9 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/members/members.h"
 #include "protocol/journal.h"
 #include "protocol/machine.h"
+#include "scheduler/members/members.h"
 
 namespace steelyard {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scheduler/members/timeout.h"
-#include "protocol/grains.h"
+#include "protocol/local_steps.h"
+#include "scheduler/members/liveness.h"
 
 namespace steelyard {
 namespace {

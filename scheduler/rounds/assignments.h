@@ -1,5 +1,5 @@
 // Assignments: which worker owes which piece. Pieces are issued, cut and issued again here, and nowhere else,
-// with all borders between grains (protocol/grains.h).
+// with all borders between grains (protocol/local_steps.h).
 //
 // The policy divides a round when it begins; on demand, idle workers take it piece by piece. What a lost
 // worker owes is divided among the others. What was lost on the way is found by comparing what workers and
@@ -14,9 +14,8 @@
 #include <optional>
 #include <set>
 
-#include "scheduler/rounds/hand_overs.h"
-#include "scheduler/rounds/left_over.h"
 #include "scheduler/members/members.h"
+#include "scheduler/rounds/hand_overs.h"
 #include "scheduler/rounds/order.h"
 #include "scheduler/rounds/planner.h"
 #include "scheduler/rounds/round_state.h"

@@ -4,10 +4,10 @@
 #include <set>
 #include <string>
 
+#include "protocol/machine.h"
 #include "scheduler/members/admission.h"
 #include "scheduler/members/members.h"
 #include "scheduler/rounds/order.h"
-#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "scheduler/members/silence.h"
-#include "scheduler/members/timeout.h"
-#include "protocol/keyed_endpoint.h"
+#include "protocol/keys.h"
+#include "scheduler/members/liveness.h"
 
 namespace steelyard {
+
 namespace {
 
 constexpr Duration first_reminder = std::chrono::seconds(30);

@@ -4,13 +4,16 @@
 // stalled: others do what it owes until it gets on again.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/time.h"
+#include "protocol/messages.h"
+#include "scheduler/members/liveness.h"
 #include "scheduler/members/members.h"
-#include "scheduler/members/reminder.h"
 #include "scheduler/rounds/round_state.h"
 
 namespace steelyard {

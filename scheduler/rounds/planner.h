@@ -1,14 +1,14 @@
 // Planner: asks the policy who computes how much, and shows it what was measured.
 //
-// The one place that knows both positions and grains (protocol/grains.h): a policy divides grains and is shown
-// grains; all others speak of positions. Whatever a policy says, every share is whole grains, but for the
-// last, which ends where the positions do.
+// The one place that knows both positions and grains (protocol/local_steps.h): a policy divides grains and is
+// shown grains; all others speak of positions. Whatever a policy says, every share is whole grains, but for
+// the last, which ends where the positions do.
 //
 // Where local steps are balanced, a share is as many whole batches as the policy's share comes nearest to: by
 // the largest remainder. Where they are paced too, the policy also says how many batches a round has; a batch
-// is then the workers' part of a global one. With hubs they are drawn instead (scheduler/rounds/drawn_steps.h), hub
-// after hub, in proportion to the policy's shares; of what is a hub's already, only its workers take some, if
-// it has any.
+// is then the workers' part of a global one. With hubs they are drawn instead
+// (scheduler/rounds/epoch_cursor.h), hub after hub, in proportion to the policy's shares; of what is a hub's
+// already, only its workers take some, if it has any.
 //
 // Where sums are ordered and grains are longer than a position, every grain of a training round is a share
 // of its own. So neither what is pushed nor the order in which it is added depends on how a round is split
@@ -106,5 +106,20 @@ class Planner {
   bool doubted_ = false;
   std::string doubt_;
 };
+
+// Backup workers (SyncMode::backup): what a round leaves over, and how the next one has it among its
+// positions.
+
+// The parts of a round's positions that are of it, in their order.
+std::vector<Interval> between_holes(const Open& open);
+
+// The policy's shares, laid over what is between the holes one after the other; a share that goes across a
+// hole is in several parts. What was left over comes first, and each round it is the next worker that has it:
+// nobody gets his own back for ever. Nothing if no worker is there.
+std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundState& round,
+                                                 std::uint64_t grain);
+
+// What nobody has reported of the round is left over. The policy is shown that it took so long at least.
+void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members);
 
 }  // namespace steelyard

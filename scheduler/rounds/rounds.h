@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "scheduler/rounds/epoch_cursor.h"
 #include "scheduler/members/members.h"
+#include "scheduler/rounds/epoch_cursor.h"
 #include "scheduler/rounds/order.h"
 #include "scheduler/rounds/round_state.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "scheduler/members/rests.h"
-#include "scheduler/members/timeout.h"
+#include "scheduler/members/liveness.h"
+#include "scheduler/members/members.h"
 
 namespace steelyard {
 namespace {

@@ -7,14 +7,14 @@
 #include <memory>
 #include <string>
 
+#include "protocol/machine.h"
+#include "scheduler/members/members.h"
+#include "scheduler/members/shutdown.h"
 #include "scheduler/rounds/assignments.h"
 #include "scheduler/rounds/checkpoints.h"
 #include "scheduler/rounds/dispatch.h"
-#include "scheduler/members/members.h"
 #include "scheduler/rounds/order.h"
 #include "scheduler/rounds/rounds.h"
-#include "scheduler/members/shutdown.h"
-#include "protocol/machine.h"
 
 namespace steelyard {
 

@@ -10,18 +10,36 @@
 // directory of checkpoints has one writer at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/layout.h"
-#include "server/checkpoint/sample_source.h"
 #include "protocol/messages.h"
 
 namespace steelyard {
+
+// SampleSource: what a training takes its samples from. With the seed it decides which sample stands at which
+// position of an epoch, so a job that goes on in the middle of one needs the same.
+
+struct SampleSource {
+  std::string data;           // the data set's name
+  std::uint64_t samples = 0;  // for training; 0: not known, the checkpoint is of an earlier release
+  std::string hash;           // of some of them, values and labels: 32 hexadecimal digits
+  std::uint64_t batch = 0;    // samples in a round, for people
+  // Inputs are (raw - mean) / deviation, for whoever uses the model elsewhere: one number for all values, or
+  // one for each channel.
+  std::vector<double> mean{0}, deviation{1};
+  // Of a sample, as the model takes it: with them and the job the model can be made without the data set.
+  // All 0: not known, the checkpoint is of an earlier release, or of a worker's program that does not say.
+  std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
+  friend bool operator==(const SampleSource&, const SampleSource&) = default;
+};
 
 // One cut through a training: enough to go on as if nothing had happened, on any number
 // of shards and workers.
@@ -71,5 +89,37 @@ std::vector<std::string> list_checkpoints(const std::string& dir,
 // The newest checkpoint of which every hash is right. Damaged ones are passed over and told in `warnings`.
 // Failure (io) if there is none.
 std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* warnings = nullptr);
+
+// Checkpoints in memory, where a version is wanted and no file: simulations, tests.
+
+class MemorySink final : public CheckpointSink {
+ public:
+  using Store = std::function<std::string(const Snapshot&)>;  // says where it is
+
+  MemorySink(Snapshot about, std::size_t state_slots, Store store)
+      : snapshot_(std::move(about)), store_(std::move(store)) {
+    snapshot_.parameters.resize(snapshot_.layout.size());
+    snapshot_.state.assign(state_slots, std::vector<float>(snapshot_.layout.size()));
+  }
+
+  void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) override {
+    std::vector<float>& whole = slot == 0 ? snapshot_.parameters : snapshot_.state.at(slot - 1);
+    std::ranges::copy(values, whole.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  std::string finish(std::uint64_t steps) override {
+    snapshot_.steps = steps;
+    return store_(snapshot_);
+  }
+
+ private:
+  Snapshot snapshot_;
+  const Store store_;
+};
+
+inline OpenCheckpoint in_memory(MemorySink::Store store) {
+  return [store = std::move(store)](const Snapshot& about, std::size_t state_slots) {
+    return std::make_unique<MemorySink>(about, state_slots, store);
+  };
+}
 
 }  // namespace steelyard

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
-#include "protocol/keyed_endpoint.h"
-#include "protocol/roster.h"
+#include "protocol/keys.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 namespace {

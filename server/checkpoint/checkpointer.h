@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "protocol/machine.h"
 #include "server/checkpoint/checkpoint.h"
 #include "server/shard/transfer.h"
-#include "protocol/machine.h"
 
 namespace steelyard {
 

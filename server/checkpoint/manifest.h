@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "core/layout.h"
-#include "server/checkpoint/durable_file.h"
-#include "server/checkpoint/sample_source.h"
 #include "protocol/messages.h"
+#include "server/checkpoint/checkpoint.h"
+#include "server/checkpoint/durable_file.h"
 
 namespace steelyard {
 

@@ -1,5 +1,5 @@
 // Claims: what a shard knows of the scheduler and its standby, and which of the two it lets lead
-// (protocol/standby.h).
+// (protocol/optional_messages.h).
 //
 // A shard decides only where the scheduler has made it the arbiter, and only for the attempt that the
 // scheduler named: a process that was started in a lost one's place knows of none and refuses. An answer
@@ -13,7 +13,7 @@
 #include <deque>
 #include <optional>
 
-#include "protocol/standby.h"
+#include "protocol/optional_messages.h"
 
 namespace steelyard {
 

@@ -1,7 +1,7 @@
 // Replica: a shard that is alone, the primary of a mirror, or a mirror.
 //
-// A shard is pure (protocol/machine.h): two that hear the same, in the same order, are the same. So the primary
-// forwards to its mirror whatever it hears, and does nothing about it before the mirror has it:
+// A shard is pure (protocol/machine.h): two that hear the same, in the same order, are the same. So the
+// primary forwards to its mirror whatever it hears, and does nothing about it before the mirror has it:
 //
 //  primary  Forward to the mirror, wait for ForwardAck, then act. What it shows, its mirror could show.
 //  mirror   ForwardAck, then act, and say nothing. When the primary is lost, it is promoted and speaks in

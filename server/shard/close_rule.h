@@ -7,19 +7,61 @@
 //                      gathered until as many positions as the mode needs are in; then their average takes
 //                      one step. The version of a slice is the first round of which something is missing in
 //                      the parameters.
-//  hubs                as exact versions, in each of several averages: server/shard/hub_rule.h
+//  hubs                as exact versions, in each of several averages: server/shard/close_rule.h
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "nn/optimizer/rule.h"
 #include "nn/optimizer/schedule.h"
-#include "server/shard/slice_memory.h"
 #include "protocol/job.h"
 #include "protocol/local_steps.h"
 #include "protocol/messages.h"
+#include "server/shard/slice_memory.h"
 
 namespace steelyard {
+
+// Delay compensation: what DC-ASGD adds to a gradient that was computed from parameters which moved since
+// (Zheng et al., "Asynchronous stochastic gradient descent with delay compensation", ICML 2017, arXiv
+// 1609.08326). With g = the mean gradient, w = the slice now, b = as this worker pulled it, all by element:
+//
+//   constant   g' = g + lambda * g^2 * (w - b)
+//   adaptive   s' = 0.95 * s + 0.05 * g^2,  g' = g + lambda / sqrt(s' + 1e-7) * g^2 * (w - b)
+//
+// s is kept for each worker, from zero on, and not in checkpoints. g' goes into the job's update rule.
+//
+// For that it keeps, for each worker and slice, the version that was sent last, by reference: a model for
+// each worker at the most. A push that was computed from another version stays as it is, and so does one
+// after a worker's connection broke; both are counted.
+
+class DelayCompensation {
+ public:
+  explicit DelayCompensation(const SyncMode& mode) : kind_(mode.compensation), lambda_(mode.lambda) {}
+
+  // The slice is sent to this worker as it is now.
+  void answered(NodeId worker, const SliceMemory& slice);
+  void forget(NodeId worker) { pulled_.erase(worker); }
+  [[nodiscard]] bool knows_nobody() const { return pulled_.empty(); }
+  // What the push is with the compensation: weight * g'. Of a mode without one: as it came.
+  [[nodiscard]] Blob compensated(NodeId worker, const Push& push, SliceMemory& slice);
+  [[nodiscard]] std::uint64_t missed() const { return missed_; }  // pushes of which the version was not known
+
+ private:
+  struct Pulled {
+    Blob values;
+    std::uint64_t steps = 0;     // that the slice had made
+    std::vector<float> squares;  // s; adaptive only
+  };
+  Pulled* find(NodeId worker, const Push& push, const SliceMemory& slice);
+
+  const SyncMode::Compensation kind_;
+  const double lambda_;
+  std::map<NodeId, std::map<std::uint64_t, Pulled>> pulled_;  // by the slice's place
+  std::uint64_t missed_ = 0;
+};
 
 class CloseRule {
  public:
@@ -75,5 +117,22 @@ class CloseRule {
 };
 
 std::unique_ptr<CloseRule> close_rule(const Job& job);
+
+// The close rule of modes with hubs (protocol/local_steps.h): MLL-SGD (Castiglia, Das, Patterson, ICLR 2021,
+// section 3).
+//
+// Each slice has a copy for every hub, h, beside its own, which is the average of them. A push goes to the
+// copy of its piece's hub. When the round is covered, with n(h) = the weights of the pushes that have come
+// to h since the hubs mixed last, and N(h) = h and its neighbours:
+//
+//   w(h) = w(h) - rate * sum / weight                          where something was pushed to h
+//   w(h) = sum over j in N(h) of n(j) w(j) / sum of n(j)       in every Q-th round, from the w of all
+//   w    = sum over h of n(h) w(h) / sum of n(h)               the slice's next version
+//
+// A hub that had no workers stands still until the others reach it by mixing. All copies begin with what was
+// loaded, so a job that is resumed begins with hubs that are alike. The ledger is the slice's: a position
+// counts once, whichever hub it is pushed to.
+
+std::unique_ptr<CloseRule> hub_rule(const Job& job);
 
 }  // namespace steelyard

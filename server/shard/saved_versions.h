@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "server/shard/slice_memory.h"
 #include "protocol/messages.h"
+#include "server/shard/slice_memory.h"
 
 namespace steelyard {
 

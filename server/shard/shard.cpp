@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "core/check.h"
-#include "server/shard/gaps.h"
-#include "server/shard/holes.h"
-#include "protocol/grains.h"
-#include "protocol/pull_window.h"
+#include "protocol/local_steps.h"
+#include "protocol/terms.h"
+#include "server/shard/slice_memory.h"
 
 namespace steelyard {
 void Shard::step(Time now, const Envelope& in, Outbox& out) {

@@ -16,16 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "protocol/machine.h"
+#include "protocol/session.h"
+#include "protocol/terms.h"
 #include "server/shard/close_rule.h"
 #include "server/shard/coded_slices.h"
 #include "server/shard/held_pushes.h"
-#include "server/shard/norm_limit.h"
 #include "server/shard/saved_versions.h"
 #include "server/shard/slice_memory.h"
 #include "server/shard/transfer.h"
-#include "protocol/exit_reason.h"
-#include "protocol/machine.h"
-#include "protocol/session.h"
 
 namespace steelyard {
 

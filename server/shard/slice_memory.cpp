@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/check.h"
 #include "nn/optimizer/vector.h"
+#include "protocol/limits.h"
 
 namespace steelyard {
 namespace {
@@ -247,6 +249,31 @@ std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>
   const auto its = std::ranges::equal_range(all, slice.place().range, {},
                                             [](const SliceMemory& other) { return other.place().range; });
   return {its.begin(), its.end()};
+}
+
+std::vector<Interval> first_gaps(const Open& open, std::span<const SliceMemory> slices) {
+  std::set<Interval> gaps;
+  for (const SliceMemory& slice : slices) {
+    if (slice.version() > open.round) continue;
+    for (const Interval& gap : slice.coverage().gaps(open.positions, limits::gaps)) gaps.insert(gap);
+    while (gaps.size() > limits::gaps) gaps.erase(std::prev(gaps.end()));
+  }
+  return {gaps.begin(), gaps.end()};
+}
+
+bool cover_holes(const Open& open, std::span<SliceMemory> slices) {
+  if (open.holes.empty()) return true;
+  IntervalSet holes;
+  for (const Interval& hole : open.holes) {
+    if (!hole.valid() || hole.empty() || !open.positions.contains(hole) || !holes.add_if_absent(hole))
+      return false;
+  }
+  const auto is_at = [&](const SliceMemory& it) { return it.version() == open.round; };
+  if (holes.count() >= open.positions.size() || !std::ranges::all_of(slices, is_at)) return false;
+  for (SliceMemory& slice : slices) {
+    for (const Interval& hole : holes.intervals()) slice.cover(open.round, hole);
+  }
+  return true;
 }
 
 }  // namespace steelyard

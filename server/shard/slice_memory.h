@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/buffer_pool.h"
@@ -21,6 +22,7 @@
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
 #include "protocol/blob.h"
+#include "protocol/messages.h"
 
 namespace steelyard {
 
@@ -138,5 +140,19 @@ class SliceMemory {
 
 // Itself, or all of its norm group among a shard's slices: they close together and have one version.
 std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all);
+
+// What slices miss of a round that is open, as a shard tells it in its heartbeats.
+
+// Of the slices that have not closed it: each gap once and none joined, the first ones. Two slices that miss
+// a half of a piece each are not repaired by pushing the whole again.
+std::vector<Interval> first_gaps(const Open& open, std::span<const SliceMemory> slices);
+
+// The holes of a round (Open::holes, under backup workers): what lies between its positions and is of other
+// rounds counts as covered in every slice, so it is neither missed nor added, whoever pushes it.
+
+// Enters them in the ledgers, once, before anything of the round is added. False, and no change, if they
+// make no sense, or if some slice has not the round's version: somebody has computed from it where there are
+// holes.
+bool cover_holes(const Open& open, std::span<SliceMemory> slices);
 
 }  // namespace steelyard

@@ -1,5 +1,6 @@
 // The real thing under virtual time: gradients of a real model on real data, by the compute node of the
-// product's own workers (worker/compute/compute_node.h). Only how long that takes is made up, by the device models.
+// product's own workers (worker/compute/compute_node.h). Only how long that takes is made up, by the device
+// models.
 #pragma once
 
 #include <map>

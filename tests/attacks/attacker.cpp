@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
+#include "app/processes/endpoint.h"
 #include "app/processes/processes.h"
-#include "app/processes/trusted.h"
+#include "core/error.h"
+#include "protocol/keys.h"
 #include "tests/transport/raw_zmtp.h"
-#include "protocol/keyed_endpoint.h"
 #include "transport/security/curve.h"
 #include "transport/zmq.h"
 #include "transport/zmq_socket.h"

@@ -7,7 +7,7 @@
 #include "balancing/policies.h"
 #include "core/check.h"
 #include "core/random.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing::arena {
 namespace {

@@ -1,5 +1,5 @@
-// The proving ground for policies: the simulator's devices (sim/simulated_device.h), without scheduler, messages or
-// clocks.
+// The proving ground for policies: the simulator's devices (sim/simulated_device.h), without scheduler,
+// messages or clocks.
 //
 // A round takes the longest of its workers' compute times plus a fixed exchange; a slow link adds to the
 // former. Times are those of the scenario's devices: a policy and the oracle meet the same draws. Rounds are
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "balancing/cost/profile.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy.h"
 #include "balancing/policy/oracle.h"
 #include "sim/simulated_device.h"

@@ -1,4 +1,4 @@
-#include "core/device_kind.h"
+#include "core/device_name.h"
 
 #include <gtest/gtest.h>
 

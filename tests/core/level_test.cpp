@@ -1,4 +1,4 @@
-#include "core/level.h"
+#include "core/processor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/near_match.h"
+#include "core/error.h"
 
 #include <gmock/gmock.h>
 

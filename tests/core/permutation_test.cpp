@@ -1,11 +1,9 @@
 // Every sample once: for many sizes and keys the permutation hits each of its numbers exactly once.
-#include "core/permutation.h"
+#include "core/random.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "core/random.h"
 
 namespace steelyard::permutation_test {
 namespace {

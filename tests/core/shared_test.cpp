@@ -1,4 +1,4 @@
-#include "core/shared.h"
+#include "core/buffer.h"
 
 #include <gtest/gtest.h>
 

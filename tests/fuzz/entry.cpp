@@ -7,11 +7,11 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "server/checkpoint/manifest.h"
-#include "server/checkpoint/safetensors.h"
 #include "protocol/codec.h"
 #include "protocol/float_code.h"
 #include "protocol/journal.h"
+#include "server/checkpoint/manifest.h"
+#include "server/checkpoint/safetensors.h"
 #include "transport/shared_memory/lending_frames.h"
 
 namespace steelyard::fuzz {

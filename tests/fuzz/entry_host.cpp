@@ -2,8 +2,8 @@
 #include <set>
 #include <sstream>
 
-#include "core/check.h"
 #include "app/launch/host_door.h"
+#include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 #include "tests/support/temporary_folder.h"

@@ -2,8 +2,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/check.h"
 #include "app/web/http_server.h"
+#include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 

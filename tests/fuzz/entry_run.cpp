@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "core/check.h"
 #include "app/report/compare/record.h"
 #include "app/report/run/run_page.h"
+#include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
 

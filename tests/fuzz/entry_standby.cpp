@@ -2,13 +2,13 @@
 #include <set>
 
 #include "core/check.h"
-#include "scheduler/recovery/held_answers.h"
+#include "protocol/journal.h"
+#include "scheduler/recovery/journaled.h"
 #include "scheduler/recovery/standby.h"
 #include "scheduler/recovery/standby_feed.h"
 #include "tests/fuzz/entry.h"
 #include "tests/fuzz/said.h"
 #include "tests/server/shard/shard_case.h"
-#include "protocol/journal.h"
 
 namespace steelyard::fuzz {
 namespace {

@@ -2,10 +2,10 @@
 #include "app/config/job_file.h"
 #include "app/config/scenario_file.h"
 #include "core/check.h"
-#include "tests/fuzz/believes.h"
-#include "tests/fuzz/entry.h"
 #include "protocol/keys.h"
 #include "protocol/sync_mode.h"
+#include "tests/fuzz/believes.h"
+#include "tests/fuzz/entry.h"
 
 namespace steelyard::fuzz {
 bool read_job(std::span<const std::byte> text) {

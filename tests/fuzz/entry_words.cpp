@@ -1,13 +1,12 @@
-#include "core/check.h"
-#include "app/launch/lines.h"
+#include "app/launch/pipes.h"
 #include "app/processes/endpoint.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
+#include "core/check.h"
+#include "protocol/keys.h"
+#include "protocol/node.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"
-#include "protocol/keyed_endpoint.h"
-#include "protocol/keys.h"
-#include "protocol/name.h"
 #include "transport/address.h"
 
 namespace steelyard::fuzz {

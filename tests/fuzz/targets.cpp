@@ -2,15 +2,15 @@
 
 #include "app/config/hosts_file.h"
 #include "app/config/job_file.h"
+#include "protocol/float_code.h"
+#include "protocol/journal.h"
+#include "protocol/keys.h"
+#include "protocol/sync_mode.h"
 #include "server/checkpoint/manifest.h"
 #include "server/checkpoint/safetensors.h"
 #include "tests/fuzz/believes.h"
 #include "tests/protocol/made_messages.h"
-#include "protocol/float_code.h"
-#include "protocol/journal.h"
-#include "protocol/keys.h"
 #include "transport/shared_memory/lending_frames.h"
-#include "protocol/sync_mode.h"
 
 namespace steelyard::fuzz {
 namespace {

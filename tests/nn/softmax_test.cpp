@@ -1,5 +1,5 @@
 // Softmax of every level against the plain formula in double.
-#include "nn/cpu/softmax.h"
+#include "nn/cpu/kernel_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "tests/support/numbers_in.h"
 #include "tests/protocol/counted_memory.h"
 #include "tests/protocol/made_messages.h"
+#include "tests/support/numbers_in.h"
 
 namespace steelyard::codec_damage_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "protocol/endpoint_trouble.h"
+#include "protocol/keys.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "protocol/grains.h"
+#include "protocol/local_steps.h"
 
 #include <gtest/gtest.h>
 

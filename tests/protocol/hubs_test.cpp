@@ -1,5 +1,6 @@
 // Who belongs to which hub, which hubs are neighbours, and when they mix.
-#include "protocol/hubs.h"
+#include "protocol/local_steps.h"
+#include "protocol/sync_mode.h"
 
 #include <gtest/gtest.h>
 

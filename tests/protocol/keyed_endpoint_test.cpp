@@ -1,8 +1,6 @@
-#include "protocol/keyed_endpoint.h"
+#include "protocol/keys.h"
 
 #include <gtest/gtest.h>
-
-#include "protocol/endpoint_trouble.h"
 
 namespace steelyard::keyed_endpoint_test {
 namespace {

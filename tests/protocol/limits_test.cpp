@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/protocol/made_messages.h"
 #include "protocol/terms.h"
+#include "tests/protocol/made_messages.h"
 
 namespace steelyard::limits_test {
 namespace {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "protocol/grains.h"
-
 namespace steelyard::local_steps_test {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "protocol/name.h"
+#include "protocol/node.h"
 
 #include <gmock/gmock.h>
 

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
-#include "scheduler/rounds/invariants.h"
+#include "protocol/codec.h"
+#include "protocol/message_text.h"
 #include "scheduler/recovery/journaled.h"
+#include "scheduler/rounds/invariants.h"
 #include "tests/support/numbers_in.h"
 #include "tests/support/sync_modes.h"
 #include "tests/support/toy_job.h"
-#include "protocol/codec.h"
-#include "protocol/message_text.h"
 
 namespace steelyard::numbers_test {
 namespace {

@@ -8,8 +8,8 @@
 #include "balancing/policies.h"
 #include "core/random.h"
 #include "scheduler/recovery/saved_state.h"
-#include "tests/scheduler/transcript_script.h"
 #include "tests/scheduler/script_words.h"
+#include "tests/scheduler/transcript_script.h"
 #include "tests/support/toy_job.h"
 
 namespace steelyard::scheduler_test {

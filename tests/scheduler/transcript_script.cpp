@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "balancing/policies.h"
+#include "protocol/codec.h"
 #include "scheduler/recovery/saved_state.h"
 #include "tests/scheduler/script_words.h"
-#include "protocol/codec.h"
 
 namespace steelyard::test {
 

@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/rounds/invariants.h"
 #include "scheduler/recovery/journaled.h"
+#include "scheduler/rounds/invariants.h"
 
 namespace steelyard::test {
 

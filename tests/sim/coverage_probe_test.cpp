@@ -1,4 +1,4 @@
-#include "sim/coverage_probe.h"
+#include "sim/invariants_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

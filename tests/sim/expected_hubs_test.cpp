@@ -1,4 +1,4 @@
-#include "sim/expected_hubs.h"
+#include "sim/invariants_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sim/speed_trace.h"
+#include "sim/batch_time.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "tests/support/toy_job.h"
 #include "protocol/local_steps.h"
+#include "tests/support/toy_job.h"
 
 namespace steelyard::test {
 namespace {

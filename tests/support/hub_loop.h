@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/interval.h"
-#include "scheduler/rounds/epoch_cursor.h"
 #include "protocol/messages.h"
+#include "scheduler/rounds/epoch_cursor.h"
 
 namespace steelyard::test {
 

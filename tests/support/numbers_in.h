@@ -1,4 +1,5 @@
-// The numbers of a message, found through its fields (protocol/fields.h), so that a test can put others there.
+// The numbers of a message, found through its fields (protocol/fields.h), so that a test can put others
+// there.
 #pragma once
 
 #include <array>

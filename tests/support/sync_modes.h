@@ -1,5 +1,6 @@
 // The sync modes that tests run, in one table. A mode that sync_forms() has and the table has not fails
-// SyncModes.EveryFormIsRun (tests/hosts/host_modes_test.cpp), so no mode is left out of the tests of all modes.
+// SyncModes.EveryFormIsRun (tests/hosts/host_modes_test.cpp), so no mode is left out of the tests of all
+// modes.
 #pragma once
 
 #include <string>

@@ -3,13 +3,12 @@
 #include <thread>
 
 #include "balancing/policies.h"
-#include "core/permutation.h"
 #include "core/random.h"
 #include "nn/network.h"
 #include "scheduler/rounds/epoch_cursor.h"
 #include "scheduler/scheduler.h"
+#include "server/checkpoint/checkpoint.h"
 #include "server/checkpoint/checkpointer.h"
-#include "server/checkpoint/memory_sink.h"
 #include "server/shard/shard.h"
 #include "tests/support/temporary_folder.h"
 #include "transport/host.h"

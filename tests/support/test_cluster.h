@@ -9,8 +9,8 @@
 #include "balancing/policy.h"
 #include "core/device_name.h"
 #include "nn/model.h"
-#include "server/checkpoint/checkpoint.h"
 #include "protocol/job.h"
+#include "server/checkpoint/checkpoint.h"
 #include "worker/data/data_set.h"
 
 namespace steelyard::test {

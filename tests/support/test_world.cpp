@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "balancing/policies.h"
-#include "server/checkpoint/memory_sink.h"
+#include "server/checkpoint/checkpoint.h"
 #include "server/mirror/replica.h"
 #include "worker/worker.h"
 

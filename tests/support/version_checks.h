@@ -14,7 +14,7 @@
 #include "scheduler/rounds/epoch_cursor.h"
 #include "server/checkpoint/checkpoint.h"
 #include "server/mirror/replica.h"
-#include "sim/observer.h"
+#include "sim/hosted.h"
 #include "tests/support/footprints.h"
 #include "tests/support/hub_loop.h"
 

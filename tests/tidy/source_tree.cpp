@@ -10,8 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> product_folders{"core",   "nn",        "balancing", "protocol", "transport", "server",
-                                               "worker", "scheduler", "sim",       "app", "bindings"};
+const std::vector<std::string> product_folders{"core",      "nn",     "balancing", "protocol",
+                                               "transport", "server", "worker",    "scheduler",
+                                               "sim",       "app",    "bindings"};
 
 // Build outputs, run directories and what only this machine has.
 bool is_left_out(const std::string& top) {

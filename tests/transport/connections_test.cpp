@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "tests/transport/security/keyring.h"
+#include "protocol/limits.h"
 #include "tests/transport/nets.h"
 #include "tests/transport/raw_zmtp.h"
-#include "protocol/limits.h"
+#include "tests/transport/security/keyring.h"
 #include "transport/zmq.h"
 
 namespace steelyard::connections_test {

@@ -1,9 +1,9 @@
-#include "transport/door.h"
+#include "transport/host.h"
 
 #include <gtest/gtest.h>
 
 #include "protocol/codec.h"
-#include "protocol/keyed_endpoint.h"
+#include "protocol/keys.h"
 
 namespace steelyard::door_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/flight.h"
+#include "transport/nudges.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "transport/held_end.h"
+#include "transport/connections.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

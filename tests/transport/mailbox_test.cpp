@@ -1,4 +1,4 @@
-#include "transport/mailbox.h"
+#include "transport/connections.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

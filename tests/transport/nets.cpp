@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "protocol/keys.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/transport/security/keyring.h"
-#include "protocol/keyed_endpoint.h"
 #include "transport/local.h"
 #include "transport/zmq.h"
 

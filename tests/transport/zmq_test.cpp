@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "tests/transport/nets.h"
 #include "protocol/codec.h"
 #include "protocol/limits.h"
+#include "tests/transport/nets.h"
 #include "transport/nudges.h"
 #include "transport/zmq_socket.h"
 

@@ -1,6 +1,6 @@
 // The worker where what travels is coded: the same bytes when it says them again, and differences that are
 // added to what it has.
-#include "worker/coded.h"
+#include "worker/version_buffer.h"
 
 #include "tests/worker/worker_case.h"
 

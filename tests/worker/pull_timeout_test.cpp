@@ -1,4 +1,4 @@
-#include "worker/pull_timeout.h"
+#include "worker/pull_rule.h"
 
 #include <gtest/gtest.h>
 

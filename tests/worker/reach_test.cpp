@@ -1,4 +1,4 @@
-#include "worker/reach.h"
+#include "worker/contact.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What a worker says while slices arrive, and when it cannot go on.
+#include "protocol/terms.h"
 #include "tests/worker/worker_case.h"
-#include "protocol/pull_window.h"
 
 namespace steelyard::test::worker_window_test {
 namespace {

@@ -1,12 +1,83 @@
 #include "transport/security/guests.h"
 
 #include <sys/socket.h>
-
+#include <zmq.h>
+#include <algorithm>
 #include <utility>
 
 #include "protocol/authority.h"
 
 namespace steelyard {
+namespace {
+
+std::string refusal(const Handshakes::Place& place, const std::string& what) {
+  return "the " + place.who + " at " + place.address + " " + what;
+}
+
+}  // namespace
+
+std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Place& place) {
+  keyed_ = place.keyed;
+  switch (event.kind) {
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      failed_ = 0;
+      return std::nullopt;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      return refusal(
+          place,
+          "does not let this key in: it is not in the allow-list there, or was revoked; `steelyard keys add` "
+          "there lets it in");
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+      if (event.descriptor != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return std::nullopt;
+      return refusal(place, place.keyed ? "uses no keys, and this process does: begin it with --keys, too"
+                                        : "speaks only to those that have keys: give --keys DIR");
+    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+      if (!place.keyed || ++failed_ < most_failed) return std::nullopt;
+      return refusal(
+          place,
+          "has another key than is expected there, or uses none, and closes each connection: correct its "
+          "line "
+          "in the allow-list here (`steelyard keys list` on its machine shows the key that it has)");
+    default:
+      return std::nullopt;
+  }
+}
+
+namespace {
+
+constexpr Duration between_trials = std::chrono::seconds(1);
+
+}  // namespace
+
+bool Denied::add(NodeId node, const std::string& endpoint, const std::string& why, Time now) {
+  ++times_;
+  const auto [place, first] = nodes_.try_emplace(node);
+  Reason& known = place->second;
+  const bool is_new = first || known.endpoint != endpoint || known.why != why;
+  known = {endpoint, why, now + between_trials};
+  return is_new;
+}
+
+bool Denied::has(NodeId node, const std::string& endpoint) const {
+  const auto known = nodes_.find(node);
+  return known != nodes_.end() && known->second.endpoint == endpoint;
+}
+
+std::vector<Denied::Trial> Denied::due(Time now) {
+  std::vector<Trial> trials;
+  for (auto& [node, it] : nodes_) {
+    if (now < it.again) continue;
+    it.again = Time::max();  // until this trial has failed
+    trials.push_back({node, it.endpoint});
+  }
+  return trials;
+}
+
+Time Denied::deadline() const {
+  Time next = Time::max();
+  for (const auto& [node, it] : nodes_) next = std::min(next, it.again);
+  return next;
+}
 
 Guest* Guests::find(NodeId node) {
   const auto found = guests_.find(node);

@@ -10,23 +10,84 @@
 // allow-list is a guest no more.
 //
 // A server whose control connection has ended is lost only if its own system closed it
-// (transport/held_end.h): one that does not answer heartbeats may be stopped, and have the only copy of
+// (transport/connections.h): one that does not answer heartbeats may be stopped, and have the only copy of
 // a part of the model. So of a server "lost" is proof, and its silence is judged by the scheduler.
 //
 // One thread, the link's. Nodes that are lost are returned.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "core/time.h"
 #include "protocol/keys.h"
-#include "transport/held_end.h"
+#include "protocol/node.h"
+#include "transport/connections.h"
 #include "transport/shared_memory/lending.h"
 #include "transport/zmq_socket.h"
 
 namespace steelyard {
+
+// Handshakes: what becomes of the attempts of an outward connection to be let in, and the end of patience: a
+// sentence that says why, and what to do. libzmq itself tries for ever, or gives up without a word.
+
+class Handshakes {
+ public:
+  struct Place {  // for messages
+    std::string who, address;
+    bool keyed;  // whether this end uses keys
+  };
+
+  // An event of the connection's monitor. Why the other side is not to be reached, if that is known now: a
+  // key that is not let in, another key than is expected there, or keys at one end only.
+  [[nodiscard]] std::optional<std::string> hear(const SocketEvent& event, const Place& place);
+  // The last attempt failed before anything was said: libzmq tries again, and nothing is lost.
+  [[nodiscard]] bool goes_on() const { return keyed_ && failed_ > 0; }
+
+ private:
+  // One may fail because the other side has just ended; libzmq waits a tenth of a second, then twice as long.
+  static constexpr int most_failed = 5;
+
+  bool keyed_ = false;
+  int failed_ = 0;  // in a row
+};
+
+// Denied: nodes that this process cannot connect to for good reasons - their allow-list or ours, another key
+// than is expected, keys at one end only. Each is tried again once a second, for lists are mended while a job
+// runs.
+//
+// One thread, the link's. Is told the time.
+
+class Denied {
+ public:
+  // An attempt has failed. Whether that, or the reason, is new.
+  bool add(NodeId node, const std::string& endpoint, const std::string& why, Time now);
+  // It is connected now, or nobody wants it to be any more. Whether it was denied until now.
+  bool remove(NodeId node) { return nodes_.erase(node) > 0; }
+  [[nodiscard]] bool has(NodeId node, const std::string& endpoint) const;
+
+  struct Trial {
+    NodeId node;
+    std::string endpoint;
+  };
+  // Those whose turn it is, which is over then.
+  std::vector<Trial> due(Time now);
+  [[nodiscard]] Time deadline() const;  // of the next turn
+
+  [[nodiscard]] std::uint64_t times() const { return times_; }  // that an attempt has failed, in all
+
+ private:
+  struct Reason {
+    std::string endpoint, why;
+    Time again;
+  };
+  std::map<NodeId, Reason> nodes_;
+  std::uint64_t times_ = 0;
+};
 
 struct Guest {
   RoutingId id{};

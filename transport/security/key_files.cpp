@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "protocol/name.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 namespace {

@@ -1,4 +1,5 @@
-// Keys in files (protocol/keys.h): a directory of them that people keep, or one file that a launcher hands over.
+// Keys in files (protocol/keys.h): a directory of them that people keep, or one file that a launcher hands
+// over.
 //
 //   DIR/allowed    who may take part: the allow-list
 //   DIR/NAME.key   a secret key, of this machine

@@ -6,7 +6,7 @@
 // could not be read is tried at each look.
 //
 // allowed(), scheduler_key() and say() may be called from any thread; look() from one, and refused() from
-// one, which may be another (transport/security/zap.h).
+// one, which may be another (transport/security/curve.h).
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include <string>
 
 #include "core/time.h"
+#include "protocol/keys.h"
 #include "transport/security/key_files.h"
 
 namespace steelyard {
@@ -54,5 +55,34 @@ class Trust {
   Time minute_;                                  // since when these are counted:
   std::size_t lines_ = 0;
 };
+
+// KnownKeys: what one link goes by of the keys of its process: the allow-list as the link last saw it, the
+// keys that were on it before and are no more, and the key that has to be met at an endpoint.
+//
+// A server's key need not be on the list of a worker: the scheduler, which is, told it. One that was on the
+// list and was taken from it is revoked, whoever vouches for it.
+//
+// One thread, the link's. The trust outlives it.
+
+class KnownKeys {
+ public:
+  explicit KnownKeys(const Trust* trust);  // null: plain text
+
+  bool look();                                                               // whether the list has changed
+  [[nodiscard]] const AllowList* allowed() const { return allowed_.get(); }  // null: plain text
+  [[nodiscard]] bool revoked(const std::string& key) const { return revoked_.contains(key); }
+
+  // The key that must be met there; empty for plain text. Throws Failure (configuration) where there can be
+  // none: it was revoked, the scheduler's is not known, or this process has no keys.
+  [[nodiscard]] std::string key_of(const KeyedEndpoint& place) const;
+
+ private:
+  const Trust* const trust_;
+  std::shared_ptr<const AllowList> allowed_;
+  std::set<std::string> revoked_;
+};
+
+// What people are told of a place whose key was revoked.
+std::string revocation(const KeyedEndpoint& place);
 
 }  // namespace steelyard

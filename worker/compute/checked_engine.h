@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "core/precision.h"
+#include "core/device_name.h"
 #include "nn/model.h"
 #include "worker/compute/engine.h"
 

@@ -44,7 +44,6 @@
 #include "core/error.h"
 #include "protocol/messages.h"
 #include "worker/compute/feed.h"
-#include "worker/compute/final_slices.h"
 #include "worker/compute/local_stepper.h"
 #include "worker/compute/meter.h"
 #include "worker/compute/throttle.h"

@@ -1,5 +1,5 @@
 // Engine: computes gradients and evaluations for a worker. The CPU network is one
-// (worker/compute/cpu_engine.h), that of a GPU another (worker/compute/cuda_engine.h), and a framework of
+// (worker/compute/engines.h), that of a GPU another (worker/compute/engines.h), and a framework of
 // your own may be a third.
 //
 // An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to

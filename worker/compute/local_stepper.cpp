@@ -1,12 +1,91 @@
 #include "worker/compute/local_stepper.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
+#include "core/text.h"
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {
+
+void FinalSlices::begin() {
+  open_.clear();
+  for (const Slice& slice : slices_) open_.push_back(slice.size());
+}
+
+std::vector<std::uint32_t> FinalSlices::take(std::uint64_t begin, std::uint64_t end) {
+  std::vector<std::uint32_t> whole;
+  const auto behind = std::partition_point(slices_.begin(), slices_.end(),
+                                           [&](const Slice& slice) { return slice.begin < end; });
+  for (auto index = static_cast<std::size_t>(behind - slices_.begin()); index-- > 0;) {
+    const Slice& slice = slices_[index];
+    if (slice.end <= begin) break;
+    const std::uint64_t covered = std::min(end, slice.end) - std::max(begin, slice.begin);
+    CHECK(covered <= open_[index], "an engine says of a gradient twice that it is final");
+    open_[index] -= covered;
+    if (open_[index] == 0) whole.push_back(static_cast<std::uint32_t>(index));
+  }
+  return whole;
+}
+
+std::vector<std::uint32_t> FinalSlices::take_rest() {
+  std::vector<std::uint32_t> rest;
+  for (std::size_t index = slices_.size(); index-- > 0;) {
+    if (open_[index] == 0) continue;
+    open_[index] = 0;
+    rest.push_back(static_cast<std::uint32_t>(index));
+  }
+  return rest;
+}
+
+namespace {
+
+// What stands before the sign; `rest` is what stands behind it.
+std::string_view before(char sign, std::string_view text, std::string_view& rest) {
+  const std::size_t at = std::min(text.find(sign), text.size());
+  rest = text.substr(std::min(at + 1, text.size()));
+  return text.substr(0, at);
+}
+
+}  // namespace
+
+std::optional<StepFunction> StepFunction::read(std::string_view text, double least, double most) {
+  std::string_view rest;
+  const auto level_of = [&](std::string_view item) {
+    const std::optional<double> level = number_in<double>(trimmed(item));
+    return level && *level >= least && *level <= most ? level : std::nullopt;
+  };
+  const std::optional<double> first = level_of(before(',', text, rest));
+  if (!first || trimmed(text).ends_with(',')) return std::nullopt;
+  StepFunction stairs(*first);
+  while (!rest.empty()) {
+    std::string_view time;
+    const std::string_view what = before('@', before(',', rest, rest), time);
+    const std::optional<double> from = number_in<double>(trimmed(time)), level = level_of(what);
+    if (!from || *from <= stairs.steps_.back().from_s) return std::nullopt;
+    if (trimmed(what) == "again" && rest.empty()) {
+      stairs.period_s_ = *from;
+    } else if (level) {
+      stairs.steps_.push_back({*from, *level});
+    } else {
+      return std::nullopt;
+    }
+  }
+  return stairs;
+}
+
+double StepFunction::at(double time_s) const {
+  if (period_s_ > 0) time_s = std::fmod(time_s, period_s_);
+  const auto later = std::ranges::upper_bound(steps_, time_s, {}, &Step::from_s);
+  return later == steps_.begin() ? steps_.front().level : std::prev(later)->level;
+}
+
+bool StepFunction::is_always(double level) const {
+  return std::ranges::all_of(steps_, [&](const Step& step) { return step.level == level; });
+}
+
 namespace {
 
 // What of a step is the same for every float of a range.

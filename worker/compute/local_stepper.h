@@ -10,8 +10,8 @@
 //   moved = moved + a * r / u * s,   w_local = w_local - r / W * s
 //
 // `moved` is what is pushed. a is 1, or where steps are balanced a(H) / a(tau), the walks of the round's
-// steps and of the piece's (protocol/local_steps.h); with equal weights 1 too. All factors of a single step of
-// plain SGD are exactly 1: it pushes the gradient itself, and no bit of it is lost.
+// steps and of the piece's (protocol/local_steps.h); with equal weights 1 too. All factors of a single step
+// of plain SGD are exactly 1: it pushes the gradient itself, and no bit of it is lost.
 //
 // Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left
 // there):
@@ -28,13 +28,62 @@
 // Belongs to one thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "core/buffer.h"
+#include "core/layout.h"
 #include "protocol/job.h"
 #include "protocol/messages.h"
 
 namespace steelyard {
+
+// FinalSlices: turns ranges of a gradient that are final into slices that are.
+//
+// A range may cover parts of slices and may come in any order, but each float only once in a piece.
+
+class FinalSlices {
+ public:
+  explicit FinalSlices(const std::vector<Slice>& slices) : slices_(slices) {}
+
+  // A new piece: nothing is final.
+  void begin();
+  // Floats [begin, end) are final. The slices that are now, the last one first.
+  std::vector<std::uint32_t> take(std::uint64_t begin, std::uint64_t end);
+  // All that is left is final.
+  std::vector<std::uint32_t> take_rest();
+
+ private:
+  const std::vector<Slice>& slices_;  // in order, without gaps
+  std::vector<std::uint64_t> open_;   // floats that may still change, by slice
+};
+
+// StepFunction: a level that changes with time, as a person writes it.
+//
+//   "4"                     always
+//   "2, 6@10, 2@20"         2 at first, from second 10 on 6, from second 20 on 2 again
+//   "2, 6@10, again@20"     the same over and over, every 20 seconds
+
+class StepFunction {
+ public:
+  explicit StepFunction(double level) : steps_{{0, level}} {}
+  // Nothing if it is not of the form above, if a level is not from `least` to `most`, or if times do not
+  // rise.
+  static std::optional<StepFunction> read(std::string_view text, double least, double most);
+
+  [[nodiscard]] double at(double time_s) const;  // 0 or later
+  [[nodiscard]] bool is_always(double level) const;
+
+ private:
+  struct Step {
+    double from_s, level;
+  };
+  std::vector<Step> steps_;  // at least one, the first from 0 on
+  double period_s_ = 0;      // time begins anew; 0: never
+};
 
 class LocalStepper {
  public:

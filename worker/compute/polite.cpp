@@ -5,18 +5,44 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
+#include "core/time.h"
 
 namespace steelyard {
 namespace {
 
-constexpr double least_share = 0.05;
+const Duration watch_every = milliseconds(500);
+
+}  // namespace
+
+double left_share(double left, unsigned cores, unsigned threads) {
+  return left < 0 ? -1 : std::min(1.0, left * cores / threads);
+}
+
+LeftWatch::LeftWatch(unsigned threads, std::function<void(double)> tell, Meter meter)
+    : threads_(threads), tell_(std::move(tell)), meter_(std::move(meter)) {
+  thread_ = std::thread([this] { run(); });
+}
+
+LeftWatch::~LeftWatch() {
+  end_.try_push(true);
+  thread_.join();
+}
+
+void LeftWatch::run() {
+  while (!end_.pop(steady_now() + watch_every))
+    tell_(left_share(meter_.measure().left, meter_.cores(), threads_));
+}
+
+namespace {
+
+constexpr double least_cpu_left = 0.05;
 constexpr int nicest = 19;
 const Duration look_every = milliseconds(200), longest_pause = milliseconds(2000);
 
@@ -51,7 +77,7 @@ class PoliteSamples final : public Samples {
 }  // namespace
 
 double polite_share(double left, unsigned cores, unsigned threads) {
-  return left < 0 ? 1 : std::clamp(left * cores / threads, least_share, 1.0);
+  return left < 0 ? 1 : std::clamp(left * cores / threads, least_cpu_left, 1.0);
 }
 
 void give_way() {

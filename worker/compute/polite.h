@@ -8,9 +8,9 @@
 //   polite_share = c / t, at least 1/20 and at most 1
 //
 // of the time. Its measured speed falls with that, and balancing gives it less to do. Where nothing is left
-// it gets no piece (scheduler/members/crowding.h), unless it is alone; what it then takes is t/20 of a core. Where
-// nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each look takes
-// that off again, so it comes down to the least.
+// it gets no piece (scheduler/members/crowding.h), unless it is alone; what it then takes is t/20 of a core.
+// Where nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each look
+// takes that off again, so it comes down to the least.
 //
 // Who is nice to the owner counts for nothing: programs with a nice value above 0, other polite workers
 // among them. Processors only: of a GPU it is not known what others use.
@@ -19,15 +19,45 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/queue.h"
 #include "core/time.h"
 #include "worker/compute/engine.h"
 #include "worker/compute/meter.h"
 #include "worker/compute/workload.h"
 
 namespace steelyard {
+
+// LeftWatch: tells a polite worker, twice a second, what other programs leave of the processors that it may
+// use.
+//
+// On a thread of its own that does not give way: the threads that compute come to nothing while the machine
+// is full, which is when the others have to know.
+
+// The share of the time that a worker with so many threads may work, without the least that polite_share()
+// grants it. Negative: not known.
+double left_share(double left, unsigned cores, unsigned threads);
+
+class LeftWatch {
+ public:
+  // `tell` is called on this one's thread, with left_share(), until the destructor is.
+  LeftWatch(unsigned threads, std::function<void(double share)> tell, Meter meter = Meter());
+  ~LeftWatch();
+  LeftWatch(const LeftWatch&) = delete;
+  LeftWatch& operator=(const LeftWatch&) = delete;
+
+ private:
+  void run();
+
+  const unsigned threads_;
+  const std::function<void(double)> tell_;
+  Meter meter_;
+  BoundedQueue<bool> end_{1};
+  std::thread thread_;  // last: it uses all of the above
+};
 
 // Of a machine with so many cores, of whose time this share is left by programs that are not nice
 // (Reading::left; negative: not known, then all is).

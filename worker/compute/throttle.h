@@ -19,7 +19,7 @@
 
 #include "core/time.h"
 #include "worker/compute/engine.h"
-#include "worker/compute/step_function.h"
+#include "worker/compute/local_stepper.h"
 
 namespace steelyard {
 
@@ -31,7 +31,7 @@ struct Throttle {
 
   [[nodiscard]] bool full_speed() const { return slow.is_always(1) && cpu.is_always(1); }
 
-  // As they are written (worker/compute/step_function.h). Throws Failure (configuration).
+  // As they are written (worker/compute/local_stepper.h). Throws Failure (configuration).
   static Throttle parse(const std::string& slow, const std::string& cpu);
   static bool is_slow(std::string_view text);
   static bool is_cpu(std::string_view text);

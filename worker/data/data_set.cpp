@@ -1,12 +1,74 @@
 #include "worker/data/data_set.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <span>
 
 #include "core/error.h"
 #include "core/options.h"
+#include "core/random.h"
 
 namespace steelyard {
+namespace {
+
+constexpr std::uint64_t purpose = 0x6175676D;  // tells these random numbers from all others of a position
+
+}  // namespace
+
+void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::uint64_t epoch,
+             std::uint64_t position, float* sample, float* scratch) {
+  Random random(hash(hash(seed, purpose), epoch, position));
+  const auto shift = [&] {
+    return how.crop == 0 ? 0 : static_cast<std::int64_t>(random.below(2 * how.crop + 1)) - how.crop;
+  };
+  const std::int64_t down = shift(), right = shift();
+  const bool flipped = how.flip && random.below(2) == 1;
+  const std::int64_t height = shape.height, width = shape.width, channels = shape.channels;
+  std::copy_n(sample, shape.size(), scratch);
+  for (std::int64_t row = 0; row < height; ++row) {
+    for (std::int64_t column = 0; column < width; ++column) {
+      const std::int64_t y = row + down, x = (flipped ? width - 1 - column : column) + right;
+      float* const to = sample + (row * width + column) * channels;
+      if (y >= 0 && y < height && x >= 0 && x < width) {
+        std::copy_n(scratch + (y * width + x) * channels, channels, to);
+      } else if (how.fill.empty()) {
+        std::fill_n(to, channels, 0.0F);
+      } else {
+        std::copy_n(how.fill.begin(), channels, to);
+      }
+    }
+  }
+}
+
+std::optional<double> finite_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+ClassNames::ClassNames(const std::vector<std::string>& labels)
+    : numbers_(
+          std::ranges::all_of(labels, [](const std::string& it) { return finite_number(it).has_value(); })) {
+  for (const std::string& label : labels) {
+    if (numbers_) by_number_.try_emplace(*finite_number(label), 0);
+    if (!numbers_) by_text_.try_emplace(label, 0);
+  }
+  for (auto& [label, number] : by_number_) number = size_++;
+  for (auto& [label, number] : by_text_) number = size_++;
+}
+
+std::optional<std::uint32_t> ClassNames::find(const std::string& label) const {
+  const auto found_in = [](const auto& table, const auto& key) -> std::optional<std::uint32_t> {
+    const auto found = table.find(key);
+    return found == table.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (!numbers_) return found_in(by_text_, label);
+  const auto number = finite_number(label);
+  return number ? found_in(by_number_, *number) : std::nullopt;
+}
 
 void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
                  const std::function<std::string()>& place) {

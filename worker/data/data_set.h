@@ -2,7 +2,7 @@
 // DataTable (worker/data/data_sets.h).
 //
 // All processes of a job see the same data set under the same numbers: a position of an epoch is turned into
-// a sample number by core/permutation.h, and nothing else about samples is ever sent.
+// a sample number by core/random.h, and nothing else about samples is ever sent.
 //
 //   class Digits : public DataSet {
 //     ...
@@ -18,14 +18,59 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nn/shape.h"
-#include "worker/data/augmentation.h"
 
 namespace steelyard {
+
+// Augmentation: training pictures, shifted and mirrored at random, as is usual for CIFAR (He et al., "Deep
+// residual learning for image recognition" (2016), section 4.2).
+//
+//  crop n   the picture is seen through a window of its own size, shifted by up to n pixels each way; what is
+//           beyond its border is `fill` (the value of a black pixel)
+//  flip     left and right are exchanged in one half of the pictures
+//
+// A pure function of (seed, epoch, position): whichever worker computes a position, and however often, makes
+// the same sample of it. Each epoch draws anew. Test samples are never augmented.
+
+struct Augmentation {
+  std::uint32_t crop = 0;  // pixels, at most the sides of the picture; 0: none
+  bool flip = false;
+  std::vector<float> fill{};  // of each channel; empty: zeros
+
+  [[nodiscard]] bool any() const { return crop > 0 || flip; }
+};
+
+// Changes a sample, channels last; `scratch` is as large as the sample, and holds nothing before or after.
+void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::uint64_t epoch,
+             std::uint64_t position, float* sample, float* scratch);
+
+// ClassNames: labels of a text file, as texts, turned into classes. If all are numbers, the lowest is class 0
+// and so on (-1 and 1 become 0 and 1); otherwise they count in the order of the alphabet.
+
+class ClassNames {
+ public:
+  // Of the labels of the training set, in any order, repeated or not.
+  explicit ClassNames(const std::vector<std::string>& labels);
+
+  [[nodiscard]] std::optional<std::uint32_t> find(const std::string& label) const;
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+
+ private:
+  bool numbers_ = false;
+  std::uint32_t size_ = 0;
+  std::map<double, std::uint32_t> by_number_;
+  std::map<std::string, std::uint32_t> by_text_;
+};
+
+// A finite number that is all of the text, which may begin with '+'; nothing otherwise.
+std::optional<double> finite_number(std::string_view text);
 
 class DataSet {
  public:

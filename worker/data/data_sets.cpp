@@ -6,15 +6,13 @@
 #include <span>
 
 #include "core/error.h"
-#include "worker/data/byte_text.h"
+#include "worker/data/byte_source.h"
 #include "worker/data/cifar.h"
-#include "worker/data/csv.h"
 #include "worker/data/idx.h"
-#include "worker/data/libsvm.h"
 #include "worker/data/normalization.h"
 #include "worker/data/npy.h"
-#include "worker/data/padded.h"
 #include "worker/data/synthetic.h"
+#include "worker/data/text_rows.h"
 
 namespace steelyard {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "core/near_match.h"
 #include "worker/data/normalization.h"
 #include "worker/data/zip.h"
 

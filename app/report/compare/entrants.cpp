@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/near_match.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/report/compare/chart.h"
-#include "app/report/compare/summary.h"
 #include "app/report/compare/comparison_table.h"
+#include "app/report/compare/summary.h"
 #include "app/report/page/page.h"
 
 namespace steelyard {

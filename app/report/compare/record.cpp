@@ -25,9 +25,9 @@ Json list(const Json& from, const char* key) {
 }
 
 // Adds up one run, line by line.
-class Reader {
+class RunRecordReader {
  public:
-  explicit Reader(bool barrier) : barrier_(barrier) {}
+  explicit RunRecordReader(bool barrier) : barrier_(barrier) {}
 
   void read(const Json& line) {
     const double at = number(line, "at_ms", -1) / 1e3;
@@ -76,7 +76,7 @@ class Reader {
 bool has_barrier(const std::string& sync) { return !is_sync(sync) || !parse_sync(sync).on_arrival; }
 
 Trial trial_of(std::string_view rounds, const std::string& result, const std::string& sync) {
-  Reader reader(has_barrier(sync));
+  RunRecordReader reader(has_barrier(sync));
   while (!rounds.empty()) {
     const std::size_t end = rounds.find('\n');
     const Json line = parse_json(rounds.substr(0, end));

@@ -8,8 +8,8 @@
 
 namespace steelyard {
 
-// Of the run's rounds.jsonl (app/report/recorder.h) and result.json. A run that did not finish gives a trial with
-// the reason as its failure. Lines that cannot be read are left out: a disk may have been full.
+// Of the run's rounds.jsonl (app/report/recorder.h) and result.json. A run that did not finish gives a trial
+// with the reason as its failure. Lines that cannot be read are left out: a disk may have been full.
 //
 // `sync` decides what an update is and whether there is a percentage of the ideal: the ideal is that of a
 // cluster that waits for the slowest in every round, so there is none where workers do not wait.

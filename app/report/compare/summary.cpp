@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {

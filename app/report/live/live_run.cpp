@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/json.h"
 #include "app/report/page/page.h"
 #include "app/report/run/run_page.h"
 #include "app/report/run/status_text.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {

@@ -9,9 +9,9 @@ namespace steelyard {
 
 std::string page(const std::string& title, const std::string& body);
 
-// The same of something that goes on: its script (app/report/page/live.js) asks for the path "part" every other
-// second and puts what it gets in the place of `part`. Style is inside, scripts are the paths "page.js" and
-// "live.js".
+// The same of something that goes on: its script (app/report/page/live.js) asks for the path "part" every
+// other second and puts what it gets in the place of `part`. Style is inside, scripts are the paths "page.js"
+// and "live.js".
 std::string live_page(const std::string& title, const std::string& part);
 
 std::string escaped(const std::string& text);         // as HTML and SVG have it, without control characters

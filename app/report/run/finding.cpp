@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <set>
 
+#include "app/report/page/page.h"
 #include "balancing/allocate/min_max.h"
-#include "balancing/cost/affine_window.h"
+#include "balancing/cost/curves.h"
 #include "core/error.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {

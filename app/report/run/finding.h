@@ -12,6 +12,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 
 #include "app/report/run/run_record.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "core/json.h"
 #include "app/report/page/page.h"
 #include "app/report/terminal_text.h"
+#include "core/json.h"
 
 namespace steelyard {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "app/config/input_file.h"
 #include "app/config/job_file.h"
+#include "app/config/job_source.h"
 #include "core/error.h"
 #include "protocol/sync_mode.h"
 

@@ -1,12 +1,17 @@
 #include "app/report/run/run_record.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <numeric>
 
-#include "app/config/natural_order.h"
+#include "app/config/hosts_file.h"
+#include "app/config/job_file.h"
+#include "app/config/job_source.h"
+#include "core/error.h"
 #include "core/json.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {

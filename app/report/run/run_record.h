@@ -1,5 +1,5 @@
-// What a run left behind, read back: rounds.jsonl and events.jsonl (app/report/recorder.h) and result.json. Pure:
-// takes the texts of the files.
+// What a run left behind, read back: rounds.jsonl and events.jsonl (app/report/recorder.h) and result.json.
+// Pure: takes the texts of the files.
 //
 // Times are seconds since the first round began. A run that was resumed goes on where the process before it
 // stopped, so time never goes back; round numbers may, to the checkpoint. Lines that cannot be read are left

@@ -1,11 +1,110 @@
 #include "balancing/policy/steelyard/move.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
+#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
+
+void Links::observe(const LastRound& round, const std::set<std::uint32_t>& after_rest) {
+  if (!rules_.links) return;
+  double quickest = INFINITY;
+  for (const auto& [slot, work] : round.work()) {
+    if (work.exchange < 0) return;  // a worker that does not tell it may not wait at all
+    quickest = std::min(quickest, work.exchange);
+  }
+  for (const auto& [slot, work] : round.work()) {
+    ExchangeCost& link = links_.try_emplace(slot, rules_.link_changes).first->second;
+    link.observe(work.exchange - quickest, after_rest.contains(slot));
+  }
+}
+
+void Links::forget_all_but(const std::set<std::uint32_t>& present) {
+  std::erase_if(links_, [&](const auto& entry) { return !present.contains(entry.first); });
+}
+
+double Links::seconds(std::uint32_t slot) const {
+  const auto link = links_.find(slot);
+  return link == links_.end() ? 0 : 2 * link->second.surely();
+}
+
+bool Links::changed(std::uint32_t slot) const {
+  const auto link = links_.find(slot);
+  return link != links_.end() && link->second.changed();
+}
+
+void Links::save(StateWriter& writer) const {
+  writer.count(links_.size());
+  for (const auto& [slot, link] : links_) {
+    writer.count(slot);
+    link.save(writer);
+  }
+}
+
+void Links::restore(StateReader& reader) {
+  links_.clear();
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
+    links_.try_emplace(slot, rules_.link_changes).first->second.restore(reader);
+  }
+}
+
+void Waits::observe(const Request& request, const LastRound& round, const std::vector<Affine>& curves,
+                    const std::vector<double>& link_seconds) {
+  double last = 0, second = 0, per_second = 0;
+  bool waits = true;  // a worker that does not tell what it waited may not wait at all
+  std::vector<const LastRound::Work*> works;
+  std::size_t last_worker = 0, count = 0;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const LastRound::Work* work = works.emplace_back(round.find(request.workers[i].slot));
+    if (work == nullptr) continue;
+    waits = waits && work->exchange >= 0;
+    const double seconds = work->seconds + link_seconds[i];
+    second = std::max(second, std::min(last, seconds));
+    if (seconds > last) last = seconds, last_worker = i;
+    per_second += 1 / curves[i].per_sample;
+    ++count;
+  }
+  if (count < 2) return;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (works[i] == nullptr) continue;
+    const double others = per_second - 1 / curves[i].per_sample;
+    const double worth = static_cast<double>(works[i]->samples) / others;
+    waited_[request.workers[i].slot].observe(waits && i == last_worker ? last - second : 0, worth);
+  }
+}
+
+void Waits::forget_all_but(const std::set<std::uint32_t>& present) {
+  std::erase_if(waited_, [&](const auto& entry) { return !present.contains(entry.first); });
+}
+
+double Waits::surely(std::uint32_t slot) const {
+  const auto found = waited_.find(slot);
+  return found == waited_.end() ? 0 : found->second.surely();
+}
+
+double Waits::worth(std::uint32_t slot) const {
+  const auto found = waited_.find(slot);
+  return found == waited_.end() ? 0 : found->second.worth();
+}
+
+void Waits::save(StateWriter& writer) const {
+  writer.count(waited_.size());
+  for (const auto& [slot, waited] : waited_) {
+    writer.count(slot);
+    waited.save(writer);
+  }
+}
+
+void Waits::restore(StateReader& reader) {
+  waited_.clear();
+  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
+    waited_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
+  }
+}
+
 namespace {
 
 constexpr double one_round = 0.05;  // of a share: as far as it moves on the word of one round

@@ -7,15 +7,67 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
-#include "balancing/cost/affine.h"
+#include "balancing/cost/curves.h"
+#include "balancing/cost/exchange_cost.h"
 #include "balancing/cost/rules.h"
 #include "balancing/policy.h"
 #include "balancing/policy/split.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
+
+// What the links of the workers cost, compared in every round (cost/exchange_cost.h).
+//
+// Needs the report of every worker of the round: only what one waited longer than the worker that waited
+// least is its own link's doing. A worker pushes as much as it pulls, so what it waits for its parameters
+// counts twice.
+
+class Links {
+ public:
+  explicit Links(const Rules& rules = {}) : rules_(rules) {}
+
+  // A round that all have reported. `after_rest`: the slots of those who had not worked for a while.
+  void observe(const LastRound& round, const std::set<std::uint32_t>& after_rest);
+  void forget_all_but(const std::set<std::uint32_t>& present);
+
+  // To pull and to push, beyond what the best link takes.
+  [[nodiscard]] double seconds(std::uint32_t slot) const;
+  [[nodiscard]] bool changed(std::uint32_t slot) const;  // of late
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  Rules rules_;
+  std::map<std::uint32_t, ExchangeCost> links_;  // by slot, where samples tell of it
+};
+
+// For whom the rounds wait, and what that worker is worth (cost/waited_for.h).
+
+class Waits {
+ public:
+  // A round that all have reported: for the slowest worker, how long the others waited for it; for each, how
+  // long the others would have needed for its samples. Memory limits are not looked at. `curves` and
+  // `link_seconds` are in the order of the request.
+  void observe(const Request& request, const LastRound& round, const std::vector<Affine>& curves,
+               const std::vector<double>& link_seconds);
+  void doubt(std::uint32_t slot) { waited_[slot].doubt(); }  // it is to be seen again whether it is late
+  void forget_all_but(const std::set<std::uint32_t>& present);
+
+  // Seconds a round: what the others surely wait for it alone, and would need for its share, on average.
+  [[nodiscard]] double surely(std::uint32_t slot) const;
+  [[nodiscard]] double worth(std::uint32_t slot) const;
+
+  void save(StateWriter& writer) const;
+  void restore(StateReader& reader);
+
+ private:
+  std::map<std::uint32_t, WaitedFor> waited_;  // by slot, of those that worked
+};
 
 struct MoveOptions {
   double least_gain = 0.003;  // relative, below which nothing moves whatever is known

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/share_bounds.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -23,7 +23,7 @@
 #include <set>
 #include <vector>
 
-#include "balancing/cost/affine.h"
+#include "balancing/cost/curves.h"
 #include "balancing/cost/rules.h"
 #include "balancing/policy.h"
 #include "balancing/state.h"

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "sim/simulation.h"
 #include "protocol/sync_mode.h"
+#include "sim/simulation.h"
 
 namespace steelyard::help_test {
 namespace {

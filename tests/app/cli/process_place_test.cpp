@@ -74,8 +74,8 @@ TEST_F(ProcessPlace, NobodyResumesARunThatLives) {
   EXPECT_THAT(first.output(), testing::Not(HasSubstr("lost")));
 }
 
-// So it is held as long as either lives (tests/app/processes/run_lock_test.cpp): also by a scheduler that saves after
-// who started it was killed.
+// So it is held as long as either lives (tests/app/processes/run_lock_test.cpp): also by a scheduler that
+// saves after who started it was killed.
 TEST_F(ProcessPlace, TrainAndItsSchedulerHoldTheLockAndNobodyElse) {
   Process first(path("first.log"), endless("run"));
   await_checkpoint();

@@ -4,8 +4,8 @@
 
 #include <new>
 
+#include "app/processes/endpoint.h"
 #include "core/error.h"
-#include "app/processes/within_memory.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::process_user_code_test {

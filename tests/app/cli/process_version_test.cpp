@@ -5,8 +5,8 @@
 #include <csignal>
 #include <memory>
 
-#include "tests/support/process_run.h"
 #include "protocol/codec.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard::process_version_test {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "balancing/policies.h"
 #include "app/config/job_file.h"
+#include "balancing/policies.h"
 #include "core/error.h"
 #include "sim/simulation.h"
 

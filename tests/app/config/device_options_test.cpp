@@ -1,4 +1,4 @@
-#include "app/config/device_options.h"
+#include "app/config/choices.h"
 
 #include <gmock/gmock.h>
 

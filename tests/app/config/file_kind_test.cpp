@@ -1,10 +1,9 @@
 // Jobs and scenarios are told apart by what they say.
-#include "app/config/file_kind.h"
+#include "app/config/job_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/config/job_source.h"
 #include "tests/support/complaint.h"
 
 namespace steelyard::file_kind_test {

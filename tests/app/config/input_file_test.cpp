@@ -1,5 +1,5 @@
 // Files that people name: what is read, and what is said of those that cannot be.
-#include "app/config/input_file.h"
+#include "app/config/job_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

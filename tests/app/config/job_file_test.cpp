@@ -4,8 +4,8 @@
 
 #include "app/config/job_keys.h"
 #include "core/error.h"
-#include "tests/support/temporary_folder.h"
 #include "protocol/sync_mode.h"
+#include "tests/support/temporary_folder.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard::job_file_test {

@@ -3,7 +3,7 @@
 
 #include "app/config/job_file.h"
 #include "core/error.h"
-#include "worker/compute/thread_count.h"
+#include "worker/compute/device_choice.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard::job_throttle_test {

@@ -1,4 +1,4 @@
-#include "app/config/natural_order.h"
+#include "app/config/hosts_file.h"
 
 #include <gtest/gtest.h>
 

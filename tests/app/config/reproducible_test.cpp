@@ -1,4 +1,4 @@
-#include "app/config/reproducible.h"
+#include "app/config/prepare_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/config/scenario_file.h"
-#include "core/stats.h"
+#include "core/text.h"
 #include "sim/simulation.h"
 
 namespace steelyard::scenario_recorded_test {

@@ -7,8 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "app/config/hosts_keys.h"
-#include "app/config/input_file.h"
+#include "app/config/hosts_file.h"
 #include "app/config/job_source.h"
 #include "app/config/scenario_file.h"
 #include "app/config/scenario_keys.h"

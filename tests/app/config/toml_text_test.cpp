@@ -1,4 +1,4 @@
-#include "app/config/toml_text.h"
+#include "app/config/toml_section.h"
 
 #include <gmock/gmock.h>
 

@@ -7,10 +7,9 @@
 #include <csignal>
 #include <deque>
 
-#include "app/launch/lines.h"
 #include "app/launch/pipes.h"
-#include "tests/support/process_run.h"
 #include "protocol/codec.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard::attend_test {
 namespace {

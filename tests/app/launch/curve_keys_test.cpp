@@ -1,4 +1,4 @@
-#include "app/launch/curve_keys.h"
+#include "app/launch/launch_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

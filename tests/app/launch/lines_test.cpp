@@ -1,4 +1,4 @@
-#include "app/launch/lines.h"
+#include "app/launch/pipes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 
 #include "core/processor.h"
 
-#include "tests/support/process_run.h"
 #include "protocol/codec.h"
+#include "tests/support/process_run.h"
 
 namespace steelyard::local_host_test {
 namespace {

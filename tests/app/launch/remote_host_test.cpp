@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/random.h"
+#include "protocol/codec.h"
 #include "tests/support/complaint.h"
 #include "tests/support/process_run.h"
-#include "protocol/codec.h"
 
 namespace steelyard::remote_host_test {
 namespace {

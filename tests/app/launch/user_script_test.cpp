@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/error.h"
 #include "app/launch/launch_plan.h"
+#include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::script_test {

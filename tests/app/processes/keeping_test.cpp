@@ -1,4 +1,4 @@
-#include "app/processes/keeping.h"
+#include "app/processes/beginning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

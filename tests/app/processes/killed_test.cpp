@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "app/processes/journal_file.h"
+#include "core/error.h"
 #include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 

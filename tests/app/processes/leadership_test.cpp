@@ -9,9 +9,9 @@
 #include <sstream>
 #include <streambuf>
 
+#include "app/processes/journal_file.h"
 #include "balancing/policies.h"
 #include "core/error.h"
-#include "app/processes/journal_file.h"
 #include "scheduler/recovery/saved_state.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // A record at which two processes ended is known to the third.
-#include "app/processes/replay_mark.h"
+#include "app/processes/journal_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "app/processes/run_lock.h"
+#include "app/processes/run_journal.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

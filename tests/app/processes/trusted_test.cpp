@@ -1,4 +1,4 @@
-#include "app/processes/trusted.h"
+#include "app/processes/endpoint.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

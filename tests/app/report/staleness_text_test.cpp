@@ -1,4 +1,4 @@
-#include "app/report/staleness_text.h"
+#include "app/report/run_totals.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "app/report/trace_file.h"
+#include "core/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::timeline_test {

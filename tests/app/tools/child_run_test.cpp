@@ -1,4 +1,5 @@
-// What a run as a child process said; tests/app/tools/compare_command_test.cpp and process_plan_test.cpp run them.
+// What a run as a child process said; tests/app/tools/compare_command_test.cpp and process_plan_test.cpp run
+// them.
 #include "app/tools/child_run.h"
 
 #include <gtest/gtest.h>

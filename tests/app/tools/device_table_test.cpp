@@ -1,4 +1,4 @@
-#include "app/tools/device_table.h"
+#include "app/tools/devices_command.h"
 
 #include <gmock/gmock.h>
 

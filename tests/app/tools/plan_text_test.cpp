@@ -1,4 +1,4 @@
-#include "app/tools/plan_text.h"
+#include "app/tools/plan_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

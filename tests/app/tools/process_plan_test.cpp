@@ -4,9 +4,9 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "app/tools/candidates.h"
 #include "app/tools/measured.h"
 #include "app/tools/plan_command.h"
-#include "app/tools/trials.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::process_plan_test {

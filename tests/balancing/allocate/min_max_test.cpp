@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing::min_max_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "balancing/cost/affine.h"
+#include "balancing/cost/curves.h"
 
 #include <gmock/gmock.h>
 

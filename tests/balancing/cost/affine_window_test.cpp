@@ -1,4 +1,4 @@
-#include "balancing/cost/affine_window.h"
+#include "balancing/cost/curves.h"
 
 #include <gmock/gmock.h>
 

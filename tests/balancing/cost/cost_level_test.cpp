@@ -1,4 +1,4 @@
-#include "balancing/cost/cost_level.h"
+#include "balancing/cost/cost_filter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "balancing/cost/forgetting_line.h"
+#include "balancing/cost/curves.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "balancing/cost/profile.h"
+#include "balancing/cost/curves.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "balancing/cost/sudden_change.h"
+#include "balancing/cost/cost_filter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "balancing/cost/waited_for.h"
+#include "balancing/cost/exchange_cost.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "balancing/orchestra/hill_climb.h"
+#include "balancing/orchestra/pace.h"
 
 #include <gtest/gtest.h>
 

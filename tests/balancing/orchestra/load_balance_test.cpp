@@ -1,4 +1,4 @@
-#include "balancing/orchestra/load_balance.h"
+#include "balancing/orchestra/pace.h"
 
 #include <gmock/gmock.h>
 

@@ -6,10 +6,10 @@
 #include <functional>
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/cost/affine.h"
+#include "balancing/cost/curves.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "core/stats.h"
+#include "core/text.h"
 
 namespace steelyard::balancing::lb_bsp_test {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "balancing/allocate/min_max.h"
 #include "balancing/policy/lbb.h"
-#include "core/stats.h"
+#include "core/text.h"
 #include "tests/balancing/arena.h"
 #include "tests/balancing/patterns.h"
 

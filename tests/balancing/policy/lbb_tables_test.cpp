@@ -8,11 +8,11 @@
 #include <numeric>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/cost/cubic.h"
+#include "balancing/cost/curves.h"
 #include "balancing/policy/equal.h"
 #include "balancing/policy/lbb.h"
 #include "core/random.h"
-#include "core/stats.h"
+#include "core/text.h"
 #include "tests/balancing/patterns.h"
 
 namespace steelyard::balancing::lbb_tables_test {

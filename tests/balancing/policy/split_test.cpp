@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "balancing/policy/last_round.h"
-#include "balancing/policy/share_bounds.h"
-
 namespace steelyard::balancing::split_test {
 namespace {
 

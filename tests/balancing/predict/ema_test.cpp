@@ -1,4 +1,4 @@
-#include "balancing/predict/ema.h"
+#include "balancing/predict/averages.h"
 
 #include <gtest/gtest.h>
 

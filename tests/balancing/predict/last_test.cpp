@@ -1,4 +1,4 @@
-#include "balancing/predict/last.h"
+#include "balancing/predict/averages.h"
 
 #include <gtest/gtest.h>
 

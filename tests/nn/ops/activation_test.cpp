@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "core/level.h"
-#include "nn/cpu/activation_kernels.h"
+#include "core/processor.h"
+#include "nn/cpu/kernels.h"
 #include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::activation_test {

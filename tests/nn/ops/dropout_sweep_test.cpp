@@ -1,4 +1,4 @@
-#include "nn/cpu/dropout_sweep.h"
+#include "nn/cpu/kernel_calls.h"
 
 #include <gtest/gtest.h>
 

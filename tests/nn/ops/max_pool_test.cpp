@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "nn/cpu/fused.h"
-#include "nn/cpu/pool.h"
+#include "nn/cpu/pools.h"
 #include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::max_pool_test {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/level.h"
+#include "core/processor.h"
 #include "core/random.h"
 #include "nn/cpu/ops.h"
 #include "nn/reference/ops.h"

@@ -1,4 +1,4 @@
-#include "nn/cpu/row_sums.h"
+#include "nn/cpu/kernel_calls.h"
 
 #include "tests/nn/ops/op_checks.h"
 

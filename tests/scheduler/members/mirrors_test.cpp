@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "scheduler/members/silence.h"
+#include "scheduler/members/liveness.h"
 #include "tests/support/heard.h"
 
 namespace steelyard::mirrors_test {

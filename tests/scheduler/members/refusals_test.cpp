@@ -1,4 +1,4 @@
-#include "scheduler/members/refusals.h"
+#include "scheduler/members/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "scheduler/members/rests.h"
+#include "scheduler/members/members.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

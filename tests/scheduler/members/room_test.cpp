@@ -1,4 +1,4 @@
-#include "scheduler/members/room.h"
+#include "scheduler/members/members.h"
 
 #include <gtest/gtest.h>
 

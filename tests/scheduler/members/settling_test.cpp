@@ -1,4 +1,4 @@
-#include "scheduler/members/settling.h"
+#include "scheduler/members/liveness.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Messages leave in their order, and none before what it follows from is where it has to be.
-#include "scheduler/recovery/held_answers.h"
+#include "scheduler/recovery/journaled.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/recovery/held_answers.h"
+#include "scheduler/recovery/journaled.h"
 #include "sim/faults.h"
 #include "tests/support/heard.h"
 

@@ -1,5 +1,5 @@
 // How many local steps are drawn for each worker.
-#include "scheduler/rounds/drawn_steps.h"
+#include "scheduler/rounds/epoch_cursor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

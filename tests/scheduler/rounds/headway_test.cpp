@@ -1,5 +1,5 @@
 // Whether a worker gets on with what it owes.
-#include "scheduler/rounds/headway.h"
+#include "scheduler/members/members.h"
 
 #include <gtest/gtest.h>
 

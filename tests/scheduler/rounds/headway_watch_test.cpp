@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/members/silence.h"
+#include "scheduler/members/liveness.h"
 #include "tests/support/toy_job.h"
 
 namespace steelyard::headway_watch_test {

@@ -1,5 +1,5 @@
 // What a round leaves over, and who has it in the next one.
-#include "scheduler/rounds/left_over.h"
+#include "scheduler/rounds/planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

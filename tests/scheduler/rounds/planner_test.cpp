@@ -7,8 +7,8 @@
 #include "balancing/pacing.h"
 #include "balancing/policies.h"
 #include "core/random.h"
+#include "protocol/local_steps.h"
 #include "tests/support/toy_job.h"
-#include "protocol/grains.h"
 
 namespace steelyard::planner_test {
 namespace {

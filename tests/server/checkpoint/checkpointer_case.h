@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "server/checkpoint/checkpoint.h"
 #include "server/checkpoint/checkpointer.h"
-#include "server/checkpoint/memory_sink.h"
 
 namespace steelyard::test {
 

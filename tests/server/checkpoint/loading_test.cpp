@@ -5,8 +5,8 @@
 #include <deque>
 #include <map>
 
+#include "server/checkpoint/checkpoint.h"
 #include "server/checkpoint/checkpointer.h"
-#include "server/checkpoint/memory_sink.h"
 #include "server/shard/shard.h"
 
 namespace steelyard::loading_test {

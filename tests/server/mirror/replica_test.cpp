@@ -2,8 +2,8 @@
 
 #include <deque>
 
-#include "tests/server/shard/shard_case.h"
 #include "protocol/codec.h"
+#include "tests/server/shard/shard_case.h"
 
 namespace steelyard::test::replica_test {
 namespace {

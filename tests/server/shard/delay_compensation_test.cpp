@@ -1,5 +1,5 @@
 // Golden values of DC-ASGD (Zheng et al., ICML 2017), by hand, and what it is for.
-#include "server/shard/delay_compensation.h"
+#include "server/shard/close_rule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/shard/gaps.h"
+#include "server/shard/slice_memory.h"
 
 #include <gmock/gmock.h>
 

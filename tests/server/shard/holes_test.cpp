@@ -1,5 +1,5 @@
 // Rounds with holes, as a shard closes them.
-#include "server/shard/holes.h"
+#include "server/shard/slice_memory.h"
 
 #include "tests/server/shard/shard_case.h"
 

@@ -1,6 +1,6 @@
 // How pushes move the copies of hubs, and hubs each other: MLL-SGD (Castiglia, Das, Patterson, ICLR 2021,
 // section 3). A slice of one float, at a rate of 0.5.
-#include "server/shard/hub_rule.h"
+#include "server/shard/close_rule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/shard/norm_limit.h"
+#include "server/shard/held_pushes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // A worker gets its answer in windows: what leaves slowly holds little memory.
 #include <set>
 
+#include "protocol/terms.h"
 #include "tests/server/shard/shard_case.h"
-#include "protocol/pull_window.h"
 
 namespace steelyard::shard_window_test {
 namespace {

@@ -1,5 +1,5 @@
 // What workers are told of a slice: differences that add up, and what is left out comes with the next.
-#include "server/shard/told_slice.h"
+#include "server/shard/coded_slices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

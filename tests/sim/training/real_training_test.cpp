@@ -12,7 +12,7 @@
 #include "nn/network.h"
 #include "sim/simulation.h"
 #include "tests/sim/made_scenarios.h"
-#include "worker/compute/batch_buffer.h"
+#include "worker/compute/feed.h"
 #include "worker/data/data_sets.h"
 
 namespace steelyard::sim::real_training_test {

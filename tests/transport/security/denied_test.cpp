@@ -1,4 +1,4 @@
-#include "transport/security/denied.h"
+#include "transport/security/guests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "transport/security/handshakes.h"
+#include "transport/security/guests.h"
 
 #include <zmq.h>
 

@@ -12,10 +12,10 @@
 #include <future>
 
 #include "core/error.h"
+#include "protocol/keys.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/transport/security/keyring.h"
 #include "tests/transport/nets.h"
-#include "protocol/keyed_endpoint.h"
+#include "tests/transport/security/keyring.h"
 #include "transport/address.h"
 #include "transport/security/curve.h"
 #include "transport/zmq.h"

@@ -1,4 +1,4 @@
-#include "transport/security/known_keys.h"
+#include "transport/security/trust.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
-#include "core/level.h"
+#include "core/processor.h"
 #include "nn/cuda_devices.h"
 #include "nn/models.h"
 #include "tests/worker/made_samples.h"
-#include "worker/compute/cpu_engine.h"
-#include "worker/compute/cuda_engine.h"
+#include "worker/compute/engines.h"
 
 namespace steelyard::checked_engine_test {
 namespace {

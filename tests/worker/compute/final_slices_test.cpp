@@ -1,4 +1,4 @@
-#include "worker/compute/final_slices.h"
+#include "worker/compute/local_stepper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "worker/compute/left_watch.h"
+#include "worker/compute/polite.h"
 
 #include <gtest/gtest.h>
 

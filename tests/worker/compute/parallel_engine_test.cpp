@@ -8,7 +8,7 @@
 
 #include "core/interval.h"
 #include "tests/worker/made_samples.h"
-#include "worker/compute/cpu_engine.h"
+#include "worker/compute/engines.h"
 
 namespace steelyard::parallel_engine_test {
 namespace {

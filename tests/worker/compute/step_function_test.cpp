@@ -1,4 +1,4 @@
-#include "worker/compute/step_function.h"
+#include "worker/compute/local_stepper.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/data/augmentation.h"
+#include "worker/data/data_set.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "tests/worker/made_data.h"
-#include "worker/compute/batch_buffer.h"
+#include "worker/compute/feed.h"
 
 namespace steelyard::augmentation_test {
 namespace {

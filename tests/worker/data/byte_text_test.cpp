@@ -1,10 +1,10 @@
-#include "worker/data/byte_text.h"
+#include "worker/data/byte_source.h"
 
 #include <gmock/gmock.h>
 
 #include "tests/worker/data/data_checks.h"
 #include "tests/worker/made_data.h"
-#include "worker/compute/batch_buffer.h"
+#include "worker/compute/feed.h"
 #include "worker/data/data_sets.h"
 
 namespace steelyard::byte_text_test {

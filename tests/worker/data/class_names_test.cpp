@@ -1,4 +1,4 @@
-#include "worker/data/class_names.h"
+#include "worker/data/data_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/data/csv.h"
+#include "worker/data/text_rows.h"
 
 #include <gmock/gmock.h>
 

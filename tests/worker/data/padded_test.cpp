@@ -1,4 +1,4 @@
-#include "worker/data/padded.h"
+#include "worker/data/normalization.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Which colour a method has, on every page.
-#include "app/report/compare/colour.h"
+#include "app/report/compare/chart.h"
 
 #include <gmock/gmock.h>
 

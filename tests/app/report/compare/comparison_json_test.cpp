@@ -1,5 +1,5 @@
 // The same numbers as JSON.
-#include "app/report/compare/comparison_json.h"
+#include "app/report/compare/comparison_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "core/error.h"
 #include "app/report/compare/entrants.h"
+#include "core/error.h"
 
 namespace steelyard {
 

@@ -1,4 +1,4 @@
-#include "balancing/policy/steelyard/waits.h"
+#include "balancing/policy/steelyard/move.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "balancing/predict/predictor.h"
+
+namespace steelyard::balancing {
+
+// The memoryless predictor: the next value is the last one.
+//
+// The baseline of the others: quickest after a change, and the one that takes every outlier for a change. On
+// a constant with white noise of variance s^2 the variance of its error is 2 s^2.
+
+class Last final : public Predictor {
+ public:
+  void observe(double value, double cpu, double memory) override;
+  [[nodiscard]] double predict(double, double) const override { return last_; }
+  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Last>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  double last_ = 0;
+};
+
+// The exponential moving average: m <- m + max(alpha, 1/k) (value - m) at the k-th value.
+//
+// So the first few values are simply averaged: a first round that was slow only because it was the first is
+// soon forgotten. alpha = 0.2 remembers about ten rounds; on a constant with white noise of variance s^2 the
+// variance of its error is s^2 (1 + alpha / (2 - alpha)) = 1.11 s^2.
+
+class Ema final : public Predictor {
+ public:
+  explicit Ema(double alpha = 0.2) : alpha_(alpha) {}
+
+  void observe(double value, double cpu, double memory) override;
+  [[nodiscard]] double predict(double, double) const override { return average_; }
+  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Ema>(*this); }
+  [[nodiscard]] std::string save() const override;
+  void restore(const std::string& text) override;
+
+ private:
+  double alpha_;
+  std::uint64_t seen_ = 0;  // values
+  double average_ = 0;
+};
+
+}  // namespace steelyard::balancing

@@ -1,0 +1,129 @@
+#include "nn/cpu/direct.h"
+
+#include "core/check.h"
+
+namespace steelyard::nn::direct {
+namespace {
+
+const ConvolutionTable& convolution_table(Level level) {
+  switch (level) {
+    case Level::v4:
+      return v4::convolution;
+    case Level::v3:
+      return v3::convolution;
+    case Level::baseline:
+      break;
+  }
+  return baseline::convolution;
+}
+
+void check(const Convolution& c) {
+  CHECK(c.lanes == 16 || c.lanes == 32, "direct kernels work on 16 or 32 lanes");
+  CHECK(c.in > 0 && c.out > 0 && c.height > 0 && c.width > 0, "a convolution of nothing");
+  CHECK(c.kernel > 0 && c.padding < c.kernel, "the padding of a convolution is less than its kernel");
+  CHECK(c.height + 2 * c.padding >= c.kernel && c.width + 2 * c.padding >= c.kernel,
+        "the kernel of a convolution is larger than its padded picture");
+}
+
+}  // namespace
+
+void forward(const Convolution& shape, const float* input, const float* weights, const float* bias, bool relu,
+             float* output, Level level) {
+  check(shape);
+  convolution_table(level).forward(shape, input, weights, bias, relu, output);
+}
+
+void backward_weights(const Convolution& shape, const float* input, const float* d_output, bool add,
+                      float* d_weights, float* d_bias, Level level) {
+  check(shape);
+  convolution_table(level).backward_weights(shape, input, d_output, add, d_weights, d_bias);
+}
+
+void backward_data(const Convolution& shape, const float* d_output, const float* weights, float* d_input,
+                   Level level) {
+  check(shape);
+  convolution_table(level).backward_data(shape, d_output, weights, d_input);
+}
+
+namespace {
+
+const PoolTable& pool_table(Level level) {
+  switch (level) {
+    case Level::v4:
+      return v4::pool;
+    case Level::v3:
+      return v3::pool;
+    case Level::baseline:
+      break;
+  }
+  return baseline::pool;
+}
+
+void check(const Pool& p) {
+  CHECK(p.lanes == 16 || p.lanes == 32, "direct kernels work on 16 or 32 lanes");
+  CHECK(p.size > 0 && p.size <= p.height && p.size <= p.width, "a pool's window is larger than the picture");
+}
+
+}  // namespace
+
+void relu_backward(const float* output, float* gradient, std::size_t size, Level level) {
+  CHECK(size % 16 == 0, "direct kernels work on 16 or 32 lanes");
+  pool_table(level).relu_backward(output, gradient, size);
+}
+
+void max_pool_forward(const Pool& shape, const float* input, float* output, Level level) {
+  check(shape);
+  pool_table(level).max_forward(shape, input, output);
+}
+
+void max_pool_backward(const Pool& shape, const float* input, const float* d_output, bool relu,
+                       float* d_input, Level level) {
+  check(shape);
+  pool_table(level).max_backward(shape, input, d_output, relu, d_input);
+}
+
+void average_pool_forward(const Pool& shape, const float* input, float* output, Level level) {
+  check(shape);
+  pool_table(level).average_forward(shape, input, output);
+}
+
+void average_pool_backward(const Pool& shape, const float* d_output, float* d_input, Level level) {
+  check(shape);
+  pool_table(level).average_backward(shape, d_output, d_input);
+}
+
+namespace {
+
+const TransposeTable& transpose_table(Level level) {
+  switch (level) {
+    case Level::v4:
+      return v4::transpose;
+    case Level::v3:
+      return v3::transpose;
+    case Level::baseline:
+      break;
+  }
+  return baseline::transpose;
+}
+
+void check(std::uint32_t lanes, std::uint32_t count) {
+  CHECK(lanes == 16 || lanes == 32, "direct kernels work on 16 or 32 lanes");
+  CHECK(count <= lanes, "more samples than lanes");
+}
+
+}  // namespace
+
+void to_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* samples, float* picture,
+              Level level) {
+  check(lanes, count);
+  transpose_table(level).to_lanes(shape.height * shape.width, shape.channels, lanes, count, samples, picture);
+}
+
+void from_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* picture, float* samples,
+                Level level) {
+  check(lanes, count);
+  transpose_table(level).from_lanes(shape.height * shape.width, shape.channels, lanes, count, picture,
+                                    samples);
+}
+
+}  // namespace steelyard::nn::direct

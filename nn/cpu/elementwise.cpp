@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "core/check.h"
+#include "core/random.h"
+#include "nn/cpu/kernel_calls.h"
+#include "nn/cpu/kernels.h"
+#include "nn/cpu/ops.h"
+
+namespace steelyard::nn::cpu {
+namespace {
+
+// Whether the derivative is found from the input; for the others the output is enough.
+bool reads_input(Activation::Kind kind) {
+  return kind == Activation::Kind::gelu || kind == Activation::Kind::gelu_tanh ||
+         kind == Activation::Kind::silu || kind == Activation::Kind::hard_swish;
+}
+
+class ActivationOp final : public Op {
+ public:
+  ActivationOp(Activation::Kind kind, const OpPlace& place)
+      : kernels_(at_level(cpu_level(), baseline::activation, v3::activation, v4::activation)),
+        kind_(static_cast<std::size_t>(kind)),
+        reads_input_(reads_input(kind)),
+        features_(place.output.size()),
+        order_(place.order) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    kernels_.forward[kind_](features_ * pass.places(order_), call.inputs[0], call.output);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const InputGradient d_input = call.d_inputs[0];
+    if (d_input.to == nullptr) return;
+    const auto& functions = d_input.add ? kernels_.add_backward : kernels_.backward;
+    functions[kind_](features_ * pass.places(order_), reads_input_ ? call.inputs[0] : call.output,
+                     call.d_output, d_input.to);
+  }
+
+  [[nodiscard]] Traits traits() const override {
+    return {.in_place = !reads_input_,
+            .d_in_place = true,
+            .reads_inputs = reads_input_,
+            .reads_output = !reads_input_,
+            .adds = true};
+  }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  const ActivationTable& kernels_;
+  std::size_t kind_;
+  bool reads_input_;
+  std::uint64_t features_;
+  Order order_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Activation& op, const OpPlace& place) {
+  return std::make_unique<ActivationOp>(op.kind, place);
+}
+
+namespace {
+
+class AddOp final : public Op {
+ public:
+  explicit AddOp(const OpPlace& place)
+      : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
+        features_(place.output.size()),
+        order_(place.order) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    kernels_.sum(features_ * pass.places(order_), call.inputs[0], call.inputs[1], call.output);
+  }
+
+  // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a value
+  // is added to itself.
+  void backward(const Pass& pass, const Backward& call) override {
+    const std::size_t size = features_ * pass.places(order_);
+    for (const InputGradient& d_input : call.d_inputs) {
+      if (d_input.to == call.d_output) {
+        if (d_input.add) kernels_.sum(size, call.d_output, call.d_output, d_input.to);
+        continue;
+      }
+      if (d_input.to == nullptr) continue;
+      (d_input.add ? kernels_.add : kernels_.copy)(1, size, call.d_output, 0, d_input.to, 0);
+    }
+  }
+
+  [[nodiscard]] Traits traits() const override {
+    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
+  }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  const RowsTable& kernels_;
+  std::uint64_t features_;
+  Order order_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Add& /*op*/, const OpPlace& place) { return std::make_unique<AddOp>(place); }
+
+namespace {
+
+class ScaleOp final : public Op {
+ public:
+  explicit ScaleOp(Shape shape)
+      : kernels_(at_level(cpu_level(), baseline::scale, v3::scale, v4::scale)),
+        pixels_(std::size_t{shape.height} * shape.width),
+        channels_(shape.channels),
+        unwanted_(channels_) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    for (std::size_t s = 0; s < pass.size(); ++s) {
+      const std::size_t at = s * pixels_ * channels_;
+      kernels_.forward(pixels_, channels_, call.inputs[0] + at, call.inputs[1] + s * channels_,
+                       call.output + at);
+    }
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const InputGradient d_a = call.d_inputs[0], d_factors = call.d_inputs[1];
+    for (std::size_t s = 0; s < pass.size(); ++s) {
+      const std::size_t at = s * pixels_ * channels_;
+      float* const sums = d_factors.to == nullptr ? unwanted_.data() : d_factors.to + s * channels_;
+      if (!d_factors.add) std::fill_n(sums, channels_, 0.0F);
+      kernels_.backward(pixels_, channels_, call.inputs[0] + at, call.inputs[1] + s * channels_,
+                        call.d_output + at, d_a.add, d_a.to == nullptr ? nullptr : d_a.to + at, sums);
+    }
+  }
+
+  // Where a vector is scaled, d_output is read after the sums for the factors are begun.
+  [[nodiscard]] Traits traits() const override { return {.d_in_place = pixels_ > 1, .adds = true}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return channels_ * sizeof(float); }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  const ScaleTable& kernels_;
+  std::size_t pixels_, channels_;
+  std::vector<float> unwanted_;  // sums that nobody asked for
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Scale& /*op*/, const OpPlace& place) {
+  CHECK(place.order == Order::samples, "channels are scaled in the order of samples");
+  return std::make_unique<ScaleOp>(place.output);
+}
+
+namespace {
+
+class DropoutOp final : public Op {
+ public:
+  DropoutOp(const Dropout& op, const OpPlace& place)
+      : shape_(place.output),
+        key_(place.key),
+        order_(place.order),
+        dropped_(static_cast<std::uint32_t>(std::lround(op.probability * 65536))),
+        scale_(static_cast<float>(1 / (1 - op.probability))) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    drop(pass, call.inputs[0], false, call.output);
+  }
+  void backward(const Pass& pass, const Backward& call) override {
+    const InputGradient d_input = call.d_inputs[0];
+    if (d_input.to != nullptr) drop(pass, call.d_output, d_input.add, d_input.to);
+  }
+
+  [[nodiscard]] Traits traits() const override {
+    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
+  }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  void drop(const Pass& pass, const float* from, bool add, float* to) const {
+    const std::uint32_t places = pass.places(order_);
+    if (!pass.training) {
+      if (to != from) std::copy_n(from, shape_.size() * places, to);
+      return;
+    }
+    std::array<std::uint64_t, largest_micro_batch> keys{};
+    for (std::uint32_t s = 0; s < pass.size(); ++s) {
+      keys[s] = hash(pass.batch.seed, pass.batch.epoch, pass.batch.positions[s], key_);
+    }
+    const std::uint64_t pixels = std::uint64_t{shape_.height} * shape_.width;
+    const DropoutSweep sweep{pixels, shape_.channels, places, keys.data(), dropped_, scale_};
+    if (order_ == Order::lanes) return drop_in_lanes(sweep, from, add, to);
+    drop_in_samples(sweep, from, add, to);
+  }
+
+  Shape shape_;
+  std::uint64_t key_;
+  Order order_;
+  std::uint32_t dropped_;  // of 65536
+  float scale_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Dropout& op, const OpPlace& place) {
+  return std::make_unique<DropoutOp>(op, place);
+}
+
+}  // namespace steelyard::nn::cpu

@@ -1,0 +1,130 @@
+#include "nn/reference/pools.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "nn/reference/ops.h"
+
+namespace steelyard::nn::reference {
+namespace {
+
+class MaxPoolOp final : public Op {
+ public:
+  MaxPoolOp(const MaxPool& op, const OpPlace& place)
+      : windows_{place.inputs[0], place.output, op.size, op.stride, op.padding} {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    const std::vector<std::uint64_t> best = greatest(pass, call.inputs[0]);
+    for (std::uint64_t i = 0; i < best.size(); ++i) call.output[i] = call.inputs[0][best[i]];
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    float* d_input = call.d_inputs[0].to;
+    if (d_input == nullptr) return;
+    std::fill_n(d_input, windows_.in.size() * pass.size(), 0.0F);
+    const std::vector<std::uint64_t> best = greatest(pass, call.inputs[0]);
+    for (std::uint64_t i = 0; i < best.size(); ++i) d_input[best[i]] += call.d_output[i];
+  }
+
+  [[nodiscard]] Traits traits() const override { return {}; }
+  [[nodiscard]] std::string implementation() const override { return "reference"; }
+
+ private:
+  // Where the greatest of each window is: the first of several, or the first NaN.
+  [[nodiscard]] std::vector<std::uint64_t> greatest(const Pass& pass, const float* input) const {
+    constexpr std::uint64_t none = ~std::uint64_t{0};
+    std::vector<std::uint64_t> best(windows_.out.size() * pass.size(), none);
+    windows_.each(pass.size(), [&](std::uint64_t to, std::uint64_t from) {
+      const bool is_nan = best[to] != none && std::isnan(input[best[to]]);
+      if (best[to] == none || (!is_nan && !(input[from] <= input[best[to]]))) best[to] = from;
+    });
+    return best;
+  }
+
+  Windows windows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place) {
+  return std::make_unique<MaxPoolOp>(op, place);
+}
+
+namespace {
+
+class AveragePoolOp final : public Op {
+ public:
+  AveragePoolOp(const AveragePool& op, const OpPlace& place)
+      : windows_{place.inputs[0], place.output, op.size, op.stride, op.padding},
+        share_(1.0 / (double{1} * op.size * op.size)) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    std::vector<double> sums(windows_.out.size() * pass.size());
+    windows_.each(pass.size(),
+                  [&](std::uint64_t to, std::uint64_t from) { sums[to] += call.inputs[0][from] * share_; });
+    for (std::uint64_t i = 0; i < sums.size(); ++i) call.output[i] = static_cast<float>(sums[i]);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    if (call.d_inputs[0].to == nullptr) return;
+    std::vector<double> sums(windows_.in.size() * pass.size());
+    windows_.each(pass.size(),
+                  [&](std::uint64_t to, std::uint64_t from) { sums[from] += call.d_output[to] * share_; });
+    for (std::uint64_t i = 0; i < sums.size(); ++i) call.d_inputs[0].to[i] = static_cast<float>(sums[i]);
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
+  [[nodiscard]] std::string implementation() const override { return "reference"; }
+
+ private:
+  Windows windows_;
+  double share_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const AveragePool& op, const OpPlace& place) {
+  return std::make_unique<AveragePoolOp>(op, place);
+}
+
+namespace {
+
+class GlobalAveragePoolOp final : public Op {
+ public:
+  explicit GlobalAveragePoolOp(Shape in)
+      : pixels_(std::uint64_t{in.height} * in.width), channels_(in.channels) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    for (std::uint64_t s = 0; s < pass.size(); ++s) {
+      for (std::uint64_t c = 0; c < channels_; ++c) {
+        double sum = 0;
+        for (std::uint64_t p = 0; p < pixels_; ++p) sum += call.inputs[0][(s * pixels_ + p) * channels_ + c];
+        call.output[s * channels_ + c] = static_cast<float>(sum / static_cast<double>(pixels_));
+      }
+    }
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    if (call.d_inputs[0].to == nullptr) return;
+    for (std::uint64_t i = 0; i < pass.size() * pixels_ * channels_; ++i) {
+      const std::uint64_t sample = i / (pixels_ * channels_), channel = i % channels_;
+      call.d_inputs[0].to[i] =
+          static_cast<float>(call.d_output[sample * channels_ + channel] / static_cast<double>(pixels_));
+    }
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
+  [[nodiscard]] std::string implementation() const override { return "reference"; }
+
+ private:
+  std::uint64_t pixels_, channels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const GlobalAveragePool& /*op*/, const OpPlace& place) {
+  return std::make_unique<GlobalAveragePoolOp>(place.inputs[0]);
+}
+
+}  // namespace steelyard::nn::reference

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "core/device_name.h"
+#include "nn/model.h"
+#include "nn/network.h"
+#include "worker/compute/engine.h"
+
+namespace steelyard {
+
+// CpuEngine: a model of nn on one thread of a CPU.
+
+class CpuEngine final : public Engine {
+ public:
+  // Throws Failure (configuration) if the model is not complete.
+  explicit CpuEngine(const nn::Model& model) : model_(model) { model_.check(); }
+
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override;
+  nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override;
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override;
+  [[nodiscard]] std::uint64_t bytes() const override;
+
+ private:
+  nn::Network& network();
+
+  const nn::Model model_;
+  std::optional<nn::Network> network_;  // made by the thread that runs it
+};
+
+// The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels.
+
+// `device` is one that is here (worker/compute/device_choice.h), and not the processor. Throws Failure
+// (configuration) for what cannot be computed there.
+std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
+
+}  // namespace steelyard

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/data/data_set.h"
+#include "worker/data/file_bytes.h"
+
+namespace steelyard {
+
+// TableDataSet: rows of floats in memory, as they come from text files; each column is a channel.
+
+class TableDataSet final : public DataSet {
+ public:
+  // As many rows as labels, which are below `classes`.
+  TableDataSet(std::vector<float> values, std::vector<std::uint32_t> labels, std::uint32_t classes);
+  void normalize(const Normalization& by);
+
+  [[nodiscard]] std::uint64_t size() const override { return labels_.size(); }
+  [[nodiscard]] nn::Shape shape() const override { return {1, 1, columns_}; }
+  [[nodiscard]] std::uint32_t classes() const override { return classes_; }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+
+ private:
+  std::vector<float> values_;
+  const std::vector<std::uint32_t> labels_;
+  const std::uint32_t classes_, columns_;
+};
+
+// Both sets; `normalized`: each column by what measure() says of the training set.
+DataSets normalized_tables(const std::shared_ptr<TableDataSet>& train,
+                           const std::shared_ptr<TableDataSet>& test, bool normalized);
+
+// CSV (RFC 4180): records of fields between commas, in lines that end in LF or CRLF; a field in quotes may
+// hold commas, line ends and doubled quotes. One column is the label, the others are finite numbers in the
+// way of std::from_chars ("1.5", "-2e-3").
+//
+// Both files have the same columns. What is wrong is a Failure (io) that names the file and the line. Files
+// may be gzipped. Values are kept in memory as floats.
+
+// Calls `record` with the line in which it begins and its fields, for each in the file. Empty lines are no
+// records.
+void read_csv(const FileBytes& file,
+              const std::function<void(std::uint64_t line, const std::vector<std::string>& fields)>& record);
+
+struct CsvOptions {
+  std::filesystem::path train{}, test{};
+  std::string label{};    // the label's column: its name, or its number from 1 on; empty: the last
+  bool header = true;     // the first record holds the names
+  bool normalize = true;  // each column by what measure() says of the training set
+};
+
+// Shape {1, 1, columns}; classes as in ClassNames.
+DataSets open_csv(const CsvOptions& options);
+
+// The sparse text format of LIBSVM (C.-C. Chang, C.-J. Lin, https://www.csie.ntu.edu.tw/~cjlin/libsvm): a line
+// for each sample,
+//
+//  label index:value index:value ...   # a comment
+//
+// with indices from 1 on, ascending; what is not mentioned is 0. Kept sparse in memory; a sample becomes
+// dense when it is read. What is wrong is a Failure (io) that names file and line. Files may be gzipped.
+
+struct SparseRows {
+  std::vector<std::uint64_t> begins{0};  // of each row in the following two, and the end
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+  std::vector<std::string> labels;
+  std::uint32_t highest = 0;  // number of a column, from 1 on; 0: there is none
+};
+// `most`: columns; 0: any number.
+SparseRows read_libsvm(const FileBytes& file, std::uint32_t most);
+
+class SparseDataSet final : public DataSet {
+ public:
+  SparseDataSet(SparseRows rows, std::vector<std::uint32_t> labels, std::uint32_t classes,
+                std::uint32_t columns);
+
+  [[nodiscard]] std::uint64_t size() const override { return labels_.size(); }
+  [[nodiscard]] nn::Shape shape() const override { return {1, 1, columns_}; }
+  [[nodiscard]] std::uint32_t classes() const override { return classes_; }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+
+ private:
+  const SparseRows rows_;
+  const std::vector<std::uint32_t> labels_;
+  const std::uint32_t classes_, columns_;
+};
+
+// `columns`: 0 for as many as both files need. Classes as in ClassNames.
+DataSets open_libsvm(const std::filesystem::path& train, const std::filesystem::path& test,
+                     std::uint32_t columns);
+
+}  // namespace steelyard

@@ -15,7 +15,6 @@
 namespace steelyard {
 
 // Shared: an immutable value that is copied by pointer, for members of messages that are large and rare.
-
 template <class T>
 class Shared {
  public:

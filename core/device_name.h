@@ -20,7 +20,6 @@
 namespace steelyard {
 
 // What kind of device computes: policies treat them differently (CPUs are predicted, GPUs are searched).
-
 enum class DeviceKind : std::uint8_t { cpu, gpu };
 
 inline const std::vector<std::string>& device_kinds() {  // in the order of the enumerators

@@ -8,7 +8,6 @@ namespace steelyard {
 
 // Which of our kernels this processor can run. Kernels are compiled once per level and chosen at start;
 // nothing else is built for more than the baseline, so one binary runs everywhere.
-
 enum class Level { baseline, v3, v4 };  // x86-64, x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512)
 
 // The best level of this processor; STEELYARD_LEVEL=baseline|v3|v4 lowers it, for tests and comparisons.

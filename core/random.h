@@ -17,7 +17,6 @@ namespace steelyard {
 // Four Feistel rounds on the smallest even number of bits that holds n; results outside [0, n) are sent
 // through again ("cycle walking", Black and Rogaway 2002), fewer than four times on average. Every machine
 // with the same key sees the same order, so an interval of positions is all that ever needs to be sent.
-
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t key);  // size > 0

@@ -133,7 +133,6 @@ struct ChannelSlice : Plain {
 };
 
 // ---- anywhere
-
 struct Activation : Plain {
   enum class Kind : std::uint8_t {
     relu,          // max(0, x)
@@ -213,7 +212,6 @@ struct GroupNorm : Plain {
 };
 
 // ---- of several inputs
-
 struct Add : Plain {  // a + b, of one shape
   [[nodiscard]] Shape shape(Shapes in) const;
   static constexpr const char* name = "add";

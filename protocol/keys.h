@@ -23,7 +23,6 @@ namespace steelyard {
 
 // An endpoint with the public key of who listens there: "tcp://10.0.0.1:4711;KEY". A server tells its own so,
 // and through the scheduler, whom workers know, it reaches them.
-
 struct KeyedEndpoint {
   std::string address;
   std::string key;  // empty: none was told

@@ -9,7 +9,6 @@
 namespace steelyard::limits {
 
 // ---- who takes part
-
 inline constexpr std::size_t members = 131'072;    // of a job; the scheduler admits no more
 inline constexpr std::size_t names = 2 * members;  // by slot: of members, and of those that may come back
 inline constexpr std::size_t shards = 65'536;      // a job has 20,000 at the most
@@ -28,7 +27,6 @@ inline constexpr std::size_t parts = 1024;  // of Want and Fetch: a window of 8 
 inline constexpr std::size_t slices_of_shard = 131'072;
 
 // ---- a job; one that is longer is refused where it is made (config/prepare_job, roles/external_model)
-
 inline constexpr std::size_t tensors = 131'072;
 inline constexpr std::size_t ranges = 2 * tensors + 1;  // one for each tensor, and one between two of them
 inline constexpr std::size_t dimensions = 64;           // of a tensor

@@ -21,7 +21,6 @@
 namespace steelyard {
 
 // ExitReason: whether a shard or worker has said its last word, and why.
-
 class ExitReason {
  public:
   void stopped(Stop stop) { end().stop_ = std::move(stop); }  // told to, by the scheduler or by its own host
@@ -91,7 +90,6 @@ Overloaded(Handlers...)
     -> Overloaded<Handlers...>;  // clang 14, and so clang-tidy, does not find it by itself
 
 // What a link tells its own machine. Every receiver has its own variant, so the notice is built for the role.
-
 template <class Said>
 std::optional<Envelope> notice_for(NodeId to, Said said) {
   const auto build = [&]<class Receiver>(std::in_place_type_t<Receiver> receiver) -> std::optional<Envelope> {

@@ -301,7 +301,6 @@ struct Unreachable {  // link -> machine: it cannot even try to connect to this 
 };
 
 // ---- saving
-
 struct Save {  // scheduler -> checkpointer
   Progress progress;
 };
@@ -346,7 +345,6 @@ struct Interrupt {
 };
 
 // ---- on one machine
-
 struct Connect {  // machine -> link
   NodeId node;
   std::string endpoint;
@@ -376,7 +374,6 @@ struct Computed {  // compute -> worker
 };
 
 // ---- one variant per receiver
-
 using ToScheduler =
     std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, NonFinite,
                  Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Leave, Follow, JournalAck,

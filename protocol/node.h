@@ -15,7 +15,6 @@ namespace steelyard {
 // What workers, servers, hosts and jobs are called: words that people type, that stand in messages, tables
 // and JSON, and that travel. A name is 1 to 64 of letters, digits, '.', '_', '-', ':', '/', '@' and '+':
 // nothing that moves a cursor, breaks a line, or looks like another word.
-
 inline constexpr std::size_t longest_name = 64;  // letters
 
 bool valid_name(std::string_view name);

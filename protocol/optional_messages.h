@@ -1,3 +1,5 @@
+// Messages that a plain training does not send: records for people, standby, mirrors, hand-over of work, and
+// models that workers bring.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,6 @@
 namespace steelyard {
 
 // What the scheduler tells the recorder: what people see of a run.
-
 struct RoundRecord {
   Round round = 0;
   Purpose purpose = Purpose::train;

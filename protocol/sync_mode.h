@@ -43,7 +43,6 @@ namespace steelyard {
 // each takes the average of itself and its neighbours in a graph. All averages are weighted by the positions
 // that a hub has had since the hubs mixed last. Hubs are numbered from 1; 0 stands for the average of all of
 // them, which is what is evaluated, saved and taken home, and all there is in modes without hubs.
-
 using HubNumber = std::uint32_t;
 inline constexpr HubNumber whole_model = 0;
 inline constexpr HubNumber most_hubs = 64;  // servers hold the model once for each

@@ -13,7 +13,6 @@ namespace steelyard::sim {
 // The level of a line holds from its time to that of the next line; the first one also before, and the last
 // one for ever. There is nothing between two levels: a trace is a step function, and a batch that meets a
 // step is done at both speeds, each for its part.
-
 struct SpeedTrace {
   enum class Kind : unsigned char {
     speed,  // times the device's own

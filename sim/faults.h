@@ -33,7 +33,6 @@ namespace steelyard::sim {
 // Rounds count from 0, as in the records of a run; `to` is the first round that is free of it again. An
 // event that goes by the clock counts seconds from the beginning of the first round in their place; what
 // holds for a batch, or for the exchange of a round, is how strong it is when that begins.
-
 enum class Shape : std::uint8_t {
   step,         // all of it, from `from` to `to`
   ramp,         // grows evenly from `from` to `to`, and then stays

@@ -11,7 +11,6 @@
 namespace steelyard::sim {
 
 // What computes for all workers of a world: how long an order takes, and what comes back then.
-
 class ComputeModel {
  public:
   struct Order {
@@ -80,7 +79,6 @@ const M& machine_of(const Hosted& node) {
 //
 // A world tells its observers in the order in which they came. All that they are given lives as long as the
 // call. An observer may kill, cut, pause and start nodes whenever it is told something.
-
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -23,7 +23,6 @@ namespace steelyard::sim {
 // The average is weighted by the positions since the hubs mixed last. So with shares that change from round
 // to round it moves by other than the mean over the round's positions, and has to be followed hub by hub.
 // CoverageProbe holds one. The rate of every step is 1, and all hubs begin at 0.
-
 class ExpectedHubs {
  public:
   explicit ExpectedHubs(const Hubs& hubs);
@@ -66,7 +65,6 @@ class ExpectedHubs {
 // Where pushes are applied at once, that is so of all rounds together and whenever no round is open: a push
 // that is divided by its own weight is made larger by as much. Pieces of equal weights are believed, and so
 // are gathered ones, where what a push is divided by depends on who else pushes.
-
 class CoverageProbe {
  public:
   explicit CoverageProbe(const SyncMode& mode = {});

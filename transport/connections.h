@@ -44,7 +44,6 @@ namespace steelyard {
 // ended.
 //
 // Nothing is read. While it lives, the other end does not see that the first descriptor was closed.
-
 class HeldEnd {
  public:
   explicit HeldEnd(int descriptor);  // the caller's stays the caller's
@@ -64,7 +63,6 @@ class HeldEnd {
 // Mailbox: the envelopes that wait for the machine behind a link, and those that other threads put there.
 //
 // post() may be called by any thread; all else belongs to one, the link's.
-
 class Mailbox {
  public:
   Mailbox();

@@ -28,7 +28,6 @@
 namespace steelyard {
 
 // Flight: what the kernel reports of a TCP connection, and what it is asked to do where packets get lost.
-
 struct Flight {
   bool unconfirmed = false;    // the other side's kernel has not confirmed all that was sent
   bool unsent = false;         // bytes wait here until some are confirmed

@@ -1,3 +1,5 @@
+// What a worker keeps of its contact with others: which shards answer it, and which reports may have been
+// lost with a connection.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +19,6 @@ namespace steelyard {
 // firewall, a line that is down in one place, an allow-list that lacks its key. It takes part in the training
 // only once every shard has answered it, and every mirror, which may be in a shard's place later. Those that
 // stop answering are named in its heartbeats. Pure; part of the worker machine.
-
 class Reach {
  public:
   // Whether this one is new: then every shard has to answer anew.
@@ -42,7 +43,6 @@ class Reach {
 //
 // A piece may be forgotten by then: its pushes were in, so the next version came. The scheduler would learn
 // of the round's end from the shards alone, wait for the report in vain, and have no record of this part.
-
 class RecentReports {
  public:
   static constexpr std::size_t kept = 32;

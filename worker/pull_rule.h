@@ -25,7 +25,6 @@
 namespace steelyard {
 
 // HeldPiece: a piece that a worker owes, or has pushed and may have to push again.
-
 struct HeldPiece {
   enum class Stage { waiting, computing, done };
 
@@ -47,7 +46,6 @@ struct HeldPiece {
 // begins when its version can exist: when it is asked for, or when a piece that needs it is given out. Every
 // slice that arrives restarts the timeout, every retry doubles it, and what was learnt fades with every
 // version.
-
 class PullTimeout {
  public:
   static constexpr Duration least = std::chrono::seconds(1);

@@ -26,7 +26,6 @@ struct InputKind {
 std::string read_input(const std::string& path, const InputKind& kind);
 
 // Whether a file is a job or a scenario: both are TOML with a [job] and [[worker]]s in it, and the keys tell.
-
 class JobSource;
 
 // A scenario says how long things take ([network], [[event]], a worker's time_ms and the like); a job says

@@ -14,7 +14,6 @@
 namespace steelyard {
 
 // Values as TOML writes them.
-
 std::string toml_quoted(std::string_view text);  // "so \"that\" any text can be read again"
 
 // An option's text as a value: bare if reading it bare gives the same text back, in quotes otherwise.

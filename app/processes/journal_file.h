@@ -31,7 +31,6 @@ namespace steelyard {
 // skip it (protocol/journal.h: Skipped).
 //
 // One thread. Without the file (a full disk) nothing is marked, and nothing is skipped.
-
 class ReplayMark {
  public:
   static constexpr std::uint32_t enough = 2;  // processes that ended at one record

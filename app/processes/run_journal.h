@@ -20,7 +20,6 @@ namespace steelyard {
 // open file: so whichever of the two ends last holds it, and there is no moment without it. A scheduler that
 // was started by hand, or by `launch`, takes it itself. The file stays; in it is who had it last. Where a
 // file system knows no locks, nobody is kept out.
-
 class RunLock {
  public:
   // `inherited`, if not negative, is the number under which the parent had the file open and handed it on.

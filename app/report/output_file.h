@@ -6,11 +6,9 @@
 namespace steelyard {
 
 // When and where this process trains, and what it is: the first line of events.jsonl (app/report/recorder.h).
-
 std::string origin_line();
 
 // What this program is: release, protocol, kernels, devices.
-
 std::string version_text();
 const char* release();  // "0.1.0"
 

@@ -52,7 +52,6 @@ namespace steelyard {
 // EventLimit: how much of what is told to people goes into a record in a minute. Notes come by themselves
 // when something happens, so whoever makes things happen, a member that leaves and comes back a hundred times
 // a second, must not fill disk and terminal with them.
-
 class EventLimit {
  public:
   // Bytes within a minute by this clock. Any minute touches two of those, and has less than a megabyte.

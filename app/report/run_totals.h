@@ -19,7 +19,6 @@
 namespace steelyard {
 
 // Staleness, for people: how late the pushes of a run came, in steps of their slice. See protocol/messages.h.
-
 std::uint64_t pushes(const Staleness& staleness);
 double mean_of(const Staleness& staleness);  // the last place counts as itself; -1 where nothing was pushed
 // The smallest number of steps within which so large a share of the pushes came.

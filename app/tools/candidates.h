@@ -18,7 +18,6 @@
 namespace steelyard {
 
 // Short runs of a job on some of its hosts, each as a person would start it: `steelyard launch`.
-
 class Trials {
  public:
   // Runs go to `directory`/<name>, with the hosts they had in a .toml and what they said in a .log beside it.

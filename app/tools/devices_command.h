@@ -12,7 +12,6 @@
 namespace steelyard {
 
 // What is shown of devices. Pure.
-
 struct DeviceLine {
   Device device{};
   std::string name, what;  // "NVIDIA H200", "compute 9.0"

@@ -8,7 +8,6 @@
 namespace steelyard {
 
 // `steelyard trace`: the traces of all nodes of a job as one timeline (app/report/timeline.h).
-
 struct TraceCommand {
   std::vector<std::string> paths;
   std::string output = "timeline.json";  // a file, or - for standard output

@@ -17,7 +17,6 @@ namespace steelyard {
 
 // `steelyard eval`: loss and accuracy of a checkpoint over the test set of its job, or of another data set.
 // Computed as a worker does in an evaluation, on all processors.
-
 struct EvalCommand {
   SavedOptions saved;
 };

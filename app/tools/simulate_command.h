@@ -14,7 +14,6 @@ namespace steelyard {
 
 // `steelyard replay`: a recorded run again in virtual time: as it was, under other policies, or without some
 // of its workers (app/config/recorded_scenario.h).
-
 struct ReplayCommand {
   std::string run;                   // its directory
   std::string policies, sync;        // comma-separated; empty: the run's own

@@ -9,7 +9,6 @@
 namespace steelyard {
 
 // `steelyard report`: runs as one page.
-
 struct ReportCommand {
   std::vector<std::string> runs;  // directories
   std::string output;             // a file, or - for standard output; empty: report.html in the first run

@@ -37,7 +37,6 @@ namespace steelyard::balancing {
 // Drift is common to both states because a co-tenant or a hot chip slows all of a machine; so what was
 // learned about the shape from two sizes of batches survives a change of speed. Under fixed >= 0 and
 // slope > 0. Batches are in units of the first one, so that both states are of the order of its time.
-
 class CostLine {
  public:
   // Through a first batch: a tenth of its time is taken for fixed, give or take six tenths.
@@ -75,7 +74,6 @@ class CostLine {
 //  - A time further off is held back. If the next one is too, on the same side, the change has lasted and
 //    both are followed; otherwise the first was an accident.
 //  - With `believe` a far time is followed at once; the next one shows whether that was right.
-
 class SuddenChange {
  public:
   // What the history has shown with this measurement: nothing, that a change lasted, that one was an
@@ -110,7 +108,6 @@ class SuddenChange {
 // Two such averages run side by side, a slow and a quick one. The one with the smaller mean square of its
 // one-step errors is believed. The noise is estimated from the errors that the level's own doubt does not
 // explain.
-
 class Level {
  public:
   static constexpr double first_doubt = 0.3;  // relative: first rounds are often slow

@@ -1,3 +1,5 @@
+// Time as a function of the batch: lines fitted to measured points, with a window or with forgetting, and
+// monotone cubics through the points of a profile.
 #pragma once
 
 #include <array>
@@ -18,7 +20,6 @@ namespace steelyard::balancing {
 //
 // The linear on-line model of LBB (Yao et al., J. Supercomputing 2024, eq. 1 with a2 = a3 = 0); with
 // fixed = 0 it is the speed model of LB-BSP on CPUs (Chen et al., SoCC 2020): t = x / v.
-
 struct Affine {
   double fixed = 0;       // seconds, not negative
   double per_sample = 0;  // seconds, positive: more samples never take less time
@@ -57,7 +58,6 @@ Affine fit_affine(std::span<const TimedBatch> batches);
 // Hence the second rule: when `changed_after` batches in a row all lie clearly above the curve, or all below
 // it, everything older is dropped. A single outlier changes nothing; a change is followed after three
 // batches.
-
 class AffineWindow {
  public:
   static constexpr std::size_t capacity = 64;      // batches kept
@@ -95,7 +95,6 @@ class AffineWindow {
 //
 // The performance model of BOA (Yang, Kang, Youn: J. Supercomputing 2020); lambda and the signs are ours, its
 // abstract names none.
-
 class ForgettingLine {
  public:
   explicit ForgettingLine(double lambda = 0.95) : lambda_(lambda) {}
@@ -118,7 +117,6 @@ class ForgettingLine {
 //
 // The profile of LBB (Yao et al., J. Supercomputing 2024, eq. 1). The clamp is ours: a cubic through noisy
 // times bends down beyond the sizes that were tried, and a curve that falls promises time for nothing.
-
 struct Cubic {
   std::array<double, 4> terms{};  // seconds, low order first
 
@@ -139,7 +137,6 @@ Cubic fit_cubic(std::span<const TimedBatch> batches);
 
 // What was measured of the workers before the job: a curve for each, under its name; those without one are
 // for the slots, in their order. Slots are numbered as workers join, so names are surer.
-
 class Profile {
  public:
   struct Line {

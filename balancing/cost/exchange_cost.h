@@ -23,7 +23,6 @@ namespace steelyard::balancing {
 // A curve is a worker's typical time. A worker that is often interrupted is late more often than its curve
 // says; L shows that. Kept: mean and error of the mean of L, with forgetting, and the mean of what the worker
 // was worth in the same rounds.
-
 class WaitedFor {
  public:
   // L of one round, and what that round would have taken longer had it not been there.

@@ -17,7 +17,6 @@ namespace steelyard::balancing {
 // with c the share or the megabytes. Gain 1: half of it, double the time. Gain 0: the number says nothing, as
 // on a GPU. Regression through the origin with a prior of 0 and slow forgetting: a signal that only jitters
 // gets a gain near 0, and its jitter moves little.
-
 class LeadingSignal {
  public:
   // -ln of the share: what time grows with. Shares of less than a twentieth count as that.

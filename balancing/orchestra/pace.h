@@ -27,7 +27,6 @@ namespace steelyard::balancing::orchestra {
 // same three actions (balancing/orchestra/barrier.h). The first step is upwards. It goes on as long as it is
 // rewarded and turns round after a -1. Where the reward is 0 it stays, unless it has just turned: then it is
 // back at the best so far, and looks at the other side once.
-
 class HillClimb final : public BarrierController {
  public:
   int decide(const BarrierView& view, int reward) override;
@@ -53,7 +52,6 @@ class HillClimb final : public BarrierController {
 // The search ends where max tau - min tau exceeds `most_apart` (M), which keeps the models of quick and slow
 // workers together. Not published, ours: M = 16; the unit, 1 % of max t; T at most 16 max t, or the search
 // would never end for equal workers. T = max t is looked at however far apart its tau are.
-
 struct SearchOptions {
   double unit = 0.01;             // of the longest mini-batch, above 0
   double longest = 16;            // of T, in longest mini-batches

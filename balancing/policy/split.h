@@ -72,7 +72,6 @@ double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_
 // Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) look at a round once, when
 // all who had a share in it are here. Several pieces of one worker in one round count as one share. Samples
 // of rounds before the newest come too late and are ignored.
-
 inline constexpr double longest_time = 1e9;  // seconds; more is a broken clock, and sums need not be finite
 
 // A sample that a policy may believe: samples, and a time that a clock can measure.

@@ -1,3 +1,4 @@
+// The two predictors without a model: the last value, and its exponential moving average.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,6 @@ namespace steelyard::balancing {
 //
 // The baseline of the others: quickest after a change, and the one that takes every outlier for a change. On
 // a constant with white noise of variance s^2 the variance of its error is 2 s^2.
-
 class Last final : public Predictor {
  public:
   void observe(double value, double cpu, double memory) override;
@@ -28,7 +28,6 @@ class Last final : public Predictor {
 // So the first few values are simply averaged: a first round that was slow only because it was the first is
 // soon forgotten. alpha = 0.2 remembers about ten rounds; on a constant with white noise of variance s^2 the
 // variance of its error is s^2 (1 + alpha / (2 - alpha)) = 1.11 s^2.
-
 class Ema final : public Predictor {
  public:
   explicit Ema(double alpha = 0.2) : alpha_(alpha) {}

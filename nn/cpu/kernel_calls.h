@@ -1,3 +1,4 @@
+// Kernels that several ops call, at the level of this processor: softmax, sums of rows, dropout.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,6 @@
 namespace steelyard::nn {
 
 // Picks the table of kernels of a processor level; the pattern is told in nn/cpu/kernels.h.
-
 template <class Table>
 const Table& at_level(Level level, const Table& baseline, const Table& v3, const Table& v4) {
   switch (level) {

@@ -1,3 +1,4 @@
+// The tables of the leveled kernels, a table for each group of ops, and the shapes that they take.
 #pragma once
 
 #include <cstddef>
@@ -97,7 +98,6 @@ namespace v4 { extern const ActivationTable activation; }
 //
 // One call is for one sample: input [token][q, k, v][head][feature], output [token][head][feature]. `scratch`
 // are attention_scratch() floats.
-
 struct AttentionShape {
   std::size_t tokens, heads, length;  // features of one head
   bool causal;
@@ -119,7 +119,6 @@ namespace v4 { extern const AttentionTable attention; }
 
 // What the norms and their kernels share; nn/cpu/columns.h says what each function is for. Matrices of `rows`
 // x `channels` floats without gaps. Plain declarations only, as in nn/cpu/kernels.h.
-
 struct GradientSweep {
   std::size_t rows, channels;
   const float *x, *mean, *d_output;
@@ -145,7 +144,6 @@ namespace v4 { extern const ColumnsTable columns; }
 // clang-format on
 
 // What the sweeps of dropout and their kernels share. Plain declarations only, as in nn/cpu/kernels.h.
-
 struct DropoutSweep {
   std::uint64_t pixels, channels;  // of a sample
   std::uint32_t places;            // samples that the buffers hold; in lanes 16 or 32
@@ -167,7 +165,6 @@ namespace v4 { extern const DropoutTable dropout; }
 
 // What layer norm and its kernels share. Matrices of `rows` x `channels` floats without gaps. Plain
 // declarations only, as in nn/cpu/kernels.h.
-
 struct LayerNormTable {
   // Keeps mean and 1 / sqrt(variance + epsilon) of each row in `statistics`.
   void (*forward)(std::size_t rows, std::size_t channels, const float* x, const float* weight,
@@ -186,7 +183,6 @@ namespace v4 { extern const LayerNormTable layer_norm; }
 
 // What pools over pictures in the order of samples and their kernels share. Plain declarations only, as in
 // nn/cpu/kernels.h.
-
 struct PoolWindows {
   std::uint32_t height, width, channels;  // of an input picture
   std::uint32_t out_height, out_width;
@@ -235,7 +231,6 @@ namespace v4 { extern const RowSumsTable row_sums; }
 
 // Kernels of the ops that only move and add: matrices of `rows` x `channels` floats, without gaps unless a
 // step (in floats, from row to row) is given. Plain declarations only, as in nn/cpu/kernels.h.
-
 struct RowsTable {
   // to = a + b. Any two of them may be equal.
   void (*sum)(std::size_t size, const float* a, const float* b, float* to);
@@ -263,7 +258,6 @@ namespace v4 { extern const RowsTable rows; }
 
 // What scale and its kernels share: a matrix of `rows` x `channels` floats without gaps, and one factor a
 // channel. Plain declarations only, as in nn/cpu/kernels.h.
-
 struct ScaleTable {
   void (*forward)(std::size_t rows, std::size_t channels, const float* a, const float* factors, float* to);
   // d_a = factors d_output, or += with `add`, or nothing if null; it may be d_output.

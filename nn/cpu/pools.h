@@ -1,3 +1,4 @@
+// The window of a pooling op, checked.
 #pragma once
 
 #include "core/error.h"
@@ -9,7 +10,6 @@
 namespace steelyard::nn::cpu {
 
 // What both pools of the CPU share.
-
 inline const PoolTable& pool_kernels(Level level = cpu_level()) {
   return at_level(level, baseline::pool, v3::pool, v4::pool);
 }

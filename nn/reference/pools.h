@@ -1,3 +1,4 @@
+// The window of a pooling op.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,6 @@
 namespace steelyard::nn::reference {
 
 // The windows of a pool over pictures in the order of samples, for the pools of the reference.
-
 struct Windows {
   Shape in, out;
   std::uint32_t size, stride, padding;

@@ -28,7 +28,6 @@ namespace steelyard {
 
 // Refusals: which of them are worth a note. Whoever is refused may ask again a thousand times a second, so
 // people read of each node and reason once, and of all others how many they were, once a minute.
-
 class Refusals {
  public:
   // Notes of their own in one minute, and nodes with a reason that are remembered.

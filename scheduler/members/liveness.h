@@ -1,3 +1,5 @@
+// When a member counts as silent or lost: how long an answer may take, how long this member is usually
+// silent, the second after a change of schedulers, and when a lasting trouble is reported again.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 namespace steelyard {
 
 // How long an answer may take before the question is repeated: two heartbeats.
-
 inline Duration timeout_of(const Job& job) { return from_seconds(2 * job.heartbeat); }
 
 // How long a member has not been heard, and whether that is unusual for it.
@@ -22,7 +23,6 @@ inline Duration timeout_of(const Job& job) { return from_seconds(2 * job.heartbe
 // A process that hangs closes no connection. What is unusual follows from the member's own history: machines
 // that are busy are heard late, and again and again. A false alarm costs a share that is computed twice, or a
 // mirror that is filled anew, and never the result; so it may come long before a member counts as lost.
-
 inline constexpr int unusual_times = 4;  // a heartbeat, and the longest silence so far
 inline constexpr int unusual_part = 5;   // of dead_after, at least
 
@@ -46,7 +46,6 @@ template <class Member>
 // Members connect again by themselves, and may do so twice: the transport first, the machine behind it a
 // moment later, which closes what the transport had opened. Such an end says nothing of its member. So
 // whoever is lost in that second is judged when it is over: gone is who has not been heard since.
-
 class Settling {
  public:
   static constexpr Duration lasts = std::chrono::seconds(1);
@@ -77,7 +76,6 @@ class Settling {
 
 // Reminder: when it is time for another word about something that lasts: after `first`, and each time after
 // twice as long.
-
 class Reminder {
  public:
   // Asked again and again, for as long as it lasts; a new Reminder begins anew.

@@ -21,7 +21,6 @@ namespace steelyard {
 // heartbeats count the slices that arrive and the micro-batches that are done; while that count stands still
 // although there is something to do, it makes no headway. How long is too long depends on the machine, so the
 // longest standstill that ended by itself is kept.
-
 class Headway {
  public:
   void heard(Time now, const WorkerBeat& beat);
@@ -53,7 +52,6 @@ class Headway {
 // share. What follows for rounds: scheduler/members/crowding.h.
 //
 // Times are the scheduler's. All of it is as new for workers that are not polite.
-
 class Room {
  public:
   // A heartbeat says that so much is left, 0..1. Whatever is no such number is not known.
@@ -221,7 +219,6 @@ class Members {
 // Rests: a worker whose gradient was refused gets nothing for some rounds (train.bad_gradient = "rest"). What
 // it owes it still owes. Somebody always works: the last one is not sent to rest, and when no other is left,
 // all rests end.
-
 inline constexpr Round rest_rounds = 10;
 
 // After this round. False: it is not there, or the only one.

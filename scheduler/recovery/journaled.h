@@ -36,7 +36,6 @@ namespace steelyard {
 // take: members ask again for everything that they miss.
 //
 // Pure; part of a Journaled scheduler.
-
 class HeldAnswers {
  public:
   static constexpr std::size_t usual_room = 1 << 16;  // messages: some tens of megabytes

@@ -26,7 +26,6 @@ namespace steelyard {
 
 // SampleSource: what a training takes its samples from. With the seed it decides which sample stands at which
 // position of an epoch, so a job that goes on in the middle of one needs the same.
-
 struct SampleSource {
   std::string data;           // the data set's name
   std::uint64_t samples = 0;  // for training; 0: not known, the checkpoint is of an earlier release
@@ -91,7 +90,6 @@ std::vector<std::string> list_checkpoints(const std::string& dir,
 std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* warnings = nullptr);
 
 // Checkpoints in memory, where a version is wanted and no file: simulations, tests.
-
 class MemorySink final : public CheckpointSink {
  public:
   using Store = std::function<std::string(const Snapshot&)>;  // says where it is

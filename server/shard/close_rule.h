@@ -36,7 +36,6 @@ namespace steelyard {
 // For that it keeps, for each worker and slice, the version that was sent last, by reference: a model for
 // each worker at the most. A push that was computed from another version stays as it is, and so does one
 // after a worker's connection broke; both are counted.
-
 class DelayCompensation {
  public:
   explicit DelayCompensation(const SyncMode& mode) : kind_(mode.compensation), lambda_(mode.lambda) {}
@@ -132,7 +131,6 @@ std::unique_ptr<CloseRule> close_rule(const Job& job);
 // A hub that had no workers stands still until the others reach it by mixing. All copies begin with what was
 // loaded, so a job that is resumed begins with hubs that are alike. The ledger is the slice's: a position
 // counts once, whichever hub it is pushed to.
-
 std::unique_ptr<CloseRule> hub_rule(const Job& job);
 
 }  // namespace steelyard

@@ -25,7 +25,6 @@ namespace steelyard {
 // has not version k gets told(k+1) whole. A checkpoint keeps told - w in the slice's last slot of state.
 //
 // Owned and used by one shard, on one thread.
-
 class ToldSlice {
  public:
   struct Version {

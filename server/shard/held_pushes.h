@@ -28,7 +28,6 @@ namespace steelyard {
 // is compared with the median of the last 31 that were taken of the same slice; nothing is said before there
 // are 8 of them, or while that median is 0. A mean over few positions is longer than one over many, about by
 // the root of their ratio, so a limit below 10 would meet honest workers with small shares.
-
 class NormLimit {
  public:
   // Of so many slices; `limit` 0: nothing is too long.

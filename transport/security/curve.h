@@ -19,7 +19,6 @@ namespace steelyard {
 // nor a file system that hangs holds up the other.
 //
 // To be made before any socket of the context listens, and to go after all of them. Has two threads.
-
 class ZapHandler {
  public:
   ZapHandler(zmq::context_t& context, Trust& trust);

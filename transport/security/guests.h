@@ -34,7 +34,6 @@ namespace steelyard {
 
 // Handshakes: what becomes of the attempts of an outward connection to be let in, and the end of patience: a
 // sentence that says why, and what to do. libzmq itself tries for ever, or gives up without a word.
-
 class Handshakes {
  public:
   struct Place {  // for messages
@@ -61,7 +60,6 @@ class Handshakes {
 // runs.
 //
 // One thread, the link's. Is told the time.
-
 class Denied {
  public:
   // An attempt has failed. Whether that, or the reason, is new.

@@ -63,7 +63,6 @@ class Trust {
 // list and was taken from it is revoked, whoever vouches for it.
 //
 // One thread, the link's. The trust outlives it.
-
 class KnownKeys {
  public:
   explicit KnownKeys(const Trust* trust);  // null: plain text

@@ -1,3 +1,4 @@
+// The engines of built-in models: networks on the processor, and on a CUDA device.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,6 @@
 namespace steelyard {
 
 // CpuEngine: a model of nn on one thread of a CPU.
-
 class CpuEngine final : public Engine {
  public:
   // Throws Failure (configuration) if the model is not complete.

@@ -44,7 +44,6 @@ namespace steelyard {
 // FinalSlices: turns ranges of a gradient that are final into slices that are.
 //
 // A range may cover parts of slices and may come in any order, but each float only once in a piece.
-
 class FinalSlices {
  public:
   explicit FinalSlices(const std::vector<Slice>& slices) : slices_(slices) {}
@@ -66,7 +65,6 @@ class FinalSlices {
 //   "4"                     always
 //   "2, 6@10, 2@20"         2 at first, from second 10 on 6, from second 20 on 2 again
 //   "2, 6@10, again@20"     the same over and over, every 20 seconds
-
 class StepFunction {
  public:
   explicit StepFunction(double level) : steps_{{0, level}} {}

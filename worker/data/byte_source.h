@@ -21,7 +21,6 @@ namespace steelyard {
 // A sample is `context` bytes as inputs, 0 to 255, and for each of them the byte that follows as its label:
 // 256 classes, `context` labels. Samples follow each other without overlap. The last tenth of the bytes is
 // the test set.
-
 class ByteText final : public DataSet {
  public:
   // Bytes [begin, end) of the files; end - begin > context > 0.

@@ -38,7 +38,6 @@ namespace steelyard {
 //
 // A pure function of (seed, epoch, position): whichever worker computes a position, and however often, makes
 // the same sample of it. Each epoch draws anew. Test samples are never augmented.
-
 struct Augmentation {
   std::uint32_t crop = 0;  // pixels, at most the sides of the picture; 0: none
   bool flip = false;
@@ -53,7 +52,6 @@ void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::
 
 // ClassNames: labels of a text file, as texts, turned into classes. If all are numbers, the lowest is class 0
 // and so on (-1 and 1 become 0 and 1); otherwise they count in the order of the alphabet.
-
 class ClassNames {
  public:
   // Of the labels of the training set, in any order, repeated or not.

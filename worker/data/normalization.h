@@ -14,7 +14,6 @@ namespace steelyard {
 
 // PaddedDataSet: the pictures of another data set in the middle of larger ones, for models that are made for
 // a size (28 x 28 for 32 x 32).
-
 class PaddedDataSet final : public DataSet {
  public:
   // `fill`: of each channel, for what is beyond the pictures; empty: zeros. Throws Failure (configuration)

@@ -1,3 +1,4 @@
+// Data sets from text files: rows of numbers in CSV and in the format of LIBSVM.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,6 @@
 namespace steelyard {
 
 // TableDataSet: rows of floats in memory, as they come from text files; each column is a channel.
-
 class TableDataSet final : public DataSet {
  public:
   // As many rows as labels, which are below `classes`.
@@ -57,14 +57,13 @@ struct CsvOptions {
 // Shape {1, 1, columns}; classes as in ClassNames.
 DataSets open_csv(const CsvOptions& options);
 
-// The sparse text format of LIBSVM (C.-C. Chang, C.-J. Lin, https://www.csie.ntu.edu.tw/~cjlin/libsvm): a line
-// for each sample,
+// The sparse text format of LIBSVM (C.-C. Chang, C.-J. Lin, https://www.csie.ntu.edu.tw/~cjlin/libsvm): a
+// line for each sample,
 //
 //  label index:value index:value ...   # a comment
 //
 // with indices from 1 on, ascending; what is not mentioned is 0. Kept sparse in memory; a sample becomes
 // dense when it is read. What is wrong is a Failure (io) that names file and line. Files may be gzipped.
-
 struct SparseRows {
   std::vector<std::uint64_t> begins{0};  // of each row in the following two, and the end
   std::vector<std::uint32_t> columns;

@@ -24,7 +24,6 @@ namespace steelyard {
 // Medians with their range are {"median","least","most"}; that of a gain is over the gains of single repeats.
 // What is not known is null. `alone` is the worker of a method that is one device alone. Methods are in the
 // order of the command line; runs in the order of repeats.
-
 std::string comparison_json(const std::vector<Comparison>& comparisons);
 
 inline constexpr std::size_t any_width = SIZE_MAX;  // of a file, or a pipe

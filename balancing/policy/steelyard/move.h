@@ -25,7 +25,6 @@ namespace steelyard::balancing {
 // Needs the report of every worker of the round: only what one waited longer than the worker that waited
 // least is its own link's doing. A worker pushes as much as it pulls, so what it waits for its parameters
 // counts twice.
-
 class Links {
  public:
   explicit Links(const Rules& rules = {}) : rules_(rules) {}
@@ -47,7 +46,6 @@ class Links {
 };
 
 // For whom the rounds wait, and what that worker is worth (cost/waited_for.h).
-
 class Waits {
  public:
   // A round that all have reported: for the slowest worker, how long the others waited for it; for each, how

@@ -166,7 +166,7 @@ TEST(CudaLoss, EachBarrierIsNeeded) {
   const LossOptions loss{Loss::softmax_cross_entropy, 5, 90};
   const auto [scores, labels] = random_rows(loss, 8, 8, random);
   const Result expected = on_host(loss, scores, labels, 8);
-  expect_barriers_of("loss.cu", [&, rows = &scores, of = &labels] {
+  expect_barriers_of("cuda_loss.cu", [&, rows = &scores, of = &labels] {
     const LossSums sums = on_device(loss, *rows, *of, 8, true).sums;
     return std::abs(sums.loss - expected.sums.loss) < 1e-3 && sums.correct == expected.sums.correct;
   });

@@ -1,0 +1,32 @@
+// JSON of other processes and of files: what is none is told apart, and what is written can be read again.
+#include "core/json.h"
+
+#include <gtest/gtest.h>
+
+namespace steelyard::json_test {
+namespace {
+
+TEST(Json, WhatIsNoJsonIsDiscardedOrThrown) {
+  EXPECT_TRUE(parse_json("{\"a\": ").is_discarded());
+  EXPECT_TRUE(parse_json("").is_discarded());
+  EXPECT_THROW((void)parse_json_strictly("{\"a\": "), Json::parse_error);
+}
+
+TEST(Json, KeepsTheOrderOfKeysAndTheLastOfTwo) {
+  EXPECT_EQ(dump_json(parse_json(R"({"b": 1, "a": [2, 3], "b": 4})")), R"({"b":4,"a":[2,3]})");
+}
+
+TEST(Json, WritesALineForEachValueWhereAskedTo) {
+  EXPECT_EQ(dump_json(Json{{"a", 1}}, 2), "{\n  \"a\": 1\n}");
+}
+
+TEST(Json, BytesThatAreNoUtf8DoNotEndTheProcess) {
+  EXPECT_EQ(dump_json(Json{{"name",
+                            "a\xff"
+                            "b"}}),
+            "{\"name\":\"a\xef\xbf\xbd"
+            "b\"}");
+}
+
+}  // namespace
+}  // namespace steelyard::json_test

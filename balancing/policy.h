@@ -1,7 +1,8 @@
 // A balancing policy: observes how long each worker took, returns how many samples each computes next.
 //
 // A policy is pure: no clock, file, thread or environment; the same calls in the same order give the same
-// plans. It is owned and called by one thread. A clone can be run forward to try what would happen.
+// plans. It is owned and called by one thread. To try what would happen, another one restores its state and is
+// run forward.
 //
 // Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of
 // the machine in [0, 1]. Where a job's pieces begin and end at multiples of g positions (Job::grain), every
@@ -83,8 +84,6 @@ class Policy {
 
   // If it also says how long rounds are: a part of this policy (balancing/pacing.h). nullptr: it does not.
   virtual Pacing* pacing() { return nullptr; }
-
-  [[nodiscard]] virtual std::unique_ptr<Policy> clone() const = 0;
 
   // What a checkpoint keeps. After restore(save()) all later plans are identical. restore() throws Failure
   // (io) on a text that this policy did not write, and then changes nothing.

@@ -85,7 +85,8 @@ class Judge {
   [[nodiscard]] double ours(const Scenario& scenario, std::uint64_t from, bool late) const {
     balancing::Steelyard policy({.rules = rules_});
     if (!late) return total_ms(play(scenario, policy), from);
-    arena::LateSignals late_policy(policy.clone());
+    arena::LateSignals late_policy(
+        std::make_unique<balancing::Steelyard>(balancing::SteelyardOptions{.rules = rules_}));
     return total_ms(play(scenario, late_policy), from);
   }
 

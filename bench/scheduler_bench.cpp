@@ -33,9 +33,6 @@ class Timed final : public balancing::Policy {
     taken_ += steady_now() - start;
     return shares;
   }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override {
-    return std::make_unique<Timed>(policy_->clone(), taken_);
-  }
   [[nodiscard]] std::string save() const override { return policy_->save(); }
   void restore(const std::string& text) override { policy_->restore(text); }
 

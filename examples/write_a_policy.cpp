@@ -35,7 +35,6 @@ class MeanSpeed final : public balancing::Policy {
     }
     return balancing::largest_remainder(speeds, request.positions, balancing::share_bounds(request));
   }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<MeanSpeed>(*this); }
   [[nodiscard]] std::string save() const override { return {}; }  // forgets when a job is resumed
   void restore(const std::string&) override {}
 

@@ -30,9 +30,6 @@ class ActorCritic final : public BarrierController {
   explicit ActorCritic(std::uint64_t seed);
 
   int decide(const BarrierView& view, int reward) override;
-  [[nodiscard]] std::unique_ptr<BarrierController> clone() const override {
-    return std::make_unique<ActorCritic>(*this);
-  }
   void save(StateWriter& writer) const override;
   void restore(StateReader& reader) override;  // Failure (io) if it is no network of this size
 

@@ -42,7 +42,6 @@ class BarrierController {
   // first decision.
   virtual int decide(const BarrierView& view, int reward) = 0;
 
-  [[nodiscard]] virtual std::unique_ptr<BarrierController> clone() const = 0;
   // Part of its owner's state, hence without a title of its own.
   virtual void save(StateWriter& writer) const = 0;
   virtual void restore(StateReader& reader) = 0;

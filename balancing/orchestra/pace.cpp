@@ -71,18 +71,6 @@ std::unique_ptr<BarrierController> made(const PaceOptions& options) {
 
 Pace::Pace(PaceOptions options) : options_(options), controller_(made(options)), period_(1, options.unit) {}
 
-Pace::Pace(const Pace& other)
-    : options_(other.options_),
-      controller_(other.controller_->clone()),
-      reward_(other.reward_),
-      period_(other.period_),
-      barriers_(other.barriers_),
-      steps_(other.steps_),
-      now_(other.now_),
-      before_(other.before_) {}
-
-Pace& Pace::operator=(const Pace& other) { return *this = Pace(other); }
-
 void Pace::begin(double longest_batches) { period_ = BarrierPeriod(longest_batches, options_.unit); }
 
 void Pace::count_round(double mean_steps) {

@@ -30,9 +30,6 @@ namespace steelyard::balancing::orchestra {
 class HillClimb final : public BarrierController {
  public:
   int decide(const BarrierView& view, int reward) override;
-  [[nodiscard]] std::unique_ptr<BarrierController> clone() const override {
-    return std::make_unique<HillClimb>(*this);
-  }
   void save(StateWriter& writer) const override;
   void restore(StateReader& reader) override;
 
@@ -81,11 +78,6 @@ struct PaceOptions {
 class Pace {
  public:
   explicit Pace(PaceOptions options = {});
-  Pace(const Pace& other);
-  Pace& operator=(const Pace& other);
-  Pace(Pace&&) noexcept = default;
-  Pace& operator=(Pace&&) noexcept = default;
-  ~Pace() = default;
 
   [[nodiscard]] double longest_batches() const { return period_.longest_batches(); }  // T
 

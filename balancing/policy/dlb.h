@@ -33,7 +33,6 @@ class Dlb final : public Policy {
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Dlb>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

@@ -9,7 +9,6 @@ class Equal final : public Policy {
  public:
   void observe(const Sample&) override {}
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Equal>(); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 };

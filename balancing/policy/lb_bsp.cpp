@@ -184,14 +184,6 @@ bool LbBsp::all_measured(const Request& request) const {
 
 // ---- what is kept
 
-std::unique_ptr<Policy> LbBsp::clone() const {
-  auto copy = std::make_unique<LbBsp>(options_);
-  for (const auto& [slot, predictor] : predictors_) copy->predictors_[slot] = predictor->clone();
-  copy->split_ = split_, copy->rested_ = rested_;
-  copy->search_ = search_, copy->last_ = last_, copy->searching_ = searching_, copy->removed_ = removed_;
-  return copy;
-}
-
 std::string LbBsp::save() const {
   StateWriter writer(lb_bsp_title);
   writer.count(predictors_.size());

@@ -51,7 +51,6 @@ class LbBsp final : public Policy {
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override;
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

@@ -51,7 +51,6 @@ class Lbb final : public Policy {
 
   void observe(const Sample& sample) override { last_.add(sample); }
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Lbb>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

@@ -34,7 +34,6 @@ class OmniLearn final : public Policy {
 
   void observe(const Sample& sample) override { last_.add(sample); }
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<OmniLearn>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

@@ -46,7 +46,6 @@ class Orchestra final : public Policy, public Pacing {
   Pacing* pacing() override { return this; }
   std::vector<std::uint64_t> steps(const Request& request) override;
   void ended(const RoundEnd& round) override { pace_.ended(round); }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Orchestra>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

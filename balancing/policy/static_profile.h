@@ -26,9 +26,6 @@ class StaticProfile final : public Policy {
 
   void observe(const Sample&) override {}
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override {
-    return std::make_unique<StaticProfile>(*this);
-  }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

@@ -26,7 +26,6 @@ class Arima final : public Predictor {
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double, double) const override;
-  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Arima>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

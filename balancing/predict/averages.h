@@ -15,7 +15,6 @@ class Last final : public Predictor {
  public:
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double, double) const override { return last_; }
-  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Last>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 
@@ -34,7 +33,6 @@ class Ema final : public Predictor {
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double, double) const override { return average_; }
-  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Ema>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

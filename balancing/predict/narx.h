@@ -33,7 +33,6 @@ class Narx final : public Predictor {
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double cpu_now, double memory_now) const override;
-  [[nodiscard]] std::unique_ptr<Predictor> clone() const override { return std::make_unique<Narx>(*this); }
   [[nodiscard]] std::string save() const override;
   void restore(const std::string& text) override;
 

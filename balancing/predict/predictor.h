@@ -24,7 +24,6 @@ class Predictor {
   // Positive; 0 while nothing has been observed.
   [[nodiscard]] virtual double predict(double cpu_now, double memory_now) const = 0;
 
-  [[nodiscard]] virtual std::unique_ptr<Predictor> clone() const = 0;
   [[nodiscard]] virtual std::string save() const = 0;
   virtual void restore(const std::string& text) = 0;  // Failure (io), and no change, on a foreign text
 };

@@ -27,7 +27,6 @@ class LateSignals final : public Policy {
     }
     return policy_->plan(told);
   }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return nullptr; }
   [[nodiscard]] std::string save() const override { return policy_->save(); }
   void restore(const std::string& text) override { policy_->restore(text); }
 

@@ -162,7 +162,6 @@ struct Watching final : balancing::Policy {
     seen_.requests.push_back(request);
     return std::vector<std::uint64_t>(request.workers.size(), request.positions / request.workers.size());
   }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(*this); }
   [[nodiscard]] std::string save() const override { return {}; }
   void restore(const std::string&) override {}
   Seen& seen_;

@@ -31,7 +31,6 @@ class RandomPolicy : public balancing::Policy {
     shares.back() = left;
     return shares;
   }
-  std::unique_ptr<balancing::Policy> clone() const override { return std::make_unique<RandomPolicy>(*this); }
   std::string save() const override { return "random"; }
   void restore(const std::string&) override {}
 

@@ -73,16 +73,14 @@ TEST(Pace, GoesOnWhereItWasSaved) {
     pace.ended({8, 400, 0.75, 3});
     StateWriter writer("t");
     pace.save(writer);
-    Pace restored({controller, 7, 0.05}), copied;
+    Pace restored({controller, 7, 0.05});
     StateReader reader(writer.str(), "t");
     restored.restore(reader);
     reader.end();
-    copied = pace;
     for (std::uint64_t epoch = 8; epoch < 40; ++epoch) {
       const double accuracy = 1 - 1.0 / static_cast<double>(epoch);
-      for (Pace* each : {&pace, &restored, &copied}) play(*each, epoch, accuracy, 10);
+      for (Pace* each : {&pace, &restored}) play(*each, epoch, accuracy, 10);
       ASSERT_EQ(restored.longest_batches(), pace.longest_batches());
-      ASSERT_EQ(copied.longest_batches(), pace.longest_batches());
     }
     StateReader again(writer.str(), "t");
     const auto other = static_cast<Controller>(1 - static_cast<int>(controller));

@@ -129,10 +129,11 @@ TEST(LbBsp, NarxHearsOfTheCoTenantBeforeTheRound) {
   // 200 : 200 while all is quiet, 80 : 200 with the co-tenant; neither has been measured in the rounds asked
   // for here.
   for (const auto& [share, expected] : {std::pair{1.0, 200.0}, std::pair{0.4, 400 * 80.0 / 280}}) {
-    const std::unique_ptr<Policy> what_if = policy.clone();
+    LbBsp what_if;
+    what_if.restore(policy.save());
     Request request = request_of(301, 400, {0, 1});
     request.workers[0].cpu = share, request.workers[1].cpu = 1;
-    EXPECT_NEAR(static_cast<double>(what_if->plan(request)[0]), expected, 20) << "cpu " << share;
+    EXPECT_NEAR(static_cast<double>(what_if.plan(request)[0]), expected, 20) << "cpu " << share;
   }
 }
 

@@ -123,8 +123,9 @@ TEST(Steelyard, HearsOfTheCoTenantBeforeTheRound) {
   Steelyard policy;
   arena::play(scenario, policy);
   for (const auto& [cpu, share] : {std::pair{1.0, 300.0}, std::pair{0.5, 200.0}, std::pair{0.25, 120.0}}) {
-    const auto what_if = policy.clone();
-    const auto shares = what_if->plan({201, 600, {{.slot = 0, .cpu = cpu}, {.slot = 1, .cpu = 1}}});
+    Steelyard what_if;
+    what_if.restore(policy.save());
+    const auto shares = what_if.plan({201, 600, {{.slot = 0, .cpu = cpu}, {.slot = 1, .cpu = 1}}});
     EXPECT_NEAR(static_cast<double>(shares[0]), share, 20) << cpu;
   }
 }
@@ -155,8 +156,9 @@ TEST(Steelyard, HearsOfTheMemoryBeforeTheRound) {
   arena::play(scenario, policy);
   for (const auto& [memory, share] :
        {std::pair{16000.0, 300.0}, std::pair{15900.0, 300.0}, std::pair{4000.0, 200.0}}) {
-    const auto what_if = policy.clone();
-    const auto shares = what_if->plan(
+    Steelyard what_if;
+    what_if.restore(policy.save());
+    const auto shares = what_if.plan(
         {201, 600, {{.slot = 0, .cpu = 1, .memory = memory}, {.slot = 1, .cpu = 1, .memory = 16000}}});
     EXPECT_NEAR(static_cast<double>(shares[0]), share, 20) << memory;
   }
@@ -205,7 +207,9 @@ TEST(Steelyard, OtherLengthsLeaveTheSplitAlone) {
   const Scenario scenario("", 512, 40, arena::lbb_table_2(0.01), 3);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);
-  const auto usual = policy.clone()->plan(scenario.request(40));
+  Steelyard other;
+  other.restore(policy.save());
+  const auto usual = other.plan(scenario.request(40));
   Request request = scenario.request(40);
   for (const std::uint64_t positions : {1u, 7u, 100u, 10000u}) {
     request.positions = positions;

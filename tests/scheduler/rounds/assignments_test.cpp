@@ -362,7 +362,6 @@ class Watching final : public balancing::Policy {
   std::vector<std::uint64_t> plan(const balancing::Request& request) override {
     return equal_->plan(request);
   }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(seen_); }
   [[nodiscard]] std::string save() const override { return {}; }
   void restore(const std::string&) override {}
 

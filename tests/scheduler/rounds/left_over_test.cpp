@@ -21,7 +21,6 @@ class Shown : public balancing::Policy {
   explicit Shown(std::vector<balancing::Sample>& samples) : samples_(samples) {}
   void observe(const balancing::Sample& sample) override { samples_.push_back(sample); }
   std::vector<std::uint64_t> plan(const balancing::Request&) override { return {}; }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return nullptr; }
   [[nodiscard]] std::string save() const override { return ""; }
   void restore(const std::string&) override {}
 

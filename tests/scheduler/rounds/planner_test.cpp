@@ -253,7 +253,6 @@ class Pacer final : public balancing::Policy, public balancing::Pacing {
   std::vector<std::uint64_t> plan(const balancing::Request& request) override {
     return equal_->plan(request);
   }
-  [[nodiscard]] std::unique_ptr<Policy> clone() const override { return std::make_unique<Pacer>(told_); }
   [[nodiscard]] std::string save() const override { return {}; }
   void restore(const std::string&) override {}
   Pacing* pacing() override { return this; }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "transport/address.h"
 
 namespace steelyard::endpoint_test {
 namespace {

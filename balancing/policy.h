@@ -1,8 +1,8 @@
 // A balancing policy: observes how long each worker took, returns how many samples each computes next.
 //
 // A policy is pure: no clock, file, thread or environment; the same calls in the same order give the same
-// plans. It is owned and called by one thread. To try what would happen, another one restores its state and is
-// run forward.
+// plans. It is owned and called by one thread. To try what would happen, another one restores its state and
+// is run forward.
 //
 // Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of
 // the machine in [0, 1]. Where a job's pieces begin and end at multiples of g positions (Job::grain), every

@@ -21,9 +21,13 @@ if(STEELYARD_SANITIZE MATCHES thread)
 endif()
 set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED steelyard_options)
 
-# steelyard_unity(target files): so many of its files are compiled as one.
+# steelyard_unity(target batch): so many of its files are compiled as one; 0: each alone.
 function(steelyard_unity target batch)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STEELYARD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
+  if(STEELYARD_UNITY AND batch GREATER 0)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+  else()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
 endfunction()
 
 # steelyard_library(folder [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this folder if

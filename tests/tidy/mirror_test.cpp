@@ -17,6 +17,7 @@ using ::testing::IsEmpty;
 
 // Files whose test has another name, or that have none: where they are tested, and why there.
 const std::map<std::string, std::string> tested_elsewhere{
+    {"worker/compute/same_model.cpp", "tests/worker/compute/workload_test.cpp: what differs is told"},
     {"app/cli/command_line.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
     {"app/cli/commands.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
     {"app/cli/commands_of_runs.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
@@ -112,6 +113,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"sim/invariants_watch.cpp", "tests/hosts/host_world_test.cpp: looks after every step there"},
     {"sim/job_of.cpp", "tests/sim/scenario_run_test.cpp: what the machines of a scenario are told"},
     {"transport/local.cpp", "tests/transport/link_test.cpp: one body for every kind of link"},
+    {"transport/zmq_context.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/security/curve.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/zmq_socket.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},

@@ -9,7 +9,7 @@ namespace steelyard::examples_test {
 namespace {
 
 TEST(Examples, AreGood) {
-  const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / "..";
+  const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / "..";
   // What examples/own_model.cpp and own_engine.cpp declare; here nothing is made of it.
   const Extensions own{
       .models = {{"perceptron", nullptr, "", {whole_option("width", 32, 1, 4096, "units")}}},

@@ -188,7 +188,7 @@ TEST(HostsFile, AFileThatIsNotThere) {
 }
 
 TEST(HostsFile, TheExampleIsOne) {
-  const auto example = std::filesystem::path(__FILE__).parent_path() / "../../examples/hosts.toml";
+  const auto example = std::filesystem::path(__FILE__).parent_path() / "../../../examples/hosts.toml";
   const HostsFile file = read_hosts_file(example.string());
   EXPECT_EQ(file.hosts.size(), 3U);
   EXPECT_EQ(file.shards(), 2U);

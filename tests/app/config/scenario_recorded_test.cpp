@@ -15,7 +15,7 @@ namespace steelyard::scenario_recorded_test {
 namespace {
 
 std::string recording(const std::string& name) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../../examples/devices";
+  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../../../examples/devices";
   return std::filesystem::absolute(folder / (name + ".jsonl")).lexically_normal().string();
 }
 

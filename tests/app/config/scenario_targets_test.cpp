@@ -79,7 +79,7 @@ const std::vector<Example> examples{
 };
 
 std::filesystem::path folder() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../examples/scenarios";
+  return std::filesystem::path(__FILE__).parent_path() / "../../../examples/scenarios";
 }
 
 class ScenarioTargets : public testing::TestWithParam<Example> {

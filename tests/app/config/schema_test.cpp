@@ -110,7 +110,7 @@ TEST_P(Schemas, HelpAndJsonHaveEveryKey) {
 
 TEST_P(Schemas, TheExamplesKeepToThem) {
   const Json schema = Json::parse(json_schema(GetParam().schema()));
-  const auto place = std::filesystem::path(__FILE__).parent_path() / "../.." / GetParam().examples;
+  const auto place = std::filesystem::path(__FILE__).parent_path() / "../../.." / GetParam().examples;
   std::vector<std::filesystem::path> files{place};
   if (is_directory(place)) files.assign(std::filesystem::directory_iterator(place), {});
   for (const auto& file : files) EXPECT_THAT(trouble(as_json(file), schema, ""), IsEmpty()) << file;

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
 
 namespace steelyard::c_api::json_object_test {
@@ -21,8 +19,7 @@ std::string refusal(Work work) {
   return "nothing was refused";
 }
 
-const auto json =
-    nlohmann::json::parse(R"({"name": "ada", "number": 2.5, "count": 3, "yes": true, "kind": "gpu"})");
+const Json json = parse_json(R"({"name": "ada", "number": 2.5, "count": 3, "yes": true, "kind": "gpu"})");
 const std::vector<std::string> known{"name", "number", "count", "yes", "kind", "left_out"};
 
 TEST(JsonObject, GivesWhatIsThereAndDefaults) {

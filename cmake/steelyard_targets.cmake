@@ -21,19 +21,16 @@ if(STEELYARD_SANITIZE MATCHES thread)
 endif()
 set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED steelyard_options)
 
-# steelyard_unity(target batch): so many of its files are compiled as one; 0: each alone.
+# steelyard_unity(target batch): so many of its files are compiled as one.
 function(steelyard_unity target batch)
-  if(STEELYARD_UNITY AND batch GREATER 0)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
-  else()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
-  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STEELYARD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
-# steelyard_library(folder [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this folder if
-# no SOURCES. Release builds optimise at level 2: numbers are worth 3, what a person waits for is not worth 2.
+# steelyard_library(folder [ALONE] [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this
+# folder if no SOURCES. ALONE: an object a file, for libraries of which libsteelyard.so takes what it needs and no more,
+# so that it brings no thread pool. Release builds optimise at level 2: numbers are worth 3, what a person waits for is not worth 2.
 function(steelyard_library name)
-  cmake_parse_arguments(arg "" "OPTIMIZE" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "ALONE" "OPTIMIZE" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   if(NOT arg_OPTIMIZE)
     set(arg_OPTIMIZE 2)
   endif()
@@ -44,7 +41,9 @@ function(steelyard_library name)
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(steelyard::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  steelyard_unity(${target} 16)
+  if(NOT arg_ALONE)
+    steelyard_unity(${target} 16)
+  endif()
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O${arg_OPTIMIZE}>)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>

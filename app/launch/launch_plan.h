@@ -68,7 +68,7 @@ struct LaunchHost {
 struct LaunchPlan {
   std::vector<LaunchHost> hosts;
   std::vector<LaunchProcess> processes;  // in the order in which they are started
-  bool keyed = false;                    // each process gets keys of this one run (app/launch/launch_plan.h)
+  bool keyed = false;                    // each process gets keys of this one run
   bool here = false;  // all on this machine: this very process starts them, with sockets in a directory
 
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"

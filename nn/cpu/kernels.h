@@ -74,7 +74,7 @@ extern const TransposeTable transpose;
 
 namespace steelyard::nn {
 
-// What activations and their kernels share. Plain declarations only, as in nn/cpu/kernels.h.
+// What activations and their kernels share.
 
 // One function for each Activation::Kind, in its order. Any two pointers of a call may be equal.
 struct ActivationTable {
@@ -94,7 +94,7 @@ namespace v3 { extern const ActivationTable activation; }
 namespace v4 { extern const ActivationTable activation; }
 // clang-format on
 
-// What attention and its kernels share. Plain declarations only, as in nn/cpu/kernels.h.
+// What attention and its kernels share.
 //
 // One call is for one sample: input [token][q, k, v][head][feature], output [token][head][feature]. `scratch`
 // are attention_scratch() floats.
@@ -118,7 +118,7 @@ namespace v4 { extern const AttentionTable attention; }
 // clang-format on
 
 // What the norms and their kernels share; nn/cpu/columns.h says what each function is for. Matrices of `rows`
-// x `channels` floats without gaps. Plain declarations only, as in nn/cpu/kernels.h.
+// x `channels` floats without gaps.
 struct GradientSweep {
   std::size_t rows, channels;
   const float *x, *mean, *d_output;
@@ -143,7 +143,7 @@ namespace v3 { extern const ColumnsTable columns; }
 namespace v4 { extern const ColumnsTable columns; }
 // clang-format on
 
-// What the sweeps of dropout and their kernels share. Plain declarations only, as in nn/cpu/kernels.h.
+// What the sweeps of dropout and their kernels share.
 struct DropoutSweep {
   std::uint64_t pixels, channels;  // of a sample
   std::uint32_t places;            // samples that the buffers hold; in lanes 16 or 32
@@ -163,8 +163,7 @@ namespace v3 { extern const DropoutTable dropout; }
 namespace v4 { extern const DropoutTable dropout; }
 // clang-format on
 
-// What layer norm and its kernels share. Matrices of `rows` x `channels` floats without gaps. Plain
-// declarations only, as in nn/cpu/kernels.h.
+// What layer norm and its kernels share. Matrices of `rows` x `channels` floats without gaps.
 struct LayerNormTable {
   // Keeps mean and 1 / sqrt(variance + epsilon) of each row in `statistics`.
   void (*forward)(std::size_t rows, std::size_t channels, const float* x, const float* weight,
@@ -181,8 +180,7 @@ namespace v3 { extern const LayerNormTable layer_norm; }
 namespace v4 { extern const LayerNormTable layer_norm; }
 // clang-format on
 
-// What pools over pictures in the order of samples and their kernels share. Plain declarations only, as in
-// nn/cpu/kernels.h.
+// What pools over pictures in the order of samples and their kernels share.
 struct PoolWindows {
   std::uint32_t height, width, channels;  // of an input picture
   std::uint32_t out_height, out_width;
@@ -211,7 +209,7 @@ namespace v3 { extern const PoolTable pool; }
 namespace v4 { extern const PoolTable pool; }
 // clang-format on
 
-// What sums of rows and their kernels share. Plain declarations only, as in nn/cpu/kernels.h.
+// What sums of rows and their kernels share.
 
 // A row-major matrix whose rows lie `stride` floats apart.
 struct Rows {
@@ -230,7 +228,7 @@ namespace v4 { extern const RowSumsTable row_sums; }
 // clang-format on
 
 // Kernels of the ops that only move and add: matrices of `rows` x `channels` floats, without gaps unless a
-// step (in floats, from row to row) is given. Plain declarations only, as in nn/cpu/kernels.h.
+// step (in floats, from row to row) is given.
 struct RowsTable {
   // to = a + b. Any two of them may be equal.
   void (*sum)(std::size_t size, const float* a, const float* b, float* to);
@@ -257,7 +255,7 @@ namespace v4 { extern const RowsTable rows; }
 // clang-format on
 
 // What scale and its kernels share: a matrix of `rows` x `channels` floats without gaps, and one factor a
-// channel. Plain declarations only, as in nn/cpu/kernels.h.
+// channel.
 struct ScaleTable {
   void (*forward)(std::size_t rows, std::size_t channels, const float* a, const float* factors, float* to);
   // d_a = factors d_output, or += with `add`, or nothing if null; it may be d_output.
@@ -272,7 +270,7 @@ namespace v3 { extern const ScaleTable scale; }
 namespace v4 { extern const ScaleTable scale; }
 // clang-format on
 
-// What softmax and its kernels share. Plain declarations only, as in nn/cpu/kernels.h.
+// What softmax and its kernels share.
 
 // Of the scores of one row: the greatest, the sum of exp(score - top), and the sum of score - top.
 struct SoftmaxSums {

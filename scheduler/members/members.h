@@ -99,7 +99,7 @@ struct WorkerMember {
   Headway headway{};
   bool stalled = false;                // what it owed was given to others, for it does not get on
   bool cut_off_said = false;           // that some server does not answer it
-  std::optional<Round> rests_until{};  // it gets nothing before this round (scheduler/members/members.h)
+  std::optional<Round> rests_until{};  // it gets nothing before this round
   bool doubtful = false;               // what was said to it last may be lost; its next heartbeat tells
   // Somebody else asks for its name: since when, and when last.
   struct Contest {
@@ -226,8 +226,8 @@ bool rest(Members& members, std::uint32_t slot, Round round);
 
 // Ends those that are over when this round begins.
 void end_rests(Members& members, Round round);
-// Ends all if nobody works without them, those of workers that have no room (scheduler/members/members.h)
-// too; whether there were any.
+// Ends all if nobody works without them, those of workers that have no room too;
+// whether there were any.
 bool end_rests_if_nobody_works(Time now, Members& members);
 
 }  // namespace steelyard

@@ -29,7 +29,7 @@
 namespace steelyard {
 
 // HeldAnswers: messages of a scheduler that may not leave its process yet, because the records of the journal
-// that they follow from are not everywhere where they have to be (scheduler/recovery/journaled.h).
+// that they follow from are not everywhere where they have to be.
 //
 // Positions are bytes of the journal. Messages leave in the order in which they came. There is room for a
 // limited number of messages. The class drops what comes beyond, as a line drops what its receiver does not

@@ -7,7 +7,7 @@
 //                      gathered until as many positions as the mode needs are in; then their average takes
 //                      one step. The version of a slice is the first round of which something is missing in
 //                      the parameters.
-//  hubs                as exact versions, in each of several averages: server/shard/close_rule.h
+//  hubs                as exact versions, in each of several averages: hub_rule(), below
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Feed: turns intervals of positions into micro-batches, ahead of the thread that computes with them.
 //
 // Requests are served in the order of request(), each micro-batch after micro-batch (what is in them:
-// worker/compute/feed.h), by one thread that belongs to the feed and runs until `ahead` micro-batches
+// BatchBuffer), by one thread that belongs to the feed and runs until `ahead` micro-batches
 // wait. So the first ones of a request are there before its parameters are, and reading costs the computing
 // thread nothing.
 //

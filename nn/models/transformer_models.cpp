@@ -1,4 +1,3 @@
-
 #include <cmath>
 
 #include "nn/models/built_in_models.h"

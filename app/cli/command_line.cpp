@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
 #include "app/cli/manual.h"
+#include "app/config/registry.h"
 #include "app/launch/user_script.h"
 #include "app/report/output_file.h"
 #include "core/error.h"
@@ -81,10 +82,9 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 // `all` is the help of the whole: once a command is chosen, CLI11 gives that of the command for it.
-std::string help_topic(const CLI::App& app, const std::string& topic, const std::string& all,
-                       const Extensions& extensions) {
+std::string help_topic(const CLI::App& app, const std::string& topic, const std::string& all) {
   if (topic.empty()) return all;
-  if (const auto text = describe(topic, extensions)) return *text;
+  if (const auto text = describe(topic)) return *text;
   std::vector<std::string> known = help_topics();
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_name() == topic) return command->help("steelyard");
@@ -94,25 +94,25 @@ std::string help_topic(const CLI::App& app, const std::string& topic, const std:
 }
 
 // The long name of an option; what stands for it where it has none.
-OptionText text_of(const CLI::Option& option, const Extensions& extensions) {
+OptionText text_of(const CLI::Option& option) {
   const bool named = !option.get_lnames().empty();
   const bool flag = option.get_expected_max() == 0;
   OptionText text{named ? "--" + option.get_lnames().front() : option.get_name(true),
                   flag || !named ? "" : option.get_type_name(), option.get_description()};
   if (text.name == "--policy" || text.name == "--policies")
-    text.words = sim::simulated_policies(extensions.policies);
+    text.words = sim::simulated_policies(registry().policies);
   if (text.name == "topic") text.words = help_topics();
   return text;
 }
 
 // What people may type; a group without a name hides what they may not.
-ProgramText program_text(const CLI::App& app, const Extensions& extensions) {
+ProgramText program_text(const CLI::App& app) {
   ProgramText program{app.get_name(), STEELYARD_VERSION, app.get_description(), app.get_footer(), {}};
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_group().empty()) continue;
     CommandText text{command->get_name(), command->get_description(), {}, command->get_footer()};
     for (const CLI::Option* option : command->get_options()) {
-      if (!option->get_group().empty()) text.options.push_back(text_of(*option, extensions));
+      if (!option->get_group().empty()) text.options.push_back(text_of(*option));
     }
     program.commands.push_back(std::move(text));
   }
@@ -163,7 +163,7 @@ void require_workers(const ScriptOptions& script) {
 
 }  // namespace
 
-Command read_command_line(int argc, const char* const* argv, const Extensions& extensions) {
+Command read_command_line(int argc, const char* const* argv) {
   CLI::App app(overview, "steelyard");
   app.footer(exit_codes);
   app.require_subcommand(0, 1);
@@ -172,7 +172,7 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
 
   Commands commands;
   std::string topic;
-  add_commands(app, commands, extensions);
+  add_commands(app, commands);
   CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
   bool man = false;
   std::string completion;
@@ -197,9 +197,9 @@ Command read_command_line(int argc, const char* const* argv, const Extensions& e
   take_scripts(commands, {argv + ours, argv + argc});
   if (app.got_subcommand("run")) require_workers(*commands.run.script);
   if (const auto command = chosen(app, commands)) return *command;
-  if (man) return TextCommand{man_page(program_text(app, extensions))};
-  if (!completion.empty()) return TextCommand{bash_completion(program_text(app, extensions))};
-  return TextCommand{help_topic(app, topic, all, extensions)};
+  if (man) return TextCommand{man_page(program_text(app))};
+  if (!completion.empty()) return TextCommand{bash_completion(program_text(app))};
+  return TextCommand{help_topic(app, topic, all)};
 }
 
 }  // namespace steelyard

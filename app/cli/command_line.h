@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/launch/launch_plan.h"
 #include "app/processes/process_settings.h"
 #include "app/tools/compare_command.h"
@@ -51,6 +50,6 @@ using Command =
 
 // Throws Failure (usage) for what cannot be understood. The help tells of a user's own models and policies
 // too.
-Command read_command_line(int argc, const char* const* argv, const Extensions& extensions = {});
+Command read_command_line(int argc, const char* const* argv);
 
 }  // namespace steelyard

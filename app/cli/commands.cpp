@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "app/config/registry.h"
 #include "app/launch/process_options.h"
 #include "core/device_name.h"
 #include "protocol/sync_mode.h"
@@ -207,12 +208,12 @@ void add_devices(CLI::App& parent, DevicesCommand& it) {
   app.footer("Example: steelyard devices --json devices.json");
 }
 
-void add_simulate(CLI::App& parent, SimulateCommand& it, const Extensions& extensions) {
+void add_simulate(CLI::App& parent, SimulateCommand& it) {
   CLI::App& app = *parent.add_subcommand("simulate", "run a scenario: the same machines in virtual time");
   app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
       ->required();
   app.add_option("--policy", it.policy,
-                 "who divides the batch: " + joined(sim::simulated_policies(extensions.policies)) +
+                 "who divides the batch: " + joined(sim::simulated_policies(registry().policies)) +
                      " (default: as the scenario says)");
   app.add_option("--sync", it.sync,
                  "when a round is over: " + sync_choices() + " (default: as the scenario says)");
@@ -225,7 +226,7 @@ void add_simulate(CLI::App& parent, SimulateCommand& it, const Extensions& exten
       "  steelyard simulate examples/scenarios/lbb_table2.toml --set network.step_ms=500");
 }
 
-void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensions) {
+void add_compare(CLI::App& parent, CompareCommand& it) {
   CLI::App& app = *parent.add_subcommand(
       "compare", "run jobs, scripts or scenarios under many policies and sync modes, and show a table");
   app.add_option(
@@ -237,7 +238,7 @@ void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensi
       ->default_str("2")
       ->check(CLI::Range(1, 1024));
   app.add_option("--policies", it.policies,
-                 "comma-separated, of " + joined(sim::simulated_policies(extensions.policies)) +
+                 "comma-separated, of " + joined(sim::simulated_policies(registry().policies)) +
                      " (oracle: scenarios only); equal/ssp:2 is a policy with a sync mode of its own "
                      "(default: all)");
   app.add_option("--sync", it.sync,
@@ -268,12 +269,12 @@ void add_compare(CLI::App& parent, CompareCommand& it, const Extensions& extensi
       "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
 }
 
-void add_replay(CLI::App& parent, ReplayCommand& it, const Extensions& extensions) {
+void add_replay(CLI::App& parent, ReplayCommand& it) {
   CLI::App& app = *parent.add_subcommand(
       "replay", "what a recorded run would have been under another policy, or without a worker");
   app.add_option("run", it.run, "its directory")->required();
   app.add_option("--policies", it.policies,
-                 "comma-separated, of " + joined(sim::simulated_policies(extensions.policies)) +
+                 "comma-separated, of " + joined(sim::simulated_policies(registry().policies)) +
                      " (default: the run's own)");
   app.add_option("--sync", it.sync,
                  "sync modes, comma-separated: " + sync_choices() + " (default: the run's own)");
@@ -345,16 +346,16 @@ void add_keys(CLI::App& parent, KeysCommand& it) {
 
 }  // namespace
 
-void add_commands(CLI::App& app, Commands& it, const Extensions& extensions) {
+void add_commands(CLI::App& app, Commands& it) {
   add_train(app, it.train);
   add_run(app, it.run);
   add_scheduler(app, it.scheduler);
   add_standby(app, it.standby);
   add_server(app, it.server);
   add_worker(app, it.worker);
-  add_simulate(app, it.simulate, extensions);
-  add_compare(app, it.compare, extensions);
-  add_replay(app, it.replay, extensions);
+  add_simulate(app, it.simulate);
+  add_compare(app, it.compare);
+  add_replay(app, it.replay);
   add_launch(app, it.launch);
   add_plan(app, it.plan);
   add_attend(app, it.attend);

@@ -38,7 +38,7 @@ struct Commands {
 };
 
 // Lets the application read all of them. They outlive it.
-void add_commands(CLI::App& app, Commands& it, const Extensions& extensions);
+void add_commands(CLI::App& app, Commands& it);
 // Of these, those that look at what runs have left.
 void add_commands_of_runs(CLI::App& app, Commands& it);
 // None where nothing but help is asked for.

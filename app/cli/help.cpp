@@ -3,6 +3,7 @@
 #include "app/config/hosts_file.h"
 #include "app/config/job_keys.h"
 #include "app/config/prepare_job.h"
+#include "app/config/registry.h"
 #include "app/config/scenario_keys.h"
 #include "protocol/sync_mode.h"
 
@@ -38,27 +39,27 @@ std::string rows_text(const Choices<Make>& own, const Choices<Make>& built_in) {
   return text;
 }
 
-std::string describe_models(const Extensions& extensions) {
+std::string describe_models() {
   return "[model] name = \"...\", and its options in the same section:\n" +
-         rows_text(extensions.engines, {}) + rows_text(extensions.models, nn::built_in_models()) +
+         rows_text(registry().engines, {}) + rows_text(registry().models, nn::built_in_models()) +
          padded(std::string("  ") + external_model, name_column + 2) +
          "comes with the workers: the first one that joins tells layout and first weights\n";
 }
 
-std::string describe_data(const Extensions& extensions) {
+std::string describe_data() {
   return "[data] name = \"...\", and its options in the same section:\n" +
-         rows_text(extensions.data_sets, built_in_data_sets());
+         rows_text(registry().data_sets, built_in_data_sets());
 }
 
-std::string describe_policies(const Extensions& extensions) {
+std::string describe_policies() {
   return "[cluster] policy = \"...\", and its options in [policy.NAME]:\n" +
-         rows_text(extensions.policies, balancing::built_in_policies(extensions.predictors)) +
+         rows_text(registry().policies, balancing::built_in_policies(registry().predictors)) +
          padded("  oracle", name_column + 2) + "knows the true time curves; in simulations only\n" +
          "Predictors that lb-bsp can be told:\n" +
-         rows_text(extensions.predictors, balancing::built_in_predictors());
+         rows_text(registry().predictors, balancing::built_in_predictors());
 }
 
-std::string describe_sync(const Extensions&) {
+std::string describe_sync() {
   std::string text = "[cluster] sync = \"...\":\n";
   for (const SyncForm& form : sync_forms()) {
     text += padded("  " + form.text, name_column + 2) + form.meaning + "\n";
@@ -71,20 +72,20 @@ std::string describe_sync(const Extensions&) {
 }
 
 template <class Draft>
-std::string keys_of(const Extensions&) {
+std::string keys_of() {
   Draft draft;
   return steelyard::describe(schema_of(draft));
 }
 
 template <class Draft>
-std::string schema_for(const Extensions&) {
+std::string schema_for() {
   Draft draft;
   return json_schema(schema_of(draft));
 }
 
 struct Topic {
   std::string name;
-  std::string (*text)(const Extensions&);
+  std::string (*text)();
 };
 
 const std::vector<Topic>& topics() {
@@ -112,9 +113,9 @@ const std::vector<std::string>& help_topics() {
   return names;
 }
 
-std::optional<std::string> describe(const std::string& topic, const Extensions& extensions) {
+std::optional<std::string> describe(const std::string& topic) {
   for (const Topic& it : topics()) {
-    if (it.name == topic) return it.text(extensions);
+    if (it.name == topic) return it.text();
   }
   return std::nullopt;
 }

@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
-
 namespace steelyard {
 
 // job, scenario, hosts, model, data, policy, sync, schema, schema-scenario, schema-hosts.
 const std::vector<std::string>& help_topics();
 
 // None for a topic that there is not.
-std::optional<std::string> describe(const std::string& topic, const Extensions& extensions);
+std::optional<std::string> describe(const std::string& topic);
 
 }  // namespace steelyard

@@ -10,9 +10,11 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <utility>
 
 #include "app/cli/command_line.h"
 #include "app/config/prepare_job.h"
+#include "app/config/registry.h"
 #include "app/launch/attend.h"
 #include "app/launch/launch.h"
 #include "app/processes/journal_file.h"
@@ -48,57 +50,57 @@ void survive_silent_streams() {
   }
 }
 
-int run_cluster(const LaunchOptions& it, const Extensions& extensions) {
+int run_cluster(const LaunchOptions& it) {
   if (!it.hosts_file) call_process(it.script ? "steelyard:run" : "steelyard:train");
-  return run_launch(it, extensions);
+  return run_launch(it);
 }
 
-int run_journal(const JournalCommand& it, const Extensions& extensions) {
-  print_journal(RunDirectory::open(it.run), it.until, extensions, std::cout);
+int run_journal(const JournalCommand& it) {
+  print_journal(RunDirectory::open(it.run), it.until, std::cout);
   return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace
 
-int run(int argc, char** argv, const Extensions& extensions) {
+int run(int argc, char** argv, Registry own) {
   std::setlocale(LC_ALL, "C");
   survive_silent_streams();
   try {
-    Command command = read_command_line(argc, argv, extensions);
+    set_registry(std::move(own));
+    Command command = read_command_line(argc, argv);
     call_process("steelyard");
     return std::visit(Overloaded{
-                          [&](const LaunchOptions& it) { return run_cluster(it, extensions); },
+                          [&](const LaunchOptions& it) { return run_cluster(it); },
                           [&](const SchedulerCommand& it) {
                             call_process("steelyard:sched");
-                            return run_scheduler(
-                                it.options, read_job_file(it.job_file, it.overrides, extensions), extensions);
+                            return run_scheduler(it.options, read_job_file(it.job_file, it.overrides));
                           },
-                          [&](const StandbyOptions& it) { return run_standby(it, extensions); },
+                          [&](const StandbyOptions& it) { return run_standby(it); },
                           [&](ServerCommand& it) {
                             call_process("steelyard:serve");
-                            it.options.fingerprint = job_fingerprint(it.job_file, extensions);
+                            it.options.fingerprint = job_fingerprint(it.job_file);
                             return run_server(it.options);
                           },
                           [&](WorkerCommand& it) {
                             call_process("steelyard:work");
-                            it.options.fingerprint = job_fingerprint(it.job_file, extensions);
-                            return run_worker(it.options, extensions);
+                            it.options.fingerprint = job_fingerprint(it.job_file);
+                            return run_worker(it.options);
                           },
-                          [&](const SimulateCommand& it) { return run_simulate(it, extensions); },
-                          [&](const CompareCommand& it) { return run_compare(it, extensions); },
-                          [&](const ReplayCommand& it) { return run_replay(it, extensions); },
-                          [&](const PlanCommand& it) { return run_plan(it, extensions); },
-                          [&](const ReportCommand& it) { return run_report(it, extensions); },
-                          [&](const StatusCommand& it) { return run_status(it, extensions); },
+                          [&](const SimulateCommand& it) { return run_simulate(it); },
+                          [&](const CompareCommand& it) { return run_compare(it); },
+                          [&](const ReplayCommand& it) { return run_replay(it); },
+                          [&](const PlanCommand& it) { return run_plan(it); },
+                          [&](const ReportCommand& it) { return run_report(it); },
+                          [&](const StatusCommand& it) { return run_status(it); },
                           [](const RunsCommand& it) { return run_runs(it); },
                           [](const AttendOptions& it) { return run_attend(it); },
-                          [&](const ProfileCommand& it) { return run_profile(it, extensions); },
+                          [&](const ProfileCommand& it) { return run_profile(it); },
                           [](const DevicesCommand& it) { return run_devices(it); },
                           [](const TraceCommand& it) { return run_trace(it); },
-                          [&](const JournalCommand& it) { return run_journal(it, extensions); },
+                          [&](const JournalCommand& it) { return run_journal(it); },
                           [](const InspectCommand& it) { return run_inspect(it); },
-                          [&](const EvalCommand& it) { return run_eval(it, extensions); },
-                          [&](const PredictCommand& it) { return run_predict(it, extensions); },
+                          [&](const EvalCommand& it) { return run_eval(it); },
+                          [&](const PredictCommand& it) { return run_predict(it); },
                           [](const KeysCommand& it) { return run_keys(it); },
                           [](const TextCommand& it) {
                             std::fputs(it.text.c_str(), stdout);

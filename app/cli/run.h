@@ -10,11 +10,11 @@
 // every host of a launch too; servers may be any.
 #pragma once
 
-#include "app/config/extensions.h"
+#include "app/config/registry.h"
 
 namespace steelyard {
 
 // Returns the exit code (core/error.h). Catches everything; never throws.
-int run(int argc, char** argv, const Extensions& extensions = {});
+int run(int argc, char** argv, Registry own = {});
 
 }  // namespace steelyard

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/config/prepare_job.h"
+#include "app/config/registry.h"
 #include "core/device_name.h"
 #include "worker/compute/throttle.h"
 
@@ -57,9 +58,9 @@ std::optional<OptionTrouble> trouble(const std::string& kind, const std::string&
 }
 
 // What the policy itself says of options that are good each by itself; nothing if they are together.
-std::string complaint(const std::string& policy, const OptionTexts& options, const Extensions& extensions) {
+std::string complaint(const std::string& policy, const OptionTexts& options) {
   try {
-    (void)balancing::make_policy(policy, options, extensions.policies, extensions.predictors);
+    (void)balancing::make_policy(policy, options, registry().policies, registry().predictors);
   } catch (const Failure& failure) {
     return failure.what();
   }
@@ -69,38 +70,35 @@ std::string complaint(const std::string& policy, const OptionTexts& options, con
 }  // namespace
 
 std::optional<OptionTrouble> model_trouble(const std::string& name,
-                                           const std::map<std::string, double>& options,
-                                           const Extensions& extensions) {
+                                           const std::map<std::string, double>& options) {
   nn::ModelTable own;
-  for (const auto& row : extensions.engines) own.emplace_back(row.name, nullptr, row.help, row.options);
+  for (const auto& row : registry().engines) own.emplace_back(row.name, nullptr, row.help, row.options);
   own.emplace_back(external_model, nullptr, "", std::vector<Option>());
-  own.insert(own.end(), extensions.models.begin(), extensions.models.end());
+  own.insert(own.end(), registry().models.begin(), registry().models.end());
   return trouble("model", name, nn::texts_of(options), own, nn::built_in_models());
 }
 
-std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options,
-                                          const Extensions& extensions) {
-  return trouble("data set", name, options, extensions.data_sets, built_in_data_sets());
+std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options) {
+  return trouble("data set", name, options, registry().data_sets, built_in_data_sets());
 }
 
 std::optional<OptionTrouble> policy_trouble(const std::string& policy, const OptionTexts& options,
-                                            const std::vector<std::string>& known,
-                                            const Extensions& extensions) {
+                                            const std::vector<std::string>& known) {
   if (std::ranges::find(known, policy) == known.end())
     return OptionTrouble{"", "there is no policy '" + policy + "'" + among(policy, known)};
   if (options.empty()) return {};
-  const balancing::PolicyTable built_in = balancing::built_in_policies(extensions.predictors);
-  const auto* row = find_choice(policy, extensions.policies, built_in);
+  const balancing::PolicyTable built_in = balancing::built_in_policies(registry().predictors);
+  const auto* row = find_choice(policy, registry().policies, built_in);
   if (row == nullptr)  // the oracle, which only a simulation can make
     return OptionTrouble{options.begin()->first, "policy '" + policy + "' has no options: leave them out"};
   if (auto found = trouble_in("policy '" + policy + "'", row->options, options)) return found;
-  const std::string whole = complaint(policy, options, extensions);
+  const std::string whole = complaint(policy, options);
   if (whole.empty()) return {};
   // It complains of one at a time: the one without which it says something else.
   for (const auto& [option, value] : options) {
     OptionTexts others = options;
     others.erase(option);
-    if (complaint(policy, others, extensions) != whole) return OptionTrouble{option, whole};
+    if (complaint(policy, others) != whole) return OptionTrouble{option, whole};
   }
   return OptionTrouble{options.begin()->first, whole};
 }

@@ -31,13 +31,10 @@ std::string device_trouble(const WorkerSpec& spec);
 
 // What is wrong with a section: the option to look at, or none if it is the name.
 std::optional<OptionTrouble> model_trouble(const std::string& name,
-                                           const std::map<std::string, double>& options,
-                                           const Extensions& extensions);
-std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options,
-                                          const Extensions& extensions);
+                                           const std::map<std::string, double>& options);
+std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options);
 // `known`: the policies that the file may name.
 std::optional<OptionTrouble> policy_trouble(const std::string& policy, const OptionTexts& options,
-                                            const std::vector<std::string>& known,
-                                            const Extensions& extensions);
+                                            const std::vector<std::string>& known);
 
 }  // namespace steelyard

@@ -7,6 +7,7 @@
 #include "app/config/job_keys.h"
 #include "app/config/job_source.h"
 #include "app/config/prepare_job.h"
+#include "app/config/registry.h"
 #include "app/config/toml_section.h"
 #include "balancing/policies.h"
 #include "core/error.h"
@@ -21,8 +22,7 @@ namespace {
 // Reads one file, section by section, into a draft.
 class JobReader {
  public:
-  JobReader(const JobSource& source, const Extensions& extensions, const ClusterSpec* cluster)
-      : source_(source), extensions_(extensions), cluster_(cluster) {}
+  JobReader(const JobSource& source, const ClusterSpec* cluster) : source_(source), cluster_(cluster) {}
 
   JobFile read() {
     check_kind();
@@ -31,8 +31,8 @@ class JobReader {
       if (it.kind == Section::Kind::one) section(it.name).read();
     }
     const Job& job = draft_.file.job;
-    section("model").demand_none(model_trouble(job.model, job.model_options, extensions_), "name");
-    section("data").demand_none(data_trouble(job.data, job.data_options, extensions_), "name");
+    section("model").demand_none(model_trouble(job.model, job.model_options), "name");
+    section("data").demand_none(data_trouble(job.data, job.data_options), "name");
     read_policies();
     read_workers();
     if (cluster_ != nullptr) {
@@ -56,7 +56,6 @@ class JobReader {
   }
 
   const JobSource& source_;
-  const Extensions& extensions_;
   const ClusterSpec* const cluster_;
   JobDraft draft_;
   const Schema schema_ = schema_of(draft_);
@@ -75,11 +74,11 @@ void JobReader::check_kind() const {
 // those of the chosen one count.
 void JobReader::read_policies() {
   Job& job = draft_.file.job;
-  const std::vector<std::string> known = balancing::policy_names(extensions_.policies);
+  const std::vector<std::string> known = balancing::policy_names(registry().policies);
   for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
     draft_.policy_options.clear();
     policy.read();
-    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, known, extensions_), "");
+    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, known), "");
     if (policy.part() == job.policy) job.policy_options = draft_.policy_options;
   }
 }
@@ -182,20 +181,20 @@ void JobReader::check_lengths() {
 }  // namespace
 
 JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
-                  const Extensions& extensions, const ClusterSpec* cluster) {
+                  const ClusterSpec* cluster) {
   const JobSource source(text, name, overrides);
-  JobFile file = JobReader(source, extensions, cluster).read();
+  JobFile file = JobReader(source, cluster).read();
   file.overrides = overrides;
   return file;
 }
 
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides,
-                      const Extensions& extensions, const ClusterSpec* cluster) {
+                      const ClusterSpec* cluster) {
   const InputKind kind{"job file", 32,  // a table of rates may be long
 
                        "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
                        "lists all keys)"};
-  return parse_job(read_input(path, kind), path, overrides, extensions, cluster);
+  return parse_job(read_input(path, kind), path, overrides, cluster);
 }
 
 std::string memory_note(const JobFile& file) {

@@ -17,7 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "protocol/job.h"
 
 namespace steelyard {
@@ -52,11 +51,10 @@ struct ClusterSpec {
 // and workers. Throws Failure (configuration) that names file, line and column, what is there and what may be
 // there.
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {},
-                      const Extensions& extensions = {}, const ClusterSpec* cluster = nullptr);
+                      const ClusterSpec* cluster = nullptr);
 // The same for a text; `name` is what messages call it.
 JobFile parse_job(std::string_view text, const std::string& name,
-                  const std::vector<std::string>& overrides = {}, const Extensions& extensions = {},
-                  const ClusterSpec* cluster = nullptr);
+                  const std::vector<std::string>& overrides = {}, const ClusterSpec* cluster = nullptr);
 
 // Fills in what only the data can tell: sizes, and the length of the schedule. Throws Failure (configuration)
 // for a data set that is smaller than one round.

@@ -1,6 +1,7 @@
 #include "app/config/prepare_job.h"
 
 #include "app/config/job_file.h"
+#include "app/config/registry.h"
 #include "core/error.h"
 #include "protocol/codec.h"
 #include "protocol/limits.h"
@@ -24,30 +25,30 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
   return {};
 }
 
-Workload workload_of(const Job& job, const Extensions& extensions, const Computing& computing) {
+Workload workload_of(const Job& job, const Computing& computing) {
   if (job.model == external_model) {
-    if (extensions.workload) return extensions.workload();
+    if (registry().workload) return registry().workload();
     throw Failure(ExitCode::configuration,
                   "model 'external' comes with the workers, and this program brings none: start workers with "
                   "the program that has the model");
   }
-  DataSets data = open_data(job.data, job.data_options, extensions.data_sets);
-  if (!is_made_of_layers(job, extensions)) {
+  DataSets data = open_data(job.data, job.data_options, registry().data_sets);
+  if (!is_made_of_layers(job)) {
     Workload workload =
-        make_choice("model", job.model, nn::texts_of(job.model_options), extensions.engines, {}, data);
+        make_choice("model", job.model, nn::texts_of(job.model_options), registry().engines, {}, data);
     workload.data = std::move(data);
     return workload;
   }
-  nn::Model model = model_of(job, data.train->shape(), data.train->classes(), extensions);
+  nn::Model model = model_of(job, data.train->shape(), data.train->classes());
   return model_workload(std::move(model), std::move(data), computing);
 }
 
-bool is_made_of_layers(const Job& job, const Extensions& extensions) {
-  return job.model != external_model && find_choice(job.model, extensions.engines, {}) == nullptr;
+bool is_made_of_layers(const Job& job) {
+  return job.model != external_model && find_choice(job.model, registry().engines, {}) == nullptr;
 }
 
-nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes, const Extensions& extensions) {
-  return nn::make_model(job.model, nn::ModelOptions{input, classes, job.model_options}, extensions.models);
+nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes) {
+  return nn::make_model(job.model, nn::ModelOptions{input, classes, job.model_options}, registry().models);
 }
 
 ModelDescription described(const Workload& workload) {
@@ -107,7 +108,7 @@ void require_shards_for(const Job& job) {
 
 }  // namespace
 
-void complete(Job& job, const ModelDescription& model, const Extensions& extensions) {
+void complete(Job& job, const ModelDescription& model) {
   job.layout = nn::layout_for(job.optimizer, model.layout);
   job.labels = model.labels;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
@@ -120,21 +121,21 @@ void complete(Job& job, const ModelDescription& model, const Extensions& extensi
   require_shards_for(job);
   nn::validate(job.optimizer);
   nn::validate(job.schedule);
-  (void)policy_of(job, extensions);
+  (void)policy_of(job);
   require_that_it_travels(job);
 }
 
-std::unique_ptr<balancing::Policy> policy_of(const Job& job, const Extensions& extensions) {
+std::unique_ptr<balancing::Policy> policy_of(const Job& job) {
   auto policy =
-      balancing::make_policy(job.policy, job.policy_options, extensions.policies, extensions.predictors);
+      balancing::make_policy(job.policy, job.policy_options, registry().policies, registry().predictors);
   if (job.sync.paced) balancing::require_pacing(job.policy, *policy);
   return policy;
 }
 
-std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions) {
+std::uint64_t job_fingerprint(const std::string& job_file) {
   if (job_file.empty()) return 0;
-  Job job = read_job_file(job_file, {}, extensions).job;
-  complete(job, described(workload_of(job, extensions)), extensions);
+  Job job = read_job_file(job_file, {}).job;
+  complete(job, described(workload_of(job)));
   return fingerprint(job);
 }
 

@@ -5,11 +5,12 @@
 #include <memory>
 #include <string>
 
-#include "app/config/extensions.h"
 #include "app/config/job_file.h"
 #include "balancing/policy.h"
+#include "nn/model.h"
 #include "protocol/job.h"
 #include "protocol/messages.h"
+#include "worker/compute/workload.h"
 
 namespace steelyard {
 
@@ -19,30 +20,30 @@ namespace steelyard {
 // Why this job cannot be, where, and what to do. Empty: it can. `sync`: its mode as it was written.
 std::string reproducible_trouble(const JobFile& file, const std::string& sync);
 
-// The model of a job that comes with its workers (Extensions::workload).
+// The model of a job that comes with its workers (Registry::workload).
 inline constexpr char external_model[] = "external";
 
 // Opens the data and builds the model that the job names. Throws Failure (configuration) for an external one
 // if this program brings none. `computing` is for an engine of ours; those of users have their own ways.
-Workload workload_of(const Job& job, const Extensions& extensions, const Computing& computing = {});
+Workload workload_of(const Job& job, const Computing& computing = {});
 
 // Whether the model is one of nn, which can be made without the data.
-bool is_made_of_layers(const Job& job, const Extensions& extensions);
+bool is_made_of_layers(const Job& job);
 // Such a model, for samples of this shape and labels of so many classes. Throws Failure as nn::make_model()
 // does.
-nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes, const Extensions& extensions);
+nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes);
 
 // Fills in what follows from model and data: the layout, the numbers of samples, labels and grain. Checks
 // what can be checked.
-void complete(Job& job, const ModelDescription& model, const Extensions& extensions = {});
+void complete(Job& job, const ModelDescription& model);
 // Of layout and sizes only.
 ModelDescription described(const Workload& workload);
 
 // The policy of a job. Throws Failure (configuration) as balancing::make_policy() does, or if it does not say
 // how long rounds are and the job's sync mode leaves that to it.
-std::unique_ptr<balancing::Policy> policy_of(const Job& job, const Extensions& extensions);
+std::unique_ptr<balancing::Policy> policy_of(const Job& job);
 
 // The fingerprint of the job in a file, for a process that wants no other; 0 without a file.
-std::uint64_t job_fingerprint(const std::string& job_file, const Extensions& extensions);
+std::uint64_t job_fingerprint(const std::string& job_file);
 
 }  // namespace steelyard

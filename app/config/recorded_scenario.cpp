@@ -55,12 +55,11 @@ void require_known(const std::vector<std::string>& without, const RecordedRun& r
 
 }  // namespace
 
-Replay replay_of(const std::string& run, const std::vector<std::string>& without,
-                 const Extensions& extensions) {
+Replay replay_of(const std::string& run, const std::vector<std::string>& without) {
   const std::string directory = fs::absolute(run).lexically_normal().string();
   const std::string rounds = directory + "/rounds.jsonl", path = directory + "/job.toml";
-  const JobFile job = parse_job(
-      read_input(path, {"job", 16, "give the directory of a run, as in runs/demo-1"}), path, {}, extensions);
+  const JobFile job =
+      parse_job(read_input(path, {"job", 16, "give the directory of a run, as in runs/demo-1"}), path, {});
   const SyncMode sync = job.job.sync;
   if (sync.is_local()) {
     refuse(run + " took local steps (" + sync_text(sync) +

@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
-
 namespace steelyard {
 
 struct Replay {
@@ -25,7 +23,6 @@ struct Replay {
 // Of a run directory; `without` are workers to leave out. Throws Failure (configuration) that names the file
 // and the remedy: for what is no run, a worker that is not in it, nobody left, and a run of local steps,
 // whose rounds say nothing of single steps.
-Replay replay_of(const std::string& run, const std::vector<std::string>& without = {},
-                 const Extensions& extensions = {});
+Replay replay_of(const std::string& run, const std::vector<std::string>& without = {});
 
 }  // namespace steelyard

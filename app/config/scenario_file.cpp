@@ -6,6 +6,7 @@
 #include "app/config/choices.h"
 #include "app/config/device_files.h"
 #include "app/config/job_source.h"
+#include "app/config/registry.h"
 #include "app/config/scenario_keys.h"
 #include "app/config/scenario_training.h"
 #include "app/config/toml_section.h"
@@ -16,13 +17,13 @@ namespace {
 
 class ScenarioReader {
  public:
-  ScenarioReader(const JobSource& source, std::filesystem::path folder, const Extensions& extensions)
-      : source_(source), folder_(std::move(folder)), extensions_(extensions) {}
+  ScenarioReader(const JobSource& source, std::filesystem::path folder)
+      : source_(source), folder_(std::move(folder)) {}
 
   sim::Scenario read(const std::string& name) {
     scenario_.name = name;
-    scenario_.own_policies = extensions_.policies;
-    scenario_.own_predictors = extensions_.predictors;
+    scenario_.own_policies = registry().policies;
+    scenario_.own_predictors = registry().predictors;
     check_sections();
     read_job();
     read_network();
@@ -53,8 +54,7 @@ class ScenarioReader {
 
   const JobSource& source_;
   const std::filesystem::path folder_;
-  const Extensions& extensions_;
-  ScenarioDraft draft_{extensions_.policies};
+  ScenarioDraft draft_{registry().policies};
   sim::Scenario& scenario_ = draft_.scenario;
   const Schema schema_ = schema_of(draft_);
   std::map<std::string, std::size_t> named_;  // workers, by name
@@ -80,7 +80,7 @@ void ScenarioReader::read_job() {
   // Where only rounds count there is one epoch, and all rounds are of one length.
   if (by_rounds && scenario_.epochs == 0 && !job.given("samples_per_epoch"))
     scenario_.samples_per_epoch = scenario_.global_batch * scenario_.rounds;
-  make_training(draft_, job, model, data, extensions_);
+  make_training(draft_, job, model, data);
 }
 
 void ScenarioReader::read_network() {
@@ -107,8 +107,7 @@ void ScenarioReader::read_policies() {
   for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
     draft_.policy_options.clear();
     policy.read();
-    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, draft_.policies, extensions_),
-                       "");
+    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, draft_.policies), "");
     scenario_.policy_options[policy.part()] = draft_.policy_options;
   }
 }
@@ -286,24 +285,23 @@ void ScenarioReader::check_shape(const TomlSection& section) const {
 
 }  // namespace
 
-sim::Scenario parse_scenario(std::string_view text, const std::string& file, const Extensions& extensions,
+sim::Scenario parse_scenario(std::string_view text, const std::string& file,
                              const std::vector<std::string>& overrides) {
   const JobSource source(text, file, overrides);
   const std::filesystem::path path(file);
   // Until all is well messages call it by its file.
-  sim::Scenario scenario = ScenarioReader(source, path.parent_path(), extensions).read(file);
+  sim::Scenario scenario = ScenarioReader(source, path.parent_path()).read(file);
   scenario.name = path.stem().string();
   return scenario;
 }
 
-sim::Scenario read_scenario(const std::string& path, const Extensions& extensions,
-                            const std::vector<std::string>& overrides) {
+sim::Scenario read_scenario(const std::string& path, const std::vector<std::string>& overrides) {
   // Scenarios may be written by programs, and then are long.
   const InputKind kind{
       "scenario", 16,
       "check the name, or begin with a copy of examples/scenarios/lbb_table2.toml (steelyard "
       "help scenario lists all keys)"};
-  return parse_scenario(read_input(path, kind), path, extensions, overrides);
+  return parse_scenario(read_input(path, kind), path, overrides);
 }
 
 }  // namespace steelyard

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "sim/scenario.h"
 
 namespace steelyard {
@@ -14,11 +13,9 @@ namespace steelyard {
 // Reads a file; the scenario is called as the file is, without its ending. Files that it names lie beside it.
 // `overrides` are key=value, as --set gives them, with "worker.NAME.key" for a worker. Throws Failure
 // (configuration) that names file, line and column, what is there and what may be there.
-sim::Scenario read_scenario(const std::string& path, const Extensions& extensions = {},
-                            const std::vector<std::string>& overrides = {});
+sim::Scenario read_scenario(const std::string& path, const std::vector<std::string>& overrides = {});
 // The same for a text; `file` is what messages call it.
 sim::Scenario parse_scenario(std::string_view text, const std::string& file,
-                             const Extensions& extensions = {},
                              const std::vector<std::string>& overrides = {});
 
 }  // namespace steelyard

@@ -61,7 +61,7 @@ std::shared_ptr<const DataSet> part_of(std::shared_ptr<const DataSet> all, const
 }  // namespace
 
 void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlSection& model,
-                   const TomlSection& data, const Extensions& extensions) {
+                   const TomlSection& data) {
   sim::Scenario& scenario = draft.scenario;
   Job& job = draft.job;
   if (!draft.train) return refuse_keys(draft, section, model, data);
@@ -69,8 +69,8 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
                             const std::optional<OptionTrouble>& trouble) {
     (trouble && !trouble->option.empty() ? options : section).demand_none(trouble, key);
   };
-  found_in(model, "model", model_trouble(job.model, job.model_options, extensions));
-  found_in(data, "data", data_trouble(job.data, job.data_options, extensions));
+  found_in(model, "model", model_trouble(job.model, job.model_options));
+  found_in(data, "data", data_trouble(job.data, job.data_options));
   draft.training.put_into(job);
   const std::string trouble =
       optimizer_trouble(draft.training.optimizer, job.optimizer, parse_sync(scenario.sync));
@@ -84,7 +84,7 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   job.epochs = scenario.epochs;
   job.rounds = scenario.rounds;
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
-  Workload workload = workload_of(job, extensions);
+  Workload workload = workload_of(job);
   const ModelDescription description = described(workload);
   section.demand(!section.given("grain"), "grain",
                  "grain in [job]: the model of a training says its own: leave it out");

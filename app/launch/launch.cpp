@@ -60,25 +60,25 @@ struct Setup {
 
 // What the scheduler and workers of this machine would refuse is refused before anything is made or started;
 // on other machines only they can tell.
-Setup set_up(const LaunchOptions& options, const Extensions& extensions) {
+Setup set_up(const LaunchOptions& options) {
   if (options.hosts_file) {
     HostsFile hosts = read_hosts_file(*options.hosts_file);
-    JobFile job = job_for_hosts(options, hosts, extensions);
+    JobFile job = job_for_hosts(options, hosts);
     return {std::move(job), std::move(hosts), {}};
   }
   if (options.script) {
     const bool started_here = !options.script->path.empty();
     if (started_here) require_script(*options.script);
     if (!options.results.resume_from.empty()) require_checkpoint(options.results.resume_from);
-    JobFile job = job_for_script(options, extensions);
+    JobFile job = job_for_script(options);
     HostsFile hosts = this_machine(job, started_here);
     return {std::move(job), std::move(hosts), {}};
   }
-  JobFile file = read_job_file(options.job_file, options.overrides, extensions);
+  JobFile file = read_job_file(options.job_file, options.overrides);
   Job job = file.job;
-  const Workload workload = workload_of(job, extensions);
+  const Workload workload = workload_of(job);
   const ModelDescription model = describe(workload);
-  complete(job, model, extensions);
+  complete(job, model);
   for (const WorkerSpec& worker : file.worker_specs) (void)device_of(worker);
   const auto require_resumable = [job, source = sample_source(job, model)](const std::string& from) {
     (void)check_resumable(from, read_manifest(from), job, source);
@@ -127,11 +127,11 @@ void show_timeline(const RunDirectory& run) {
 
 }  // namespace
 
-int run_launch(const LaunchOptions& given, const Extensions& extensions) {
+int run_launch(const LaunchOptions& given) {
   const pid_t parent = getppid();
   LaunchOptions options = given;
   const bool here = !options.hosts_file;
-  const auto [job, hosts, require_resumable] = set_up(options, extensions);
+  const auto [job, hosts, require_resumable] = set_up(options);
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   if (!here) {
     const LaunchPlan plan = make_launch_plan(options, hosts, job, self);

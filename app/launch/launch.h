@@ -11,12 +11,11 @@
 // lie in one run directory; otherwise results are on the scheduler's host.
 #pragma once
 
-#include "app/config/extensions.h"
 #include "app/launch/launch_plan.h"
 
 namespace steelyard {
 
 // The job's exit code: the scheduler's, or why the cluster could not be kept up.
-int run_launch(const LaunchOptions& options, const Extensions& extensions);
+int run_launch(const LaunchOptions& options);
 
 }  // namespace steelyard

@@ -142,7 +142,7 @@ std::string LaunchPlan::roles_on(const std::string& host) const {
   return text;
 }
 
-JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts, const Extensions& extensions) {
+JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts) {
   for (const std::string& argument : options.overrides) {
     const bool workers = argument.starts_with("worker.");
     const bool servers =
@@ -157,8 +157,8 @@ JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts, cons
   for (const HostSpec& host : hosts.hosts) {
     for (const HostWorker& worker : host.workers) cluster.workers.push_back(worker.spec);
   }
-  if (options.script) return job_for_script(options, extensions, &cluster);
-  return read_job_file(options.job_file, options.overrides, extensions, &cluster);
+  if (options.script) return job_for_script(options, &cluster);
+  return read_job_file(options.job_file, options.overrides, &cluster);
 }
 
 HostsFile this_machine(const JobFile& job, bool with_workers) {

@@ -77,8 +77,7 @@ struct LaunchPlan {
 
 // The job with the hosts' servers and workers for its own. Throws Failure (usage) for a --set that is about
 // workers, (configuration) as read_job_file does.
-JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts,
-                      const Extensions& extensions = {});
+JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts);
 
 // This machine as the one host of a job, with the servers and workers that the job itself names; without the
 // workers, where they come by themselves.

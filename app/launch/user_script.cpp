@@ -61,10 +61,9 @@ bool is_program(const fs::path& path) {
 
 bool is_script(const std::string& file) { return !file.ends_with(".toml"); }
 
-JobFile job_for_script(const LaunchOptions& options, const Extensions& extensions,
-                       const ClusterSpec* cluster) {
-  JobFile file = parse_job(job_text(*options.script, cluster), where_jobs_come_from, options.overrides,
-                           extensions, cluster);
+JobFile job_for_script(const LaunchOptions& options, const ClusterSpec* cluster) {
+  JobFile file =
+      parse_job(job_text(*options.script, cluster), where_jobs_come_from, options.overrides, cluster);
   if (file.job.model != external_model) {
     throw Failure(ExitCode::usage, "--set model.name=" + file.job.model +
                                        ": the model of a script comes with the script: leave it out, or "

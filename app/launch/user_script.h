@@ -18,7 +18,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/config/hosts_file.h"
 #include "app/launch/launch_plan.h"
 
@@ -28,8 +27,7 @@ bool is_script(const std::string& file);  // and no job file: its name does not 
 
 // The job as far as the command line tells it: servers and workers, and what --set says. It is called like
 // the script. Throws Failure (usage) for a --set of another model, (configuration) as read_job_file does.
-JobFile job_for_script(const LaunchOptions& options, const Extensions& extensions = {},
-                       const ClusterSpec* cluster = nullptr);
+JobFile job_for_script(const LaunchOptions& options, const ClusterSpec* cluster = nullptr);
 
 // The program and its arguments. A script in Python is run by $STEELYARD_PYTHON, or python3, without a buffer
 // for what it prints; any other one by itself.

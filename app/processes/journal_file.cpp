@@ -85,13 +85,12 @@ std::string in_seconds(Duration since) {
 
 }  // namespace
 
-void print_journal(const RunDirectory& run, std::uint64_t until, const Extensions& extensions,
-                   std::ostream& out) {
+void print_journal(const RunDirectory& run, std::uint64_t until, std::ostream& out) {
   std::optional<Killed> left = journal_of(run);
   if (!left) {
     throw Failure(ExitCode::configuration, run.journal() + ": there is none: the run is of another release");
   }
-  Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions));
+  Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from));
   JournalReader journal(left->journal);
   const Time began = journal.next().value().now;
   std::uint64_t number = 0;

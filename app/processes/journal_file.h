@@ -72,8 +72,7 @@ class ReplayMark {
 
 // The records up to number `until`; times in seconds since the first. The same text whenever it is asked for.
 // Throws Failure (configuration) where there is none, or it is of another build.
-void print_journal(const RunDirectory& run, std::uint64_t until, const Extensions& extensions,
-                   std::ostream& out);
+void print_journal(const RunDirectory& run, std::uint64_t until, std::ostream& out);
 
 class JournalFile {
  public:

@@ -139,8 +139,8 @@ std::optional<Killed> left_by_killed(const RunDirectory& run) {
   return killed;
 }
 
-std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions) {
-  auto policy = policy_of(job, extensions);
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
+  auto policy = policy_of(job);
   try {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/report/run_directory.h"
 #include "balancing/policy.h"
 #include "protocol/journal.h"
@@ -64,7 +63,7 @@ std::optional<Killed> journal_of(const RunDirectory& run);
 std::optional<Killed> left_by_killed(const RunDirectory& run);
 
 // A policy's state is soft: another policy simply begins anew.
-std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from, const Extensions& extensions);
+std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from);
 
 // The first state without its values, which are not needed once all servers have it.
 Snapshot without_values(const Killed& killed);

@@ -8,7 +8,6 @@
 #include <functional>
 #include <string>
 
-#include "app/config/extensions.h"
 #include "app/processes/process_settings.h"
 #include "app/report/run_directory.h"
 #include "core/buffer.h"
@@ -18,10 +17,10 @@
 namespace steelyard {
 
 // Each returns the process's exit code. Throws Failure for what prevents it from starting.
-int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions);
-int run_standby(const StandbyOptions& options, const Extensions& extensions);
+int run_scheduler(const SchedulerOptions& options, JobFile file);
+int run_standby(const StandbyOptions& options);
 int run_server(const ServerOptions& options);
-int run_worker(const WorkerOptions& options, const Extensions& extensions);
+int run_worker(const WorkerOptions& options);
 
 // Where a run leaves its results: the one place that chooses. Throws Failure (io) for a directory that cannot
 // be.

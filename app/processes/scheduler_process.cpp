@@ -49,8 +49,8 @@ struct Trained {
   std::function<std::vector<float>(std::uint64_t seed)> weights;  // called once at most
 };
 
-Trained built_here(const Job& job, const Extensions& extensions) {
-  const Workload workload = workload_of(job, extensions);
+Trained built_here(const Job& job) {
+  const Workload workload = workload_of(job);
   return {describe(workload), [workload](std::uint64_t seed) { return first_weights(workload, seed); }};
 }
 
@@ -65,13 +65,13 @@ Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint,
 
 // The job as the program of the first worker says it, where that says anything. Servers and workers are
 // still this scheduler's, and so is what --set gave it.
-JobFile as_told(JobFile own, const ModelDescription& told, const Extensions& extensions) {
+JobFile as_told(JobFile own, const ModelDescription& told) {
   if (!told.job.empty()) {
     const ClusterSpec cluster{own.job.shards, own.worker_specs};
     std::vector<std::string> overrides = own.overrides;
     std::erase_if(overrides, [](const std::string& it) { return it.starts_with("worker."); });
     overrides.push_back(std::string("model.name=") + external_model);
-    own = parse_job(told.job, "the job of the first worker", overrides, extensions, &cluster);
+    own = parse_job(told.job, "the job of the first worker", overrides, &cluster);
   }
   own.job.data = told.data;
   own.job.data_options = {{data_mark, told.data_hash}};
@@ -140,11 +140,10 @@ std::string recorded(const std::string& path) try {
 }
 
 // The chosen port has to be told even to those who want to hear nothing else.
-void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, bool quiet,
-          const Extensions& extensions) {
+void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, bool quiet) {
   recorder.flush(steady_now());
   const RunDirectory& run = task.run;
-  web.begin({run.path(), task.file.resolved, recorded(run.rounds()), recorded(run.events())}, extensions);
+  web.begin({run.path(), task.file.resolved, recorded(run.rounds()), recorded(run.events())});
   recorder.tell([&web](bool event, const std::string& line) { web.tell(event, line); });
   const std::string told = "the run can be watched at " + web.url() +
                            (web.for_others() ? ", also by those who can reach this machine" : "");
@@ -155,16 +154,16 @@ void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, b
 // A job that nobody knows yet. `run`: the directory, where that is chosen already. `key`: of this process.
 Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
                 std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
-                const std::string& key, const Extensions& extensions) {
+                const std::string& key) {
   const ResultOptions& results = options.results;
   Trained trained;
   if (file.job.model == external_model) {
     trained = told_by_workers(file.job, link, endpoint, options.quiet);
-    file = as_told(std::move(file), trained.description, extensions);
+    file = as_told(std::move(file), trained.description);
   } else {
-    trained = built_here(file.job, extensions);
+    trained = built_here(file.job);
   }
-  complete(file.job, trained.description, extensions);
+  complete(file.job, trained.description);
   if (!run) {
     run = choose_run_directory(results, file.job.name);
     lock = std::make_unique<RunLock>(run->path(), results.lock);
@@ -193,15 +192,15 @@ void clear_unbegun(const std::string& directory) {
 }
 
 // One whose scheduler was killed.
-Task go_on(const Killed& killed, const RunDirectory& run, const Extensions& extensions) {
-  Task task{read_job_file(run.job(), {}, extensions), run, without_values(killed), killed.place};
+Task go_on(const Killed& killed, const RunDirectory& run) {
+  Task task{read_job_file(run.job(), {}), run, without_values(killed), killed.place};
   task.file.job = killed.job;
   cut_record(run, killed.place);
   return task;
 }
 
 // Where servers still wait for the first state, it is made once more.
-void restore_values(Task& task, const Extensions& extensions) {
+void restore_values(Task& task) {
   const Job& job = task.file.job;
   if (job.model == external_model) {
     throw Failure(ExitCode::temporary,
@@ -210,7 +209,7 @@ void restore_values(Task& task, const Extensions& extensions) {
   }
   const Progress from = task.initial.progress;
   within_memory("the scheduler", job, [&] {
-    task.initial = beginning(task.place.checkpoint, job, task.place.source, built_here(job, extensions));
+    task.initial = beginning(task.place.checkpoint, job, task.place.source, built_here(job));
   });
   task.initial.progress = from;
 }
@@ -274,8 +273,8 @@ std::vector<std::byte> head_of_flushed(Recorder& recorder,
 
 // The scheduler's job from here to its end; the exit code.
 int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext& context, ZmqLink& link,
-         RunWeb* web, const Extensions& extensions) {
-  auto policy = policy_for(task.file.job, task.initial.progress, extensions);
+         RunWeb* web) {
+  auto policy = policy_for(task.file.job, task.initial.progress);
   const Progress from = task.initial.progress;
   Scheduler scheduler(task.file.job, from, std::move(policy));
 
@@ -292,7 +291,7 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
   if (!options.quiet) shown.rdbuf(&terminal);
   introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
   recorder.show_on(board_for(options.results, task.run));
-  if (web != nullptr) show(*web, task, recorder, bar, options.quiet, extensions);
+  if (web != nullptr) show(*web, task, recorder, bar, options.quiet);
   RecorderThread recording(recorder);
   const auto local = [&](Envelope envelope) {
     if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
@@ -310,7 +309,7 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
   Journaled journaled(
       scheduler, [&](const std::vector<std::byte>& record) { return journal.write(record); }, journals);
   if (killed != nullptr) {
-    if (!has_first_state(scheduler, task.file.job)) restore_values(task, extensions);
+    if (!has_first_state(scheduler, task.file.job)) restore_values(task);
     Outbox out(scheduler_node);
     journaled.restarted(steady_now(), told.follower.attempt != 0, out);
     deliver(link, local, out.take());
@@ -328,7 +327,7 @@ int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext
 
 }  // namespace
 
-int run_scheduler(const SchedulerOptions& options, JobFile file, const Extensions& extensions) {
+int run_scheduler(const SchedulerOptions& options, JobFile file) {
   block_signals();  // a request to end waits until somebody listens
   const ResultOptions& results = options.results;
   std::optional<RunDirectory> run;
@@ -351,10 +350,10 @@ int run_scheduler(const SchedulerOptions& options, JobFile file, const Extension
   const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins
   ZmqContext context(1, std::move(trust));
   ZmqLink link(context, scheduler_node);
-  Task task = killed ? go_on(*killed, *run, extensions)
-                     : begin_anew(options, std::move(file), std::move(run), lock, link, link.listen(listen),
-                                  key, extensions);
-  return lead(options, task, killed ? &*killed : nullptr, context, link, web.get(), extensions);
+  Task task =
+      killed ? go_on(*killed, *run)
+             : begin_anew(options, std::move(file), std::move(run), lock, link, link.listen(listen), key);
+  return lead(options, task, killed ? &*killed : nullptr, context, link, web.get());
 }
 
 }  // namespace steelyard

@@ -24,8 +24,7 @@ namespace {
 // The run directory that a standby keeps: like that of a scheduler that was killed a moment ago.
 class Copy {
  public:
-  Copy(const SchedulerOptions& lead, const Extensions& extensions)
-      : results_(lead.results), listen_(listening_endpoint(lead.listen)), extensions_(extensions) {}
+  Copy(const SchedulerOptions& lead) : results_(lead.results), listen_(listening_endpoint(lead.listen)) {}
 
   void write(const JournalRecord& record) {
     if (const auto* head = std::get_if<JournalHead>(&record.what)) return begin(record.now, *head);
@@ -40,7 +39,7 @@ class Copy {
   [[nodiscard]] std::optional<Standby::Place> arbiter() {
     std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
     if (!left) return std::nullopt;
-    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions_));
+    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from));
     JournalReader journal(left->journal);
     (void)journal.next();
     const auto follower =
@@ -66,7 +65,7 @@ class Copy {
       lock_ = std::make_unique<RunLock>(run_->path());
     }
     Progress from = head.from;
-    (void)policy_for(*head.job, from, extensions_);
+    (void)policy_for(*head.job, from);
     require_descriptors_for(*head.job);
     write_text(run_->job(), job_text_in(head));
     // The record of the run is made of the journal, from its beginning.
@@ -81,12 +80,12 @@ class Copy {
     std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
     if (!left) return false;
     cut_record(*run_, left->place);
-    JobFile file = read_job_file(run_->job(), {}, extensions_);
+    JobFile file = read_job_file(run_->job(), {});
     file.job = left->job;
     std::ostream nowhere(nullptr);
     ProgressBar bar(nowhere, {});
     Recorder recorder(file, *run_, bar, true);
-    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from, extensions_));
+    Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from));
     (void)tell_again(*left, scheduler, recorder);
     if (!recorder.flush(condensed.now)) return false;
     std::vector<std::byte> bytes = head_here(*run_, left->job, left->from, left->place, recorder);
@@ -96,7 +95,6 @@ class Copy {
 
   const ResultOptions results_;
   const std::string listen_;
-  const Extensions& extensions_;
   std::optional<RunDirectory> run_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<JournalFile> journal_;
@@ -137,7 +135,7 @@ bool follow(const StandbyOptions& options, Copy& copy, int& code) {
 
 }  // namespace
 
-int run_standby(const StandbyOptions& options, const Extensions& extensions) {
+int run_standby(const StandbyOptions& options) {
   block_signals();
   require_loopback(listening_endpoint(options.lead.listen),
                    options.lead.insecure || !options.lead.keys.empty());
@@ -146,14 +144,14 @@ int run_standby(const StandbyOptions& options, const Extensions& extensions) {
                   "--listen " + options.lead.listen +
                       ": servers and workers have to know the port of a standby beforehand: give one");
   }
-  Copy copy(options.lead, extensions);
+  Copy copy(options.lead);
   // What leading takes is made sure of now: later nobody else could lead.
   SchedulerOptions lead = options.lead;
   lead.port = std::make_shared<ReservedPort>(listening_endpoint(lead.listen));
   int code = 0;
   if (!follow(options, copy, code)) return code;
   tell(options, "the scheduler is lost: leading the job now, in " + copy.path());
-  return run_scheduler(copy.take_over(std::move(lead)), {}, extensions);
+  return run_scheduler(copy.take_over(std::move(lead)), {});
 }
 
 }  // namespace steelyard

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "app/config/prepare_job.h"
+#include "app/config/registry.h"
 #include "app/processes/beginning.h"
 #include "app/processes/endpoint.h"
 #include "app/processes/processes.h"
@@ -27,12 +28,10 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
   return job;
 }
 
-Workload own_workload(const WorkerOptions& options, const Job& job, const Extensions& extensions,
-                      const Device& device) {
-  return workload_of(localised(job, options.data_options), extensions,
-                     {.device = device,
-                      .threads = thread_count(options.spec.threads),
-                      .precision = precision(options.spec.precision)});
+Workload own_workload(const WorkerOptions& options, const Job& job, const Device& device) {
+  return workload_of(localised(job, options.data_options), {.device = device,
+                                                            .threads = thread_count(options.spec.threads),
+                                                            .precision = precision(options.spec.precision)});
 }
 
 Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t fingerprint) {
@@ -46,14 +45,14 @@ Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t finge
 
 }  // namespace
 
-int run_worker(const WorkerOptions& options, const Extensions& given) {
-  Extensions extensions = given;
+int run_worker(const WorkerOptions& options) {
   WorkerSpec spec = options.spec;
   if (spec.name.empty()) spec.name = default_name("worker");
   check_name("--name", spec.name);
   const Device device = device_of(spec);
   raise_descriptor_limit();
   block_signals();
+  std::optional<Workload> external;  // made once: the scheduler gets its model, and this worker trains it
   WorkerSession::Setup setup;
   setup.scheduler = scheduler_places(options.scheduler);
   setup.hello = hello_of(spec, device, options.fingerprint);
@@ -66,13 +65,12 @@ int run_worker(const WorkerOptions& options, const Extensions& given) {
   setup.trace = options.trace;
   setup.quiet = options.quiet;
   setup.workload = [&](const Welcome& welcome) {
-    return own_workload(options, welcome.job, extensions, device);
+    return external ? *external : own_workload(options, welcome.job, device);
   };
-  if (extensions.workload) {
-    setup.model = [&] {  // made once, told and trained
-      const Workload own = extensions.workload();
-      extensions.workload = [own] { return own; };
-      return model_to_tell(own);
+  if (registry().workload) {
+    setup.model = [&] {
+      external = registry().workload();
+      return model_to_tell(*external);
     };
   }
   WorkerSession session(std::move(setup));

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/config/job_source.h"
+#include "app/config/registry.h"
 #include "app/config/scenario_file.h"
 #include "app/launch/user_script.h"
 #include "app/processes/signals.h"
@@ -44,12 +45,11 @@ void enter(Comparison& comparison, const std::vector<Entrant>& entrants) {
   for (const Entrant& entrant : entrants) comparison.entries.push_back({entrant, {}});
 }
 
-Prepared prepare_scenario(const CompareCommand& command, const std::string& file,
-                          const Extensions& extensions) {
+Prepared prepare_scenario(const CompareCommand& command, const std::string& file) {
   if (!command.run_directory.empty())
     throw Failure(ExitCode::usage, file + " is a scenario: --run-dir is for jobs");
   Prepared it;
-  it.scenario = read_scenario(file, extensions, command.overrides);
+  it.scenario = read_scenario(file, command.overrides);
   if (command.target && it.scenario->training == nullptr) {
     throw Failure(ExitCode::usage, "--target: " + file +
                                        " does not train, and so comes to no accuracy: leave it out, or give "
@@ -61,54 +61,53 @@ Prepared prepare_scenario(const CompareCommand& command, const std::string& file
   it.comparison.seed = command.seed.value_or(it.scenario->seed);
   it.comparison.target = it.scenario->target_accuracy;
   enter(it.comparison, read_entrants(command.policies, command.sync,
-                                     sim::simulated_policies(extensions.policies), it.scenario->sync));
+                                     sim::simulated_policies(registry().policies), it.scenario->sync));
   return it;
 }
 
-ComparedJob compared(const CompareCommand& command, const std::string& path, const Extensions& extensions) {
+ComparedJob compared(const CompareCommand& command, const std::string& path) {
   ComparedJob job{path, command.overrides, {}};
   if (!is_script(path)) {
-    job.file = parse_job(read(path), path, command.overrides, extensions);
+    job.file = parse_job(read(path), path, command.overrides);
     return job;
   }
   LaunchOptions options;
   options.script = job.script = ScriptOptions{path, {}, command.workers, {}};
   options.overrides = command.overrides;
   require_script(*job.script);
-  job.file = job_for_script(options, extensions);
+  job.file = job_for_script(options);
   return job;
 }
 
 // `static` without a profile is `equal`.
-std::vector<std::string> sensible_policies(const Extensions& extensions) {
-  std::vector<std::string> names = balancing::policy_names(extensions.policies);
+std::vector<std::string> sensible_policies() {
+  std::vector<std::string> names = balancing::policy_names(registry().policies);
   std::erase(names, "static");
   return names;
 }
 
-Prepared prepare_job(const CompareCommand& command, const std::string& path, const Extensions& extensions) {
+Prepared prepare_job(const CompareCommand& command, const std::string& path) {
   Prepared it;
-  it.job = compared(command, path, extensions);
+  it.job = compared(command, path);
   const Job& job = it.job->file.job;
   it.comparison.kind = "job";
   it.comparison.name = job.name;
   it.comparison.seed = command.seed.value_or(job.seed);
   it.comparison.target = job.target_accuracy;
   const auto known =
-      command.policies.empty() ? sensible_policies(extensions) : balancing::policy_names(extensions.policies);
+      command.policies.empty() ? sensible_policies() : balancing::policy_names(registry().policies);
   const std::vector<Entrant> entrants =
       read_entrants(command.policies, command.sync, known, sync_text(job.sync));
   enter(it.comparison, entrants);
-  for (const std::string& reason : refusals(*it.job, entrants, extensions)) {
+  for (const std::string& reason : refusals(*it.job, entrants)) {
     std::fprintf(stderr, "steelyard: will not run: %s\n", reason.c_str());
   }
   return it;
 }
 
-Prepared prepare(const CompareCommand& command, const std::string& file, const Extensions& extensions) {
+Prepared prepare(const CompareCommand& command, const std::string& file) {
   const bool scenario = !is_script(file) && kind_of(read(file), file) == FileKind::scenario;
-  Prepared it =
-      scenario ? prepare_scenario(command, file, extensions) : prepare_job(command, file, extensions);
+  Prepared it = scenario ? prepare_scenario(command, file) : prepare_job(command, file);
   it.comparison.repeats = command.repeats;
   if (command.target) it.comparison.target = *command.target;
   return it;
@@ -198,7 +197,7 @@ int exit_code(const std::vector<Comparison>& comparisons) {
 
 }  // namespace
 
-int run_compare(const CompareCommand& command, const Extensions& extensions) {
+int run_compare(const CompareCommand& command) {
   if (command.json == "-" && command.html == "-")
     throw Failure(ExitCode::usage, "--json - and --html -: one of them only can go to standard output");
   check_output("--json", command.json);
@@ -207,7 +206,7 @@ int run_compare(const CompareCommand& command, const Extensions& extensions) {
   std::size_t jobs = 0;
   for (const std::string& file : command.files) {
     for (const auto& [one, which] : swept(command)) {
-      all.push_back(prepare(one, file, extensions));
+      all.push_back(prepare(one, file));
       all.back().comparison.name += which;
       if (all.back().job && ++jobs > 1 && !command.run_directory.empty())
         throw Failure(ExitCode::usage, "--run-dir is one directory: give one job at a time, and no --sweep");

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/extensions.h"
-
 namespace steelyard {
 
 struct CompareCommand {
@@ -28,6 +26,6 @@ struct CompareCommand {
 
 // The process's exit code: 0, 1 if a run failed, 75 if it was interrupted. Throws Failure for what cannot be
 // read or compared at all.
-int run_compare(const CompareCommand& command, const Extensions& extensions);
+int run_compare(const CompareCommand& command);
 
 }  // namespace steelyard

@@ -21,12 +21,12 @@ std::vector<std::string> settings(const Entrant& entrant, std::uint64_t seed) {
           "job.seed=" + std::to_string(seed)};
 }
 
-Job with(const ComparedJob& job, const std::vector<std::string>& overrides, const Extensions& extensions) {
-  if (!job.script) return read_job_file(job.path, overrides, extensions).job;
+Job with(const ComparedJob& job, const std::vector<std::string>& overrides) {
+  if (!job.script) return read_job_file(job.path, overrides).job;
   LaunchOptions options;
   options.script = job.script;
   options.overrides = overrides;
-  return job_for_script(options, extensions).job;
+  return job_for_script(options).job;
 }
 
 class Clusters {
@@ -97,14 +97,13 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
   return contest;
 }
 
-std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,
-                                  const Extensions& extensions) {
+std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants) {
   if (!job.script) {
     Job whole = job.file.job;
     whole.policy = "equal";  // its own need not take part
     whole.policy_options.clear();
     whole.sync.paced = false;
-    complete(whole, described(workload_of(whole, extensions)), extensions);
+    complete(whole, described(workload_of(whole)));
   }
   std::vector<std::string> reasons;
   std::size_t others = 0;
@@ -113,8 +112,8 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
     std::vector<std::string> overrides = job.overrides;
     for (const std::string& setting : settings(entrant, 1)) overrides.push_back(setting);
     try {
-      const Job chosen = with(job, overrides, extensions);
-      (void)policy_of(chosen, extensions);
+      const Job chosen = with(job, overrides);
+      (void)policy_of(chosen);
     } catch (const Failure& failure) {
       reasons.push_back(label(entrant) + ": " + failure.what());
     }

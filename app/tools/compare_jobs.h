@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/config/job_file.h"
 #include "app/launch/launch_plan.h"
 #include "app/report/compare/entrants.h"
@@ -33,7 +32,6 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
 
 // The entrants that cannot run because the set-up is wrong, with the reason: told before anything long
 // begins. Throws Failure if the job itself is wrong, or if only the baseline is left.
-std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants,
-                                  const Extensions& extensions);
+std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants);
 
 }  // namespace steelyard

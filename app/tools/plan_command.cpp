@@ -164,24 +164,22 @@ HostsFile hosts_of(const PlanCommand& command) {
   return with_workers(std::move(hosts), names);
 }
 
-Job job_with(const PlanCommand& command, const HostsFile& hosts, const std::vector<std::string>& settings,
-             const Extensions& extensions) {
+Job job_with(const PlanCommand& command, const HostsFile& hosts, const std::vector<std::string>& settings) {
   LaunchOptions options;
   options.job_file = command.job_file;
   options.overrides = command.overrides;
   options.overrides.insert(options.overrides.end(), settings.begin(), settings.end());
-  return job_for_hosts(options, hosts, extensions).job;
+  return job_for_hosts(options, hosts).job;
 }
 
 // The modes that this job can have; of the others it says why not.
-std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile& hosts, Job& complete_job,
-                                     const Extensions& extensions) {
+std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile& hosts, Job& complete_job) {
   std::vector<PlanMode> modes;
   std::string why;
   for (const PlanMode& mode : plan_modes()) {
     try {
-      Job job = job_with(command, hosts, settings_of(mode), extensions);
-      complete(job, described(workload_of(job, extensions)), extensions);
+      Job job = job_with(command, hosts, settings_of(mode));
+      complete(job, described(workload_of(job)));
       if (modes.empty()) complete_job = job;
       modes.push_back(mode);
     } catch (const Failure& failure) {
@@ -313,14 +311,14 @@ const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vec
 
 }  // namespace
 
-int run_plan(const PlanCommand& command, const Extensions& extensions) {
+int run_plan(const PlanCommand& command) {
   if (!command.output.empty()) check_output("--output", command.output);
   std::vector<AddedWorker> added;
   for (const std::string& text : command.added) added.push_back(parse_added(text));
   const HostsFile hosts = hosts_of(command);
   const std::vector<std::string> there = names_of(hosts);
   Job job;
-  const std::vector<PlanMode> modes = possible_modes(command, hosts, job, extensions);
+  const std::vector<PlanMode> modes = possible_modes(command, hosts, job);
   const std::string directory = directory_for(command, job.name);
 
   std::atomic<bool> interrupted = false;

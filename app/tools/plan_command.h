@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/launch/launch_plan.h"
 #include "app/tools/candidates.h"
 
@@ -46,6 +45,6 @@ struct PlanCommand {
   bool check = true;
 };
 
-int run_plan(const PlanCommand& command, const Extensions& extensions);
+int run_plan(const PlanCommand& command);
 
 }  // namespace steelyard

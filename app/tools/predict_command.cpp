@@ -18,9 +18,9 @@
 
 namespace steelyard {
 
-int run_eval(const EvalCommand& command, const Extensions& extensions) {
-  SavedModel saved = find_saved(command.saved, extensions);
-  open_workload(saved, extensions);
+int run_eval(const EvalCommand& command) {
+  SavedModel saved = find_saved(command.saved);
+  open_workload(saved);
   const std::uint64_t samples = saved.workload.data.test->size(), answers = samples * saved.job.labels;
   std::vector<nn::Sums> parts(most_parts());
   in_parts(samples, [&](std::size_t part, Interval positions) {
@@ -129,17 +129,17 @@ struct Task {
   DataSets data;  // test samples
 };
 
-Task task_of(const PredictCommand& command, const Extensions& extensions) {
+Task task_of(const PredictCommand& command) {
   const bool of_file = !command.input.empty();
-  SavedModel saved = find_saved(command.saved, extensions);
-  std::optional<nn::Model> alone = of_file ? model_alone(saved, extensions) : std::nullopt;
+  SavedModel saved = find_saved(command.saved);
+  std::optional<nn::Model> alone = of_file ? model_alone(saved) : std::nullopt;
   if (alone) {
     DataSets data;
     data.test = samples_of(command.input, saved.snapshot.source, *alone);
     data.name = command.input;
     return {std::move(saved.snapshot), std::move(*alone), std::move(data)};
   }
-  open_workload(saved, extensions);
+  open_workload(saved);
   if (!saved.workload.model) {
     throw Failure(ExitCode::configuration,
                   "model '" + saved.job.model +
@@ -153,9 +153,9 @@ Task task_of(const PredictCommand& command, const Extensions& extensions) {
 
 }  // namespace
 
-int run_predict(const PredictCommand& command, const Extensions& extensions) {
+int run_predict(const PredictCommand& command) {
   check_output("--out", command.output);
-  const Task task = task_of(command, extensions);
+  const Task task = task_of(command);
   const nn::Model& model = task.model;
   const DataSets& data = task.data;
   const bool labelled = command.input.empty();

@@ -10,7 +10,6 @@
 
 #include <string>
 
-#include "app/config/extensions.h"
 #include "app/tools/saved_model.h"
 
 namespace steelyard {
@@ -21,7 +20,7 @@ struct EvalCommand {
   SavedOptions saved;
 };
 
-int run_eval(const EvalCommand& command, const Extensions& extensions);
+int run_eval(const EvalCommand& command);
 
 struct PredictCommand {
   SavedOptions saved;
@@ -29,6 +28,6 @@ struct PredictCommand {
   std::string output = "-";  // a file, or - for standard output
 };
 
-int run_predict(const PredictCommand& command, const Extensions& extensions);
+int run_predict(const PredictCommand& command);
 
 }  // namespace steelyard

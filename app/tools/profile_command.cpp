@@ -33,11 +33,10 @@ std::string host_name() {
   return host.data();
 }
 
-Job job_of(const ProfileCommand& command, const Extensions& extensions) {
+Job job_of(const ProfileCommand& command) {
   if (command.job_file.empty() && !command.overrides.empty())
     throw Failure(ExitCode::usage, "--set replaces keys of a job file: name one");
-  Job job =
-      command.job_file.empty() ? Job{} : read_job_file(command.job_file, command.overrides, extensions).job;
+  Job job = command.job_file.empty() ? Job{} : read_job_file(command.job_file, command.overrides).job;
   if (!command.model.empty() && command.model != job.model) {
     job.model = command.model;
     job.model_options.clear();  // another model has other options
@@ -111,7 +110,7 @@ std::vector<ProfilePoint> measure_all(ProfileBench& bench, const std::vector<std
 
 }  // namespace
 
-int run_profile(const ProfileCommand& command, const Extensions& extensions) {
+int run_profile(const ProfileCommand& command) {
   setenv("OMP_NUM_THREADS", "1", 1);  // as in a worker
   if (!command.name.empty()) check_name("--name", command.name);
   WorkerSpec spec = command.computing;
@@ -119,11 +118,11 @@ int run_profile(const ProfileCommand& command, const Extensions& extensions) {
   const Device device = device_of(spec);
   const Computing computing{device, thread_count(spec.threads), precision(spec.precision)};
   check_output("--output", command.output);
-  Job job = job_of(command, extensions);
-  const Workload workload = workload_of(job, extensions, computing);
+  Job job = job_of(command);
+  const Workload workload = workload_of(job, computing);
   const ModelDescription description = described(workload);
   job.global_batch = description.grain;  // any data set will do
-  complete(job, description, extensions);
+  complete(job, description);
   const std::uint64_t most = std::min(command.max_batch, workload.data.train->size());
   if (most < job.grain) {
     throw Failure(ExitCode::configuration, "--max-batch " + std::to_string(most) + ": model \"" + job.model +

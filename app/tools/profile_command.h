@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/config/job_file.h"
 
 namespace steelyard {
@@ -27,6 +26,6 @@ struct ProfileCommand {
   bool quiet = false;
 };
 
-int run_profile(const ProfileCommand& command, const Extensions& extensions);
+int run_profile(const ProfileCommand& command);
 
 }  // namespace steelyard

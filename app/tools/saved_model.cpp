@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Job job_of(const SavedOptions& options, const std::string& checkpoint, const Extensions& extensions) {
+Job job_of(const SavedOptions& options, const std::string& checkpoint) {
   const std::string file = options.job_file.empty() ? job_beside(checkpoint) : options.job_file;
   if (file.empty()) {
     throw Failure(ExitCode::usage, checkpoint +
                                        ": there is no run around it, with a job.toml that says what it "
                                        "is a checkpoint of: name the job file with --job");
   }
-  Job job = read_job_file(file, options.overrides, extensions).job;
+  Job job = read_job_file(file, options.overrides).job;
   if (!options.data.empty() && options.data != job.data) {
     job.data = options.data;
     job.data_options.clear();  // another data set has other options
@@ -70,32 +70,31 @@ std::string job_beside(const std::string& checkpoint) {
   return fs::is_regular_file(run / "job.toml", ignored) ? (run / "job.toml").string() : "";
 }
 
-SavedModel find_saved(const SavedOptions& options, const Extensions& extensions) {
+SavedModel find_saved(const SavedOptions& options) {
   SavedModel it;
   it.path = find_checkpoint(options.path);
-  it.job = job_of(options, it.path, extensions);
+  it.job = job_of(options, it.path);
   it.snapshot = read_checkpoint(it.path);
   return it;
 }
 
-std::optional<nn::Model> model_alone(const SavedModel& saved, const Extensions& extensions) {
+std::optional<nn::Model> model_alone(const SavedModel& saved) {
   const SampleSource& source = saved.snapshot.source;
   const nn::Shape input{source.height, source.width, source.channels};
-  if (input.size() == 0 || source.classes == 0 || !is_made_of_layers(saved.job, extensions))
-    return std::nullopt;
-  nn::Model model = model_of(saved.job, input, source.classes, extensions);
+  if (input.size() == 0 || source.classes == 0 || !is_made_of_layers(saved.job)) return std::nullopt;
+  nn::Model model = model_of(saved.job, input, source.classes);
   model.check();
   require_tensors(saved, model.layout());
   return model;
 }
 
-void open_workload(SavedModel& it, const Extensions& extensions) {
-  it.workload = workload_of(it.job, extensions);
+void open_workload(SavedModel& it) {
+  it.workload = workload_of(it.job);
   require_tensors(it, it.workload.layout);
   if (!it.workload.data.test) {
     throw Failure(ExitCode::configuration, "data set '" + it.job.data + "' has no test samples");
   }
-  complete(it.job, described(it.workload), extensions);
+  complete(it.job, described(it.workload));
 }
 
 TestSamples::TestSamples(const DataSets& data, Interval positions, std::vector<std::uint32_t> sizes)

@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "core/interval.h"
+#include "nn/model.h"
 #include "protocol/job.h"
 #include "server/checkpoint/checkpoint.h"
 #include "worker/compute/engine.h"
 #include "worker/compute/feed.h"
+#include "worker/compute/workload.h"
 
 namespace steelyard {
 
@@ -40,14 +41,14 @@ struct SavedModel {
 };
 
 // Checkpoint and job, without a workload. Throws Failure for a damaged checkpoint, and without a job.
-SavedModel find_saved(const SavedOptions& options, const Extensions& extensions);
+SavedModel find_saved(const SavedOptions& options);
 // Opens the data that the job names, and makes its model. Throws Failure for data that cannot be opened or
 // has no test samples, and if the model has other tensors.
-void open_workload(SavedModel& saved, const Extensions& extensions);
+void open_workload(SavedModel& saved);
 // The model of a checkpoint from find_saved(), made without the job's data. Nothing if it is not made of
 // layers, or if the checkpoint does not say which samples it takes. Throws Failure if the job's model has
 // other tensors.
-std::optional<nn::Model> model_alone(const SavedModel& saved, const Extensions& extensions);
+std::optional<nn::Model> model_alone(const SavedModel& saved);
 
 // The samples of the test set at these positions, in micro-batches. Belongs to one thread.
 class TestSamples final : public Samples {

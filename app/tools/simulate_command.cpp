@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/config/recorded_scenario.h"
+#include "app/config/registry.h"
 #include "app/config/scenario_file.h"
 #include "app/report/compare/comparison_table.h"
 #include "app/report/output_file.h"
@@ -29,8 +30,7 @@ std::string measured_and_replayed(const std::string& run, const Replay& replay, 
          fixed(std::abs(more), 1) + (more < 0 ? " % less\n" : " % more\n");
 }
 
-Comparison compared(const ReplayCommand& command, const Replay& replay, const sim::Scenario& scenario,
-                    const Extensions& extensions) {
+Comparison compared(const ReplayCommand& command, const Replay& replay, const sim::Scenario& scenario) {
   Comparison comparison;
   comparison.kind = "scenario";
   comparison.name = command.run + " again";
@@ -38,7 +38,7 @@ Comparison compared(const ReplayCommand& command, const Replay& replay, const si
   comparison.seed = scenario.seed;
   const std::string policies = command.policies.empty() ? replay.policy : command.policies;
   for (const Entrant& entrant :
-       read_entrants(policies, command.sync, sim::simulated_policies(extensions.policies), replay.sync))
+       read_entrants(policies, command.sync, sim::simulated_policies(registry().policies), replay.sync))
     comparison.entries.push_back({entrant, {}});
   Contest contest = scenario_contest(scenario, scenario.seed);
   contest.interrupted = [] { return false; };
@@ -48,20 +48,20 @@ Comparison compared(const ReplayCommand& command, const Replay& replay, const si
 
 }  // namespace
 
-int run_replay(const ReplayCommand& command, const Extensions& extensions) {
+int run_replay(const ReplayCommand& command) {
   check_output("--output", command.output);
-  const Replay whole = replay_of(command.run, {}, extensions);
-  const Replay replay = command.without.empty() ? whole : replay_of(command.run, command.without, extensions);
+  const Replay whole = replay_of(command.run, {});
+  const Replay replay = command.without.empty() ? whole : replay_of(command.run, command.without);
   if (!command.output.empty()) {
     write_output("--output", command.output, replay.scenario);
     if (command.output == "-") return static_cast<int>(ExitCode::ok);
   }
   const std::string name = command.run + "/replay.toml";
-  const double again = sim::simulate(parse_scenario(whole.scenario, name, extensions)).total_s();
+  const double again = sim::simulate(parse_scenario(whole.scenario, name)).total_s();
   std::fputs(shown_lines(measured_and_replayed(command.run, whole, again)).c_str(), stdout);
-  const sim::Scenario scenario = parse_scenario(replay.scenario, name, extensions);
+  const sim::Scenario scenario = parse_scenario(replay.scenario, name);
   const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;
-  std::fputs(comparison_table(compared(command, replay, scenario, extensions), width).c_str(), stdout);
+  std::fputs(comparison_table(compared(command, replay, scenario), width).c_str(), stdout);
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -153,8 +153,8 @@ void tell_notes(const sim::Scenario& scenario) {
   }
 }
 
-int run_simulate(const SimulateCommand& command, const Extensions& extensions) {
-  sim::Scenario scenario = read_scenario(command.scenario_file, extensions, command.overrides);
+int run_simulate(const SimulateCommand& command) {
+  sim::Scenario scenario = read_scenario(command.scenario_file, command.overrides);
   choose(scenario, command);
   check_output("--json", command.json);
   tell_notes(scenario);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "sim/scenario.h"
 #include "sim/scenario_result.h"
 
@@ -21,7 +20,7 @@ struct ReplayCommand {
   std::string output;                // a file for the scenario, or - for standard output; empty: none
 };
 
-int run_replay(const ReplayCommand& command, const Extensions& extensions);
+int run_replay(const ReplayCommand& command);
 
 struct SimulateCommand {
   std::string scenario_file;
@@ -33,7 +32,7 @@ struct SimulateCommand {
 
 // Returns the process's exit code. Throws Failure for a scenario that cannot be read or simulated, or a
 // file that cannot be written.
-int run_simulate(const SimulateCommand& command, const Extensions& extensions);
+int run_simulate(const SimulateCommand& command);
 
 // Says on standard error what is simulated otherwise than it is written.
 void tell_notes(const sim::Scenario& scenario);

@@ -21,11 +21,11 @@
 
 namespace steelyard {
 
-int run_report(const ReportCommand& command, const Extensions& extensions) {
+int run_report(const ReportCommand& command) {
   const std::string output = command.output.empty() ? command.runs.front() + "/report.html" : command.output;
   std::vector<ReportedRun> runs;
   for (const std::string& path : command.runs) {
-    runs.push_back(read_run(path, extensions));
+    runs.push_back(read_run(path));
     if (!runs.back().trouble.empty()) {
       std::fprintf(stderr, "steelyard: the page has less to say of this run: %s\n",
                    shown_lines(runs.back().trouble).c_str());
@@ -104,14 +104,14 @@ std::string told_by(const std::string& place) {
 
 }  // namespace
 
-int run_status(const StatusCommand& command, const Extensions& extensions) {
+int run_status(const StatusCommand& command) {
   std::error_code ignored;
   if (is_web_place(command.run) && !fs::exists(command.run, ignored)) {
     std::fputs(told_by(command.run).c_str(), stdout);
     return static_cast<int>(ExitCode::ok);
   }
   const std::string path = command.run.empty() ? newest_run("runs") : command.run;
-  const ReportedRun run = read_run(path, extensions);
+  const ReportedRun run = read_run(path);
   std::fputs(status_text(run, state_of(path, run.record.result)).c_str(), stdout);
   return static_cast<int>(ExitCode::ok);
 }

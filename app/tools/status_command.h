@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
-
 namespace steelyard {
 
 // `steelyard report`: runs as one page.
@@ -15,7 +13,7 @@ struct ReportCommand {
 };
 
 // The process's exit code. Throws Failure for a directory without a run, and if the page cannot be written.
-int run_report(const ReportCommand& command, const Extensions& extensions);
+int run_report(const ReportCommand& command);
 
 struct StatusCommand {
   std::string run;  // a directory; empty: of runs/, the one that wrote last
@@ -26,7 +24,7 @@ struct RunsCommand {
 };
 
 // The process's exit code. Both throw Failure for a directory without a run.
-int run_status(const StatusCommand& command, const Extensions& extensions);
+int run_status(const StatusCommand& command);
 int run_runs(const RunsCommand& command);
 
 }  // namespace steelyard

@@ -95,9 +95,8 @@ class RunWeb::State {
   explicit State(const std::string& place) : place_(web_place(place)), server_(place_, "--web") {}
   ~State() { told_.close(); }  // whoever still asks is told that it is over
 
-  void begin(Beginning run, const Extensions& extensions) {
-    thread_ = std::jthread(
-        [this, run = std::move(run), &extensions]() mutable { work(std::move(run), extensions); });
+  void begin(Beginning run) {
+    thread_ = std::jthread([this, run = std::move(run)]() mutable { work(std::move(run)); });
     server_.serve([this](const std::string& path) { return asked(path); });
   }
 
@@ -108,9 +107,9 @@ class RunWeb::State {
   }
 
  private:
-  void work(Beginning beginning, const Extensions& extensions) {
+  void work(Beginning beginning) {
     ::setpriority(PRIO_PROCESS, 0, 19);  // of this thread, on Linux
-    LiveRun run(beginning.path, beginning.job, extensions);
+    LiveRun run(beginning.path, beginning.job);
     run.round_lines(beginning.rounds, 0);
     run.event_lines(beginning.events);
     beginning = {};
@@ -150,7 +149,7 @@ class RunWeb::State {
 
 RunWeb::RunWeb(const std::string& place) : state_(std::make_unique<State>(place)) {}
 RunWeb::~RunWeb() = default;
-void RunWeb::begin(Beginning run, const Extensions& extensions) { state_->begin(std::move(run), extensions); }
+void RunWeb::begin(Beginning run) { state_->begin(std::move(run)); }
 void RunWeb::tell(bool event, const std::string& line) { state_->tell(event, line); }
 std::string RunWeb::url() const { return state_->url(); }
 bool RunWeb::for_others() const { return state_->for_others(); }

@@ -10,8 +10,6 @@
 #include <memory>
 #include <string>
 
-#include "app/config/extensions.h"
-
 namespace steelyard {
 
 class RunWeb {
@@ -22,12 +20,12 @@ class RunWeb {
   RunWeb(const RunWeb&) = delete;
   RunWeb& operator=(const RunWeb&) = delete;
 
-  // What was recorded before, of a run that goes on. `extensions` must outlive it.
+  // What was recorded before, of a run that goes on.
   struct Beginning {
     std::string path, job;       // of the run, and its job.toml
     std::string rounds, events;  // lines
   };
-  void begin(Beginning run, const Extensions& extensions);  // once
+  void begin(Beginning run);  // once
 
   // A line of events.jsonl, or of rounds.jsonl. Never waits; after begin().
   void tell(bool event, const std::string& line);

@@ -1,4 +1,4 @@
-// Programs of your own on Steelyard: run() is the whole command line, and Extensions adds models, engines,
+// Programs of your own on Steelyard: run() is the whole command line, and Registry adds models, engines,
 // data sets and policies to the built-in ones.
 //
 // Promised: the meaning of what the headers in this folder declare stays within a minor version. What they

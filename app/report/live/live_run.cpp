@@ -32,8 +32,8 @@ Json workers_json(const RunStatus& status) {
 
 }  // namespace
 
-LiveRun::LiveRun(std::string path, std::string job, const Extensions& extensions, std::size_t most_parts)
-    : path_(std::move(path)), job_(std::move(job)), extensions_(extensions), most_parts_(most_parts) {}
+LiveRun::LiveRun(std::string path, std::string job, std::size_t most_parts)
+    : path_(std::move(path)), job_(std::move(job)), most_parts_(most_parts) {}
 
 void LiveRun::round_lines(std::string_view text, double now) {
   const std::size_t before = reader_.so_far().rounds.size();
@@ -52,7 +52,7 @@ void LiveRun::event_lines(std::string_view text) {
   ++changes_;
 }
 
-ReportedRun LiveRun::run() const { return reported_run(path_, job_, reader_.record(), extensions_); }
+ReportedRun LiveRun::run() const { return reported_run(path_, job_, reader_.record()); }
 
 std::string LiveRun::page() const {
   const ReportedRun it = run();
@@ -80,7 +80,7 @@ std::string LiveRun::status() const {
 }
 
 std::string LiveRun::metrics() const {
-  const ReportedRun it = reported_run(path_, job_, {}, extensions_);
+  const ReportedRun it = reported_run(path_, job_, {});
   return metrics_text(counters_, {it.name, it.policy, it.sync, it.terms.barrier}, last_round_);
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "app/config/extensions.h"
 #include "app/report/live/counters.h"
 #include "app/report/run/reported_run.h"
 #include "app/report/run/run_record.h"
@@ -20,9 +19,8 @@ class LiveRun {
  public:
   static constexpr std::size_t usual_parts = 300'000;
 
-  // `job` is job.toml of the run in `path`. `extensions` must outlive it.
-  LiveRun(std::string path, std::string job, const Extensions& extensions,
-          std::size_t most_parts = usual_parts);
+  // `job` is job.toml of the run in `path`.
+  LiveRun(std::string path, std::string job, std::size_t most_parts = usual_parts);
 
   // Whole lines of rounds.jsonl that came at `now`, in seconds since 1970, and of events.jsonl.
   void round_lines(std::string_view text, double now);
@@ -38,7 +36,6 @@ class LiveRun {
   [[nodiscard]] ReportedRun run() const;
 
   const std::string path_, job_;
-  const Extensions& extensions_;
   const std::size_t most_parts_;
   RunReader reader_;
   RunCounters counters_;

@@ -29,8 +29,8 @@ std::string plural(std::uint64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-void take_job(ReportedRun& run, const Extensions& extensions) try {
-  const JobFile file = parse_job(run.job, run.path + "/job.toml", {}, extensions);
+void take_job(ReportedRun& run) try {
+  const JobFile file = parse_job(run.job, run.path + "/job.toml", {});
   const Job& job = file.job;
   run.name = job.name;
   run.policy = job.policy;
@@ -61,24 +61,22 @@ std::string short_path(const ReportedRun& run, const std::vector<ReportedRun>& a
   return same > 0 ? run.path : part;
 }
 
-ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record,
-                         const Extensions& extensions) {
+ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record) {
   ReportedRun run;
   run.path = path;
   run.job = job;
   run.record = std::move(record);
   run.name = last_part(path);
-  take_job(run, extensions);
+  take_job(run);
   return run;
 }
 
-ReportedRun read_run(const std::string& path, const Extensions& extensions) {
+ReportedRun read_run(const std::string& path) {
   const std::string job = text_of(path + "/job.toml", "run", true);
   return reported_run(path, job,
                       run_record(text_of(path + "/rounds.jsonl", "rounds of a run", true),
                                  text_of(path + "/events.jsonl", "events of a run", false),
-                                 text_of(path + "/result.json", "result of a run", false)),
-                      extensions);
+                                 text_of(path + "/result.json", "result of a run", false)));
 }
 
 }  // namespace steelyard

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "app/config/extensions.h"
 #include "app/report/run/finding.h"
 #include "app/report/run/run_record.h"
 
@@ -28,10 +27,9 @@ std::string short_path(const ReportedRun& run, const std::vector<ReportedRun>& a
 
 // Of what is in memory; pure. A job.toml that this program does not understand, of another release or with a
 // user's own models, costs what only the job tells.
-ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record,
-                         const Extensions& extensions);
+ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record);
 
 // From its directory; it may be under way. Throws Failure (configuration) where there is no run.
-ReportedRun read_run(const std::string& path, const Extensions& extensions);
+ReportedRun read_run(const std::string& path);
 
 }  // namespace steelyard

@@ -4,15 +4,14 @@
 
 #include "protocol/sync_mode.h"
 #include "sim/simulation.h"
+#include "tests/support/own_registry.h"
 
 namespace steelyard::help_test {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string told(const std::string& topic, const Extensions& extensions = {}) {
-  return describe(topic, extensions).value_or("no such topic");
-}
+std::string told(const std::string& topic) { return describe(topic).value_or("no such topic"); }
 
 TEST(Help, ListsEverythingThatCanBeChosen) {
   for (const std::string& name : sim::simulated_policies())
@@ -35,10 +34,10 @@ TEST(Help, KnowsWhatAProgramAdds) {
   const auto make = [](nn::Shape shape, std::uint32_t classes, const Options&) {
     return nn::Model(shape, classes);
   };
-  const Extensions own{
-      .models = {{"mine", make, "one of mine", {whole_option("width", 32, 1, 64, "units")}}}};
-  EXPECT_THAT(told("model", own), HasSubstr("  mine           one of mine\n    width = 32"));
-  EXPECT_THAT(told("model", own), HasSubstr("\n  lenet5 "));
+  const OwnRegistry own(
+      {.models = {{"mine", make, "one of mine", {whole_option("width", 32, 1, 64, "units")}}}});
+  EXPECT_THAT(told("model"), HasSubstr("  mine           one of mine\n    width = 32"));
+  EXPECT_THAT(told("model"), HasSubstr("\n  lenet5 "));
 }
 
 TEST(Help, HasASchemaForEachKindOfFile) {
@@ -49,7 +48,7 @@ TEST(Help, HasASchemaForEachKindOfFile) {
 
 TEST(Help, HasATextForEachTopicAndNoOther) {
   for (const std::string& topic : help_topics()) EXPECT_NE(told(topic), "no such topic") << topic;
-  EXPECT_FALSE(describe("weather", {}));
+  EXPECT_FALSE(describe("weather"));
 }
 
 }  // namespace

@@ -202,8 +202,7 @@ constexpr const char* reader = R"js(<script>
 
 // Whoever reads on while the page goes on is left where they are.
 TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
-  const Extensions none;
-  LiveRun live("runs/made-1", "", none);
+  LiveRun live("runs/made-1", "");
   MadeRun made = made_run();
   live.event_lines(made.events);
   live.round_lines(made.rounds, 0);

@@ -7,6 +7,7 @@
 #include "balancing/policies.h"
 #include "core/error.h"
 #include "sim/simulation.h"
+#include "tests/support/own_registry.h"
 
 namespace steelyard::choices_test {
 namespace {
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 using testing::Pair;
 
 OptionTrouble trouble(const std::string& policy, const OptionTexts& options) {
-  return policy_trouble(policy, options, sim::simulated_policies(), {}).value_or(OptionTrouble{});
+  return policy_trouble(policy, options, sim::simulated_policies()).value_or(OptionTrouble{});
 }
 
 TEST(Choices, GoodOnesAreNoTrouble) {
@@ -42,7 +43,7 @@ TEST(Choices, PoliciesThatThereAreNotAreRefusedWithTheNearest) {
   EXPECT_EQ(it.option, "");
   EXPECT_THAT(it.what, HasSubstr("did you mean \"steelyard\"?"));
   EXPECT_THAT(trouble("oracle", {{"wisdom", "1"}}).what, HasSubstr("has no options"));
-  EXPECT_TRUE(policy_trouble("oracle", {}, balancing::policy_names(), {})) << "no job has it";
+  EXPECT_TRUE(policy_trouble("oracle", {}, balancing::policy_names())) << "no job has it";
 }
 
 constexpr char one_worker[] = "[[worker]]\n";
@@ -81,12 +82,12 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
         .linear("b", classes);
   };
   const auto data = [](const Options&) { return DataSets{}; };
-  const Extensions own{.models = {{"mine", model, "", {whole_option("width", 32, 1, 4096, "")}}},
-                       .engines = {{"computed", nullptr, "", {whole_option("depth", 2, 1, 8, "")}}},
-                       .data_sets = {{"ours", data, "", {whole_option("samples", 9, 1, 100, "")}}}};
+  const OwnRegistry own({.models = {{"mine", model, "", {whole_option("width", 32, 1, 4096, "")}}},
+                         .engines = {{"computed", nullptr, "", {whole_option("depth", 2, 1, 8, "")}}},
+                         .data_sets = {{"ours", data, "", {whole_option("samples", 9, 1, 100, "")}}}});
   const auto refusal_of = [&](const std::string& text, const std::vector<std::string>& overrides = {}) {
     try {
-      parse_job(text + one_worker, "j.toml", overrides, own);
+      parse_job(text + one_worker, "j.toml", overrides);
     } catch (const Failure& failure) {
       return std::string(failure.what());
     }
@@ -126,12 +127,12 @@ TEST(Choices, OptionsKeepTheirText) {
   Choice<DataSets(const Options&)> row("fashion-mnist", [](const Options&) { return DataSets{}; });
   for (const char* option : {"a", "b", "c", "d", "e", "f", "g", "h"})
     row.options.push_back(text_option(option, "", ""));
-  const Extensions own{.data_sets = {row}};
-  const JobFile file = parse_job(text, "j.toml", {}, own);
+  const OwnRegistry own({.data_sets = {row}});
+  const JobFile file = parse_job(text, "j.toml");
   EXPECT_THAT(file.job.data_options,
               ElementsAre(Pair("a", "007"), Pair("b", "1e3"), Pair("c", "1e+300"), Pair("d", "0"),
                           Pair("e", "true"), Pair("f", "nan"), Pair("g", "\a\\"), Pair("h", "100000")));
-  const JobFile again = parse_job(file.resolved, "again", {}, own);
+  const JobFile again = parse_job(file.resolved, "again");
   EXPECT_EQ(again.job.data_options, file.job.data_options);
   EXPECT_EQ(again.resolved, file.resolved);
 }

@@ -23,7 +23,7 @@ ClusterSpec two_and_one() {
 
 TEST(JobCluster, TakesThePlaceOfTheJobsOwn) {
   const ClusterSpec cluster = two_and_one();
-  const JobFile file = parse_job(job, "j.toml", {}, {}, &cluster);
+  const JobFile file = parse_job(job, "j.toml", {}, &cluster);
   EXPECT_EQ(file.job.name, "small");
   EXPECT_EQ(file.servers, 2U);
   EXPECT_EQ(file.job.shards, 2U);
@@ -34,7 +34,7 @@ TEST(JobCluster, TakesThePlaceOfTheJobsOwn) {
 
 TEST(JobCluster, IsInTheResolvedTextSoThatItNeedsNoHostsFile) {
   const ClusterSpec cluster = two_and_one();
-  const JobFile file = parse_job(job, "j.toml", {}, {}, &cluster);
+  const JobFile file = parse_job(job, "j.toml", {}, &cluster);
   EXPECT_THAT(file.resolved, HasSubstr("name = \"ada\"\nslow = \"2, 6@10\""));
   EXPECT_THAT(file.resolved, Not(HasSubstr("own")));
   const JobFile again = parse_job(file.resolved, "resolved");
@@ -45,7 +45,7 @@ TEST(JobCluster, IsInTheResolvedTextSoThatItNeedsNoHostsFile) {
 
 TEST(JobCluster, MistakesInTheJobsOwnAreStillMistakes) {
   const ClusterSpec cluster = two_and_one();
-  EXPECT_THROW(parse_job(job + "slow = 0\n", "j.toml", {}, {}, &cluster), Failure);
+  EXPECT_THROW(parse_job(job + "slow = 0\n", "j.toml", {}, &cluster), Failure);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "app/config/job_keys.h"
 #include "core/error.h"
 #include "protocol/sync_mode.h"
+#include "tests/support/own_registry.h"
 #include "tests/support/temporary_folder.h"
 #include "worker/compute/throttle.h"
 
@@ -51,11 +52,11 @@ TEST(JobFile, LittleIsEnough) {
 
 TEST(JobFile, EveryKeyArrives) {
   const auto no_data = [](const Options&) { return DataSets{}; };
-  const Extensions own{.data_sets = {{"synthetic",
-                                      no_data,
-                                      "",
-                                      {text_option("dir", "", ""), text_option("noise", "", ""),
-                                       text_option("train", "", "")}}}};
+  const OwnRegistry own({.data_sets = {{"synthetic",
+                                        no_data,
+                                        "",
+                                        {text_option("dir", "", ""), text_option("noise", "", ""),
+                                         text_option("train", "", "")}}}});
   const JobFile file = parse_job(R"(
 [job]
 name = "all"
@@ -112,7 +113,7 @@ max_batch = 128
 polite = true
 [[worker]]
 )",
-                                 "j.toml", {}, own);
+                                 "j.toml");
   const Job& job = file.job;
   EXPECT_EQ(job.name, "all");
   EXPECT_EQ(job.seed, 9223372036854775807ULL);
@@ -160,7 +161,7 @@ polite = true
   EXPECT_FALSE(file.worker_specs.at(1).polite);
   EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
 
-  const JobFile again = parse_job(file.resolved, "resolved", {}, own);
+  const JobFile again = parse_job(file.resolved, "resolved");
   EXPECT_EQ(again.resolved, file.resolved);
   EXPECT_EQ(again.job.seed, job.seed);
   EXPECT_EQ(again.job.data_options, job.data_options);

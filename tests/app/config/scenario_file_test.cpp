@@ -313,12 +313,12 @@ TEST(ScenarioFile, WhereNobodyIsThereItIsRefused) {
 TEST(ScenarioFile, ACommandLineReplacesKeys) {
   const std::vector<std::string> given{"network.step_ms=7", "worker.a.noise=0.5", "job.rounds=3"};
   const sim::Scenario it =
-      parse_scenario("[[worker]]\nname = \"a\"\nsamples_per_s = 9\nnoise = 0.1\n", "a.toml", {}, given);
+      parse_scenario("[[worker]]\nname = \"a\"\nsamples_per_s = 9\nnoise = 0.1\n", "a.toml", given);
   EXPECT_EQ(it.network.step_ms, 7);
   EXPECT_EQ(it.workers[0].noise, 0.5);
   EXPECT_EQ(it.rounds, 3);
-  EXPECT_THROW(parse_scenario(smallest, "a.toml", {}, {"worker.nobody.noise=0.5"}), Failure);
-  EXPECT_THROW(parse_scenario(smallest, "a.toml", {}, {"network.step_ns=5"}), Failure);
+  EXPECT_THROW(parse_scenario(smallest, "a.toml", {"worker.nobody.noise=0.5"}), Failure);
+  EXPECT_THROW(parse_scenario(smallest, "a.toml", {"network.step_ns=5"}), Failure);
 }
 
 TEST(ScenarioFile, MemoryArrives) {

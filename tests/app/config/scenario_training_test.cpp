@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "sim/simulation.h"
 #include "sim/world.h"
+#include "tests/support/own_registry.h"
 
 namespace steelyard::scenario_training_test {
 namespace {
@@ -89,14 +90,13 @@ test = 50
 }
 
 TEST(ScenarioTraining, AUsersOwnDataAreFound) {
-  Extensions extensions;
-  extensions.data_sets.push_back({"ours", [](const Options&) {
-                                    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
-                                  }});
   const std::string text =
       std::string("[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"ours\"\nglobal_batch = 32\n") + worker;
-  EXPECT_EQ(parse_scenario(text, "a.toml", extensions).samples_per_epoch, 64U);
   EXPECT_THROW(parse_scenario(text, "a.toml"), Failure);
+  const OwnRegistry own({.data_sets = {{"ours", [](const Options&) {
+                                          return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
+                                        }}}});
+  EXPECT_EQ(parse_scenario(text, "a.toml").samples_per_epoch, 64U);
 }
 
 // samples_per_epoch is of the contract, and says so beside a training too.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/cli/two_to_one.h"
+#include "tests/support/own_registry.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::compare_test {
@@ -68,17 +69,16 @@ TEST_F(ProcessCompare, ASweepComparesOnceForEachValue) {
 }
 
 TEST_F(ProcessCompare, AScenarioMayTrainOnAUsersOwnData) {
-  Extensions extensions;
-  extensions.data_sets.push_back({"ours", [](const Options&) {
-                                    return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
-                                  }});
+  const OwnRegistry own({.data_sets = {{"ours", [](const Options&) {
+                                          return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
+                                        }}}});
   CompareCommand command;
   command.files = {write("ours.toml",
                          "[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"ours\"\nglobal_batch = 32\n"
                          "[[worker]]\nname = \"one\"\nsamples_per_s = 1600\n")};
   command.policies = "equal";
   command.json = path("c.json");
-  EXPECT_EQ(run_compare(command, extensions), 0);
+  EXPECT_EQ(run_compare(command), 0);
   EXPECT_EQ(method(comparison("c.json"), "equal")["runs"][0]["evaluations"].size(), 1U);
 }
 

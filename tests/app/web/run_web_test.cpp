@@ -18,8 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const Extensions none;
-
 std::string page_of(const RunWeb& web, const std::string& path) {
   return http_get(asked_place(web.url()), path);
 }
@@ -27,7 +25,7 @@ std::string page_of(const RunWeb& web, const std::string& path) {
 TEST(RunWeb, ShowsWhatWasRecordedAndWhatIs) {
   RunWeb web(":0");
   const MadeRun before = made_run();
-  web.begin({"runs/made-1", "", before.rounds, before.events}, none);
+  web.begin({"runs/made-1", "", before.rounds, before.events});
   EXPECT_THAT(page_of(web, "/"), AllOf(HasSubstr("eighth</b> held the others up"), HasSubstr("round 80")));
   EXPECT_THAT(page_of(web, "/page.js"), HasSubstr("const steelyard"));
   EXPECT_THAT(page_of(web, "/live.js"), HasSubstr("fetch("));
@@ -49,7 +47,7 @@ TEST(RunWeb, ShowsWhatWasRecordedAndWhatIs) {
 // Pages are made once a second at the most, however many ask.
 TEST(RunWeb, IsNotMadeAnewForEachWhoAsks) {
   RunWeb web(":0");
-  web.begin({"runs/made-1", "", "", ""}, none);
+  web.begin({"runs/made-1", "", "", ""});
   const std::string first = page_of(web, "/status");
   MadeRun now;
   now.round({"a"}, {1}, {1});
@@ -64,7 +62,7 @@ TEST(RunWeb, IsNotMadeAnewForEachWhoAsks) {
 
 TEST(RunWeb, SaysWhatThereIs) {
   RunWeb web(":0");
-  web.begin({"runs/made-1", "", "", ""}, none);
+  web.begin({"runs/made-1", "", "", ""});
   const auto port = static_cast<unsigned>(std::stoul(asked_place(web.url()).port));
   EXPECT_THAT(asked(port, "GET /etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n"),
               AllOf(HasSubstr("HTTP/1.1 404"), HasSubstr("/metrics")));

@@ -15,15 +15,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Extensions none;
-
 class Live : public testing::Test {
  protected:
   void feed(const MadeRun& made) {
     live.event_lines(made.events);
     live.round_lines(made.rounds, 1.5e9);
   }
-  LiveRun live{"runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n", none};
+  LiveRun live{"runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n"};
 };
 
 TEST_F(Live, ShowsWhatTheReportShows) {
@@ -43,7 +41,7 @@ TEST_F(Live, BeforeTheFirstRound) {
 // Line by line or all at once: the same.
 TEST_F(Live, GrowsLineByLine) {
   const MadeRun made = made_run();
-  LiveRun other("runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n", none);
+  LiveRun other("runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n");
   feed(made);
   std::istringstream rounds(made.rounds), events(made.events);
   std::string line;
@@ -69,7 +67,7 @@ TEST_F(Live, TellsItsStatusAsJson) {
 
 // What is kept is bounded; what is counted is of all.
 TEST_F(Live, LongRunsLoseTheirOldestRounds) {
-  LiveRun small("runs/made-1", "", none, 200);
+  LiveRun small("runs/made-1", "", 200);
   MadeRun made;
   made.process(0).evaluation(0.25);
   for (int i = 0; i < 100; ++i) made.round({"a", "b"}, {10, 20}, {10, 20});

@@ -20,7 +20,7 @@ import threading
 
 from lines import JOB, SLOW, SOCKETS, Lines, add_program
 
-CODED = ['cluster.push=int4', 'cluster.pull=int4', 'train.lr=0.04', 'train.outer_momentum=0.4']
+CODED = ['cluster.push_encoding=int4', 'cluster.pull_encoding=int4', 'train.lr=0.04', 'train.outer_momentum=0.4']
 
 
 def arguments():

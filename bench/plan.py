@@ -51,7 +51,7 @@ def measured(options, folder, lines, way, repeat):
     settings = [f'cluster.sync={sync}', 'cluster.policy=steelyard', f'train.seconds={options.seconds}',
                 'train.evaluate_every=0', 'train.checkpoint_every=0']
     if sync != 'bsp':
-        settings += ['cluster.push=int4', 'cluster.pull=int4']
+        settings += ['cluster.push_encoding=int4', 'cluster.pull_encoding=int4']
     steelyard(options, folder, 'launch', hosts, JOB, '--quiet', *SOCKETS, '--run-dir', run,
               *(word for setting in settings for word in ('--set', setting)))
     rounds = [it for it in map(json.loads, (run / 'rounds.jsonl').read_text().splitlines())

@@ -61,7 +61,7 @@ def trained(options, folder, polite):
                 (0, ['server', *of_job, 's', '--listen', '127.0.0.1:*']),
                 (0, ['worker', *of_job, 'ada'])]
     if polite:
-        commands.append((1, ['worker', *of_job, 'guest', '--polite']))
+        commands.append((1, ['worker', *of_job, 'guest', '--background']))
     with open(folder / 'log', 'w', encoding='utf-8') as log:
         processes = [subprocess.Popen(['taskset', '--cpu-list', str(processor), options.steelyard,
                                        *map(str, command)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)

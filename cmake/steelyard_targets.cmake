@@ -26,11 +26,11 @@ function(steelyard_unity target batch)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${STEELYARD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
-# steelyard_library(folder [ALONE] [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of this
-# folder if no SOURCES. ALONE: an object a file, for libraries of which libsteelyard.so takes what it needs and no more,
-# so that it brings no thread pool. Release builds optimise at level 2: numbers are worth 3, what a person waits for is not worth 2.
+# steelyard_library(folder [APART files] [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): all *.cpp of
+# this folder if no SOURCES. APART: these are objects of their own, which libsteelyard.so takes without the rest of the
+# folder, so that it brings no thread pool. Release builds optimise at level 2: numbers are worth 3, what a person waits for is not worth 2.
 function(steelyard_library name)
-  cmake_parse_arguments(arg "ALONE" "OPTIMIZE" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "OPTIMIZE" "APART;SOURCES;PUBLIC;PRIVATE" ${ARGN})
   if(NOT arg_OPTIMIZE)
     set(arg_OPTIMIZE 2)
   endif()
@@ -41,9 +41,8 @@ function(steelyard_library name)
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(steelyard::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  if(NOT arg_ALONE)
-    steelyard_unity(${target} 16)
-  endif()
+  steelyard_unity(${target} 16)
+  set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O${arg_OPTIMIZE}>)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>

@@ -8,7 +8,7 @@ namespace steelyard {
 std::uint64_t steps_of_longest_round(const SyncMode& mode, std::uint64_t samples, std::uint64_t batch,
                                      std::uint64_t epochs) {
   if (!mode.is_local()) return 0;
-  if (mode.span == SyncMode::Span::batch && !mode.paced) return mode.local;
+  if (mode.has_fixed_rounds()) return mode.local;
   const std::uint64_t steps = samples / batch + (samples % batch > 0 ? 1 : 0);
   const std::uint64_t passes = mode.span == SyncMode::Span::job ? std::max<std::uint64_t>(1, epochs) : 1;
   return steps > UINT64_MAX / passes ? UINT64_MAX : steps * passes;

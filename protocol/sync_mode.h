@@ -1,30 +1,7 @@
 // Sync modes: when a round may begin, how long it is, and how what is pushed becomes the next version.
 //
-// A mode is data. Its text ("ssp:2") is parsed once; scheduler, shards and workers read the numbers, and
-// nobody asks for the name:
-//
-//                   slack   local   span    on_arrival   divide_by_push   on_demand
-//   bsp             0       0       batch   no        -                no
-//   flexrr          0       0       batch   no        -                no          bsp with hand_over
-//   backup:B        0       0       batch   no        -                no          bsp with backup B
-//   ssp:S           S       0       batch   yes       no               no          ssp:0 is bsp
-//   asp             most    0       batch   yes       yes              yes
-//   local:H         0       H       batch   no        -                no
-//   oneshot:epoch   0       1       epoch   no        -                no
-//   oneshot:end     0       1       job     no        -                no
-//   diloco:H        0       H       batch   no        -                no          and balanced
-//   mll:TAU:Q:HUBS  0       TAU     batch   no        -                no          and balanced, with hubs
-//   orchestra       0       1       batch   no        -                no          and balanced, paced, equal
-//
-// local and oneshot with ":equal" behind weigh every piece alike, whatever its length; otherwise one counts
-// by its positions. The next are asp with something added:
-//
-//                   need             damped   compensation
-//   dc-asgd:L       0                no       constant       lambda L
-//   dc-asgd:adaptive:L               no       adaptive       lambda L
-//   nsoft:n         1 / n            yes      none
-//   ksoft:k         k / workers      no       none
-//   eager           1 / 2            no       none
+// A mode is numbers. Its text ("ssp:2") is parsed once, by the mode's own file in protocol/modes; scheduler,
+// shards and workers read the numbers, and none of them asks for the name.
 //
 // See docs/protocol.md, "Sync modes".
 #pragma once
@@ -118,6 +95,12 @@ struct SyncMode {
   Hubs hubs = {};
 
   [[nodiscard]] bool is_local() const { return local > 0; }
+  // Global batches in a round whose span is a batch.
+  [[nodiscard]] std::uint64_t batches() const { return local > 0 ? local : 1; }
+  // All workers compute a round from one version of the parameters, and its end is a barrier for them.
+  [[nodiscard]] bool has_versions() const { return !on_arrival; }
+  // Rounds have the length that the mode says, a number of batches.
+  [[nodiscard]] bool has_fixed_rounds() const { return span == Span::batch && !paced; }
   [[nodiscard]] bool has_hubs() const { return hubs.count > 0; }
   // Whether one step may be of several pushes that arrived one by one.
   [[nodiscard]] bool gathers() const { return need.parts > 0; }
@@ -132,7 +115,7 @@ std::string sync_text(const SyncMode& mode);
 bool is_sync(std::string_view text);
 // Why a job with so many workers (0: not known) cannot have this mode, and what to do; empty: it can.
 std::string sync_trouble(const SyncMode& mode, std::uint64_t workers);
-// The modes as people write them; local and oneshot also with :equal behind.
+// The modes as people write them.
 struct SyncForm {
   std::string text;       // "ssp:S"
   std::string parameter;  // "S rounds ahead, up to 1000"; empty: it has none

@@ -26,7 +26,7 @@ Batches::Range Batches::of(Round round) const {
   const std::uint64_t in_an_epoch = in(samples_), last = all_ - 1;
   if (mode_.span == SyncMode::Span::job) return {0, epochs_ * in_an_epoch};
   if (mode_.span == SyncMode::Span::epoch) return {std::min(round * in_an_epoch, last), in_an_epoch};
-  const std::uint64_t each = std::min(std::max<std::uint64_t>(1, mode_.local), in_an_epoch);
+  const std::uint64_t each = std::min(mode_.batches(), in_an_epoch);
   const std::uint64_t rounds = (in_an_epoch + each - 1) / each, before = round % rounds * each;
   const Round first = round / rounds * in_an_epoch + before;
   return {std::min(first, last), std::min(each, in_an_epoch - before)};

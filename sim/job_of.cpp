@@ -11,9 +11,9 @@ namespace {
 // steps take several of them in one round, and an epoch's last round is shorter.
 std::uint64_t rounds_of(const Scenario& scenario) {
   const SyncMode mode = parse_sync(scenario.sync);
-  if (mode.span != SyncMode::Span::batch || mode.paced) return 0;
+  if (!mode.has_fixed_rounds()) return 0;
   const auto ceiling = [](std::uint64_t whole, std::uint64_t part) { return (whole + part - 1) / part; };
-  const std::uint64_t each = std::max<std::uint64_t>(1, mode.local);
+  const std::uint64_t each = mode.batches();
   const std::uint64_t in_an_epoch = ceiling(scenario.samples_per_epoch, scenario.global_batch);
   return scenario.rounds / in_an_epoch * ceiling(in_an_epoch, each) +
          ceiling(scenario.rounds % in_an_epoch, each);

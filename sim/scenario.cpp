@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "protocol/sync_mode.h"
+#include "protocol/sync_limits.h"
 #include "sim/simulated_device.h"
 
 namespace steelyard::sim {
@@ -102,8 +102,7 @@ bool ends_round(const Scenario& scenario, const SyncMode& mode, Round batch, std
   if (batch + 1 == batches) return true;
   if (mode.span == SyncMode::Span::job) return false;
   if (at == in_an_epoch) return true;
-  return mode.span == SyncMode::Span::batch && !mode.paced &&
-         at % std::max<std::uint64_t>(1, mode.local) == 0;
+  return mode.has_fixed_rounds() && at % mode.batches() == 0;
 }
 
 // Rounds are the clock of events: where nobody is left to end one, nobody ever comes back. In the order of
@@ -164,26 +163,20 @@ void check_scenario(const Scenario& scenario) {
   if (!is_sync(scenario.sync)) {
     refuse(scenario, "sync mode '" + scenario.sync + "' does not exist; choose one of " + sync_choices());
   }
-  const FloatCode push = scenario.network.push, pull = scenario.network.pull;
-  if ((push != FloatCode::float32 || pull != FloatCode::float32) && parse_sync(scenario.sync).on_arrival) {
-    refuse(scenario, "push and pull in [network] do not go with sync mode '" + scenario.sync +
-                         "', which has no versions that all workers are told of alike; leave them out, or "
-                         "choose bsp, local, oneshot or diloco");
-  }
-  if (pull != FloatCode::float32 && parse_sync(scenario.sync).has_hubs()) {
-    refuse(scenario, "pull in [network] does not go with sync mode '" + scenario.sync +
-                         "': workers of different hubs are told of different parameters; leave it out, or "
-                         "choose diloco");
+  const SyncMode mode = parse_sync(scenario.sync);
+  for (const std::string& no_code : {code_trouble("push", scenario.network.push, mode),
+                                     code_trouble("pull", scenario.network.pull, mode)}) {
+    if (!no_code.empty()) refuse(scenario, no_code);
   }
   if (scenario.workers.empty()) refuse(scenario, "there is no worker; write at least one [[worker]]");
-  const std::string no_sync = sync_trouble(parse_sync(scenario.sync), scenario.workers.size());
+  const std::string no_sync = sync_trouble(mode, scenario.workers.size());
   if (!no_sync.empty()) refuse(scenario, no_sync);
   if (scenario.global_batch == 0 || scenario.samples_per_epoch == 0) {
     refuse(scenario, "job.global_batch and job.samples_per_epoch must be at least 1");
   }
   check_grain(scenario);
   // What is counted are batches, and paced rounds are any number of them.
-  if (parse_sync(scenario.sync).paced && scenario.rounds > 0) {
+  if (mode.paced && scenario.rounds > 0) {
     const std::uint64_t batches = scenario.rounds;
     Scenario epoch = scenario;
     epoch.rounds = 0, epoch.epochs = std::max<std::uint64_t>(1, scenario.epochs);

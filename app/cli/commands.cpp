@@ -7,6 +7,7 @@
 
 #include "app/config/registry.h"
 #include "app/launch/process_options.h"
+#include "app/processes/process_keys.h"
 #include "core/device_name.h"
 #include "protocol/sync_mode.h"
 #include "sim/simulation.h"
@@ -33,13 +34,17 @@ void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrid
   add_settings(app, overrides);
 }
 
+void add_exchange(CLI::App& app, std::string& exchange) {
+  Key key = exchange_key(exchange);
+  key.elsewhere.environment = true;
+  add_keys(app, {key});
+}
+
 // Of a whole cluster, whatever it trains.
 void add_cluster(CLI::App& app, LaunchOptions& it, const std::string& where) {
   add_settings(app, it.overrides);
-  add_options(app, it.results, where);
-  app.add_option("--exchange", it.exchange, exchange_help)
-      ->check(CLI::IsMember(exchanges))
-      ->envname("STEELYARD_EXCHANGE");
+  add_keys(app, result_keys(it.results, where));
+  add_exchange(app, it.exchange);
   app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
 }
 
@@ -79,14 +84,14 @@ void add_run(CLI::App& parent, LaunchOptions& it) {
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
       "  steelyard run -n 4 train.py --width 64\n"
-      "  steelyard run -n 2 --set worker.worker-1.slow=4 --set train.epochs=3 train.py");
+      "  steelyard run -n 2 --set worker.worker-1.simulate_slowdown=4 --set train.epochs=3 train.py");
 }
 
 void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("scheduler", "one role by hand: decides who does what; owns job and results");
   add_job(app, it.job_file, it.overrides);
-  add_options(app, it.options);
+  add_keys(app, process_keys(it.options));
   app.footer(
       "Ctrl-C finishes the round, saves a checkpoint and ends the job; twice: at once.\nExamples:\n"
       "  steelyard scheduler examples/jobs/quick.toml\n"
@@ -96,7 +101,7 @@ void add_scheduler(CLI::App& parent, SchedulerCommand& it) {
 void add_standby(CLI::App& parent, StandbyOptions& it) {
   CLI::App& app = *parent.add_subcommand(
       "standby", "one role by hand: follows a scheduler on another machine, and leads when that is lost");
-  add_options(app, it);
+  add_keys(app, process_keys(it));
   app.footer(
       "Servers and workers are told both endpoints. Example:\n"
       "  steelyard standby --scheduler 10.0.0.1:7070 --listen 0.0.0.0:7070 --keys ~/keys\n"
@@ -106,7 +111,7 @@ void add_standby(CLI::App& parent, StandbyOptions& it) {
 void add_server(CLI::App& parent, ServerCommand& it) {
   CLI::App& app =
       *parent.add_subcommand("server", "one role by hand: holds a part of the model and sums gradients");
-  add_options(app, it.options);
+  add_keys(app, process_keys(it.options));
   app.add_option("--job", it.job_file, "take part in this job only");
   app.footer(
       "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
@@ -115,7 +120,7 @@ void add_server(CLI::App& parent, ServerCommand& it) {
 
 void add_worker(CLI::App& parent, WorkerCommand& it) {
   CLI::App& app = *parent.add_subcommand("worker", "one role by hand: computes gradients");
-  add_options(app, it.options);
+  add_keys(app, process_keys(it.options));
   app.add_option("--job", it.job_file, "take part in this job only");
   app.footer(
       "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
@@ -133,7 +138,7 @@ void add_launch(CLI::App& parent, LaunchOptions& it) {
   add_cluster(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure,
                "plain text between machines; otherwise connections have keys, made for this run");
-  app.add_flag("--dry-run,--dry_run", it.dry_run, "print the commands and run none");
+  app.add_flag("--dry-run", it.dry_run, "print the commands and run none");
   app.footer(
       "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
       "Examples:\n"
@@ -157,9 +162,7 @@ void add_plan(CLI::App& parent, PlanCommand& it) {
       ->allow_extra_args(false);
   app.add_option("--seconds", it.seconds, "that one trial takes (default: all trials take about a minute)")
       ->check(CLI::Range(0.1, 3600.0));
-  app.add_option("--exchange", it.exchange, exchange_help)
-      ->check(CLI::IsMember(exchanges))
-      ->envname("STEELYARD_EXCHANGE");
+  add_exchange(app, it.exchange);
   app.add_option("--measured", it.measured, "what an earlier plan measured, in the place of trials");
   app.add_option("--output,-o", it.output,
                  "write what was measured to this file, too; - for standard output");
@@ -183,7 +186,7 @@ void add_profile(CLI::App& parent, ProfileCommand& it) {
       "profile", "measure time against batch size on this machine, one worker alone and all together");
   app.add_option("job", it.job_file, "take model and data from this job file (default: lenet5)");
   add_settings(app, it.overrides);
-  add_computing_options(app, it.computing);
+  add_keys(app, computing_keys(it.computing));
   app.add_option("--model", it.model, "another model than the job's");
   app.add_option("--data", it.data, "another data set than the job's, as in synthetic");
   app.add_option("--workers", it.workers,
@@ -255,7 +258,7 @@ void add_compare(CLI::App& parent, CompareCommand& it) {
                "replace a key of the files, as in train.epochs=3 of jobs or network.step_ms=20 of scenarios");
   app.add_option("--sweep", it.sweep, "all of it once for each of these values of a key")
       ->type_name("KEY=VALUE,...");
-  app.add_option("--run-dir,--run_dir", it.run_directory,
+  app.add_option("--run-dir", it.run_directory,
                  "where a job's runs, compare.json and compare.html go (default: runs/compare-NAME-N)");
   app.add_option("--json", it.json, "write all numbers to this file; - for standard output");
   app.add_option("--html", it.html, "write the page with the pictures to this file");
@@ -265,7 +268,8 @@ void add_compare(CLI::App& parent, CompareCommand& it) {
       "Examples:\n"
       "  steelyard compare examples/jobs/unequal.toml --policies equal,lb-bsp,steelyard --repeats 3\n"
       "  steelyard compare examples/scenarios/step.toml --sweep network.step_ms=5,50,500\n"
-      "  steelyard compare train.py -n 3 --set worker.worker-2.slow=4 --policies equal,steelyard\n"
+      "  steelyard compare train.py -n 3 --set worker.worker-2.simulate_slowdown=4 --policies "
+      "equal,steelyard\n"
       "  steelyard compare examples/scenarios/*.toml --policies equal,lbb,steelyard");
 }
 

@@ -65,10 +65,7 @@ std::string describe_sync() {
     text += padded("  " + form.text, name_column + 2) + form.meaning + "\n";
     if (!form.parameter.empty()) text += std::string(name_column + 4, ' ') + form.parameter + "\n";
   }
-  return text +
-         "local and oneshot weigh what workers come to by the samples of each; with :equal behind, as in\n"
-         "local:8:equal, all weigh alike.\n"
-         "orchestra needs policy = \"orchestra\"; who moves the barrier: [policy.orchestra] controller.\n";
+  return text;
 }
 
 template <class Draft>

@@ -26,9 +26,10 @@ std::vector<WorkerSpec> each_worker(const WorkerSpec& spec) {
 }
 
 std::string device_trouble(const WorkerSpec& spec, const Device& device) {
-  if (kind(device) == DeviceKind::gpu && !Throttle::parse("1", spec.cpu).cpu.is_always(1)) {
-    return "cpu = \"" + spec.cpu + "\" is the share of a processor, and this worker computes on " +
-           name(device) + ": slow it down with slow, or give it device = \"cpu\"";
+  if (kind(device) == DeviceKind::gpu && !Throttle::parse("1", spec.simulate_cpu_share).cpu.is_always(1)) {
+    return "simulate_cpu_share = \"" + spec.simulate_cpu_share +
+           "\" is the share of a processor, and this worker computes on " + name(device) +
+           ": slow it down with simulate_slowdown, or give it device = \"cpu\"";
   }
   if (device.type == Device::Type::cpu && spec.precision == name(Precision::tf32)) {
     return "precision = \"" + spec.precision +

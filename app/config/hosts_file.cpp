@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "app/config/choices.h"
-#include "app/config/job_keys.h"
 #include "app/config/job_source.h"
 #include "app/config/toml_section.h"
 #include "core/check.h"
@@ -51,9 +50,11 @@ bool is_numeric(const std::string& address) { return is_ipv4(address) || is_ipv6
 
 class HostsReader {
  public:
-  explicit HostsReader(const JobSource& source) : source_(source) {}
+  explicit HostsReader(JobSource& source) : source_(source) {}
 
   HostsFile read() {
+    source_.rename_former(schema_);
+    file_.notices = source_.notices();
     TomlSection::check_all(source_, schema_);
     for (const TomlSection& host : TomlSection::all_of(source_, schema_, "host")) read_host(host);
     finish();
@@ -66,7 +67,7 @@ class HostsReader {
   void read_worker(const TomlSection& section);
   void finish() const;
 
-  const JobSource& source_;
+  JobSource& source_;
   HostsDraft draft_;
   const Schema schema_ = schema_of(draft_);
   HostsFile file_;
@@ -153,7 +154,7 @@ std::uint32_t HostsFile::shards() const {
 }
 
 HostsFile parse_hosts(std::string_view text, const std::string& name) {
-  const JobSource source(text, name, {});
+  JobSource source(text, name, {});
   return HostsReader(source).read();
 }
 

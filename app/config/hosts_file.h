@@ -42,6 +42,7 @@ struct HostSpec {
 };
 
 struct HostsFile {
+  std::vector<std::string> notices{};  // what the user should know of the file: keys with a former name
   std::vector<HostSpec> hosts;  // one of them with the scheduler; at least one server and one worker in all
 
   [[nodiscard]] const HostSpec& scheduler() const;

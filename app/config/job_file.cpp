@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "nn/micro_batch.h"
 #include "protocol/local_steps.h"
-#include "protocol/sync_mode.h"
+#include "protocol/sync_limits.h"
 #include "transport/zmq.h"
 
 namespace steelyard {
@@ -22,10 +22,12 @@ namespace {
 // Reads one file, section by section, into a draft.
 class JobReader {
  public:
-  JobReader(const JobSource& source, const ClusterSpec* cluster) : source_(source), cluster_(cluster) {}
+  JobReader(JobSource& source, const ClusterSpec* cluster) : source_(source), cluster_(cluster) {}
 
   JobFile read() {
     check_kind();
+    source_.rename_former(schema_);
+    draft_.file.notices = source_.notices();
     TomlSection::check_all(source_, schema_);
     for (const Section& it : schema_.sections) {
       if (it.kind == Section::Kind::one) section(it.name).read();
@@ -55,7 +57,7 @@ class JobReader {
     return TomlSection::of(source_, schema_, name);
   }
 
-  const JobSource& source_;
+  JobSource& source_;
   const ClusterSpec* const cluster_;
   JobDraft draft_;
   const Schema schema_ = schema_of(draft_);
@@ -110,8 +112,8 @@ void JobReader::finish() {
   const std::string no_schedule = schedule_trouble(job.schedule);
   section("train").demand(no_schedule.empty(), "schedule", no_schedule);
   const TomlSection cluster = section("cluster");
-  cluster.demand(job.dead_after > 2 * job.heartbeat, "dead_after",
-                 "dead_after = " + number_text(job.dead_after) +
+  cluster.demand(job.dead_after > 2 * job.heartbeat, "heartbeat_timeout",
+                 "heartbeat_timeout = " + number_text(job.dead_after) +
                      " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
   job.sync = parse_sync(draft_.sync);
   const auto bad =
@@ -119,30 +121,19 @@ void JobReader::finish() {
   job.bad_gradient = static_cast<BadGradient>(bad);
   job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
   const SyncMode& mode = job.sync;
-  const std::string trouble = optimizer_trouble(draft_.training.optimizer, job.optimizer, mode);
-  section("train").demand(trouble.empty(), "optimizer", trouble);
-  const std::string no_outer = outer_trouble(job, mode);
-  section("train").demand(no_outer.empty(), "outer_rate", no_outer);
   job.push = float_code(draft_.push);
   job.pull = float_code(draft_.pull);
-  for (const auto& [key, code] : {std::pair("push", job.push), std::pair("pull", job.pull)}) {
-    const std::string no_code = code_trouble(key, code, mode);
-    cluster.demand(no_code.empty(), key, no_code);
-  }
-  const std::string no_sync = sync_trouble(mode, draft_.file.worker_specs.size());
-  cluster.demand(no_sync.empty(), "sync", no_sync);
-  cluster.demand(mode.span != SyncMode::Span::job || job.epochs > 0, "sync",
-                 "sync = \"" + draft_.sync +
-                     "\" in [cluster]: one round for the whole job needs its length: give [train] epochs");
-  cluster.demand(!mode.paced || job.rounds == 0, "sync",
-                 "sync = \"" + draft_.sync +
-                     "\" in [cluster]: how long rounds are is decided as it goes, and so many rounds may be "
-                     "any number of samples: give [train] epochs or seconds in place of rounds");
-  cluster.demand(
-      !mode.on_arrival || job.sums != SumOrder::positions, "sums",
-      "sums = \"ordered\" in [cluster]: under sync = \"" + draft_.sync +
-          "\" pushes are applied as they come and there is no order to keep: leave it out, or choose bsp, "
-          "local or oneshot");
+  const auto demand_none = [](const TomlSection& in, const std::string& key, const std::string& trouble) {
+    in.demand(trouble.empty(), key, trouble);
+  };
+  const TomlSection train = section("train");
+  demand_none(train, "optimizer", optimizer_trouble(draft_.training.optimizer, job.optimizer, mode));
+  demand_none(train, "outer_rate", outer_trouble(job, mode));
+  demand_none(cluster, "push_encoding", code_trouble("push_encoding", job.push, mode));
+  demand_none(cluster, "pull_encoding", code_trouble("pull_encoding", job.pull, mode));
+  demand_none(cluster, "sync", sync_trouble(mode, draft_.file.worker_specs.size()));
+  demand_none(cluster, "sync", length_trouble(mode, job.epochs, job.rounds));
+  demand_none(cluster, "sum_order", order_trouble(job.sums, mode));
   if (draft_.reproducible) {
     const std::string not_so = reproducible_trouble(draft_.file, draft_.sync);
     cluster.demand(not_so.empty(), "reproducible", not_so);
@@ -182,7 +173,7 @@ void JobReader::check_lengths() {
 
 JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
                   const ClusterSpec* cluster) {
-  const JobSource source(text, name, overrides);
+  JobSource source(text, name, overrides);
   JobFile file = JobReader(source, cluster).read();
   file.overrides = overrides;
   return file;
@@ -238,7 +229,7 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   job.test_samples = test;
   if (job.rounds == 0) return;
   // The last round of an epoch takes what is left.
-  const std::uint64_t batches = std::max<std::uint64_t>(1, mode.local);
+  const std::uint64_t batches = mode.batches();
   const std::uint64_t length_of_round =
       mode.span == SyncMode::Span::batch && batches < train / job.global_batch ? batches * job.global_batch
                                                                                : train;

@@ -17,26 +17,17 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/worker_keys.h"
 #include "protocol/job.h"
 
 namespace steelyard {
-
-// How one worker is started.
-struct WorkerSpec {
-  std::string name;                   // default: worker-0, worker-1, ...
-  std::string slow = "1", cpu = "1";  // what holds it back (Throttle, worker/compute/throttle.h)
-  std::string device = "cpu";         // or a GPU (core/device_name.h)
-  std::uint64_t max_batch = 0;        // positions that fit its memory in one piece; 0: no limit
-  std::string threads = "1";          // that compute (worker/compute/device_choice.h)
-  bool polite = false;                // who owns the machine comes first (worker/compute/polite.h)
-  std::string precision = "float32";  // of factors of products (core/device_name.h)
-};
 
 struct JobFile {
   Job job;                    // without layout and numbers of samples
   std::uint32_t servers = 2;  // job.shards = servers * shards per server
   std::vector<WorkerSpec> worker_specs;
   std::vector<std::string> overrides{};  // values of --set that it was read with
+  std::vector<std::string> notices{};    // what the user should know of the file: keys with a former name
   std::string resolved;  // all of it as TOML, with every default; read again it gives the same
 };
 
@@ -47,9 +38,9 @@ struct ClusterSpec {
 };
 
 // Reads a file. `overrides` are the values of --set, "train.lr=0.05", "policy.lb-bsp.alpha=0.2" or
-// "worker.worker-1.slow=4"; they win over the file. `cluster`, if any, takes the place of the file's servers
-// and workers. Throws Failure (configuration) that names file, line and column, what is there and what may be
-// there.
+// "worker.worker-1.simulate_slowdown=4"; they win over the file. `cluster`, if any, takes the place of the
+// file's servers and workers. Throws Failure (configuration) that names file, line and column, what is there
+// and what may be there.
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {},
                       const ClusterSpec* cluster = nullptr);
 // The same for a text; `name` is what messages call it.

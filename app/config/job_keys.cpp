@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include "core/device_name.h"
 #include "protocol/sync_mode.h"
-#include "worker/compute/device_choice.h"
-#include "worker/compute/throttle.h"
 
 namespace steelyard {
 namespace {
@@ -45,20 +42,24 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
        "copies of each part in another server, so that one may be lost"},
       {"sync", &draft.sync, Limits::text(is_sync, "one of " + sync_choices()),
        "when a round is over: steelyard help sync"},
-      {"sums", &draft.sums, Limits::one_of({"arrival", "ordered"}),
-       "ordered: pushes are added in the order of their positions, whatever order they come in"},
+      Key{"sum_order", &draft.sums, Limits::one_of({"arrival", "ordered"}),
+          "ordered: pushes are added in the order of their positions, whatever order they come in"}
+          .formerly("sums"),
       {"reproducible",
        &draft.reproducible,
        {},
        "the same bits, however rounds are split and whoever fails: ordered, grain by grain"},
-      {"push", &draft.push, Limits::one_of(float_code_names()),
-       "how gradients travel; int8 and int4 round to so many bits, at random and right on average"},
-      {"pull", &draft.pull, Limits::one_of(float_code_names()),
-       "how changes of the parameters travel; what rounding leaves out goes with the next"},
-      {"policy", &job.policy, Limits::plain_name(), "who divides the batch: steelyard help policy"},
+      Key{"push_encoding", &draft.push, Limits::one_of(float_code_names()),
+          "how gradients travel; int8 and int4 round to so many bits, at random and right on average"}
+          .formerly("push"),
+      Key{"pull_encoding", &draft.pull, Limits::one_of(float_code_names()),
+          "how changes of the parameters travel; what rounding leaves out goes with the next"}
+          .formerly("pull"),
+      {"policy", &job.policy, Limits::plain_name(), "how the batch is divided: steelyard help policy"},
       {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between signs of life"},
-      {"dead_after", &job.dead_after, Limits::above(0, 86400),
-       "seconds of silence after which a process is lost; more than two heartbeats"},
+      Key{"heartbeat_timeout", &job.dead_after, Limits::above(0, 86400),
+          "seconds of silence after which a process is lost; more than two heartbeats"}
+          .formerly("dead_after"),
       {"server_wait", &job.server_wait, Limits::at_least(0, billion),
        "seconds for which the job waits for a silent server without a mirror; 0: for ever"},
   };
@@ -69,9 +70,11 @@ std::vector<Key> keys_of_refusals(JobDraft& draft) {
       {"gradient_limit", &draft.file.job.gradient_limit, Limits::at_least(0),
        "refuses gradients that are more than so many times as long as usual, as those of a broken machine; "
        "0: only what is not finite"},
-      {"bad_gradient", &draft.bad_gradient, Limits::one_of(bad_gradient_names()),
-       "what becomes of a refused one: again: another worker computes it; rest: and who computed it rests "
-       "for ten rounds; stop: the job ends"},
+      {"bad_gradient", &draft.bad_gradient,
+       Limits::one_of(bad_gradient_names()).renamed("again", "recompute"),
+       "what follows for a refused one: recompute: another worker computes it; rest: and the worker that "
+       "sent it "
+       "gets no work for ten rounds; stop: the job ends"},
   };
 }
 
@@ -89,49 +92,6 @@ const std::vector<std::string>& schedule_names() {
 
 }  // namespace
 
-std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode) {
-  const bool whole = !mode.is_local() && (!mode.on_arrival || mode.divide_by_push);
-  if (nn::is_linear(optimizer) || (whole && !(mode.on_arrival && nn::needs_norms(optimizer)))) return {};
-  const std::string begin =
-      "optimizer = \"" + name + "\" does not go with sync = \"" + sync_text(mode) + "\": ";
-  if (mode.is_local()) {
-    return begin + "local steps begin each round without moments: choose sgd, momentum or nesterov, or " +
-           "sync = \"bsp\"";
-  }
-  if (nn::needs_norms(optimizer)) {
-    return begin + "it steps a whole tensor at once, and here each slice steps as pushes arrive: choose " +
-           "sync = \"bsp\"";
-  }
-  return begin + "there a push is a part of a step, and its steps have no parts: choose sync = \"bsp\" or " +
-         "\"asp\"";
-}
-
-std::string code_trouble(const std::string& key, FloatCode code, const SyncMode& mode) {
-  if (code == FloatCode::float32) return {};
-  const std::string begin = key + " = \"" + float_code_names()[static_cast<std::size_t>(code)] +
-                            "\" does not go with sync = \"" + sync_text(mode) + "\": ";
-  if (mode.has_hubs() && key == "pull") {
-    return begin +
-           "workers of different hubs are told of different parameters, so there is no version that a " +
-           "difference could be to: leave it out, or choose diloco";
-  }
-  if (!mode.on_arrival) return {};
-  return begin +
-         "there each push is a step by itself, and parameters have no versions that all workers are "
-         "told " +
-         "of alike: leave it out, or choose bsp, local, oneshot or diloco";
-}
-
-std::string outer_trouble(const Job& job, const SyncMode& mode) {
-  if (mode.has_hubs() && job.outer_momentum > 0) {
-    return "outer_momentum does not go with sync = \"" + sync_text(mode) +
-           "\": hubs move by mixing too, which is no step with a momentum: leave it out, or choose diloco";
-  }
-  if (mode.is_local() || (job.outer_rate == 1 && job.outer_momentum == 0)) return {};
-  return "outer_rate and outer_momentum act on what local steps come to, and sync = \"" + sync_text(mode) +
-         "\" has none: leave them out, or choose local, oneshot or diloco";
-}
-
 FloatCode float_code(const std::string& name) {
   return static_cast<FloatCode>(std::ranges::find(float_code_names(), name) - float_code_names().begin());
 }
@@ -145,7 +105,7 @@ std::string schedule_trouble(const nn::Schedule& schedule) {
 }
 
 const std::vector<std::string>& bad_gradient_names() {
-  static const std::vector<std::string> names{"again", "rest", "stop"};
+  static const std::vector<std::string> names{"recompute", "rest", "stop"};
   return names;
 }
 
@@ -189,27 +149,6 @@ std::vector<Key> training_keys(Job& job, TrainingWords& words) {
       {"clip_norm", &job.clip_norm, Limits::at_least(0),
        "longer gradients are scaled down to this norm; 0: never"},
       {"evaluate_every", &job.evaluate_every, Limits::at_least(0, billion), "epochs; 0: never"},
-  };
-}
-
-std::vector<Key> worker_keys(WorkerSpec& worker) {
-  return {
-      {"name", &worker.name, Limits::plain_name(), "left out: worker-0, worker-1, ...", "\"worker-0\""},
-      {"slow", &worker.slow, Limits::text_or_number(Throttle::is_slow, Throttle::slow_expected()),
-       "slows its computation down by this factor, to try unequal machines on one"},
-      {"cpu", &worker.cpu, Limits::text_or_number(Throttle::is_cpu, Throttle::cpu_expected()),
-       "share of its processor that others leave to it, to try that out; its reports tell it"},
-      {"device", &worker.device, Limits::text(is_device_list, device_list_expected()),
-       "what it computes on; of several GPUs each has a worker, NAME-0, NAME-1, ..."},
-      {"max_batch", &worker.max_batch, Limits::at_least(0),
-       "samples that fit its memory at once; 0: no limit"},
-      {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
-       "that compute, on a CPU; \"auto\": one for every core that it may use"},
-      {"polite", &worker.polite, Limits::any(),
-       "computes on what others leave of the machine, and pauses while they need it"},
-      {"precision", &worker.precision, Limits::one_of(precision_names()),
-       "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on GPUs "
-       "only"},
   };
 }
 

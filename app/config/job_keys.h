@@ -3,6 +3,7 @@
 
 #include "app/config/job_file.h"
 #include "app/config/schema.h"
+#include "app/config/worker_keys.h"
 
 namespace steelyard {
 
@@ -17,14 +18,6 @@ struct TrainingWords {
   void put_into(Job& job) const;
 };
 
-// Why this optimizer does not go with this mode, and what does. Empty: it does.
-std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode);
-
-// Why floats that travel are not coded in this mode. Empty: they may be.
-std::string code_trouble(const std::string& key, FloatCode code, const SyncMode& mode);
-// Why servers have no rule of their own for how far local steps came. Empty: they have, or nobody asked.
-std::string outer_trouble(const Job& job, const SyncMode& mode);
-
 // Why a schedule is none. Empty: it is one.
 std::string schedule_trouble(const nn::Schedule& schedule);
 
@@ -37,7 +30,7 @@ struct JobDraft {
   OptionTexts policy_options;  // of the [policy.NAME] at hand
   TrainingWords training;
   std::string sync = "bsp";
-  std::string bad_gradient = "again";
+  std::string bad_gradient = "recompute";
   std::string sums = "arrival";
   bool reproducible = false;
   std::string push = "float32", pull = "float32";
@@ -46,9 +39,8 @@ struct JobDraft {
 
 Schema schema_of(JobDraft& draft);
 
-// Rows that other files have too: how a model learns, and how a worker is started.
+// Keys that scenarios have too: how a model learns.
 std::vector<Key> training_keys(Job& job, TrainingWords& words);
-std::vector<Key> worker_keys(WorkerSpec& worker);
 
 // The draft as TOML, with every key of the schema.
 std::string resolved_text(JobDraft draft);

@@ -1,5 +1,6 @@
 #include "app/config/job_source.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -181,6 +182,44 @@ toml::table& JobSource::worker_called(const std::string& name, const std::string
     }
   }
   refuse_argument(argument, "no worker in " + name_ + " is called " + toml_quoted(name) + among(name, names));
+}
+
+void JobSource::rename_former(const Schema& schema) {
+  for (const Section& section : schema.sections) {
+    const std::size_t point = section.name.find('.');
+    const std::string below = point == std::string::npos ? "" : section.name.substr(point + 1);
+    toml::node* home = root_.get(section.name.substr(0, point));
+    if (home == nullptr) continue;
+    if (toml::table* table = home->as_table()) rename_former(section, *table);
+    toml::array* list = home->as_array();
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      toml::table* table = list->get(i)->as_table();
+      if (table != nullptr && below.empty()) rename_former(section, *table);
+      toml::array* parts = table == nullptr || below.empty() ? nullptr : (*table)[below].as_array();
+      for (std::size_t j = 0; parts != nullptr && j < parts->size(); ++j)
+        if (toml::table* part = parts->get(j)->as_table()) rename_former(section, *part);
+    }
+  }
+}
+
+void JobSource::rename_former(const Section& section, toml::table& table) {
+  for (const Key& key : section.keys) {
+    const auto old = key.former.empty() ? table.end() : table.find(key.former);
+    if (old == table.end()) continue;
+    const std::string what = key.former + " in " + section.title() + " is now called " + key.name;
+    if (table.contains(key.name))
+      refuse(section.name + "." + key.former, old->first.source(),
+             what + ", and both are there: leave one out");
+    table.insert_or_assign(key.name, std::move(old->second));
+    table.erase(key.former);
+    const std::string notice = name_ + ": " + what + ": the old name will go in the next release";
+    if (std::ranges::find(notices_, notice) == notices_.end()) notices_.push_back(notice);
+    for (auto& [path, argument] : std::map(given_)) {
+      if (!path.starts_with(section.name + ".") || !path.ends_with("." + key.former)) continue;
+      given_[path.substr(0, path.size() - key.former.size()) + key.name] = argument;
+      given_.erase(path);
+    }
+  }
 }
 
 void JobSource::refuse(const std::string& path, const toml::source_region& source,

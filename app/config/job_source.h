@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/schema.h"
+
 namespace steelyard {
 
 // Files that people name, read as a whole.
@@ -44,6 +46,12 @@ class JobSource {
 
   [[nodiscard]] const toml::table& root() const { return root_; }
 
+  // Gives keys that have a former name the present one, so that readers know only that. Throws Failure
+  // (configuration) where both are given.
+  void rename_former(const Schema& schema);
+  // What the user should know of them, a sentence for each name.
+  [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
+
   // Throws Failure (configuration): place, then what is wrong and what to do. `path` is dotted, as in --set;
   // a value that --set gave has its place on the command line.
   [[noreturn]] void refuse(const std::string& path, const toml::source_region& source,
@@ -56,6 +64,8 @@ class JobSource {
 
   std::string name_;
   toml::table root_;
+  void rename_former(const Section& section, toml::table& table);
+  std::vector<std::string> notices_;
   std::map<std::string, std::string> given_;  // dotted path of a key or section -> the --set that gave it
 };
 

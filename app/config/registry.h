@@ -1,8 +1,9 @@
 // What a user's program adds to the built-in tables, for the whole process. A row may take the name of a
 // built-in one: it is looked up first.
 //
-// run() fills the registry before it reads the command line; afterwards it is constant, so any thread may read
-// it. What looks up a name (make_policy(), open_data(), workload_of(), help) passes the table of the registry.
+// run() fills the registry before it reads the command line; afterwards it is constant, so any thread may
+// read it. What looks up a name (make_policy(), open_data(), workload_of(), help) passes the table of the
+// registry.
 #pragma once
 
 #include <functional>

@@ -4,6 +4,7 @@
 #include "app/config/job_file.h"
 #include "app/config/prepare_job.h"
 #include "app/config/toml_section.h"
+#include "protocol/sync_limits.h"
 #include "sim/training/real_training.h"
 
 namespace steelyard {

@@ -1,12 +1,14 @@
 #include "app/config/schema.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <sstream>
 
-#include "app/config/toml_section.h"
+#include "app/config/toml_text.h"
 #include "core/check.h"
+#include "core/text.h"
 #include "protocol/node.h"
 
 namespace steelyard {
@@ -114,6 +116,52 @@ std::string value_text(const Key& key) {
         return "";  // of options there are examples only
       },
       key.field);
+}
+
+bool take_text(const Key& key, const std::string& text) {
+  const Limits& limits = key.limits;
+  const auto number = [&]<class Number>(Number& into) {
+    Number value{};
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    const auto as_double = static_cast<double>(value);
+    if (error != std::errc() || stopped != end || !limits.allow(as_double)) return false;
+    into = value;
+    return true;
+  };
+  return std::visit(
+      [&]<class Value>(Value* into) {
+        if constexpr (std::is_same_v<Value, std::string>) {
+          *into = limits.present(text);
+          const bool listed = limits.choices.empty() || std::ranges::count(limits.choices, *into) > 0;
+          return listed && (limits.accepts == nullptr || limits.accepts(text));
+        } else if constexpr (std::is_same_v<Value, bool>) {
+          *into = text == "true";
+          return *into || text == "false";
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          return number(*into);
+        } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+          into->push_back(text);
+          return true;
+        } else {
+          return false;
+        }
+      },
+      key.field);
+}
+
+std::string option_name(const std::string& key) {
+  std::string name = "--" + key;
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+std::string variable_name(const std::string& key) {
+  std::string name = "STEELYARD_" + key;
+  for (char& c : name) {
+    if ('a' <= c && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
 }
 
 std::string describe(const Schema& schema) {

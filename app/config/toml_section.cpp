@@ -1,7 +1,6 @@
 #include "app/config/toml_section.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 
@@ -9,48 +8,6 @@
 #include "core/error.h"
 
 namespace steelyard {
-namespace {
-
-// Whether `text` is what `write` makes of the number it stands for. "007" and "1e3" are not.
-template <class Number>
-bool reads_back(const std::string& text, std::string (*write)(Number)) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stopped == end && write(value) == text;
-}
-
-std::string whole_text(std::int64_t value) { return std::to_string(value); }
-
-// "inf" and "nan" are numbers to TOML and to from_chars, but never options.
-std::string finite_text(double value) { return std::isfinite(value) ? number_text(value) : std::string(); }
-
-}  // namespace
-
-std::string toml_quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (code < 0x20 || code == 0x7F) {
-      result += "\\u00";
-      result += "0123456789ABCDEF"[code >> 4];
-      result += "0123456789ABCDEF"[code & 15];
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
-std::string option_text(const std::string& text) {
-  const bool bare = text == "true" || text == "false" || reads_back<std::int64_t>(text, whole_text) ||
-                    reads_back<double>(text, finite_text);
-  return bare ? text : toml_quoted(text);
-}
-
 namespace {
 
 using Kind = Section::Kind;
@@ -76,15 +33,14 @@ double number_of(const toml::node& node) {
 bool in_range(const toml::node& node, const Limits& limits) {
   if (!node.is_number()) return false;
   const double value = number_of(node);
-  return std::isfinite(value) && value >= limits.least && value <= limits.most &&
-         !(limits.without_least && value == limits.least) && !(limits.without_most && value == limits.most);
+  return std::isfinite(value) && limits.allow(value);
 }
 
 // Puts a value where it belongs if it is one of the kind and in range, and says whether it is.
 bool take(const toml::node& node, const Limits& limits, std::string& into) {
   const auto text = limits.may_be_number ? text_or_number(node) : node.value_exact<std::string>();
   if (!text || text->empty()) return false;
-  into = *text;
+  into = limits.present(*text);
   if (!limits.choices.empty()) return std::ranges::find(limits.choices, into) != limits.choices.end();
   return limits.accepts == nullptr || limits.accepts(into);
 }
@@ -117,6 +73,10 @@ bool take(const toml::node& node, const Limits& limits, std::vector<double>& int
 template <class Number>
 bool take(const toml::node& node, const Limits&, std::map<std::string, Number>&) {
   return node.is_table();  // its options come one by one
+}
+template <class OnCommandLines>
+bool take(const toml::node&, const Limits&, OnCommandLines&) {
+  return false;
 }
 
 }  // namespace

@@ -9,15 +9,10 @@
 #include <vector>
 
 #include "app/config/schema.h"
+#include "app/config/toml_text.h"
 #include "core/text.h"  // number_text
 
 namespace steelyard {
-
-// Values as TOML writes them.
-std::string toml_quoted(std::string_view text);  // "so \"that\" any text can be read again"
-
-// An option's text as a value: bare if reading it bare gives the same text back, in quotes otherwise.
-std::string option_text(const std::string& text);
 
 class JobSource;
 

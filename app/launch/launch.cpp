@@ -132,6 +132,8 @@ int run_launch(const LaunchOptions& given) {
   LaunchOptions options = given;
   const bool here = !options.hosts_file;
   const auto [job, hosts, require_resumable] = set_up(options);
+  show_notices(hosts.notices);
+  show_notices(job.notices);
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   if (!here) {
     const LaunchPlan plan = make_launch_plan(options, hosts, job, self);

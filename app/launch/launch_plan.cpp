@@ -12,7 +12,7 @@
 #include "app/processes/endpoint.h"
 #include "core/device_name.h"
 #include "transport/address.h"
-#include "worker/compute/device_choice.h"
+#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 namespace {
@@ -170,7 +170,7 @@ HostsFile this_machine(const JobFile& job, bool with_workers) {
   host.shards = job.job.shards / job.servers;
   if (with_workers)
     for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
-  return {{host}};
+  return {.hosts = {host}};
 }
 
 LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts, const JobFile& job,

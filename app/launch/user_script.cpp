@@ -9,7 +9,8 @@
 
 #include "app/config/prepare_job.h"
 #include "app/config/schema.h"
-#include "app/config/toml_section.h"
+#include "app/config/toml_text.h"
+#include "app/processes/process_keys.h"
 #include "core/device_name.h"
 #include "core/error.h"
 #include "worker/compute/device_choice.h"
@@ -52,6 +53,9 @@ std::string as_path(const std::string& file) {
   return file.find('/') == std::string::npos ? "./" + file : file;
 }
 
+// All keys that a script has are texts.
+const std::string& text_of(const Key& key) { return **std::get_if<std::string*>(&key.field); }
+
 bool is_program(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
@@ -85,25 +89,31 @@ std::vector<std::string> command_of(const ScriptOptions& script) {
 
 std::vector<std::string> environment_of(const HostWorker& worker, const std::string& scheduler,
                                         const std::string& exchange) {
-  const WorkerSpec& it = worker.spec;
-  const WorkerSpec usual;
-  const auto demand = [&](bool is_usual, const std::string& key) {
-    if (is_usual) return;
-    refuse(
-        "worker '" + it.name + "': " + key +
-        " is for workers of steelyard itself: a script takes name, device, slow and threads; leave it out");
+  WorkerOptions given, usual;
+  given.spec = worker.spec;
+  given.exchange = exchange;
+  const std::vector<Key> keys = process_keys(given), defaults = process_keys(usual);
+  const auto demand = [&](bool holds, const std::string& what) {
+    if (!holds)
+      refuse(
+          "worker '" + worker.spec.name + "': " + what +
+          " is for workers of steelyard itself: a script takes name, device, simulate_slowdown and threads; "
+          "leave it out");
   };
-  demand(it.cpu == usual.cpu, "cpu = " + steelyard::toml_quoted(it.cpu));
-  demand(it.max_batch == usual.max_batch, "max_batch = " + std::to_string(it.max_batch));
-  demand(!it.polite, "polite = true");
-  demand(it.precision == usual.precision, "precision = " + steelyard::toml_quoted(it.precision));
   demand(worker.data_options.empty(), "data");
-  std::vector<std::string> all{"STEELYARD=" + scheduler, "STEELYARD_NAME=" + it.name};
-  if (it.device != automatic_device) all.push_back("STEELYARD_DEVICE=" + it.device);
-  if (it.slow != usual.slow) all.push_back("STEELYARD_SLOW=" + it.slow);
-  if (exchange != exchanges.front()) all.push_back("STEELYARD_EXCHANGE=" + exchange);
+  std::vector<std::string> all{"STEELYARD=" + scheduler};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Key& key = keys[i];
+    // Where nothing is said, a script chooses its device itself.
+    const std::string usually =
+        key.name == "device" ? toml_quoted(automatic_device) : value_text(defaults[i]);
+    if (key.name == "threads" || value_text(key) == usually) continue;
+    demand(key.elsewhere.of_scripts || key.elsewhere.environment, key.name + " = " + value_text(key));
+    all.push_back(variable_name(key.name) + "=" + text_of(key));
+  }
+  const WorkerSpec& it = worker.spec;
   const bool counted = it.threads.find_first_not_of("0123456789") == std::string::npos;
-  if (counted && it.threads != usual.threads) all.push_back("OMP_NUM_THREADS=" + it.threads);
+  if (counted && it.threads != usual.spec.threads) all.push_back("OMP_NUM_THREADS=" + it.threads);
   return all;
 }
 

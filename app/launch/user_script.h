@@ -8,7 +8,7 @@
 //   STEELYARD            the scheduler's endpoint
 //   STEELYARD_NAME       the worker's name
 //   STEELYARD_DEVICE     what it computes on, as in a job file; not set for "auto"
-//   STEELYARD_SLOW       what slows it down; not set for "1"
+//   STEELYARD_SIMULATE_SLOWDOWN       what slows it down; not set for "1"
 //   STEELYARD_EXCHANGE   as --exchange says; not set for "auto"
 //   STEELYARD_TRACE      the directory for its trace (app/report/trace_file.h); not set: none
 //   OMP_NUM_THREADS      its threads, if a number above 1; else, where the user has not set it, its part of

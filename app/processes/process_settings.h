@@ -1,5 +1,5 @@
-// What a process of each role is told when it is started: plain values. How they stand on a command line is
-// app/launch/process_options.h.
+// What a process of each role is told when it is started: plain values. How people give them is in
+// app/processes/process_keys.h.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,6 @@ struct StandbyOptions {
 // Whether values are left in shared memory for processes of the same host and user to read there: "auto" if
 // that works, or "sockets" (transport/shared_memory/lending.h).
 inline const std::vector<std::string> exchanges{"auto", "sockets"};
-inline constexpr const char* exchange_help =
-    "how values go between processes of one host and user: auto (shared memory, where it works) or sockets";
 
 struct ServerOptions {
   std::string scheduler;

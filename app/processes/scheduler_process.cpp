@@ -108,7 +108,9 @@ void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, c
   bar.note("waiting for " + std::to_string(file.job.shards) + (file.job.shards == 1 ? " shard" : " shards") +
            " and " + std::to_string(file.job.workers) + (file.job.workers == 1 ? " worker" : " workers") +
            " at " + endpoint);
-  for (const std::string& note : {memory_note(file), replica_note(file.job)}) {
+  std::vector<std::string> notes = file.notices;
+  notes.insert(notes.end(), {memory_note(file), replica_note(file.job)});
+  for (const std::string& note : notes) {
     if (!note.empty()) bar.note(note);
   }
 }

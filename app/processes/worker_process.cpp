@@ -10,7 +10,7 @@
 #include "core/device_name.h"
 #include "core/error.h"
 #include "protocol/node.h"
-#include "worker/compute/device_choice.h"
+#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 namespace {
@@ -54,16 +54,9 @@ int run_worker(const WorkerOptions& options) {
   block_signals();
   std::optional<Workload> external;  // made once: the scheduler gets its model, and this worker trains it
   WorkerSession::Setup setup;
-  setup.scheduler = scheduler_places(options.scheduler);
+  setup.options = options;
   setup.hello = hello_of(spec, device, options.fingerprint);
   setup.device = name(device);
-  if (spec.polite) setup.polite = thread_count(spec.threads);
-  setup.throttle = Throttle::parse(spec.slow, spec.cpu);
-  setup.exchange = options.exchange;
-  setup.keys = options.keys;
-  setup.wait = options.wait;
-  setup.trace = options.trace;
-  setup.quiet = options.quiet;
   setup.workload = [&](const Welcome& welcome) {
     return external ? *external : own_workload(options, welcome.job, device);
   };

@@ -11,21 +11,23 @@
 #include "app/processes/traced_link.h"
 #include "transport/host.h"
 #include "worker/compute/polite.h"
+#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 
 WorkerSession::WorkerSession(Setup setup)
     : setup_(std::move(setup)),
       self_(new_node(Role::worker)),
-      memory_(memory_for(setup_.exchange)),
-      context_(1, trust_for(setup_.keys, KeyRole::worker, setup_.hello.name, memory_ == Memory::shared)),
+      memory_(memory_for(setup_.options.exchange)),
+      context_(1,
+               trust_for(setup_.options.keys, KeyRole::worker, setup_.hello.name, memory_ == Memory::shared)),
       link_(context_, self_, memory_),
       worker_(worker_options()) {}
 
 WorkerSession::~WorkerSession() = default;
 
 Worker::Options WorkerSession::worker_options() {
-  Worker::Options options{self_, setup_.hello, {from_seconds(setup_.wait), from_seconds(0.25)}, {}};
+  Worker::Options options{self_, setup_.hello, {from_seconds(setup_.options.wait), from_seconds(0.25)}, {}};
   options.prepare = [this](const Welcome& welcome) {
     job_ = welcome.job;
     require_descriptors("a worker with " + std::to_string(job_.shards) + " shards", job_.shards, 0);
@@ -38,30 +40,33 @@ Worker::Options WorkerSession::worker_options() {
 
 // Where it is wanted, what computes and reads samples gives way; what talks does not: heartbeats are short.
 std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome) {
+  const WorkerSpec& spec = setup_.options.spec;
   const auto make = [&](Workload workload) {
-    return std::make_unique<ComputeNode>(posting_to(link_, self_), std::move(workload), job_, setup_.throttle,
+    return std::make_unique<ComputeNode>(posting_to(link_, self_), std::move(workload), job_,
+                                         Throttle::parse(spec.simulate_slowdown, spec.simulate_cpu_share),
                                          memory_);
   };
-  if (setup_.polite == 0) return make(setup_.workload(welcome));
+  if (!spec.background) return make(setup_.workload(welcome));
   const auto politely = [&] {
     give_way();
-    return make(polite(setup_.workload(welcome), setup_.polite));
+    return make(polite(setup_.workload(welcome), thread_count(spec.threads)));
   };
   return std::async(std::launch::async, politely).get();
 }
 
 const ExitReason& WorkerSession::run() {
   const std::string& name = setup_.hello.name;
-  const auto say = speaker("worker", name, setup_.quiet);
-  const std::string scheduler = scheduler_places(setup_.scheduler);
+  const WorkerSpec& spec = setup_.options.spec;
+  const auto say = speaker("worker", name, setup_.options.quiet);
+  const std::string scheduler = scheduler_places(setup_.options.scheduler);
   say("looking for the scheduler at " + scheduler);
   Narrator narrator(link_, name, setup_.device, say);
   link_.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
-  const auto trace = traced(narrator, setup_.trace, self_, name);
+  const auto trace = traced(narrator, setup_.options.trace, self_, name);
   link_.connect(scheduler_node, scheduler);
   std::optional<LeftWatch> watch;
-  if (setup_.polite > 0 && setup_.hello.kind == DeviceKind::cpu)
-    watch.emplace(setup_.polite, [this](double share) { tell_left(share); });
+  if (spec.background && setup_.hello.kind == DeviceKind::cpu)
+    watch.emplace(thread_count(spec.threads), [this](double share) { tell_left(share); });
   try {
     within_memory("a worker", job_, [&] {
       host(worker_, self_, trace ? *trace : narrator, [&](const Envelope& envelope) {

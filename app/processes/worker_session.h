@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
+#include "app/processes/process_settings.h"
 #include "transport/zmq.h"
 #include "worker/compute/compute_node.h"
-#include "worker/compute/throttle.h"
 #include "worker/worker.h"
 
 namespace steelyard {
@@ -19,16 +19,9 @@ namespace steelyard {
 class WorkerSession {
  public:
   struct Setup {
-    std::string scheduler;  // as people write it
+    WorkerOptions options;  // what computes, and its data, are the concern of `workload`
     Hello hello;
-    std::string device = "cpu";  // where it computes, for people
-    Throttle throttle{};
-    unsigned polite = 0;            // threads of a polite worker (worker/compute/polite.h); 0: it is not
-    std::string exchange = "auto";  // app/processes/process_settings.h
-    std::string keys{};             // app/processes/process_settings.h
-    double wait = 60;               // seconds for the scheduler to answer
-    std::string trace{};            // app/processes/process_settings.h
-    bool quiet = false;
+    std::string device = "cpu";                        // where it computes, for people
     std::function<Workload(const Welcome&)> workload;  // what it trains; once it is welcomed
     std::function<Worker::Options::Model()> model{};   // what it tells of a job that has no model
     std::function<void(const Blob&)> last{};           // gets the last parameters

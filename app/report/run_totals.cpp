@@ -78,7 +78,7 @@ std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   return parts;
 }
 
-RunTotals::RunTotals(const JobFile& file) : waits_(!file.job.sync.on_arrival), grain_(file.job.grain) {
+RunTotals::RunTotals(const JobFile& file) : waits_(file.job.sync.has_versions()), grain_(file.job.grain) {
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.max_batch > 0) most_[worker.name] = worker.max_batch;
   }

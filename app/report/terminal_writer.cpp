@@ -151,4 +151,8 @@ TerminalWriter& standard_output() {
   return *writer;
 }
 
+void show_notices(const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) standard_error().line("steelyard: " + notice);
+}
+
 }  // namespace steelyard

@@ -14,6 +14,7 @@
 #include <streambuf>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/time.h"
 
@@ -61,5 +62,8 @@ class TerminalStream : public std::streambuf {
 // exits, they settle.
 TerminalWriter& standard_error();
 TerminalWriter& standard_output();
+
+// A line for each, on standard error.
+void show_notices(const std::vector<std::string>& notices);
 
 }  // namespace steelyard

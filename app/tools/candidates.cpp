@@ -99,7 +99,8 @@ const std::vector<PlanMode>& plan_modes() {
 
 std::vector<std::string> settings_of(const PlanMode& mode) {
   std::vector<std::string> settings{"cluster.sync=" + mode.sync, "cluster.policy=steelyard"};
-  if (mode.coded) settings.insert(settings.end(), {"cluster.push=int4", "cluster.pull=int4"});
+  if (mode.coded)
+    settings.insert(settings.end(), {"cluster.push_encoding=int4", "cluster.pull_encoding=int4"});
   return settings;
 }
 
@@ -165,7 +166,7 @@ sim::Scenario scenario_of(const Job& job, const std::vector<MeasuredWorker>& mea
   scenario.grain = job.grain;
   scenario.samples_per_epoch = job.train_samples;
   scenario.epochs = 0;
-  scenario.rounds = rounds * std::max<std::uint64_t>(1, parse_sync(mode.sync).local);
+  scenario.rounds = rounds * parse_sync(mode.sync).batches();
   scenario.seed = job.seed;
   scenario.sync = mode.sync;
   scenario.servers = job.shards;

@@ -19,6 +19,7 @@
 #include "app/report/progress_bar.h"
 #include "app/report/run_directory.h"
 #include "app/report/terminal_text.h"
+#include "app/report/terminal_writer.h"
 #include "app/tools/compare_jobs.h"
 #include "app/tools/compare_scenarios.h"
 #include "app/tools/simulate_command.h"
@@ -69,6 +70,7 @@ ComparedJob compared(const CompareCommand& command, const std::string& path) {
   ComparedJob job{path, command.overrides, {}};
   if (!is_script(path)) {
     job.file = parse_job(read(path), path, command.overrides);
+    show_notices(job.file.notices);
     return job;
   }
   LaunchOptions options;

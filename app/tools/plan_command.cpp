@@ -15,6 +15,7 @@
 #include "app/report/page/page.h"
 #include "app/report/run_directory.h"
 #include "app/report/terminal_text.h"
+#include "app/report/terminal_writer.h"
 #include "app/tools/candidates.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -144,6 +145,7 @@ std::vector<std::string> names_of(const HostsFile& hosts) {
 // The hosts that may take part.
 HostsFile hosts_of(const PlanCommand& command) {
   HostsFile hosts = read_hosts_file(command.hosts_file);
+  show_notices(hosts.notices);
   if (const HostSpec& host = hosts.scheduler(); !host.ssh.empty()) {
     throw Failure(ExitCode::configuration,
                   command.hosts_file + ": the scheduler is on host '" + host.name +
@@ -222,7 +224,7 @@ class PlanSession {
 
   // How it really goes: for some rounds, however long one is, but for a minute at most.
   [[nodiscard]] RunRecord checked(const Candidate& it) const {
-    const std::uint64_t batches = std::max<std::uint64_t>(1, parse_sync(it.mode.sync).local);
+    const std::uint64_t batches = parse_sync(it.mode.sync).batches();
     const double round_s = static_cast<double>(batches * job_.global_batch) / std::max(it.rate, 1e-9);
     const double seconds = std::max(seconds_, std::min(checked_rounds * round_s, longest_check_s));
     std::fprintf(stderr, "[check] %s with %s, %.1f s\n", it.mode.text().c_str(),
@@ -244,8 +246,8 @@ class PlanSession {
   }
   [[nodiscard]] RunRecord alone(const std::string& name, const std::string& code, std::uint64_t batch) const {
     return trials_.run(name + "-" + code, {name}, seconds_,
-                       {"cluster.sync=bsp", "cluster.policy=equal", "cluster.push=" + code,
-                        "cluster.pull=" + code, "train.batch=" + std::to_string(batch)});
+                       {"cluster.sync=bsp", "cluster.policy=equal", "cluster.push_encoding=" + code,
+                        "cluster.pull_encoding=" + code, "train.batch=" + std::to_string(batch)});
   }
   // What a share may be like: a quarter of the batch, whole grains.
   [[nodiscard]] std::uint64_t small_batch() const {

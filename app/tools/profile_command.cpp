@@ -13,12 +13,13 @@
 #include "app/config/prepare_job.h"
 #include "app/processes/processes.h"
 #include "app/report/output_file.h"
+#include "app/report/terminal_writer.h"
 #include "app/tools/profile_bench.h"
 #include "app/tools/profile_points.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "protocol/node.h"
-#include "worker/compute/device_choice.h"
+#include "worker/compute/thread_count.h"
 
 namespace steelyard {
 namespace {
@@ -36,7 +37,9 @@ std::string host_name() {
 Job job_of(const ProfileCommand& command) {
   if (command.job_file.empty() && !command.overrides.empty())
     throw Failure(ExitCode::usage, "--set replaces keys of a job file: name one");
-  Job job = command.job_file.empty() ? Job{} : read_job_file(command.job_file, command.overrides).job;
+  JobFile file = command.job_file.empty() ? JobFile{} : read_job_file(command.job_file, command.overrides);
+  show_notices(file.notices);
+  Job job = std::move(file.job);
   if (!command.model.empty() && command.model != job.model) {
     job.model = command.model;
     job.model_options.clear();  // another model has other options

@@ -9,6 +9,7 @@
 #include "app/config/job_file.h"
 #include "app/config/prepare_job.h"
 #include "app/report/terminal_text.h"
+#include "app/report/terminal_writer.h"
 #include "core/error.h"
 #include "server/checkpoint/manifest.h"
 
@@ -24,7 +25,9 @@ Job job_of(const SavedOptions& options, const std::string& checkpoint) {
                                        ": there is no run around it, with a job.toml that says what it "
                                        "is a checkpoint of: name the job file with --job");
   }
-  Job job = read_job_file(file, options.overrides).job;
+  JobFile read = read_job_file(file, options.overrides);
+  show_notices(read.notices);
+  Job job = std::move(read.job);
   if (!options.data.empty() && options.data != job.data) {
     job.data = options.data;
     job.data_options.clear();  // another data set has other options

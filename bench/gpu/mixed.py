@@ -13,7 +13,7 @@ import tempfile
 
 
 def job(it, slow):
-    worker = f'[[worker]]\nname = "gpu"\ndevice = "{it.device}"\nslow = "{slow}"\n'
+    worker = f'[[worker]]\nname = "gpu"\ndevice = "{it.device}"\nsimulate_slowdown = "{slow}"\n'
     worker += ''.join(f'[[worker]]\nname = "cpu-{i}"\n' for i in range(it.workers))
     return (f'[model]\nname = "{it.model}"\n[data]\nname = "synthetic"\nchannels = 3\nheight = 32\nwidth = 32\n'
             f'[train]\nbatch = {it.batch}\nlr = 0.01\nseconds = {it.seconds}\nevaluate_every = 0\ncheckpoint_every = 0\n'

@@ -150,15 +150,9 @@ class Worker {
  private:
   WorkerSession::Setup setup() {
     WorkerSession::Setup setup;
-    setup.scheduler = description_.scheduler;
+    setup.options = description_.options;
     setup.hello = description_.hello;
     setup.device = name(description_.hello.kind);
-    setup.throttle = Throttle::parse(description_.slow, "1");
-    setup.exchange = description_.exchange;
-    setup.keys = description_.keys;
-    setup.wait = description_.wait;
-    setup.trace = description_.trace;
-    setup.quiet = description_.quiet;
     setup.workload = [this](const Welcome& welcome) { return welcomed(welcome); };
     setup.model = [this] {
       return steelyard::Worker::Options::Model{
@@ -194,7 +188,7 @@ class Worker {
     bool keeps = false;
     try {
       const ExitReason& reason = session_->run();
-      ending = ending_of(reason, description_.scheduler);
+      ending = ending_of(reason, description_.options.scheduler);
       keeps = reason.reached() && reason.stop().keeper == session_->node();
     } catch (const Failure& failure) {
       ending = {static_cast<int>(failure.code()), failure.what()};

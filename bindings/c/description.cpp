@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "app/processes/process_settings.h"
+#include "app/processes/process_keys.h"
 #include "app/processes/processes.h"
 #include "bindings/c/json_object.h"
 #include "core/error.h"
@@ -78,25 +78,22 @@ ModelDescription model_of(const JsonObject& description) {
 
 Description read_description(const char* text) {
   const Json json = parse_object(text, "the description", R"({"scheduler": "host:7070", "tensors": [...]})");
-  const JsonObject keys(json, "the description",
-                        {"scheduler", "name", "kind", "slow", "exchange", "keys", "wait", "trace", "quiet",
-                         "job", "tensors", "data", "data_hash", "train_samples", "test_samples", "grain"});
   Description it;
-  it.scheduler = keys.text("scheduler", "");
-  if (it.scheduler.empty()) keys.refuse("scheduler", "where it is, as in \"host:7070\"");
-  it.hello.name = keys.text("name", "");
-  if (it.hello.name.empty()) it.hello.name = default_name("worker");
-  check_name("\"name\" of the description", it.hello.name);
-  it.hello.kind = kind_of(keys);
-  it.slow = keys.text("slow", "1");
-  it.exchange = keys.text("exchange", exchanges.front());
-  if (std::ranges::find(exchanges, it.exchange) == exchanges.end())
-    keys.refuse("exchange", "\"auto\" or \"sockets\"");
-  it.keys = keys.text("keys", "");
-  it.wait = keys.number("wait", it.wait, 0.1, 1e6);
-  it.trace = keys.text("trace", "");
-  it.quiet = keys.flag("quiet", false);
-  it.model = model_of(keys);
+  std::vector<Key> keys = process_keys(it.options);
+  std::erase_if(keys, [](const Key& key) { return !key.elsewhere.description; });
+  std::vector<std::string> known{"kind",      "job",           "tensors",      "data",
+                                 "data_hash", "train_samples", "test_samples", "grain"};
+  for (const Key& key : keys) known.push_back(key.name);
+  for (const Key& key : keys) known.push_back(key.former);
+  const JsonObject description(json, "the description", known);
+  for (const Key& key : keys) description.take(key);
+  if (it.options.scheduler.empty()) description.refuse("scheduler", "where it is, as in \"host:7070\"");
+  std::string& name = it.options.spec.name;
+  if (name.empty()) name = default_name("worker");
+  check_name("\"name\" of the description", name);
+  it.hello.name = name;
+  it.hello.kind = kind_of(description);
+  it.model = model_of(description);
   return it;
 }
 

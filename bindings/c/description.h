@@ -1,18 +1,14 @@
 // What a caller says of its worker in steelyard_join(): the JSON of include/steelyard/steelyard.h, read.
 #pragma once
 
-#include <string>
-
+#include "app/processes/process_settings.h"
 #include "protocol/messages.h"
 
 namespace steelyard::c_api {
 
 struct Description {
-  std::string scheduler;
+  WorkerOptions options;
   Hello hello;
-  std::string slow, exchange, keys, trace;
-  double wait = 60;
-  bool quiet = false;
   ModelDescription model;
 };
 

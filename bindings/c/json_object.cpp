@@ -1,6 +1,8 @@
 #include "bindings/c/json_object.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -66,6 +68,39 @@ bool JsonObject::flag(const std::string& key, bool otherwise) const {
   if (value == nullptr) return otherwise;
   if (!value->is_boolean()) refuse(key, "true or false");
   return value->get<bool>();
+}
+
+namespace {
+
+// As a command line would give it; nothing if that is a value of another kind.
+std::optional<std::string> text_of(const Key& key, const Json& value) {
+  const bool is_text = std::holds_alternative<std::string*>(key.field);
+  if (value.is_string() && is_text) return value.get<std::string>();
+  if (value.is_boolean() == std::holds_alternative<bool*>(key.field) && !value.is_structured() &&
+      !value.is_string() && (!is_text || key.limits.may_be_number)) {
+    return dump_json(value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void JsonObject::take(const Key& key) const {
+  for (const std::string& name : {key.name, key.former}) {
+    if (const Json* value = name.empty() ? nullptr : find(name)) {
+      const auto text = text_of(key, *value);
+      if (!text || !take_text(key, *text)) refuse(name, allowed(key));
+      return;
+    }
+  }
+  if (!key.elsewhere.of_scripts && !key.elsewhere.environment) return;
+  for (const std::string& name : {key.name, key.former}) {
+    const char* text = name.empty() ? nullptr : std::getenv(variable_name(name).c_str());
+    if (text == nullptr || *text == '\0') continue;
+    if (take_text(key, text)) return;
+    throw Failure(ExitCode::configuration,
+                  variable_name(name) + " = " + text + " in the environment: give " + allowed(key));
+  }
 }
 
 DeviceKind kind_of(const JsonObject& keys) {

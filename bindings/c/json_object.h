@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/schema.h"
 #include "core/device_name.h"
 #include "core/json.h"
 
@@ -25,6 +26,8 @@ class JsonObject {
                                     std::uint64_t least) const;
   [[nodiscard]] double number(const std::string& key, double otherwise, double least, double most) const;
   [[nodiscard]] bool flag(const std::string& key, bool otherwise) const;
+  // Fills the key, from its variable in the environment if it is left out and has one (app/config/schema.h).
+  void take(const Key& key) const;
   // Null if it is left out.
   [[nodiscard]] const Json* find(const std::string& key) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& remedy) const;

@@ -50,7 +50,8 @@ typedef struct steelyard_worker steelyard_worker;
  *   scheduler       where it is: "host:7070", "ipc:///path"
  *   name            what people call this worker; left out: host and process
  *   kind            "cpu" or "gpu"
- *   slow            slows the computing down, to try unequal machines ("2", as in a job file); left out: "1"
+ *   simulate_slowdown
+ *                   slows the computing down, to try unequal machines ("2", as in a job file); left out: "1"
  *   exchange        "auto" (shared memory, where it works) or "sockets"; left out: "auto"
  *   keys            a directory of keys (`steelyard keys`), or a file of them; left out: plain text
  *   wait            seconds for the scheduler to answer; left out: 60
@@ -67,6 +68,9 @@ typedef struct steelyard_worker steelyard_worker;
  *   data_hash       a mark of its content, which checkpoints keep; may be left out
  *   train_samples   and test_samples (0: none): how many
  *   grain           shares of a round are whole numbers of so many samples; left out: 1
+ *
+ * Where name, simulate_slowdown, exchange, keys or trace is left out, the environment may give it, as in
+ * STEELYARD_NAME.
  *
  * `weights`: the first parameters, of this job if no worker came sooner. Copied. */
 steelyard_worker* steelyard_join(const char* description, const float* weights);

@@ -60,7 +60,7 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
       round_(from.version),
       epoch_(from.epoch),
       offset_(from.offset),
-      length_(std::max<std::uint64_t>(1, mode_.local) * batch_) {
+      length_(mode_.batches() * batch_) {
   CHECK(samples_ > 0 && batch_ > 0, "a job has samples and a batch");
   CHECK(offset_ < samples_, "a cursor begins inside an epoch");
   CHECK(mode_.span != SyncMode::Span::job || epochs_ > 0, "one round for the whole job needs its epochs");

@@ -114,7 +114,7 @@ RoundState& Rounds::begin(Time now, bool save) {
   if (std::exchange(pause_, false)) barrier_ = ahead_.round();
   std::vector<Interval> holes;
   const Interval positions = dealt(holes);
-  const bool gate = job_.clip_norm > 0 && !mode_.on_arrival && !mode_.is_local();
+  const bool gate = job_.clip_norm > 0 && mode_.has_versions() && !mode_.is_local();
   const Open open{term_, ahead_.round(), ahead_.epoch(), positions, positions.size(),
                   gate,  save,           ahead_.local(), holes};
   pause_ = save || (ahead_.evaluates_after_next() && job_.test_samples > 0);

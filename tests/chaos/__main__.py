@@ -54,7 +54,7 @@ def arguments():
     parser.add_argument('--hold', default=20.0, type=float, metavar='SECONDS')
     parser.add_argument('--seed', default=1, type=int)
     parser.add_argument('--roles', default=list(ROLES), metavar='ROLE,...', **words)
-    parser.add_argument('--cluster', default='sums = "ordered"\npolicy = "equal"', metavar='LINES',
+    parser.add_argument('--cluster', default='sum_order = "ordered"\npolicy = "equal"', metavar='LINES',
                         help='further lines of [cluster]')
     parser.add_argument('--insecure', action='store_true', help='`launch` without keys')
     parser.add_argument('--tolerance', default=1e-4, type=float)

@@ -181,7 +181,8 @@ bool read_description(std::span<const std::byte> text) {
 std::vector<std::vector<std::byte>> description_inputs() {
   return {
       input_of(
-          R"({"scheduler": "box:7070", "train_samples": 50, "name": "ada", "kind": "gpu", "slow": "2",)"
+          R"({"scheduler": "box:7070", "train_samples": 50, "name": "ada", "kind": "gpu",)"
+          R"("simulate_slowdown": "2",)"
           R"("tensors": [{"name": "w", "shape": [3, 2], )"
           R"("decay": 0.5, "rate": 2}, {"name": "b", "shape": []},)"
           R"({"name": "mean", "shape": [4], "rule": "mean"}], "test_samples": 7, "grain": 8, "quiet": true,)"

@@ -51,7 +51,7 @@ bool read_run(std::span<const std::byte> bytes) {
   lines.forget(4);
   check_record(lines.record());
 
-  const ReportedRun run = reported_run("runs/fuzz-1", std::string(files.job), record, {});
+  const ReportedRun run = reported_run("runs/fuzz-1", std::string(files.job), record);
   CHECK(run_page({run, run}).ends_with("</html>\n"), "a page without an end");
   CHECK(!run_part(run).empty(), "nothing is shown");
   return !record.rounds.empty() && record.unreadable == 0;

@@ -172,10 +172,12 @@ INSTANTIATE_TEST_SUITE_P(All, Modes, ::testing::ValuesIn(sync_modes()), plain);
 INSTANTIATE_TEST_SUITE_P(All, Misfortune, ::testing::ValuesIn(sync_modes_in_all_forms()), plain);
 
 TEST(SyncModes, EveryFormIsRun) {
-  EXPECT_THAT(forms_without(sync_modes()), IsEmpty());
-  EXPECT_THAT(forms_without({"bsp", "local:8", "oneshot:end"}),
-              ::testing::AllOf(::testing::Contains("oneshot:epoch"), ::testing::Contains("asp"),
-                               ::testing::Not(::testing::Contains("local:H"))));
+  for (const ModeEntry& entry : mode_entries()) {
+    const auto is_run = [](const char* text) {
+      return std::ranges::count(sync_modes(), std::string_view(text)) > 0;
+    };
+    EXPECT_GE(std::ranges::count_if(entry.tried, is_run), std::ssize(entry.forms)) << entry.forms.at(0).text;
+  }
 }
 
 // A worker that is many times slower than the others holds them back by the slack, and not at all under asp.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "protocol/modes/mode_entry.h"
 
 namespace steelyard::sync_mode_test {
 namespace {
@@ -77,6 +78,23 @@ TEST(SyncMode, IsWrittenAsItIsRead) {
                            "mll:1024:1048576:64:ring",
                            "mll:32:1:3:line"})
     EXPECT_EQ(sync_text(parse_sync(text)), text);
+}
+
+TEST(SyncMode, EveryFileOfAModeIsWhole) {
+  for (const ModeEntry& entry : mode_entries()) {
+    ASSERT_FALSE(entry.forms.empty());
+    const std::string& form = entry.forms[0].text;
+    EXPECT_GE(entry.tried.size(), entry.forms.size()) << form;
+    for (const char* text : entry.tried) {
+      const auto mode = entry.parse(text);
+      ASSERT_TRUE(mode) << text;
+      EXPECT_EQ(entry.parse(entry.write(*mode)), mode) << text;
+      EXPECT_EQ(parse_sync(text), *mode) << text << ": a mode of lower rank reads it, too";
+      EXPECT_EQ(sync_trouble(*mode, 3), "") << text << ": tests have three workers";
+    }
+    for (const char* text : {"", ":", "none", "bsp:"})
+      EXPECT_FALSE(entry.parse(text)) << form << ": " << text;
+  }
 }
 
 TEST(SyncMode, MoreSharesThanWorkersNeverCome) {

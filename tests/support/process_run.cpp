@@ -43,7 +43,7 @@ policy = "lb-bsp"
 name = "ada"
 [[worker]]
 name = "bob"
-slow = 2
+simulate_slowdown = 2
 )";
 
 // The binaries of a build lie together.

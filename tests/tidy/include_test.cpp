@@ -51,7 +51,8 @@ const std::vector<Part> house{
     {"app/cli",
      {"core", "nn", "balancing", "protocol", "sim", "app/config", "app/report", "app/processes", "app/launch",
       "app/tools"}},
-    {"bindings", {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/processes"}},
+    {"bindings",
+     {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/config", "app/processes"}},
 };
 
 // Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where

@@ -124,12 +124,14 @@ const std::map<std::string, std::string> tested_elsewhere{
 };
 
 // "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by
-// tests/nn/direct_test.cpp. An op has one test for the backends on a CPU in tests/nn/ops.
+// tests/nn/direct_test.cpp. An op has one test for the backends on a CPU in tests/nn/ops, and sync modes have
+// one in all, which looks at the file of each.
 bool has_mirror(const SourceFile& file, const std::set<std::string>& tests) {
   const std::string name = std::filesystem::path(file.path).stem().string();
   const std::string folder = std::filesystem::path(file.path).parent_path().generic_string();
   return tests.contains("tests/" + folder + '/' + name + "_test.cpp") ||
          tests.contains("tests/" + file.folder() + '/' + name + "_test.cpp") ||
+         (file.under("protocol/modes") && tests.contains("tests/protocol/sync_mode_test.cpp")) ||
          (file.under("nn") && !file.ends_with(".cu") && tests.contains("tests/nn/ops/" + name + "_test.cpp"));
 }
 

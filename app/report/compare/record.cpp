@@ -73,7 +73,7 @@ class RunRecordReader {
 
 }  // namespace
 
-bool has_barrier(const std::string& sync) { return !is_sync(sync) || !parse_sync(sync).on_arrival; }
+bool has_barrier(const std::string& sync) { return !is_sync(sync) || parse_sync(sync).has_versions(); }
 
 Trial trial_of(std::string_view rounds, const std::string& result, const std::string& sync) {
   RunRecordReader reader(has_barrier(sync));

@@ -37,7 +37,7 @@ void take_job(ReportedRun& run) try {
   run.sync = sync_text(job.sync);
   run.about = job.model + " on " + job.data + ", " + std::to_string(job.global_batch) + " samples a batch, " +
               plural(file.servers, "server") + ", mode " + run.sync + ", policy " + run.policy;
-  run.terms.barrier = !job.sync.on_arrival;
+  run.terms.barrier = job.sync.has_versions();
   run.terms.grain = job.grain;
   run.epochs = job.epochs;
   run.rounds = job.rounds;

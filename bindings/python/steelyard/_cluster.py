@@ -6,7 +6,8 @@ own.
                       this process alone
   STEELYARD_NAME      what people call this worker
   STEELYARD_DEVICE    what it computes on: "cpu", "cuda:0", ...
-  STEELYARD_SLOW      slows its computing down, to try unequal machines
+  STEELYARD_SIMULATE_SLOWDOWN
+                      slows its computing down, to try unequal machines
   STEELYARD_EXCHANGE  "auto" or "sockets"
   STEELYARD_KEYS      a directory of keys (`steelyard keys`), or a file of them: where the scheduler of
                       STEELYARD has keys
@@ -24,7 +25,7 @@ import sys
 import tempfile
 from typing import Any, Optional, Sequence
 
-from steelyard._errors import CONFIGURATION, UNREACHABLE, Failure, refuse
+from steelyard._errors import CONFIGURATION, UNREACHABLE, Failure
 from steelyard._library import program
 
 # Runs a program that is told to end when the process that started it is gone. It is a process of
@@ -140,19 +141,14 @@ def device_name() -> Optional[str]:
 
 
 def description(cluster: GivenCluster, device: str) -> dict[str, Any]:
-    """The part of a worker's description that says where it is and what it runs on."""
+    """The part of a worker's description that says where it is and what it runs on. The library takes
+    the rest from the environment."""
     about: dict[str, Any] = {
         'scheduler': cluster.endpoint,
         'kind': 'cpu' if device == 'cpu' else 'gpu',
-        'slow': os.environ.get('STEELYARD_SLOW', '1'),
-        'exchange': os.environ.get('STEELYARD_EXCHANGE', 'auto'),
     }
-    if endpoint_is_given() and os.environ.get('STEELYARD_KEYS'):
-        about['keys'] = os.environ['STEELYARD_KEYS']
-    if 'STEELYARD_TRACE' in os.environ:
-        about['trace'] = os.environ['STEELYARD_TRACE']
-    if about['exchange'] not in ('auto', 'sockets'):
-        raise refuse(f'STEELYARD_EXCHANGE = {about["exchange"]}: say auto or sockets')
+    if not endpoint_is_given():
+        about['keys'] = ''
     if cluster.worker_name:
         about['name'] = cluster.worker_name
     return about

@@ -11,7 +11,8 @@ from steelyard._errors import refuse
 # Keys of [cluster]; what else is given by a bare name belongs to [train]. `steelyard help job`
 # lists all.
 _CLUSTER = frozenset(
-    'servers shards_per_server sync sums push pull policy heartbeat dead_after server_wait'.split()
+    'servers shards_per_server replicas sync sum_order push_encoding pull_encoding policy heartbeat '
+    'heartbeat_timeout server_wait sums push pull dead_after'.split()
 )
 
 

@@ -16,7 +16,7 @@ class ProcessHandOver : public ProcessTest {
   // Equal shares of 32 micro-batches each, of which bob's take up to forty times as long.
   int train_under(const std::string& sync, const std::string& slow) {
     return run(train(sync, {"train.batch=2048", "train.epochs=8", "cluster.policy=equal",
-                            "cluster.sync=" + sync, "worker.bob.slow=" + slow}));
+                            "cluster.sync=" + sync, "worker.bob.simulate_slowdown=" + slow}));
   }
 };
 

@@ -26,7 +26,7 @@ checkpoint_every = 0
 servers = 1
 [[worker]]
 name = "ada"
-polite = )" + std::string(polite ? "true" : "false") +
+background = )" + std::string(polite ? "true" : "false") +
                             "\n";
     Process run(path(name + ".log"), {"train", write(name + ".toml", job), "--run-dir", path(name)});
     EXPECT_TRUE(eventually([&] { return !text_of(path(name + "/rounds.jsonl")).empty(); })) << run.output();

@@ -74,7 +74,8 @@ class ProcessRestart : public ProcessTest {
 // Shares are equal and sums ordered, so the model is the same but for rounding: on a busy machine a worker
 // may be taken for lost while it connects anew, and another one computes its piece.
 TEST_F(ProcessRestart, UnderTrainAllIsAsIfNothingHadHappened) {
-  const std::vector<std::string> settings{"train.epochs=100", "cluster.sums=ordered", "cluster.policy=equal"};
+  const std::vector<std::string> settings{"train.epochs=100", "cluster.sum_order=ordered",
+                                          "cluster.policy=equal"};
   ASSERT_EQ(run(train("quiet", settings)), 0) << said_;
   Process killed(path("killed.log"), train("killed", settings));
   for (int i = 0; i < 3; ++i) {
@@ -169,7 +170,7 @@ TEST_F(ProcessRestart, KilledBeforeItsJobWasWrittenItBeginsAnew) {
 
 // Another server may be needed until the training begins, and has to get what it begins with.
 TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
-  std::vector<std::string> words = scheduler("cluster.dead_after=2");
+  std::vector<std::string> words = scheduler("cluster.heartbeat_timeout=2");
   Process first(path("first.log"), words);
   Process s0 = member("server", "s0");
   Process s1 = member("server", "s1");

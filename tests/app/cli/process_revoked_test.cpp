@@ -53,7 +53,7 @@ class ProcessRevoked : public ProcessTest, public testing::WithParamInterface<Re
         path("scheduler.log"),
         std::vector<std::string>{"scheduler", job_, "--listen", endpoint_, "--run-dir", path("run"), "--keys",
                                  keys("scheduler"), "--set", "train.epochs=1000000", "--set",
-                                 "cluster.replicas=1", "--set", "cluster.dead_after=2"});
+                                 "cluster.replicas=1", "--set", "cluster.heartbeat_timeout=2"});
     for (const char* name : {"s0", "s1"}) start(name, {"server", "--mirrors", "1"});
     for (const char* name : {"ada", "bob"}) start(name, {"worker"});
     ASSERT_TRUE(eventually([&] {

@@ -53,26 +53,27 @@ class ProcessScript : public ProcessTest {
 };
 
 TEST_F(ProcessScript, ItsProcessesAreTheWorkers) {
-  const auto run = run_script({"-n", "2", "--set", "worker.worker-1.slow=4", "--set", "cluster.servers=2",
-                               script("env > env-$STEELYARD_NAME\necho \"$STEELYARD_NAME has $*\"\n"
-                                      "echo to the log >&2\nexec $join\n"),
-                               "--quiet", "-n", "7"});
+  const auto run =
+      run_script({"-n", "2", "--set", "worker.worker-1.simulate_slowdown=4", "--set", "cluster.servers=2",
+                  script("env > env-$STEELYARD_NAME\necho \"$STEELYARD_NAME has $*\"\n"
+                         "echo to the log >&2\nexec $join\n"),
+                  "--quiet", "-n", "7"});
   ends_clean(*run, 0);
   EXPECT_TRUE(run->says("worker-1: worker-1 has --quiet -n 7\n")) << "what stands behind it is its own";
   EXPECT_FALSE(run->says("to the log"));
   EXPECT_THAT(text_of(path("run/log/worker-0.log")),
               AllOf(HasSubstr("to the log"), HasSubstr("worker-0 has")));
   EXPECT_THAT(text_of(path("env-worker-0")),
-              AllOf(HasSubstr("STEELYARD=ipc://"), Not(HasSubstr("STEELYARD_SLOW"))));
+              AllOf(HasSubstr("STEELYARD=ipc://"), Not(HasSubstr("STEELYARD_SIMULATE_SLOWDOWN"))));
   EXPECT_THAT(text_of(path("env-worker-1")),
-              AllOf(HasSubstr("STEELYARD_SLOW=4\n"), HasSubstr("OMP_NUM_THREADS=")));
+              AllOf(HasSubstr("STEELYARD_SIMULATE_SLOWDOWN=4\n"), HasSubstr("OMP_NUM_THREADS=")));
   EXPECT_TRUE(run->says("waiting for 2 shards and 2 workers"));
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
 TEST_F(ProcessScript, ItIsComparedUnderManyPolicies) {
   const auto run = start("compare", {"-n", "2", "--policies", "equal,lb-bsp", "--set",
-                                     "worker.worker-1.slow=4", script("exec $join\n")});
+                                     "worker.worker-1.simulate_slowdown=4", script("exec $join\n")});
   ends_clean(*run, 0);
   EXPECT_TRUE(run->says("[2/2] lb-bsp bsp, repeat 1: "));
   EXPECT_TRUE(run->says("run/compare.html shows it"));
@@ -219,15 +220,16 @@ TEST_F(ProcessScript, MistakesAreToldBeforeAnythingStarts) {
 }
 
 TEST_F(ProcessScript, OnHostsOfAFile) {
-  const std::string hosts = write(
-      "hosts.toml",
-      "[[host]]\nscheduler = true\nport = " + std::to_string(20000 + getpid() % 10000) +
-          "\nservers = 1\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\nslow = 2\n");
-  const std::string text = script("echo \"slow ${STEELYARD_SLOW:-1} $*\"\necho to the log >&2\nexec $join\n");
+  const std::string hosts =
+      write("hosts.toml", "[[host]]\nscheduler = true\nport = " + std::to_string(20000 + getpid() % 10000) +
+                              "\nservers = 1\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = "
+                              "\"bob\"\nsimulate_slowdown = 2\n");
+  const std::string text =
+      script("echo \"slow ${STEELYARD_SIMULATE_SLOWDOWN:-1} $*\"\necho to the log >&2\nexec $join\n");
   const auto shown = start("launch", {"--dry-run", hosts, text, "--lr", "3"});
   ends_clean(*shown, 0);
-  EXPECT_THAT(shown->output(),
-              AllOf(HasSubstr("STEELYARD_SLOW=2 " + text + " --lr 3\n"), HasSubstr("--set train.lr=0.01")));
+  EXPECT_THAT(shown->output(), AllOf(HasSubstr("STEELYARD_SIMULATE_SLOWDOWN=2 " + text + " --lr 3\n"),
+                                     HasSubstr("--set train.lr=0.01")));
   EXPECT_FALSE(fs::exists(path("run")));
   const auto launch = start("launch", {hosts, text, "--set", "x"});
   ends_clean(*launch, 0);

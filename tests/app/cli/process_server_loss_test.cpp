@@ -25,8 +25,8 @@ class ProcessServerLoss : public ProcessTest {
 };
 
 TEST_F(ProcessServerLoss, OneAfterTheOtherLeavesTheModelAsItWouldBe) {
-  const std::vector<std::string> settings{"train.epochs=100", "cluster.sums=ordered", "cluster.policy=equal",
-                                          "cluster.replicas=1"};
+  const std::vector<std::string> settings{"train.epochs=100", "cluster.sum_order=ordered",
+                                          "cluster.policy=equal", "cluster.replicas=1"};
   ASSERT_EQ(run(train("quiet", settings)), 0) << said_;
   Process killed(path("killed.log"), train("killed", settings));
   const std::vector<std::string> victims{"server-0", "server-1", "server-0"};

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Silence is noticed soon, so that a stall need not be long. Rounds are long enough not to fill the disk.
-const std::vector<std::string> impatient{"cluster.heartbeat=0.1", "cluster.dead_after=1",
+const std::vector<std::string> impatient{"cluster.heartbeat=0.1", "cluster.heartbeat_timeout=1",
                                          "train.epochs=1000000"};
 const auto stall = std::chrono::milliseconds(2500);
 
@@ -78,7 +78,7 @@ TEST_F(ProcessStall, AStoppedSchedulerHearsEverybodyBeforeItJudges) {
 
 TEST_F(ProcessStall, AStoppedServerMakesRoundsWait) {
   std::vector<std::string> settings = impatient;
-  settings[1] = "cluster.dead_after=10";
+  settings[1] = "cluster.heartbeat_timeout=10";
   Process run(path("run.log"), train("run", settings));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   stop_and_go(run.living_with("--name server-1"));

@@ -21,9 +21,10 @@ class ProcessStandby : public ProcessTest {
     std::string there = here;
     while (there == here) there = "127.0.0.1:" + free_port();
     const std::string both = here + "," + there;
-    scheduler = start({"scheduler", job_, "--listen", here, "--run-dir", path("run"), "--set",
-                       "train.epochs=150", "--set", "cluster.sums=ordered", "--set", "cluster.policy=equal"},
-                      "scheduler");
+    scheduler =
+        start({"scheduler", job_, "--listen", here, "--run-dir", path("run"), "--set", "train.epochs=150",
+               "--set", "cluster.sum_order=ordered", "--set", "cluster.policy=equal"},
+              "scheduler");
     standby =
         start({"standby", "--scheduler", here, "--listen", there, "--run-dir", path("standby")}, "standby");
     for (const char* name : {"s0", "s1"})
@@ -34,7 +35,8 @@ class ProcessStandby : public ProcessTest {
     ASSERT_TRUE(eventually([&] { return text_of(path("run/rounds.jsonl")).size() > 4000; }));
   }
   void expect_undisturbed(const std::string& where) {
-    ASSERT_EQ(run(train("quiet", {"train.epochs=150", "cluster.sums=ordered", "cluster.policy=equal"})), 0)
+    ASSERT_EQ(run(train("quiet", {"train.epochs=150", "cluster.sum_order=ordered", "cluster.policy=equal"})),
+              0)
         << said_;
     EXPECT_THAT(newest_checkpoint(where).parameters,
                 testing::Pointwise(testing::FloatNear(1e-4F), newest_checkpoint("quiet").parameters));

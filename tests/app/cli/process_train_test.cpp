@@ -111,7 +111,8 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
 
 // From files, through processes: the same parameters as without an end between.
 TEST_F(ProcessTrain, ResumedItEndsWhereTheUninterruptedOneDoes) {
-  const std::vector<std::string> settings{"cluster.sums=ordered", "cluster.policy=equal", "train.epochs=2"};
+  const std::vector<std::string> settings{"cluster.sum_order=ordered", "cluster.policy=equal",
+                                          "train.epochs=2"};
   EXPECT_EQ(run(train("whole", settings)), 0);
   std::vector<std::string> half = settings;
   half.emplace_back("train.rounds=40");  // in the middle of an epoch
@@ -224,7 +225,7 @@ TEST_F(ProcessTrain, WorkersKilledWhileTheServerReadsTheirGradientsHoldUpNobody)
 
 TEST_F(ProcessTrain, ThroughSocketsAndSharedMemoryItComesToTheSame) {
   for (const std::string exchange : {"auto", "sockets"}) {
-    std::vector<std::string> words = train(exchange, {"cluster.sums=ordered", "cluster.policy=equal"});
+    std::vector<std::string> words = train(exchange, {"cluster.sum_order=ordered", "cluster.policy=equal"});
     words.insert(words.end(), {"--exchange", exchange});
     ASSERT_EQ(run(words), 0) << said_;
     EXPECT_THAT(text_of(path(exchange + "/log/ada.log")),

@@ -37,7 +37,7 @@ TEST(WorkerDevice, OneLineIsAWorkerOnEachGpu) {
   const JobFile file = parse_job(R"([[worker]]
 name = "card"
 device = "cuda:1-3"
-slow = 2
+simulate_slowdown = 2
 [[worker]]
 [[worker]]
 device = "cuda:0"
@@ -47,7 +47,7 @@ device = "cuda:0"
               ElementsAre(Placed("card-1", "cuda:1"), Placed("card-2", "cuda:2"), Placed("card-3", "cuda:3"),
                           Placed("worker-1", "cpu"), Placed("worker-2", "cuda:0")));
   EXPECT_EQ(file.job.workers, 5U);
-  EXPECT_EQ(file.worker_specs[2].slow, "2");
+  EXPECT_EQ(file.worker_specs[2].simulate_slowdown, "2");
   EXPECT_EQ(file.worker_specs[2].max_batch, 64U);
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
@@ -75,16 +75,18 @@ TEST(WorkerDevice, NamesMustStillDiffer) {
 }
 
 TEST(WorkerDevice, WhatADeviceCannotDoHasItsPlaceAndARemedy) {
-  EXPECT_THAT(job_refusal("cpu = 0.5\ndevice = \"cuda:2\""),
-              AllOf(StartsWith("j.toml:3:10: cpu = \"0.5\" is the share of a processor"),
-                    HasSubstr("on cuda:2"), HasSubstr("slow it down with slow")));
-  EXPECT_THAT(job_refusal("cpu = 0.5\ndevice = \"cuda:0-1\""), HasSubstr("share of a processor"));
+  EXPECT_THAT(job_refusal("simulate_cpu_share = 0.5\ndevice = \"cuda:2\""),
+              AllOf(StartsWith("j.toml:3:10: simulate_cpu_share = \"0.5\" is the share of a processor"),
+                    HasSubstr("on cuda:2"), HasSubstr("slow it down with simulate_slowdown")));
+  EXPECT_THAT(job_refusal("simulate_cpu_share = 0.5\ndevice = \"cuda:0-1\""),
+              HasSubstr("share of a processor"));
   EXPECT_THAT(job_refusal("precision = \"tf32\""),
               AllOf(StartsWith("j.toml:1:"), HasSubstr("is for CUDA devices"), HasSubstr("\"bf16\"")));
   for (const char* good :
-       {"slow = \"2, 6@10\"\ndevice = \"cuda:0\"", "cpu = 1.0\ndevice = \"cuda:0\"",
-        "precision = \"tf32\"\ndevice = \"cuda:0\"", "precision = \"tf32\"\ndevice = \"auto\"",
-        "cpu = 0.5\ndevice = \"auto\"", "precision = \"bf16\"\ndevice = \"cuda:0\""}) {
+       {"simulate_slowdown = \"2, 6@10\"\ndevice = \"cuda:0\"",
+        "simulate_cpu_share = 1.0\ndevice = \"cuda:0\"", "precision = \"tf32\"\ndevice = \"cuda:0\"",
+        "precision = \"tf32\"\ndevice = \"auto\"", "simulate_cpu_share = 0.5\ndevice = \"auto\"",
+        "precision = \"bf16\"\ndevice = \"cuda:0\""}) {
     EXPECT_EQ(job_refusal(good), "accepted") << good;
   }
   EXPECT_THAT(refusal([] {

@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(CompareKind, TheKeysTell) {
-  EXPECT_EQ(kind_of("[model]\nname = \"mlp\"\n[[worker]]\nslow = 2\n", "f"), FileKind::job);
+  EXPECT_EQ(kind_of("[model]\nname = \"mlp\"\n[[worker]]\nsimulate_slowdown = 2\n", "f"), FileKind::job);
   EXPECT_EQ(kind_of("[[worker]]\ntime_ms = [0, 1]\n", "f"), FileKind::scenario);
   EXPECT_EQ(kind_of("[network]\nstep_ms = 3\n", "f"), FileKind::scenario);
   EXPECT_EQ(kind_of("[job]\nglobal_batch = 8\n[[worker]]\nsamples_per_s = 9\n", "f"), FileKind::scenario);
@@ -31,7 +31,7 @@ TEST(ScenarioSign, IsWhatOnlyScenariosHave) {
   EXPECT_EQ(sign("[[event]]\nscale = 2\n"), "[[event]]");
   EXPECT_EQ(sign("[job]\nglobal_batch = 2\n"), "global_batch in [job]");
   EXPECT_EQ(sign("[[worker]]\n[[worker]]\ntime_ms = [1]\n"), "time_ms in [[worker]]");
-  EXPECT_EQ(sign("[job]\nname = \"a\"\n[train]\nbatch = 2\n[[worker]]\nslow = 2\n"), "");
+  EXPECT_EQ(sign("[job]\nname = \"a\"\n[train]\nbatch = 2\n[[worker]]\nsimulate_slowdown = 2\n"), "");
   EXPECT_EQ(sign(""), "");
 }
 

@@ -74,8 +74,8 @@ servers = 1
 [[host.worker]]
 name = "ada"
 device = "auto"
-slow = 2.5
-cpu = "1, 0.5@60"
+simulate_slowdown = 2.5
+simulate_cpu_share = "1, 0.5@60"
 max_batch = 4096
 data = { dir = "/data/fashion", classes = 10 }
 [[host.worker]]
@@ -95,8 +95,8 @@ data = { dir = "/data/fashion", classes = 10 }
   ASSERT_EQ(left.workers.size(), 2U);
   EXPECT_EQ(left.workers[0].spec.name, "ada");
   EXPECT_EQ(left.workers[0].spec.device, "auto");
-  EXPECT_EQ(left.workers[0].spec.slow, "2.5");
-  EXPECT_EQ(left.workers[0].spec.cpu, "1, 0.5@60");
+  EXPECT_EQ(left.workers[0].spec.simulate_slowdown, "2.5");
+  EXPECT_EQ(left.workers[0].spec.simulate_cpu_share, "1, 0.5@60");
   EXPECT_EQ(left.workers[0].spec.max_batch, 4096U);
   EXPECT_THAT(left.workers[0].data_options, ElementsAre("classes=10", "dir=/data/fashion"));
   EXPECT_EQ(left.workers[1].spec.name, "worker-1");
@@ -113,9 +113,9 @@ TEST(HostsFile, UnknownKeysAreNamedWithTheNearest) {
   EXPECT_THAT(refusal(with("adress = \"10.0.0.1\"")),
               AllOf(HasSubstr("hosts.toml:3:1"), HasSubstr("unknown key \"adress\" in [[host]]"),
                     HasSubstr("did you mean \"address\"?")));
-  EXPECT_THAT(refusal(std::string(smallest) + "slwo = 2\n"),
+  EXPECT_THAT(refusal(std::string(smallest) + "treads = 2\n"),
               AllOf(HasSubstr("hosts.toml:6:1"), HasSubstr("in [[host.worker]]"),
-                    HasSubstr("did you mean \"slow\"?")));
+                    HasSubstr("did you mean \"threads\"?")));
   EXPECT_THAT(refusal(std::string("[[hosts]]\n") + smallest),
               AllOf(HasSubstr("hosts.toml:1"), HasSubstr("unknown section [[hosts]]"),
                     HasSubstr("did you mean \"host\"?")));
@@ -128,8 +128,10 @@ TEST(HostsFile, ValuesOutOfRangeAreShown) {
               AllOf(HasSubstr("hosts.toml:3"), HasSubstr("port = 70000"), HasSubstr("from 1 to 65535")));
   EXPECT_THAT(refusal(with("shards = 0")), HasSubstr("shards = 0"));
   EXPECT_THAT(refusal(with("name = 3")), HasSubstr("hosts.toml:3"));  // twice: no TOML
-  EXPECT_THAT(refusal(std::string(smallest) + "slow = 0.5\n"), HasSubstr("give a number from 1 to 1000"));
-  EXPECT_THAT(refusal(std::string(smallest) + "cpu = true\n"), HasSubstr("give a share from 0.01 to 1"));
+  EXPECT_THAT(refusal(std::string(smallest) + "simulate_slowdown = 0.5\n"),
+              HasSubstr("give a number from 1 to 1000"));
+  EXPECT_THAT(refusal(std::string(smallest) + "simulate_cpu_share = true\n"),
+              HasSubstr("give a share from 0.01 to 1"));
   EXPECT_THAT(refusal(std::string(smallest) + "device = \"tpu\"\n"),
               HasSubstr("device = \"tpu\" in [[host.worker]]: give " + device_list_expected()));
   EXPECT_THAT(refusal(std::string(smallest) + "data = \"dir=/x\"\n"), HasSubstr("{ dir ="));

@@ -24,7 +24,7 @@ servers = 2
 shards = 3
 [[host.worker]]
 name = "lion-a"
-slow = "2, 4@10"
+simulate_slowdown = "2, 4@10"
 max_batch = 64
 data = { dir = "/data set", train = 100 }
 [[host]]
@@ -50,7 +50,7 @@ TEST(HostsText, ReadAgainItGivesTheSame) {
   EXPECT_EQ(lion.port, 7171U);
   EXPECT_EQ(again.shards(), 6U);
   ASSERT_EQ(lion.workers.size(), 1U);
-  EXPECT_EQ(lion.workers[0].spec.slow, "2, 4@10");
+  EXPECT_EQ(lion.workers[0].spec.simulate_slowdown, "2, 4@10");
   EXPECT_EQ(lion.workers[0].spec.max_batch, 64U);
   EXPECT_THAT(lion.workers[0].data_options, ElementsAre("dir=/data set", "train=100"));
   EXPECT_EQ(again.hosts[1].netns, "mouse");

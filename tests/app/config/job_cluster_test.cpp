@@ -16,7 +16,7 @@ const std::string job =
 ClusterSpec two_and_one() {
   WorkerSpec ada;
   ada.name = "ada";
-  ada.slow = "2, 6@10";
+  ada.simulate_slowdown = "2, 6@10";
   ada.max_batch = 64;
   return {2, {ada}};
 }
@@ -29,14 +29,14 @@ TEST(JobCluster, TakesThePlaceOfTheJobsOwn) {
   EXPECT_EQ(file.job.shards, 2U);
   EXPECT_EQ(file.job.workers, 1U);
   ASSERT_EQ(file.worker_specs.size(), 1U);
-  EXPECT_EQ(file.worker_specs[0].slow, "2, 6@10");
+  EXPECT_EQ(file.worker_specs[0].simulate_slowdown, "2, 6@10");
 }
 
 TEST(JobCluster, IsInTheResolvedTextSoThatItNeedsNoHostsFile) {
   const ClusterSpec cluster = two_and_one();
   const JobFile file = parse_job(job, "j.toml", {}, &cluster);
-  EXPECT_THAT(file.resolved, HasSubstr("name = \"ada\"\nslow = \"2, 6@10\""));
-  EXPECT_THAT(file.resolved, Not(HasSubstr("own")));
+  EXPECT_THAT(file.resolved, HasSubstr("name = \"ada\"\nsimulate_slowdown = \"2, 6@10\""));
+  EXPECT_THAT(file.resolved, Not(HasSubstr("\"own\"")));
   const JobFile again = parse_job(file.resolved, "resolved");
   EXPECT_EQ(again.resolved, file.resolved);
   EXPECT_EQ(again.job.shards, 2U);
@@ -45,7 +45,7 @@ TEST(JobCluster, IsInTheResolvedTextSoThatItNeedsNoHostsFile) {
 
 TEST(JobCluster, MistakesInTheJobsOwnAreStillMistakes) {
   const ClusterSpec cluster = two_and_one();
-  EXPECT_THROW(parse_job(job + "slow = 0\n", "j.toml", {}, &cluster), Failure);
+  EXPECT_THROW(parse_job(job + "simulate_slowdown = 0\n", "j.toml", {}, &cluster), Failure);
 }
 
 }  // namespace

@@ -18,23 +18,24 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(JobCodes, OfPushesAndPulls) {
-  const JobFile file =
-      parse_job("[cluster]\nsync = \"diloco:64\"\npush = \"int4\"\npull = \"bf16\"\n" + one_worker, "j.toml");
+  const JobFile file = parse_job(
+      "[cluster]\nsync = \"diloco:64\"\npush_encoding = \"int4\"\npull_encoding = \"bf16\"\n" + one_worker,
+      "j.toml");
   EXPECT_EQ(file.job.push, FloatCode::int4);
   EXPECT_EQ(file.job.pull, FloatCode::bf16);
   EXPECT_EQ(parse_job(file.resolved, "again").job.push, FloatCode::int4);
-  EXPECT_THAT(refusal("[cluster]\npush = \"int2\"\n"), HasSubstr("\"bf16\", \"int8\", \"int4\""));
+  EXPECT_THAT(refusal("[cluster]\npush_encoding = \"int2\"\n"), HasSubstr("\"bf16\", \"int8\", \"int4\""));
 }
 
 TEST(JobCodes, GoWithExactVersionsOnly) {
-  for (const char* key : {"push", "pull"}) {
+  for (const char* key : {"push_encoding", "pull_encoding"}) {
     const auto said = [&](const std::string& sync) {
       return refusal("[cluster]\nsync = \"" + sync + "\"\n" + key + " = \"int8\"\n");
     };
     for (const char* sync : {"bsp", "ssp:0", "local:4", "oneshot:epoch", "diloco:4"})
       EXPECT_EQ(said(sync), "");
     for (const char* sync : {"ssp:2", "asp"}) {
-      EXPECT_THAT(said(sync), HasSubstr("j.toml:3:8: " + std::string(key) +
+      EXPECT_THAT(said(sync), HasSubstr("j.toml:3:17: " + std::string(key) +
                                         " = \"int8\" does not go with sync = \"" + sync + "\""));
     }
   }
@@ -52,9 +53,10 @@ TEST(JobCodes, TheOuterRuleIsOfLocalSteps) {
 
 TEST(JobCodes, HubsHaveNoVersionInCommonAndNoMomentum) {
   const std::string sync = "sync = \"mll:4:2:1\"\n";
-  EXPECT_EQ(refusal("[cluster]\n" + sync + "push = \"int8\"\n"), "");
-  EXPECT_THAT(refusal("[cluster]\n" + sync + "pull = \"int8\"\n"),
-              HasSubstr("pull = \"int8\" does not go with sync = \"mll:4:2:1\": workers of different hubs"));
+  EXPECT_EQ(refusal("[cluster]\n" + sync + "push_encoding = \"int8\"\n"), "");
+  EXPECT_THAT(
+      refusal("[cluster]\n" + sync + "pull_encoding = \"int8\"\n"),
+      HasSubstr("pull_encoding = \"int8\" does not go with sync = \"mll:4:2:1\": workers of different hubs"));
   EXPECT_THAT(refusal("[train]\nouter_momentum = 0.5\n[cluster]\n" + sync),
               HasSubstr("outer_momentum does not go with sync = \"mll:4:2:1\""));
   EXPECT_THAT(refusal("[train]\noptimizer = \"adam\"\n[cluster]\n" + sync),
@@ -66,7 +68,7 @@ TEST(ScenarioCodes, HubsHaveNoVersionInCommon) {
   const std::string text =
       "[job]\nsync = \"mll:4:2:1\"\n[network]\npull = \"int8\"\n[[worker]]\ntime_ms = [0, 1]\n";
   EXPECT_THAT(complaint_of([&] { parse_scenario(text, "s.toml"); }),
-              HasSubstr("pull in [network] does not go with sync mode 'mll:4:2:1'"));
+              HasSubstr("pull = \"int8\" does not go with sync = \"mll:4:2:1\""));
 }
 
 TEST(ScenarioCodes, AreOfTheLinks) {
@@ -77,7 +79,7 @@ TEST(ScenarioCodes, AreOfTheLinks) {
   };
   EXPECT_EQ(scenario("diloco:8").network.push, FloatCode::int4);
   EXPECT_EQ(scenario("bsp").network.pull, FloatCode::int8);
-  EXPECT_THAT(complaint_of([&] { scenario("ssp:2"); }), HasSubstr("do not go with sync mode 'ssp:2'"));
+  EXPECT_THAT(complaint_of([&] { scenario("ssp:2"); }), HasSubstr("does not go with sync = \"ssp:2\""));
 }
 
 // How long rounds are follows from what was measured: so many of them are no length of a training.

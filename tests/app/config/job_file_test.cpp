@@ -47,7 +47,7 @@ TEST(JobFile, LittleIsEnough) {
   EXPECT_EQ(file.job.shards, 2U);
   ASSERT_EQ(file.worker_specs.size(), 1U);
   EXPECT_EQ(file.worker_specs[0].name, "worker-0");
-  EXPECT_EQ(file.worker_specs[0].slow, "1");
+  EXPECT_EQ(file.worker_specs[0].simulate_slowdown, "1");
 }
 
 TEST(JobFile, EveryKeyArrives) {
@@ -94,10 +94,10 @@ servers = 3
 shards_per_server = 2
 replicas = 1
 sync = "ssp:2"
-sums = "arrival"
+sum_order = "arrival"
 policy = "boa"
 heartbeat = 0.25
-dead_after = 3
+heartbeat_timeout = 3
 server_wait = 600
 [policy.boa]
 period = 5
@@ -106,11 +106,11 @@ gain = "0.05"
 guard = true
 [[worker]]
 name = "a"
-slow = 2.5
-cpu = "1, 0.4@10, again@20"
+simulate_slowdown = 2.5
+simulate_cpu_share = "1, 0.4@10, again@20"
 device = "auto"
 max_batch = 128
-polite = true
+background = true
 [[worker]]
 )",
                                  "j.toml");
@@ -153,12 +153,12 @@ polite = true
   EXPECT_EQ(job.workers, 2U);
   const WorkerSpec& a = file.worker_specs.at(0);
   EXPECT_EQ(a.name, "a");
-  EXPECT_EQ(a.slow, "2.5");
-  EXPECT_EQ(a.cpu, "1, 0.4@10, again@20");
+  EXPECT_EQ(a.simulate_slowdown, "2.5");
+  EXPECT_EQ(a.simulate_cpu_share, "1, 0.4@10, again@20");
   EXPECT_EQ(a.device, "auto");
   EXPECT_EQ(a.max_batch, 128U);
-  EXPECT_TRUE(a.polite);
-  EXPECT_FALSE(file.worker_specs.at(1).polite);
+  EXPECT_TRUE(a.background);
+  EXPECT_FALSE(file.worker_specs.at(1).background);
   EXPECT_EQ(file.worker_specs.at(1).name, "worker-1");
 
   const JobFile again = parse_job(file.resolved, "resolved");
@@ -168,8 +168,8 @@ polite = true
   EXPECT_EQ(again.job.policy_options, job.policy_options);
   EXPECT_EQ(again.job.schedule.warmup, job.schedule.warmup);
   EXPECT_EQ(again.job.shards, job.shards);
-  EXPECT_EQ(again.worker_specs.at(0).slow, "2.5");
-  EXPECT_EQ(again.worker_specs.at(0).cpu, a.cpu);
+  EXPECT_EQ(again.worker_specs.at(0).simulate_slowdown, "2.5");
+  EXPECT_EQ(again.worker_specs.at(0).simulate_cpu_share, a.simulate_cpu_share);
 }
 
 const std::string all_defaults = R"(# This job with every default; steelyard train takes it again.
@@ -208,7 +208,7 @@ final_lr = 0
 clip_norm = 0
 evaluate_every = 1
 gradient_limit = 0
-bad_gradient = "again"
+bad_gradient = "recompute"
 checkpoint_every = 1
 checkpoint_rounds = 0
 checkpoint_minutes = 10
@@ -218,23 +218,23 @@ servers = 2
 shards_per_server = 1
 replicas = 0
 sync = "bsp"
-sums = "arrival"
+sum_order = "arrival"
 reproducible = false
-push = "float32"
-pull = "float32"
+push_encoding = "float32"
+pull_encoding = "float32"
 policy = "equal"
 heartbeat = 0.5
-dead_after = 10
+heartbeat_timeout = 10
 server_wait = 0
 
 [[worker]]
 name = "worker-0"
-slow = 1
-cpu = 1
+simulate_slowdown = 1
+simulate_cpu_share = 1
 device = "cpu"
 max_batch = 0
 threads = 1
-polite = false
+background = false
 precision = "float32"
 )";
 
@@ -247,15 +247,16 @@ TEST(JobFile, TheResolvedTextOfLittleHasAllDefaults) {
 TEST(JobFile, SetWinsOverTheFile) {
   const std::string text =
       "[train]\nlr = 0.5\n[policy.boa]\nperiod = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
-  const JobFile file = parse_job(text, "j.toml",
-                                 {"train.lr=0.25", "cluster.policy=boa", "policy.boa.period=9",
-                                  "data.dir=/x=y", "worker.b.slow=3, 4@1", "worker.worker-0.max_batch=64"});
+  const JobFile file =
+      parse_job(text, "j.toml",
+                {"train.lr=0.25", "cluster.policy=boa", "policy.boa.period=9", "data.dir=/x=y",
+                 "worker.b.simulate_slowdown=3, 4@1", "worker.worker-0.max_batch=64"});
   EXPECT_EQ(file.job.schedule.base, 0.25);
   EXPECT_EQ(file.job.policy, "boa");
   EXPECT_THAT(file.job.policy_options, ElementsAre(Pair("period", "9")));
   EXPECT_THAT(file.job.data_options, ElementsAre(Pair("dir", "/x=y")));
   EXPECT_EQ(file.worker_specs[0].max_batch, 64U);
-  EXPECT_EQ(file.worker_specs[1].slow, "3, 4@1");
+  EXPECT_EQ(file.worker_specs[1].simulate_slowdown, "3, 4@1");
 }
 
 TEST(JobFile, GoldenUnknownNames) {
@@ -268,15 +269,43 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[cluster]\nzzz = 3\n" + one_worker),
       "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "
-      "sums, reproducible, push, pull, policy, heartbeat, dead_after, server_wait)");
+      "sum_order, reproducible, push_encoding, pull_encoding, policy, heartbeat, heartbeat_timeout, "
+      "server_wait)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
             "train, cluster, policy, worker)");
   EXPECT_EQ(refusal("lr = 1\n" + one_worker), "j.toml:1:1: unknown key \"lr\"; put it under [train]");
-  EXPECT_EQ(
-      refusal("[[worker]]\nname = \"a\"\nsolw = 2\n"),
-      "j.toml:3:1: unknown key \"solw\" in [[worker]]; did you mean \"slow\"? (there are: name, slow, cpu, "
-      "device, max_batch, threads, polite, precision)");
+  EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\ntreads = 2\n"),
+            "j.toml:3:1: unknown key \"treads\" in [[worker]]; did you mean \"threads\"? (there are: name, "
+            "simulate_slowdown, simulate_cpu_share, device, max_batch, threads, background, precision)");
+}
+
+TEST(JobFile, FormerNamesAreStillReadWithANotice) {
+  const JobFile file = parse_job(
+      "[train]\nbad_gradient = \"again\"\n[cluster]\nsums = \"ordered\"\npush = \"int8\"\n[[worker]]\nslow = "
+      "2\n",
+      "j.toml", {"cluster.dead_after=33", "worker.worker-0.polite=true"});
+  EXPECT_EQ(file.job.sums, SumOrder::positions);
+  EXPECT_EQ(file.job.push, FloatCode::int8);
+  EXPECT_EQ(file.job.dead_after, 33);
+  EXPECT_EQ(file.job.bad_gradient, BadGradient::again);
+  EXPECT_EQ(file.worker_specs.at(0).simulate_slowdown, "2");
+  EXPECT_TRUE(file.worker_specs.at(0).background);
+  EXPECT_THAT(file.notices,
+              UnorderedElementsAre(HasSubstr("j.toml: sums in [cluster] is now called sum_order"),
+                                   HasSubstr("push_encoding"), HasSubstr("heartbeat_timeout"),
+                                   HasSubstr("slow in [[worker]] is now called simulate_slowdown"),
+                                   HasSubstr("background")));
+  const JobFile again = parse_job(file.resolved, "resolved");
+  EXPECT_THAT(again.notices, IsEmpty());
+  EXPECT_EQ(again.resolved, file.resolved);
+}
+
+TEST(JobFile, AFormerNameBesideThePresentOneIsRefused) {
+  EXPECT_EQ(refusal("[cluster]\nsums = \"ordered\"\nsum_order = \"arrival\"\n" + one_worker),
+            "j.toml:2:1: sums in [cluster] is now called sum_order, and both are there: leave one out");
+  EXPECT_THAT(refusal(one_worker, {"worker.worker-0.slow=fast"}),
+              HasSubstr("--set worker.worker-0.slow=fast: simulate_slowdown = \"fast\" in [[worker]]: give"));
 }
 
 TEST(JobFile, GoldenValues) {
@@ -298,7 +327,7 @@ TEST(JobFile, GoldenValues) {
             "j.toml:2:8: sync = \"ssp\" in [cluster]: give one of " + sync_choices());
   EXPECT_THAT(refusal("[train]\nrounds = 5\n[cluster]\nsync = \"oneshot:end\"\n" + one_worker),
               HasSubstr("give [train] epochs"));
-  EXPECT_THAT(refusal("[cluster]\nsync = \"asp\"\nsums = \"ordered\"\n" + one_worker),
+  EXPECT_THAT(refusal("[cluster]\nsync = \"asp\"\nsum_order = \"ordered\"\n" + one_worker),
               HasSubstr("no order to keep"));
   EXPECT_EQ(refusal("[job]\nname = \"../up\"\n" + one_worker),
             "j.toml:2:8: name = \"../up\" in [job]: give a name of at most 64 letters, digits, '.', '_' and "
@@ -315,7 +344,7 @@ TEST(JobFile, GoldenShapes) {
             "j.toml: no worker: write [[worker]] once for each, on a line of its own");
   EXPECT_EQ(refusal("train = 3\n" + one_worker),
             "j.toml:1:1: \"train\" must be a section: write [train] on a line of its own");
-  EXPECT_EQ(refusal("[worker]\nslow = 2\n"),
+  EXPECT_EQ(refusal("[worker]\nsimulate_slowdown = 2\n"),
             "j.toml:1:2: \"worker\" must be a section: write [[worker]] once for each, on a line of its own");
   EXPECT_EQ(refusal("[policy]\nboa = 2\n" + one_worker),
             "j.toml:2:1: \"boa\" in [policy] must be a section: write [policy.<policy>] above it");
@@ -335,8 +364,8 @@ TEST(JobFile, GoldenRulesBetweenKeys) {
             "[train] epochs or rounds beside seconds");
   EXPECT_THAT(refusal("[train]\nseconds = 9\nwarmup = 0.1\n" + one_worker),
               StartsWith("j.toml:3:10: a warm-up"));
-  EXPECT_EQ(refusal("[cluster]\nheartbeat = 5\ndead_after = 10\n" + one_worker),
-            "j.toml:3:14: dead_after = 10 in [cluster]: give more than two heartbeats, above 10");
+  EXPECT_EQ(refusal("[cluster]\nheartbeat = 5\nheartbeat_timeout = 10\n" + one_worker),
+            "j.toml:3:21: heartbeat_timeout = 10 in [cluster]: give more than two heartbeats, above 10");
   EXPECT_EQ(
       refusal("[cluster]\nservers = 1\nreplicas = 1\n" + one_worker),
       "j.toml:3:12: replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and "
@@ -349,17 +378,18 @@ TEST(JobFile, GoldenSet) {
   EXPECT_THAT(refusal(one_worker, {"train.rl=1"}),
               StartsWith("--set train.rl=1: unknown key \"rl\" in [train]; did you mean \"lr\"?"));
   EXPECT_EQ(
-      refusal(one_worker, {"worker.worker-0.slow=fast"}),
-      "--set worker.worker-0.slow=fast: slow = \"fast\" in [[worker]]: give " + Throttle::slow_expected());
+      refusal(one_worker, {"worker.worker-0.simulate_slowdown=fast"}),
+      "--set worker.worker-0.simulate_slowdown=fast: simulate_slowdown = \"fast\" in [[worker]]: give " +
+          Throttle::slow_expected());
   EXPECT_EQ(refusal(one_worker, {"train.lr"}, ExitCode::usage),
             "--set train.lr: give it as section.key=value");
   EXPECT_EQ(refusal(one_worker, {"lr=1"}, ExitCode::usage),
             "--set lr=1: give it as section.key=value, policy.<policy>.<option>=value or "
             "worker.<name>.<key>=value");
-  EXPECT_EQ(
-      refusal(one_worker, {"worker.worker_1.slow=2"}, ExitCode::usage),
-      "--set worker.worker_1.slow=2: no worker in j.toml is called \"worker_1\"; did you mean \"worker-0\"? "
-      "(there are: worker-0)");
+  EXPECT_EQ(refusal(one_worker, {"worker.worker_1.simulate_slowdown=2"}, ExitCode::usage),
+            "--set worker.worker_1.simulate_slowdown=2: no worker in j.toml is called \"worker_1\"; did you "
+            "mean \"worker-0\"? "
+            "(there are: worker-0)");
   // A value cannot smuggle in other keys.
   EXPECT_THAT(refusal(one_worker, {"train.lr=1\nseconds = 3"}), HasSubstr("give a number above 0"));
 }

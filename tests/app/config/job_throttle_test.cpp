@@ -1,9 +1,9 @@
-// `slow`, `cpu` and `threads` of a worker in a job file: numbers or texts.
+// `simulate_slowdown`, `simulate_cpu_share` and `threads` of a worker in a job file: numbers or texts.
 #include <gmock/gmock.h>
 
 #include "app/config/job_file.h"
 #include "core/error.h"
-#include "worker/compute/device_choice.h"
+#include "worker/compute/thread_count.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard::job_throttle_test {
@@ -26,12 +26,12 @@ std::string refusal(const std::string& keys) {
 }
 
 TEST(JobThrottle, IsANumberOrSteps) {
-  EXPECT_EQ(worker_of("").slow, "1");
-  EXPECT_EQ(worker_of("").cpu, "1");
-  EXPECT_EQ(worker_of("slow = 2.50").slow, "2.5");
-  EXPECT_EQ(worker_of("slow = \"2, 6@10, again@20\"").slow, "2, 6@10, again@20");
-  EXPECT_EQ(worker_of("cpu = 0.5").cpu, "0.5");
-  EXPECT_EQ(worker_of("", {"worker.worker-0.cpu=1, 0.3@5"}).cpu, "1, 0.3@5");
+  EXPECT_EQ(worker_of("").simulate_slowdown, "1");
+  EXPECT_EQ(worker_of("").simulate_cpu_share, "1");
+  EXPECT_EQ(worker_of("simulate_slowdown = 2.50").simulate_slowdown, "2.5");
+  EXPECT_EQ(worker_of("simulate_slowdown = \"2, 6@10, again@20\"").simulate_slowdown, "2, 6@10, again@20");
+  EXPECT_EQ(worker_of("simulate_cpu_share = 0.5").simulate_cpu_share, "0.5");
+  EXPECT_EQ(worker_of("", {"worker.worker-0.simulate_cpu_share=1, 0.3@5"}).simulate_cpu_share, "1, 0.3@5");
 }
 
 TEST(JobThreads, AreANumberOrAuto) {
@@ -51,25 +51,30 @@ TEST(JobPrecision, IsOneOfThree) {
 }
 
 TEST(JobThrottle, ReadsBackAsItIs) {
-  for (const char* keys : {"slow = 2", "slow = 1e2", "slow = \" 3 \"", "cpu = \"1, 0.4@10, again@20\"",
-                           "cpu = 0.25", "threads = 4", "threads = \"auto\"", "precision = \"bf16\""}) {
+  for (const char* keys : {"simulate_slowdown = 2", "simulate_slowdown = 1e2", "simulate_slowdown = \" 3 \"",
+                           "simulate_cpu_share = \"1, 0.4@10, again@20\"", "simulate_cpu_share = 0.25",
+                           "threads = 4", "threads = \"auto\"", "precision = \"bf16\""}) {
     const JobFile file = parse_job("[[worker]]\n" + std::string(keys) + "\n", "j.toml");
     const JobFile again = parse_job(file.resolved, "again");
     EXPECT_EQ(again.resolved, file.resolved) << keys;
-    EXPECT_EQ(again.worker_specs.at(0).slow, file.worker_specs.at(0).slow) << keys;
-    EXPECT_EQ(again.worker_specs.at(0).cpu, file.worker_specs.at(0).cpu) << keys;
+    EXPECT_EQ(again.worker_specs.at(0).simulate_slowdown, file.worker_specs.at(0).simulate_slowdown) << keys;
+    EXPECT_EQ(again.worker_specs.at(0).simulate_cpu_share, file.worker_specs.at(0).simulate_cpu_share)
+        << keys;
     EXPECT_EQ(again.worker_specs.at(0).threads, file.worker_specs.at(0).threads) << keys;
     EXPECT_EQ(again.worker_specs.at(0).precision, file.worker_specs.at(0).precision) << keys;
   }
 }
 
 TEST(JobThrottle, GoldenRefusals) {
-  EXPECT_EQ(refusal("slow = 0.5"), "j.toml:2:8: slow = 0.5 in [[worker]]: give " + Throttle::slow_expected());
-  EXPECT_EQ(refusal("cpu = 1.5"), "j.toml:2:7: cpu = 1.5 in [[worker]]: give " + Throttle::cpu_expected());
-  EXPECT_EQ(refusal("slow = \"2, 6@10, 3@10\""),
-            "j.toml:2:8: slow = \"2, 6@10, 3@10\" in [[worker]]: give " + Throttle::slow_expected());
-  EXPECT_THAT(refusal("slow = true"), HasSubstr("slow = "));
-  EXPECT_THAT(refusal("slow = [1, 2]"), HasSubstr("slow = a list"));
+  EXPECT_EQ(refusal("simulate_slowdown = 0.5"),
+            "j.toml:2:21: simulate_slowdown = 0.5 in [[worker]]: give " + Throttle::slow_expected());
+  EXPECT_EQ(refusal("simulate_cpu_share = 1.5"),
+            "j.toml:2:22: simulate_cpu_share = 1.5 in [[worker]]: give " + Throttle::cpu_expected());
+  EXPECT_EQ(
+      refusal("simulate_slowdown = \"2, 6@10, 3@10\""),
+      "j.toml:2:21: simulate_slowdown = \"2, 6@10, 3@10\" in [[worker]]: give " + Throttle::slow_expected());
+  EXPECT_THAT(refusal("simulate_slowdown = true"), HasSubstr("simulate_slowdown = "));
+  EXPECT_THAT(refusal("simulate_slowdown = [1, 2]"), HasSubstr("simulate_slowdown = a list"));
   EXPECT_THAT(Throttle::slow_expected(), HasSubstr("a number from 1 to 1000, or several"));
   EXPECT_THAT(Throttle::cpu_expected(), HasSubstr("a share from 0.01 to 1, or several"));
 }

@@ -169,7 +169,8 @@ TEST(Schema, OfAJobHasTypesRangesAndDefaults) {
   EXPECT_EQ(train["optimizer"]["enum"],
             (Json{"sgd", "momentum", "nesterov", "adam", "adamw", "lars", "lamb"}));
   EXPECT_EQ(keys_in(schema, "cluster")["sync"]["default"], "bsp");
-  EXPECT_EQ(keys_in(schema, "worker")["slow"]["type"], (Json{"string", "number"})) << "2, or \"2, 6@10\"";
+  EXPECT_EQ(keys_in(schema, "worker")["simulate_slowdown"]["type"], (Json{"string", "number"}))
+      << "2, or \"2, 6@10\"";
   EXPECT_EQ(schema["required"], Json{"worker"});
   EXPECT_EQ(schema["properties"]["worker"]["minItems"], 1);
 }

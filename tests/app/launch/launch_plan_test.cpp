@@ -44,7 +44,7 @@ servers = 1
 shards = 2
 [[host.worker]]
 name = "ada"
-slow = 2.5
+simulate_slowdown = 2.5
 max_batch = 64
 data = { dir = "/a b" }
 [[host]]
@@ -83,7 +83,7 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
   EXPECT_EQ(file.job.workers, 2U);
   ASSERT_EQ(file.worker_specs.size(), 2U);
   EXPECT_EQ(file.worker_specs[0].name, "ada");
-  EXPECT_EQ(file.worker_specs[0].slow, "2.5");
+  EXPECT_EQ(file.worker_specs[0].simulate_slowdown, "2.5");
   EXPECT_THAT(file.resolved, Not(HasSubstr("forgotten")));
   EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
 }
@@ -91,7 +91,8 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
 TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkersAndServers) {
   options_.overrides = {"train.lr=0.25"};
   EXPECT_EQ(job().job.schedule.base, 0.25);
-  for (const char* setting : {"worker.ada.slow=3", "cluster.servers=3", "cluster.shards_per_server=2"}) {
+  for (const char* setting :
+       {"worker.ada.simulate_slowdown=3", "cluster.servers=3", "cluster.shards_per_server=2"}) {
     options_.overrides = {setting};
     try {
       (void)job();
@@ -114,9 +115,10 @@ TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
   EXPECT_EQ(joined(it.processes[2]),
             "server --scheduler 10.0.0.1:7070 --name server-1 --listen '10.0.0.2:*' --advertise 10.0.0.2 "
             "--shards 2 --quiet --insecure");
-  EXPECT_EQ(joined(it.processes[3]),
-            "worker --scheduler 10.0.0.1:7070 --name ada --slow 2.5 --max-batch 64 --quiet --data "
-            "'dir=/a b'");
+  EXPECT_EQ(
+      joined(it.processes[3]),
+      "worker --scheduler 10.0.0.1:7070 --name ada --simulate-slowdown 2.5 --max-batch 64 --quiet --data "
+      "'dir=/a b'");
   EXPECT_EQ(it.processes[3].input, "");
 }
 
@@ -201,7 +203,8 @@ TEST_F(LaunchPlanTest, PlainTextBetweenHostsHasToBeAskedFor) {
 // What `train` starts: the job's own servers and workers, which find each other without ports.
 TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
   options_.hosts_file.reset();
-  const JobFile file = parse_job(std::string(job_text) + "slow = 2\nmax_batch = 8\n", "job.toml");
+  const JobFile file =
+      parse_job(std::string(job_text) + "simulate_slowdown = 2\nmax_batch = 8\n", "job.toml");
   const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");
   ASSERT_EQ(it.processes.size(), 7U);
   EXPECT_TRUE(it.here);
@@ -211,7 +214,7 @@ TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
   EXPECT_THAT(
       joined(it.processes[2]),
       HasSubstr("server --scheduler ipc:///tmp/s/scheduler --name server-1 --listen ipc:///tmp/s/server-1"));
-  EXPECT_THAT(joined(it.processes[6]), HasSubstr("--name forgotten --slow 2 --max-batch 8"));
+  EXPECT_THAT(joined(it.processes[6]), HasSubstr("--name forgotten --simulate-slowdown 2 --max-batch 8"));
   for (const LaunchProcess& process : it.processes)
     EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "nobody else is spoken to";
 }

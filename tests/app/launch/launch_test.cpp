@@ -60,7 +60,8 @@ class LaunchTest : public ProcessTest {
            ("port = " + free_port()) + "\nservers = 1\nsteelyard = \"" + path("bin/steel yard") +
            "\"\ndirectory = \"it's a $job\"\n" + "[[host]]\nname = \"mouse\"\nservers = 1\n" +
            (second.empty() ? "ssh = \"ann@mouse\"\naddress = \"127.0.0.1\"" : second) + "\nsteelyard = \"" +
-           used + "\"\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\nslow = 2\n";
+           used +
+           "\"\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\nsimulate_slowdown = 2\n";
   }
   // Logs of a launch go to runs/ where it is started: here.
   std::unique_ptr<Process> launch(const std::string& hosts_text, const std::vector<std::string>& more = {}) {
@@ -94,7 +95,7 @@ TEST_F(LaunchTest, OverSshTheJobIsTrainedThere) {
   EXPECT_THAT(text_of(path("runs/small-1/log/host-lion.log")), HasSubstr("Welcome to this machine!"));
   for (const char* silent : {"ada", "server-0"})
     EXPECT_TRUE(fs::exists(path("runs/small-1/log/" + std::string(silent) + ".log"))) << silent;
-  EXPECT_THAT(text_of(path("runs/small-1/job.toml")), HasSubstr("slow = 2"));
+  EXPECT_THAT(text_of(path("runs/small-1/job.toml")), HasSubstr("simulate_slowdown = 2"));
   EXPECT_FALSE(fs::exists(path("runs/small-1/checkpoints"))) << "they are over there";
 }
 
@@ -235,7 +236,8 @@ class LaunchNamespaces : public LaunchTest {
            Namespaces::name(2) +
            "\"\naddress = \"10.77.2.2\"\nservers = 1\n[[host.worker]]\nname = \"ada\"\n" +
            "[[host]]\nname = \"right\"\nnetns = \"" + Namespaces::name(3) +
-           "\"\naddress = \"10.77.3.2\"\nservers = 1\n[[host.worker]]\nname = \"bob\"\nslow = 2\n";
+           "\"\naddress = \"10.77.3.2\"\nservers = 1\n[[host.worker]]\nname = \"bob\"\nsimulate_slowdown = "
+           "2\n";
   }
 };
 

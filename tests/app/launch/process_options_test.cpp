@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "app/processes/process_keys.h"
+
 namespace steelyard::process_options_test {
 namespace {
 
@@ -15,7 +17,7 @@ template <class Options>
 Options read(std::vector<std::string> words) {
   CLI::App app;
   Options options;
-  add_options(app, options);
+  add_keys(app, process_keys(options));
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   app.parse(words);
   return options;
@@ -39,9 +41,9 @@ TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   const auto got = read<WorkerOptions>(arguments_of(given));
   EXPECT_EQ(got.scheduler, given.scheduler);
   EXPECT_EQ(got.spec.name, "ada");
-  EXPECT_TRUE(got.spec.polite);
-  EXPECT_EQ(got.spec.slow, given.spec.slow);
-  EXPECT_EQ(got.spec.cpu, "0.25");
+  EXPECT_TRUE(got.spec.background);
+  EXPECT_EQ(got.spec.simulate_slowdown, given.spec.simulate_slowdown);
+  EXPECT_EQ(got.spec.simulate_cpu_share, "0.25");
   EXPECT_EQ(got.spec.device, "cuda:3");
   EXPECT_EQ(got.spec.max_batch, given.spec.max_batch);
   EXPECT_EQ(got.spec.threads, "auto-2");
@@ -120,11 +122,18 @@ TEST(ProcessOptions, TheEnvironmentDoesNotChangeWhatWasWritten) {
   for (const char* name : {"STEELYARD_LISTEN", "STEELYARD_NAME", "STEELYARD_SCHEDULER"}) unsetenv(name);
 }
 
+TEST(ProcessOptions, FormerNamesAreStillRead) {
+  const auto got = read<WorkerOptions>({"--scheduler", "box:1", "--slow", "3", "--polite"});
+  EXPECT_EQ(got.spec.simulate_slowdown, "3");
+  EXPECT_TRUE(got.spec.background);
+}
+
 TEST(ProcessOptions, WhatCannotBeIsRefused) {
   EXPECT_THROW(read<WorkerOptions>({}), CLI::RequiredError);
   for (const auto& [option, value] :
-       {std::pair("--slow", "0.5"), std::pair("--cpu", "2"), std::pair("--max-batch", "-1"),
-        std::pair("--device", "tpu"), std::pair("--device", "gpu"), std::pair("--device", "cuda:0-3")}) {
+       {std::pair("--simulate-slowdown", "0.5"), std::pair("--simulate-cpu-share", "2"),
+        std::pair("--max-batch", "-1"), std::pair("--device", "tpu"), std::pair("--device", "gpu"),
+        std::pair("--device", "cuda:0-3")}) {
     EXPECT_THROW(read<WorkerOptions>({"--scheduler", "box:1", option, value}), CLI::ValidationError)
         << option;
   }

@@ -56,7 +56,7 @@ class ScriptTest : public testing::Test {
 };
 
 TEST_F(ScriptTest, TheJobIsWhatTheCommandLineTells) {
-  options_.overrides = {"cluster.servers=3", "train.lr=0.25", "worker.worker-1.slow=4"};
+  options_.overrides = {"cluster.servers=3", "train.lr=0.25", "worker.worker-1.simulate_slowdown=4"};
   const JobFile file = job_for_script(options_);
   EXPECT_EQ(file.job.name, "train");
   EXPECT_EQ(file.job.model, "external");
@@ -64,7 +64,7 @@ TEST_F(ScriptTest, TheJobIsWhatTheCommandLineTells) {
   EXPECT_EQ(file.job.schedule.base, 0.25);
   ASSERT_EQ(file.worker_specs.size(), 2U);
   EXPECT_EQ(file.worker_specs[0].name, "worker-0");
-  EXPECT_EQ(file.worker_specs[1].slow, "4");
+  EXPECT_EQ(file.worker_specs[1].simulate_slowdown, "4");
   EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved) << "the scheduler reads it again";
   options_.overrides.clear();
   EXPECT_EQ(job_for_script(options_).servers, 1U);
@@ -106,11 +106,12 @@ TEST_F(ScriptTest, AWorkerIsToldByItsEnvironment) {
   EXPECT_THAT(environment_of(worker, "box:7070", "auto"),
               ElementsAre("STEELYARD=box:7070", "STEELYARD_NAME=ada"));
   worker.spec.device = "cuda:1";
-  worker.spec.slow = "2, 6@10";
+  worker.spec.simulate_slowdown = "2, 6@10";
   worker.spec.threads = "3";
-  EXPECT_THAT(environment_of(worker, "box:7070", "sockets"),
-              ElementsAre("STEELYARD=box:7070", "STEELYARD_NAME=ada", "STEELYARD_DEVICE=cuda:1",
-                          "STEELYARD_SLOW=2, 6@10", "STEELYARD_EXCHANGE=sockets", "OMP_NUM_THREADS=3"));
+  EXPECT_THAT(
+      environment_of(worker, "box:7070", "sockets"),
+      ElementsAre("STEELYARD=box:7070", "STEELYARD_NAME=ada", "STEELYARD_DEVICE=cuda:1",
+                  "STEELYARD_SIMULATE_SLOWDOWN=2, 6@10", "STEELYARD_EXCHANGE=sockets", "OMP_NUM_THREADS=3"));
   for (const char* shared : {"1", "auto"}) {
     worker.spec.threads = shared;
     EXPECT_THAT(environment_of(worker, "box:7070", "auto"), Not(Contains(HasSubstr("OMP")))) << shared;
@@ -119,7 +120,7 @@ TEST_F(ScriptTest, AWorkerIsToldByItsEnvironment) {
 
 TEST_F(ScriptTest, WhatAScriptCannotBeToldIsRefused) {
   const std::vector<std::pair<std::string, void (*)(HostWorker&)>> cases{
-      {"cpu = \"0.5\"", [](HostWorker& it) { it.spec.cpu = "0.5"; }},
+      {"simulate_cpu_share = 0.5", [](HostWorker& it) { it.spec.simulate_cpu_share = "0.5"; }},
       {"max_batch = 8", [](HostWorker& it) { it.spec.max_batch = 8; }},
       {"precision = \"bf16\"", [](HostWorker& it) { it.spec.precision = "bf16"; }},
       {"data", [](HostWorker& it) { it.data_options = {"dir=/x"}; }}};
@@ -133,19 +134,19 @@ TEST_F(ScriptTest, WhatAScriptCannotBeToldIsRefused) {
 }
 
 TEST_F(ScriptTest, ThePlanOfARunHasItsProcesses) {
-  options_.overrides = {"train.lr=0.25", "worker.worker-1.slow=4", "worker.worker-1.device=cpu"};
+  options_.overrides = {"train.lr=0.25", "worker.worker-1.simulate_slowdown=4", "worker.worker-1.device=cpu"};
   const LaunchPlan it = plan();
   EXPECT_EQ(it.roles_on("here"), "scheduler, server-0, worker-0, worker-1");
   EXPECT_THAT(shell_line(called(it, "scheduler").arguments),
               AllOf(HasSubstr("--set train.lr=0.25"), Not(HasSubstr("worker-1"))))
       << "its workers are in the job, the rest wins over what the script says";
-  EXPECT_THAT(called(it, "scheduler").input, HasSubstr("slow = 4"));
+  EXPECT_THAT(called(it, "scheduler").input, HasSubstr("simulate_slowdown = 4"));
   const LaunchProcess& slow = called(it, "worker-1");
   EXPECT_TRUE(slow.is_script());
   EXPECT_EQ(slow.program, "python3");
   EXPECT_THAT(slow.arguments, ElementsAre("-u", "jobs/train.py", "--lr", "0.1"));
   EXPECT_THAT(slow.environment, ElementsAre("STEELYARD=ipc:///tmp/s/scheduler", "STEELYARD_NAME=worker-1",
-                                            "STEELYARD_DEVICE=cpu", "STEELYARD_SLOW=4"));
+                                            "STEELYARD_DEVICE=cpu", "STEELYARD_SIMULATE_SLOWDOWN=4"));
   EXPECT_EQ(slow.sharing, 2U);
   EXPECT_FALSE(called(it, "server-0").is_script());
 }
@@ -171,7 +172,7 @@ ssh = "ann@mouse"
 directory = "jobs here"
 [[host.worker]]
 name = "ada"
-slow = "2, 6@10"
+simulate_slowdown = "2, 6@10"
 [[host.worker]]
 name = "bob"
 device = "cuda:0"
@@ -185,7 +186,7 @@ device = "cuda:0"
   EXPECT_EQ(called(it, "ada").sharing, 2U);
   EXPECT_THAT(describe_plan(it),
               AllOf(HasSubstr("\n  env STEELYARD=10.0.0.1:7070 STEELYARD_NAME=ada STEELYARD_DEVICE=cpu "
-                              "'STEELYARD_SLOW=2, 6@10' python3 -u jobs/train.py --lr 0.1\n"),
+                              "'STEELYARD_SIMULATE_SLOWDOWN=2, 6@10' python3 -u jobs/train.py --lr 0.1\n"),
                     HasSubstr("STEELYARD_DEVICE=cuda:0")));
 }
 

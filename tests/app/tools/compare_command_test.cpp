@@ -130,7 +130,7 @@ TEST_F(ProcessCompare, AJobTrainsUnderEachPolicyAndOnTheBestWorkerAlone) {
 }
 
 TEST_F(ProcessCompare, OneThatFailsIsToldOfAndTheOthersGoOn) {
-  EXPECT_EQ(run({"compare", job_, "--policies", "equal,dlb,lb-bsp/asp", "--set", "cluster.sums=ordered",
+  EXPECT_EQ(run({"compare", job_, "--policies", "equal,dlb,lb-bsp/asp", "--set", "cluster.sum_order=ordered",
                  "--set", "train.epochs=1", "--run-dir", path("all")}),
             1);
   EXPECT_THAT(said_, AllOf(HasSubstr("will not run: lb-bsp asp"),

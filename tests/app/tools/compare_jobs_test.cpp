@@ -14,7 +14,7 @@ TEST(CompareJob, AloneIsTheSameJobWithOneWorker) {
   const JobFile alone = parse_job(job_alone(file.resolved, "b"), "alone");
   ASSERT_EQ(alone.worker_specs.size(), 1U);
   EXPECT_EQ(alone.worker_specs[0].name, "b");
-  EXPECT_EQ(alone.worker_specs[0].slow, "2.5");
+  EXPECT_EQ(alone.worker_specs[0].simulate_slowdown, "2.5");
   EXPECT_EQ(alone.worker_specs[0].max_batch, 64U);
   EXPECT_EQ(alone.job.schedule.base, 0.3);
   EXPECT_EQ(alone.job.data_options, file.job.data_options);

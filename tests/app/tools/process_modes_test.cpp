@@ -67,11 +67,8 @@ std::string named(const testing::TestParamInfo<std::string>& at) {
 // One for each form that people may write.
 std::vector<std::string> one_of_each_form() {
   std::vector<std::string> modes;
-  for (const SyncForm& form : sync_forms()) {
-    const auto mode =
-        std::ranges::find_if(test::sync_modes(), [&](const char* it) { return test::is_of(form.text, it); });
-    modes.emplace_back(mode == test::sync_modes().end() ? form.text : *mode);
-  }
+  for (const ModeEntry& entry : mode_entries())
+    for (std::size_t i = 0; i < entry.forms.size(); ++i) modes.emplace_back(entry.tried.at(i));
   return modes;
 }
 

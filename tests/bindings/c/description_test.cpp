@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "core/error.h"
 
 namespace steelyard::c_api::description_test {
@@ -28,16 +30,17 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Description, BecomesWhatAWorkerTells) {
-  const Description it = read_description(
-      with(R"(, "name": "ada", "kind": "gpu", "slow": "2", "test_samples": 7, "grain": 8, "job": "[train]",
-             "quiet": true, "wait": 3, "data": "mine", "data_hash": "f00")")
-          .c_str());
-  EXPECT_EQ(it.scheduler, "box:7070");
+  const Description it =
+      read_description(with(
+                           R"(, "name": "ada", "kind": "gpu", "simulate_slowdown": "2", "test_samples": 7,
+             "grain": 8, "job": "[train]", "quiet": true, "wait": 3, "data": "mine", "data_hash": "f00")")
+                           .c_str());
+  EXPECT_EQ(it.options.scheduler, "box:7070");
   EXPECT_EQ(it.hello.name, "ada");
   EXPECT_EQ(it.hello.kind, DeviceKind::gpu);
-  EXPECT_EQ(it.slow, "2");
-  EXPECT_TRUE(it.quiet);
-  EXPECT_EQ(it.wait, 3);
+  EXPECT_EQ(it.options.spec.simulate_slowdown, "2");
+  EXPECT_TRUE(it.options.quiet);
+  EXPECT_EQ(it.options.wait, 3);
   const ModelDescription& model = it.model;
   EXPECT_EQ(model.train_samples, 50);
   EXPECT_EQ(model.test_samples, 7);
@@ -55,6 +58,32 @@ TEST(Description, BecomesWhatAWorkerTells) {
   EXPECT_EQ(model.layout.ranges[2].rule, Rule::mean);
 }
 
+// A script finds there what the launcher or the user has said of its worker; a description wins.
+TEST(Description, TakesFromTheEnvironmentWhatIsLeftOut) {
+  setenv("STEELYARD_NAME", "bob", 1);
+  setenv("STEELYARD_SIMULATE_SLOWDOWN", "2, 4@10", 1);
+  setenv("STEELYARD_EXCHANGE", "sockets", 1);
+  setenv("STEELYARD_KEYS", "/x/keys", 1);
+  setenv("STEELYARD_TRACE", "/x/trace", 1);
+  Description it = read_description(with("").c_str());
+  EXPECT_EQ(it.hello.name, "bob");
+  EXPECT_EQ(it.options.spec.simulate_slowdown, "2, 4@10");
+  EXPECT_EQ(it.options.exchange, "sockets");
+  EXPECT_EQ(it.options.keys, "/x/keys");
+  EXPECT_EQ(it.options.trace, "/x/trace");
+  it = read_description(with(R"(, "keys": "", "name": "ada", "slow": 3)").c_str());
+  EXPECT_EQ(it.options.keys, "");
+  EXPECT_EQ(it.hello.name, "ada");
+  EXPECT_EQ(it.options.spec.simulate_slowdown, "3") << "by its former name";
+  setenv("STEELYARD_EXCHANGE", "pigeons", 1);
+  EXPECT_THAT(
+      refusal(with("")),
+      HasSubstr("STEELYARD_EXCHANGE = pigeons in the environment: give one of \"auto\", \"sockets\""));
+  for (const char* name : {"STEELYARD_NAME", "STEELYARD_SIMULATE_SLOWDOWN", "STEELYARD_EXCHANGE",
+                           "STEELYARD_KEYS", "STEELYARD_TRACE"})
+    unsetenv(name);
+}
+
 TEST(Description, WhatIsWrongIsNamed) {
   EXPECT_THAT(refusal("nonsense"), HasSubstr("the description is not JSON: give an object such as"));
   EXPECT_THAT(refusal("[]"), HasSubstr("the description is not a JSON object"));
@@ -63,7 +92,7 @@ TEST(Description, WhatIsWrongIsNamed) {
   EXPECT_THAT(refusal(with(R"(, "name": "a b")")), HasSubstr("a b"));
   EXPECT_THAT(refusal(with(R"(, "grain": 0)")), HasSubstr("\"grain\" of the description is 0: give"));
   EXPECT_THAT(refusal(with(R"(, "test_samples": 5000000000)")), HasSubstr("no more than 4294967295"));
-  EXPECT_THAT(refusal(with(R"(, "exchange": "mail")")), HasSubstr("\"auto\" or \"sockets\""));
+  EXPECT_THAT(refusal(with(R"(, "exchange": "mail")")), HasSubstr("give one of \"auto\", \"sockets\""));
   EXPECT_THAT(refusal("{" + tensors + "}"), HasSubstr("\"scheduler\" of the description is missing"));
   EXPECT_THAT(refusal("{" + tensors + R"(, "scheduler": "a:1"})"), HasSubstr("\"train_samples\""));
   EXPECT_THAT(refusal(R"({"scheduler": "a:1", "train_samples": 1, "tensors": []})"),

@@ -84,7 +84,7 @@ class JobCase(unittest.TestCase):
                               + textwrap.dedent(body))
             around = {**os.environ, 'PYTHONPATH': str(PACKAGE), 'PYTHONDONTWRITEBYTECODE': '1', 'OMP_NUM_THREADS': '1',
                       'STEELYARD_PYTHON': sys.executable, **environment}
-            for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SLOW', 'STEELYARD_DEVICE'):
+            for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SIMULATE_SLOWDOWN', 'STEELYARD_DEVICE'):
                 around.pop(name, None)
             command = [sys.executable] if workers is None else [
                 os.environ['STEELYARD_PROGRAM'], 'run', '-n', str(workers)]

@@ -67,7 +67,7 @@ class ClusterCase(unittest.TestCase):
     def environment(self, **more):
         its = {**os.environ, 'PYTHONPATH': str(HERE.parents[2] / 'bindings/python'), 'PYTHONDONTWRITEBYTECODE': '1',
                'OMP_NUM_THREADS': '1', 'STEELYARD_PYTHON': sys.executable}
-        for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SLOW', 'STEELYARD_DEVICE', 'STEELYARD_EXCHANGE'):
+        for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SIMULATE_SLOWDOWN', 'STEELYARD_DEVICE', 'STEELYARD_EXCHANGE'):
             its.pop(name, None)
         return {**its, **more}
 
@@ -109,7 +109,7 @@ class ClusterCase(unittest.TestCase):
 
     def start_worker(self, target, name, *arguments, slow='1', **keywords):
         """target(..., environment, folder) in a process of its own."""
-        environment = {'STEELYARD': self.endpoint, 'STEELYARD_NAME': name, 'STEELYARD_SLOW': slow,
+        environment = {'STEELYARD': self.endpoint, 'STEELYARD_NAME': name, 'STEELYARD_SIMULATE_SLOWDOWN': slow,
                        'STEELYARD_LIBRARY': LIBRARY, 'STEELYARD_PROGRAM': PROGRAM}
         process = PROCESSES.Process(target=target, args=(*arguments, environment, str(self.folder)), kwargs=keywords)
         process.start()

@@ -92,23 +92,19 @@ class Own(unittest.TestCase):
 
 class Given(unittest.TestCase):
     def test_by_the_environment(self):
-        given = {'STEELYARD': 'tcp://far:7070', 'STEELYARD_NAME': 'amber', 'STEELYARD_SLOW': '2',
+        given = {'STEELYARD': 'tcp://far:7070', 'STEELYARD_NAME': 'amber', 'STEELYARD_SIMULATE_SLOWDOWN': '2',
                  'STEELYARD_DEVICE': 'cuda:1', 'STEELYARD_EXCHANGE': 'sockets'}
         with mock.patch.dict(os.environ, given):
             cluster = _cluster.find()
             self.assertEqual(_cluster.description(cluster, 'cuda'),
-                             {'scheduler': 'far:7070', 'name': 'amber', 'slow': '2', 'kind': 'gpu',
-                              'exchange': 'sockets'})
+                             {'scheduler': 'far:7070', 'name': 'amber', 'kind': 'gpu'})
             self.assertEqual(_cluster.device_name(), 'cuda:1')
-            with mock.patch.dict(os.environ, {'STEELYARD_TRACE': '/x/trace'}):
-                self.assertEqual(_cluster.description(cluster, 'cpu')['trace'], '/x/trace')
-            with mock.patch.dict(os.environ, {'STEELYARD_KEYS': '/x/keys'}):
-                self.assertEqual(_cluster.description(cluster, 'cpu')['keys'], '/x/keys')
 
-    def test_an_exchange_that_there_is_not(self):
-        with mock.patch.dict(os.environ, {'STEELYARD': 'ipc:///x', 'STEELYARD_EXCHANGE': 'pigeons'}):
-            with self.assertRaisesRegex(Failure, 'auto or sockets'):
-                _cluster.description(_cluster.find(), 'cpu')
+    def test_a_cluster_of_its_own_needs_no_keys(self):
+        with mock.patch.dict(os.environ, {'STEELYARD_KEYS': '/x/keys'}):
+            os.environ.pop('STEELYARD', None)
+            cluster = _cluster.GivenCluster('ipc:///x')
+            self.assertEqual(_cluster.description(cluster, 'cpu')['keys'], '')
 
 
 class Library(unittest.TestCase):

@@ -67,7 +67,7 @@ class Once(ClusterCase):
         self.assertEqual(self.result()['outcome'], 'finished')
 
     def lose_one(self, how):
-        launcher = self.cluster(3, 'cluster.servers=2', 'cluster.policy=equal', 'cluster.dead_after=2')
+        launcher = self.cluster(3, 'cluster.servers=2', 'cluster.policy=equal', 'cluster.heartbeat_timeout=2')
         lost = self.start_worker(count, 'worker-0', kill=how)
         others = [self.start_worker(count, f'worker-{it}') for it in (1, 2)]
         self.expect_exit(lost, -signal.SIGKILL)
@@ -97,7 +97,7 @@ class Once(ClusterCase):
         self.assertEqual(set(self.rounds()[-1]['workers']), {'worker-0', 'late'})
 
     def test_the_only_worker_killed_and_another_that_comes(self):
-        launcher = self.cluster(1, 'cluster.dead_after=2')
+        launcher = self.cluster(1, 'cluster.heartbeat_timeout=2')
         first = self.start_worker(count, 'worker-0', kill='between')
         self.expect_exit(first, -signal.SIGKILL)
         second = self.start_worker(count, 'second')

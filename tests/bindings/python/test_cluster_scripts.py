@@ -44,7 +44,7 @@ class Errors(ScriptCase):
 
 class Results(ScriptCase):
     def test_of_two_workers(self):
-        text = self.expect_end(self.run_two(sets=['worker.worker-1.slow=3']))
+        text = self.expect_end(self.run_two(sets=['worker.worker-1.simulate_slowdown=3']))
         ends = re.findall(r'the end: finished, right (\d+)', text)
         self.assertEqual(len(ends), 2, text)
         self.assertAlmostEqual(self.result()['accuracy'], int(ends[0]) / 60, places=6)

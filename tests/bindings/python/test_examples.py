@@ -52,7 +52,7 @@ class Examples(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'bindings/python'), 'PYTHONDONTWRITEBYTECODE': '1',
                            'OMP_NUM_THREADS': '1', 'STEELYARD_PYTHON': sys.executable}
-            for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SLOW', 'STEELYARD_DEVICE'):
+            for name in ('STEELYARD', 'STEELYARD_NAME', 'STEELYARD_SIMULATE_SLOWDOWN', 'STEELYARD_DEVICE'):
                 environment.pop(name, None)
             done = subprocess.run([*command, EXAMPLES / example, '--quick'], cwd=folder, env=environment, timeout=600,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

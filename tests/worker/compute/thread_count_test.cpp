@@ -1,4 +1,4 @@
-#include "worker/compute/device_choice.h"
+#include "worker/compute/thread_count.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,158 @@
+#include "app/processes/process_keys.h"
+
+#include <algorithm>
+
+#include "app/web/place.h"
+#include "core/check.h"
+#include "core/device_name.h"
+#include "core/error.h"
+
+namespace steelyard {
+namespace {
+
+bool is_place_for_web(std::string_view text) {
+  try {
+    web_place(std::string(text));
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+Key scheduler_key(std::string& scheduler) {
+  return Key{"scheduler", &scheduler, Limits::any(),
+             "the scheduler's endpoint; where it has a standby, both, with a comma between them"}
+      .also({.description = true, .environment = true, .required = true});
+}
+Key keys_key(std::string& keys) {
+  return Key{"keys", &keys, Limits::any(),
+             "a directory of keys (`steelyard keys`): connections are encrypted, and only who is on its list "
+             "takes part"}
+      .also({.description = true, .of_scripts = true});
+}
+Key trace_key(std::string& trace) {
+  return Key{"trace", &trace, Limits::any(),
+             "write down what it does and when, in this directory: `steelyard trace` shows that"}
+      .also({.description = true, .of_scripts = true});
+}
+Key wait_key(double& wait) {
+  return Key{"wait", &wait, Limits::wide(0.1, 1e6),
+             "seconds to wait for the scheduler, at first and when it is silent"}
+      .also({.description = true});
+}
+Key quiet_key(bool& quiet, const std::string& help = "say only what goes wrong") {
+  return Key{"quiet", &quiet, Limits::any(), help}.also({.description = true, .short_option = "-q"});
+}
+Key insecure_key(bool& insecure) {
+  return {"insecure", &insecure, Limits::any(), "allow plain-text connections from other machines"};
+}
+Key listen_key(std::string& listen, const std::string& help) {
+  return Key{"listen", &listen, Limits::any(), help}.also({.environment = true});
+}
+Key name_key(std::string& name, const std::string& help) {
+  return Key{"name", &name, Limits::any(), help}.also({.description = true, .environment = true});
+}
+
+constexpr const char* only_the_summary = "no progress, only the summary";
+
+Key& find(std::vector<Key>& keys, std::string_view name) {
+  const auto found = std::ranges::find(keys, name, &Key::name);
+  CHECK(found != keys.end(), "a worker has no such key");
+  return *found;
+}
+
+// The keys of a job file, for one process: it has one device, and a name of its own if none is given.
+std::vector<Key> one_worker(WorkerSpec& spec) {
+  std::vector<Key> keys = worker_keys(spec);
+  find(keys, "name") =
+      name_key(spec.name, "what to call it; each worker needs its own (default: made from host and process)");
+  Key& device = find(keys, "device");
+  device.limits = Limits::text(is_device, device_expected());
+  device.help = "what computes";
+  return keys;
+}
+
+}  // namespace
+
+Key exchange_key(std::string& exchange) {
+  return Key{"exchange", &exchange, Limits::one_of(exchanges),
+             "how values go between processes of one host and user: auto (shared memory, where it works) or "
+             "sockets"}
+      .also({.description = true, .of_scripts = true});
+}
+
+std::vector<Key> computing_keys(WorkerSpec& spec) {
+  std::vector<Key> all = one_worker(spec), some;
+  for (const char* name : {"device", "threads", "precision"}) some.push_back(std::move(find(all, name)));
+  return some;
+}
+
+std::vector<Key> result_keys(ResultOptions& it, const std::string& where) {
+  return {
+      {"run_dir", &it.directory, Limits::any(),
+       where + "where results go (default: runs/NAME-N, a new one each time)"},
+      {"resume", &it.resume, Limits::any(), "go on from the newest checkpoint in --run-dir"},
+      {"resume_from", &it.resume_from, Limits::any(), where + "go on from this checkpoint directory"},
+      {"tensorboard", &it.tensorboard, Limits::any(),
+       "write the numbers of each round for TensorBoard, too: tensorboard --logdir runs"},
+      {"web", &it.web, Limits::text(is_place_for_web, web_place_expected, false),
+       where + "show the run while it trains, to a browser, and to Prometheus at /metrics: " +
+           web_place_expected + " (port 0: any)"},
+  };
+}
+
+std::vector<Key> process_keys(SchedulerOptions& it) {
+  const Key::Elsewhere internal{.in_help = false};
+  return joined(
+      {{listen_key(it.listen, "where servers and workers connect to (port * for any)"), keys_key(it.keys)},
+       result_keys(it.results, ""),
+       {trace_key(it.trace),
+        {"recover", &it.recover, Limits::any(),
+         "go on with the job in --run-dir, whose scheduler was killed"},
+        Key{"run_dir_ready", &it.results.ready, Limits::any(), ""}.also(internal),
+        Key{"run_dir_lock", &it.results.lock, Limits::at_least(-1), ""}.also(internal),
+        quiet_key(it.quiet, only_the_summary),
+        insecure_key(it.insecure)}});
+}
+
+std::vector<Key> process_keys(StandbyOptions& it) {
+  return {scheduler_key(it.scheduler),
+          listen_key(it.lead.listen, "where servers and workers connect to when it leads"),
+          keys_key(it.lead.keys),
+          {"run_dir", &it.lead.results.directory, Limits::any(),
+           "where the run's results go when it leads (default: runs/NAME-N)"},
+          wait_key(it.wait),
+          quiet_key(it.lead.quiet, only_the_summary),
+          insecure_key(it.lead.insecure)};
+}
+
+std::vector<Key> process_keys(ServerOptions& it) {
+  return {scheduler_key(it.scheduler),
+          name_key(it.name, "what to call it (default: made from host and process)"),
+          listen_key(it.listen, "where workers connect to"),
+          {"advertise", &it.advertise, Limits::any(),
+           "the host name or address under which workers reach this server"},
+          keys_key(it.keys),
+          {"shards", &it.shards, Limits::at_least(1, 64), "threads that each hold a part of the model"},
+          {"mirrors", &it.mirrors, Limits::at_least(0, 64),
+           "further threads that mirror shards of other servers (cluster.replicas)"},
+          exchange_key(it.exchange),
+          wait_key(it.wait),
+          trace_key(it.trace),
+          quiet_key(it.quiet),
+          insecure_key(it.insecure)};
+}
+
+std::vector<Key> process_keys(WorkerOptions& it) {
+  return joined({{scheduler_key(it.scheduler)},
+                 one_worker(it.spec),
+                 {keys_key(it.keys),
+                  exchange_key(it.exchange),
+                  wait_key(it.wait),
+                  trace_key(it.trace),
+                  quiet_key(it.quiet),
+                  {"data", &it.data_options, Limits::any(),
+                   "replace a data option of the job, as in dir=/data/fashion; may be repeated"}}});
+}
+
+}  // namespace steelyard

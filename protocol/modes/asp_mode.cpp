@@ -1,0 +1,17 @@
+// Asynchronous parallel (Dean et al., NIPS 2012): each push is an update of its own.
+#include "protocol/modes/mode_entry.h"
+
+namespace steelyard {
+
+ModeEntry asp_mode() {
+  return {
+      .rank = 21,
+      .forms = {{"asp", "",
+                 "gradients are applied as they come, each as an update of its own, and no worker waits"}},
+      .parse =
+          [](std::string_view text) { return text == "asp" ? std::optional(asynchronous()) : std::nullopt; },
+      .write = [](const SyncMode&) { return std::string("asp"); },
+      .tried = {"asp"}};
+}
+
+}  // namespace steelyard

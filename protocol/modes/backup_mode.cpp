@@ -1,0 +1,31 @@
+// Backup workers (Chen et al., "Revisiting Distributed Synchronous SGD", 2016): a round does not wait for its
+// last B workers. Their positions belong to the next round.
+#include "protocol/modes/mode_entry.h"
+
+namespace steelyard {
+
+ModeEntry backup_mode() {
+  constexpr std::uint64_t max_backup = 65'535;  // workers
+  return {
+      .rank = 12,
+      .forms =
+          {{"backup:B", "workers that are not waited for, fewer than there are",
+            "bsp, and a round ends when all but B workers are done; the positions of the others belong to "
+            "the next round"}},
+      .parse = [](std::string_view text) -> std::optional<SyncMode> {
+        const auto workers = number_from(after("backup:", text).value_or(""), 1, max_backup);
+        if (!workers) return std::nullopt;
+        return SyncMode{.backup = *workers};
+      },
+      .write = [](const SyncMode& mode) { return "backup:" + std::to_string(mode.backup); },
+      .tried = {"backup:1", "backup:2"},
+      .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
+        if (mode.backup < workers) return {};
+        return "of " + std::to_string(workers) +
+               (workers == 1 ? " worker none is left to wait for: give bsp"
+                             : " workers none is left to wait for: give backup:" +
+                                   std::to_string(workers - 1) + " at most");
+      }};
+}
+
+}  // namespace steelyard

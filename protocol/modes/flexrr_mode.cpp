@@ -1,0 +1,21 @@
+// FlexRR (Harlap et al., SoCC 2016): bsp in which workers that are ahead help the others. Who helps whom is
+// balancing/rescue/flexrr.h.
+#include "protocol/modes/mode_entry.h"
+
+namespace steelyard {
+
+ModeEntry flexrr_mode() {
+  return {.rank = 11,
+          .forms =
+              {{"flexrr", "",
+                "bsp, and within a round workers that are ahead take over the rest of what others are behind "
+                "with"}},
+          .parse =
+              [](std::string_view text) {
+                return text == "flexrr" ? std::optional(SyncMode{.hand_over = true}) : std::nullopt;
+              },
+          .write = [](const SyncMode&) { return std::string("flexrr"); },
+          .tried = {"flexrr"}};
+}
+
+}  // namespace steelyard

@@ -1,0 +1,29 @@
+// k-of-n gradients (K-async, Dutta et al., AISTATS 2018): a step for each K workers' shares of a global
+// batch.
+#include "protocol/modes/mode_entry.h"
+
+namespace steelyard {
+
+ModeEntry ksoft_mode() {
+  constexpr std::uint64_t max_shares = 10'000;
+  return {.rank = 31,
+          .forms = {{"ksoft:K", "shares, up to the number of workers",
+                     "as asp, and gradients are averaged until K workers' shares of a global batch are in"}},
+          .parse = [](std::string_view text) -> std::optional<SyncMode> {
+            const auto shares = number_from(after("ksoft:", text).value_or(""), 1, max_shares);
+            if (!shares) return std::nullopt;
+            SyncMode mode = asynchronous();
+            mode.need = {*shares, 0};
+            return mode;
+          },
+          .write = [](const SyncMode& mode) { return "ksoft:" + std::to_string(mode.need.parts); },
+          .tried = {"ksoft:2", "ksoft:3"},
+          .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
+            if (mode.need.parts <= workers) return {};
+            return "of " + std::to_string(workers) + " workers there are never " +
+                   std::to_string(mode.need.parts) + " shares: give ksoft:" + std::to_string(workers) +
+                   " at most";
+          }};
+}
+
+}  // namespace steelyard

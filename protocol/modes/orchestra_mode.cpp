@@ -1,0 +1,21 @@
+// Orchestra (Du, Huang, Xiang, 2022): local steps until a common barrier, which the policy of that name moves
+// (balancing/policy/orchestra.h).
+#include "protocol/modes/mode_entry.h"
+
+namespace steelyard {
+
+ModeEntry orchestra_mode() {
+  return {
+      .rank = 44,
+      .forms =
+          {{"orchestra", "needs policy = \"orchestra\"; [policy.orchestra] controller says what moves the barrier",
+            "as many local steps as each worker ends before a common barrier, which policy orchestra moves"}},
+      .parse = [](std::string_view text) -> std::optional<SyncMode> {
+        if (text != "orchestra") return std::nullopt;
+        return SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true};
+      },
+      .write = [](const SyncMode&) { return std::string("orchestra"); },
+      .tried = {"orchestra"}};
+}
+
+}  // namespace steelyard

@@ -43,7 +43,7 @@ install(EXPORT steelyardTargets NAMESPACE steelyard:: DESTINATION ${package})
 configure_package_config_file(cmake/steelyardConfig.cmake.in steelyardConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(steelyardConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/steelyardConfigVersion.cmake
-  cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake cmake/FindXxHash.cmake cmake/FindHttplib.cmake cmake/FindCUDNN.cmake DESTINATION ${package})
+  cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake cmake/FindXxHash.cmake cmake/FindLibzip.cmake cmake/FindHttplib.cmake cmake/FindCUDNN.cmake DESTINATION ${package})
 
 # Whatever a user reads: licence, documents, examples. The man page and the completion come from the command line that the
 # program itself reads; they are made when it is installed, and not before.

@@ -84,6 +84,7 @@ const std::vector<Library> libraries{
     {"^(tbb|oneapi/tbb)/.*", {"core/parallel.cpp"}, true, {}},
     {"^cereal/.*", {"protocol"}, false, {}},
     {"^(zlib|zconf)\\.h$", {"worker/data"}, true, {}},
+    {"^zip\\.h$", {"worker/data/zip.cpp"}, true, {}},
     {"^omp\\.h$", {"nn/cpu"}, true, {}},
     {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},
     {"^httplib\\.h$", {"app/web/http_server.cpp"}, true, {}},

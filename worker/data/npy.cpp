@@ -211,15 +211,17 @@ FileBytes open_array(const std::filesystem::path& path) {
   const FileBytes whole = open_bytes(named ? text.substr(0, colon + 4) : text);
   if (!named && !begins_with(whole, "PK")) return whole;
 
+  const ZipArchive archive(whole);
   std::vector<std::string> names;
-  std::optional<ZipEntry> chosen;
-  for (const ZipEntry& entry : zip_entries(whole)) {
-    if (!entry.name.ends_with(".npy")) continue;
-    names.push_back(entry.name.substr(0, entry.name.size() - 4));
-    if (name.empty() || name == names.back()) chosen = entry;  // the last of this name, as NumPy has it
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < archive.names().size(); ++i) {
+    const std::string& entry = archive.names()[i];
+    if (!entry.ends_with(".npy")) continue;
+    names.push_back(entry.substr(0, entry.size() - 4));
+    if (name.empty() || name == names.back()) chosen = i;  // the last of this name, as NumPy has it
   }
   if (chosen && (names.size() == 1 || !name.empty())) {
-    FileBytes array = unpacked(whole, *chosen);
+    FileBytes array = archive.unpacked(*chosen);
     array.file.replace_extension();
     return array;
   }

@@ -1,37 +1,40 @@
-// ZIP (PKWARE's APPNOTE), as far as data needs it: files in one, stored or deflated, and a directory of them.
+// ZIP archives, read by libzip, as far as data needs it: files in one, stored or deflated. (.npz is one.)
 //
-//   for each entry   local header, name, extra fields, bytes
-//   directory        for each entry: method, CRC-32, sizes, place of its local header, name, extra fields
-//   end              number of entries, size and place of the directory, and a comment; before it the same in
-//                    64 bits (Zip64), for archives that need them
-//
-// Sizes are taken from the directory, and each is held against the file before anything is read or allocated.
-// An entry is never more than deflate could have made of it, its CRC-32 is checked, and its name stands at
-// both places. What is wrong, encrypted or packed by another method is a Failure (io) that names file and
-// entry.
+// Sizes are held against the file before memory is allocated: a stored entry lies in the archive, and a deflated one
+// is never larger than deflate could have made it. libzip compares the directory with the size of
+// the file, and each entry with its size and CRC-32. What is damaged, encrypted or packed by another method is a Failure (io) that
+// names file and entry.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "worker/data/file_bytes.h"
 
+struct zip;
+struct zip_source;
+
 namespace steelyard {
 
-struct ZipEntry {
-  std::string name{};
-  std::uint64_t header = 0;            // where its local header lies
-  std::uint64_t packed = 0, size = 0;  // bytes in the archive, and unpacked
-  std::uint32_t crc = 0;
-  std::uint16_t method = 0, flags = 0;
+// Not for two threads.
+class ZipArchive {
+ public:
+  explicit ZipArchive(FileBytes bytes);
+
+  // Of its entries, in the order of the directory.
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+  // The entry names()[index]: a part of the archive's own bytes if it is stored, so that it stays mapped; otherwise
+  // unpacked into memory. Its file is "archive:entry".
+  [[nodiscard]] FileBytes unpacked(std::size_t index) const;
+
+ private:
+  FileBytes bytes_;
+  std::shared_ptr<zip> zip_;
+  zip_source* source_ = nullptr;  // of bytes_; zip_ owns it
+  std::vector<std::string> names_;
 };
-
-// In the order of the directory.
-std::vector<ZipEntry> zip_entries(const FileBytes& archive);
-
-// One of them: a part of the archive's own bytes if it is stored, so that it stays mapped; otherwise unpacked
-// into memory. Its file is "archive:entry".
-FileBytes unpacked(const FileBytes& archive, const ZipEntry& entry);
 
 }  // namespace steelyard

@@ -4,7 +4,7 @@ string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*" needed "${needed}")
 if(NOT needed MATCHES "libc\\.so")
   message(FATAL_ERROR "nothing was found that ${LIBRARY} needs: ${needed}")
 endif()
-if(needed MATCHES "dnnl|omp|tbb|toml|cuda|cublas|cudnn")
+if(needed MATCHES "dnnl|omp|tbb|toml|libz\\.|libzip|cuda|cublas|cudnn")
   message(FATAL_ERROR "${LIBRARY} brings a thread pool, or what only the program needs: ${needed}")
 endif()
 execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE shown

@@ -121,7 +121,7 @@ TEST_F(Npy, NamesTheArraysOfAnArchive) {
                         "(there are: x_train, x_test)"));
   EXPECT_THAT(refusal(file("none.npz", zipped({}))), HasSubstr("none.npz: there is no array (.npy) in it"));
   EXPECT_THAT(refusal(folder_.path("absent.npz:x")), HasSubstr("absent.npz is not there"));
-  EXPECT_THAT(refusal(file("plain.npz", one).string() + ":x"), HasSubstr("no directory of a zip archive"));
+  EXPECT_THAT(refusal(file("plain.npz", one).string() + ":x"), HasSubstr("plain.npz: it is no zip archive"));
   EXPECT_THAT(refusal(file("odd.npz", zipped({{"x.npy", bytes_of("something else")}}))),
               HasSubstr("odd.npz:x, byte 0: expected an array of NumPy"));
 }

@@ -45,18 +45,25 @@ write_basic_package_version_file(steelyardConfigVersion.cmake COMPATIBILITY Same
 install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/steelyardConfigVersion.cmake
   cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake cmake/FindXxHash.cmake cmake/FindLibzip.cmake cmake/FindHttplib.cmake cmake/FindCUDNN.cmake DESTINATION ${package})
 
-# Whatever a user reads: licence, documents, examples. The man page and the completion come from the command line that the
-# program itself reads; they are made when it is installed, and not before.
+# Whatever a user reads: licence, documents, examples. The man pages and the completion come from the program itself, so
+# they are made when it is installed, on machines that can run it.
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
-foreach(what man completion)
-  set(words_man --man)
-  set(words_completion --completion bash)
-  string(REPLACE ";" " " words_text "${words_${what}}")
-  install(CODE "execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/steelyard help ${words_text}
-    OUTPUT_FILE ${CMAKE_BINARY_DIR}/steelyard.${what} COMMAND_ERROR_IS_FATAL ANY)")
-endforeach()
-install(FILES ${CMAKE_BINARY_DIR}/steelyard.man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME steelyard.1)
+if(CMAKE_CROSSCOMPILING)
+  message(STATUS "neither man pages nor completion are installed: they need the program to run here")
+  return()
+endif()
+install(CODE "execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/steelyard help --completion bash
+  OUTPUT_FILE ${CMAKE_BINARY_DIR}/steelyard.completion COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${CMAKE_BINARY_DIR}/steelyard.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME steelyard)
+find_program(HELP2MAN help2man)
+if(NOT HELP2MAN)
+  message(STATUS "no man pages are installed: there is no help2man (script/setup installs it)")
+  return()
+endif()
+install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} -DPROGRAM=${CMAKE_BINARY_DIR}/bin/steelyard -DHELP2MAN=${HELP2MAN}
+  -DVERSION=${PROJECT_VERSION} -DINTO=${CMAKE_BINARY_DIR}/man1 -P ${CMAKE_SOURCE_DIR}/cmake/man_pages.cmake
+  COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})

@@ -2,9 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <map>
+
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
-#include "app/cli/manual.h"
 #include "app/config/registry.h"
 #include "app/launch/user_script.h"
 #include "app/report/output_file.h"
@@ -39,9 +40,15 @@ The roles by hand, in any order, on one machine or several:
   steelyard server --scheduler 127.0.0.1:7070
   steelyard worker --scheduler 127.0.0.1:7070 --slow 2)";
 
-constexpr const char* exit_codes = R"(Exit codes:
-  0 finished   1 training failed   2 wrong usage   69 a peer could not be reached   74 file or disk
-  75 ended on request, resume later   76 another release or another job   78 wrong configuration)";
+constexpr const char* exit_codes = R"(Exit status:
+  0   finished
+  1   training failed
+  2   wrong usage
+  69  a peer could not be reached
+  74  file or disk
+  75  ended on request, resume later
+  76  another release or another job
+  78  wrong configuration)";
 
 // Which directory a run goes on in is nobody's guess.
 void require_directory(const ResultOptions& results) {
@@ -93,30 +100,58 @@ std::string help_topic(const CLI::App& app, const std::string& topic, const std:
   throw Failure(ExitCode::usage, "help " + topic + ": there is no such topic" + among(topic, known));
 }
 
-// The long name of an option; what stands for it where it has none.
-OptionText text_of(const CLI::Option& option) {
-  const bool named = !option.get_lnames().empty();
-  const bool flag = option.get_expected_max() == 0;
-  OptionText text{named ? "--" + option.get_lnames().front() : option.get_name(true),
-                  flag || !named ? "" : option.get_type_name(), option.get_description()};
-  if (text.name == "--policy" || text.name == "--policies")
-    text.words = sim::simulated_policies(registry().policies);
-  if (text.name == "topic") text.words = help_topics();
-  return text;
+// The words that may stand where the option's value does; none: a file, or anything.
+std::string words_for(const CLI::Option& option) {
+  const std::string name = option.get_name();
+  const bool policy = name.starts_with("--policy") || name.starts_with("--policies");
+  const std::vector<std::string> words = policy            ? sim::simulated_policies(registry().policies)
+                                         : name == "topic" ? help_topics()
+                                                           : std::vector<std::string>();
+  return CLI::detail::join(words, " ");
 }
 
-// What people may type; a group without a name hides what they may not.
-ProgramText program_text(const CLI::App& app) {
-  ProgramText program{app.get_name(), STEELYARD_VERSION, app.get_description(), app.get_footer(), {}};
+// Completes commands, their options, the words that a value may be, and otherwise files. A group without a
+// name hides what people do not type.
+std::string bash_completion(const CLI::App& app) {
+  std::string names, options;
+  std::map<std::string, std::string> values;
   for (const CLI::App* command : app.get_subcommands({})) {
     if (command->get_group().empty()) continue;
-    CommandText text{command->get_name(), command->get_description(), {}, command->get_footer()};
+    std::vector<std::string> words;
     for (const CLI::Option* option : command->get_options()) {
-      if (!option->get_group().empty()) text.options.push_back(text_of(*option));
+      if (option->get_group().empty()) continue;
+      const std::string value = words_for(*option);
+      const bool named = !option->get_lnames().empty();
+      words.push_back(named ? "--" + option->get_lnames().front() : value);
+      if (named && !value.empty()) values[words.back()] = value;
     }
-    program.commands.push_back(std::move(text));
+    std::erase(words, "");
+    names += command->get_name() + " ";
+    options += "    " + command->get_name() + ") words=\"" + CLI::detail::join(words, " ") + "\" ;;\n";
   }
-  return program;
+  std::string cases;
+  for (const auto& [name, words] : values) cases += "    " + name + ") words=\"" + words + "\" ;;\n";
+  return R"(# Completion of steelyard for bash.
+_steelyard() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words=")" +
+         names + R"(--help --version"
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    return
+  fi
+  case $before in
+)" + cases +
+         R"(    --*) [ "${word:0:1}" = - ] || { mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; } ;;
+  esac
+  [ -n "$words" ] || case ${COMP_WORDS[1]} in
+)" + options +
+         R"(  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+complete -o filenames -F _steelyard steelyard
+)";
 }
 
 // How many words are ours: what stands behind a script is its own, options of our names too.
@@ -174,10 +209,10 @@ Command read_command_line(int argc, const char* const* argv) {
   std::string topic;
   add_commands(app, commands);
   CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
-  bool man = false;
   std::string completion;
-  help.add_flag("--man", man)->group("");  // for `cmake --install`
-  help.add_option("--completion", completion)->check(CLI::IsMember({"bash"}))->group("");
+  help.add_option("--completion", completion)
+      ->check(CLI::IsMember({"bash"}))
+      ->group("");  // for `cmake --install`
   help.add_option("topic", topic, "a command, or: " + joined(help_topics()));
 
   const std::string all = app.help();
@@ -197,8 +232,7 @@ Command read_command_line(int argc, const char* const* argv) {
   take_scripts(commands, {argv + ours, argv + argc});
   if (app.got_subcommand("run")) require_workers(*commands.run.script);
   if (const auto command = chosen(app, commands)) return *command;
-  if (man) return TextCommand{man_page(program_text(app))};
-  if (!completion.empty()) return TextCommand{bash_completion(program_text(app))};
+  if (!completion.empty()) return TextCommand{bash_completion(app)};
   return TextCommand{help_topic(app, topic, all)};
 }
 

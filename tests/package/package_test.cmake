@@ -46,9 +46,17 @@ foreach(file bin/steelyard share/doc/steelyard/LICENSE share/doc/steelyard/READM
     message(FATAL_ERROR "${file} was not installed")
   endif()
 endforeach()
-file(READ ${place}/prefix/share/man/man1/steelyard.1 page)
-if(NOT page MATCHES "\n.SS steelyard train\n")
-  message(FATAL_ERROR "the man page tells nothing of train:\n${page}")
+find_program(help2man help2man)
+if(help2man)
+  file(READ ${place}/prefix/share/man/man1/steelyard.1 page)
+  if(NOT page MATCHES "\nsteelyard .. trains neural networks" OR NOT page MATCHES "\n.SH EXAMPLES\n"
+      OR NOT page MATCHES "\n75\nended on request, resume later\n")
+    message(FATAL_ERROR "the man page lacks purpose, examples or exit codes:\n${page}")
+  endif()
+  file(READ ${place}/prefix/share/man/man1/steelyard-train.1 page)
+  if(NOT page MATCHES "resume.-from.*\ngo on from this checkpoint directory\n")
+    message(FATAL_ERROR "the man page of train lacks an option:\n${page}")
+  endif()
 endif()
 # As a shell would ask it: after `steelyard train --res` there are two ways to go on.
 file(WRITE ${place}/complete.bash ". '${place}/prefix/share/bash-completion/completions/steelyard'

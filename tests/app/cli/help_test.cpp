@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "app/cli/command_line.h"
 #include "protocol/sync_mode.h"
 #include "sim/simulation.h"
 #include "tests/support/own_registry.h"
@@ -10,6 +11,7 @@ namespace steelyard::help_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string told(const std::string& topic) { return describe(topic).value_or("no such topic"); }
 
@@ -49,6 +51,28 @@ TEST(Help, HasASchemaForEachKindOfFile) {
 TEST(Help, HasATextForEachTopicAndNoOther) {
   for (const std::string& topic : help_topics()) EXPECT_NE(told(topic), "no such topic") << topic;
   EXPECT_FALSE(describe("weather"));
+}
+
+std::string completion() {
+  const char* const arguments[] = {"steelyard", "help", "--completion", "bash"};
+  return std::get<TextCommand>(read_command_line(4, arguments)).text;
+}
+
+// Of the program itself: every command that people may type, and its options.
+TEST(Help, CompletionKnowsCommandsOptionsAndWords) {
+  const std::string script = completion();
+  for (const std::string command :
+       {"train", "run", "scheduler", "server", "worker", "simulate", "compare", "launch", "profile", "help"})
+    EXPECT_THAT(script, HasSubstr("    " + command + ") words=\""));
+  EXPECT_THAT(script, HasSubstr("words=\"train run "));
+  EXPECT_THAT(script, HasSubstr(" help --help --version\"\n"));
+  EXPECT_THAT(script, HasSubstr("    train) words=\"--help --set "));
+  EXPECT_THAT(script, HasSubstr("--resume --resume-from "));
+  EXPECT_THAT(script, HasSubstr("    --policy) words=\"steelyard equal "));
+  EXPECT_THAT(script, HasSubstr("    help) words=\"--help job scenario "));
+  EXPECT_THAT(script, HasSubstr("complete -o filenames -F _steelyard steelyard\n"));
+  EXPECT_THAT(script, Not(HasSubstr("attend"))) << "what people do not type";
+  EXPECT_THAT(script, Not(HasSubstr("run-dir-ready")));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_F(ProcessInput, UnknownModelPolicyAndCommandAreRefused) {
   EXPECT_EQ(run({"help", "scenaro"}), 2);
   EXPECT_THAT(said_, HasSubstr("did you mean \"scenario\"?"));
   EXPECT_EQ(run({"help"}), 0);
-  EXPECT_THAT(said_, AllOf(HasSubstr("Exit codes"), HasSubstr("steelyard help job")));
+  EXPECT_THAT(said_, AllOf(HasSubstr("Exit status"), HasSubstr("steelyard help job")));
   EXPECT_EQ(run({"help", "compare"}), 0);
   EXPECT_THAT(said_, HasSubstr("Usage: steelyard compare"));
   EXPECT_FALSE(std::filesystem::exists(path("run")));  // nothing was begun

@@ -1,86 +1,13 @@
 #include "app/report/compare/chart.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <iterator>
 #include <optional>
 
 #include "app/report/page/page.h"
 #include "core/text.h"
 
 namespace steelyard {
-namespace {
-
-struct Hue {
-  const char* name;
-  int degrees;  // of the OKLCH circle
-};
-constexpr Hue policies[] = {{"steelyard", 258}, {"lb-bsp", 75},    {"dlb", 150},    {"lbb", 355},
-                            {"boa", 215},       {"static", 115},   {"oracle", 300}, {"omnilearn", 95},
-                            {"cannikin", 133},  {"orchestra", 200}};
-
-// A family of modes, without its numbers.
-struct Mode {
-  const char* name;
-  int degrees;       // under equal shares
-  double lightness;  // what it adds, under another policy
-  const char* dash;
-};
-constexpr Mode modes[] = {{"flexrr", 100, -0.03, "4 2"},    {"backup", 120, 0, "6 2"},
-                          {"ssp", 48, 0.1, "7 3"},          {"asp", 22, -0.1, "2 3"},
-                          {"dc-asgd", 8, -0.15, "2 3 6 3"}, {"nsoft", 66, 0.15, "4 3"},
-                          {"ksoft", 84, 0.15, "10 4"},      {"eager", 102, 0.15, "3 6"},
-                          {"local", 178, 0.05, "9 3 2 3"},  {"oneshot", 328, -0.05, "14 4"}};
-
-template <class Named, std::size_t n>
-const Named* named(const Named (&list)[n], const std::string& name) {
-  const auto found = std::ranges::find(list, name, [](const Named& it) { return std::string(it.name); });
-  return found == std::end(list) ? nullptr : &*found;
-}
-
-// FNV-1a: the same everywhere and always.
-unsigned hash_of(const std::string& text) {
-  unsigned hash = 2166136261U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return hash;
-}
-
-int hue_of(const std::string& text) { return static_cast<int>(hash_of(text) % 360); }
-
-std::string style(const std::string& hue, double chroma, double lightness, const std::string& dash) {
-  const auto thousandths = [](double value) { return std::to_string(static_cast<int>(value * 1000)); };
-  return "--h:" + hue + ";--k:calc(" + thousandths(chroma) + "/1000);--d:calc(" + thousandths(lightness) +
-         "/1000);--dash:" + dash;
-}
-
-}  // namespace
-
-std::string method_style(const Entrant& entrant) {
-  if (!entrant.alone.empty()) return "--c:var(--ink);--dash:2 4";
-  const std::size_t colon = std::min(entrant.sync.find(':'), entrant.sync.size());
-  const std::string family = entrant.sync.substr(0, colon), detail = entrant.sync.substr(colon);
-  const Mode* mode = named(modes, family);
-  const Hue* policy = named(policies, entrant.policy);
-  const bool equal = entrant.policy == "equal", bsp = family == "bsp";
-  if (equal && bsp) return style("250", 0.015, 0, "none");
-
-  int degrees = policy != nullptr ? policy->degrees : hue_of(entrant.policy);
-  double lightness = 0;
-  if (equal) degrees = mode != nullptr ? mode->degrees : hue_of(family);
-  if (!equal && !bsp) lightness = mode != nullptr ? mode->lightness : 0.15;
-  if (const auto number = number_in<unsigned>(detail.substr(std::min<std::size_t>(1, detail.size())))) {
-    lightness += 0.05 * (std::bit_width(*number) % 4) - 0.05;
-    degrees += 2 * static_cast<int>(*number % 5);
-  } else if (!detail.empty()) {
-    degrees += static_cast<int>(hash_of(detail) % 30);
-  }
-  return style(std::to_string(degrees % 360), 0.14, lightness,
-               bsp               ? "none"
-               : mode != nullptr ? mode->dash
-                                 : "5 5");
-}
-
 namespace {
 
 constexpr double chart_units = 1000;  // of the picture, each way; the page stretches it
@@ -90,7 +17,11 @@ bool has_curve(const Entry& entry, std::size_t repeat) {
          !entry.trials[repeat].evaluations.empty();
 }
 
-std::string style_of(const Entrant& entrant) { return "style=\"" + method_style(entrant) + "\""; }
+// The class of its colour: by its place in the comparison.
+std::string colour_of(const Comparison& comparison, const Entrant& entrant) {
+  const auto found = std::ranges::find(comparison.entries, entrant, &Entry::entrant);
+  return nth_colour(static_cast<std::size_t>(found - comparison.entries.begin()));
+}
 
 std::string css_percent(double share) { return fixed(100 * share, 2) + "%"; }
 
@@ -215,7 +146,7 @@ class Plane {
 };
 
 // A dot is a line without length, so that it stays round when the page stretches the picture.
-std::string curve(const Plane& plane, const Trial& trial, const Entrant& entrant, const std::string& title) {
+std::string curve(const Plane& plane, const Trial& trial, const std::string& kind, const std::string& title) {
   std::string path, dots, values;
   for (const Evaluation& it : trial.evaluations) {
     const std::string at = plane.point(it);
@@ -224,8 +155,8 @@ std::string curve(const Plane& plane, const Trial& trial, const Entrant& entrant
     dots += "<path class=\"dot\" d=\"M" + at + "h0\"><title>" + escaped(title) + ": " +
             fixed(100 * it.accuracy, 2) + " % after " + fixed(it.seconds, 2) + " s</title></path>";
   }
-  return "<g class=\"method\" " + style_of(entrant) + "><path class=\"line\" data-name=\"" + escaped(title) +
-         "\" data-v=\"" + values + "\" d=\"" + path + "\"/>" + dots + "</g>";
+  return "<g class=\"" + kind + "\"><path class=\"line\" data-name=\"" + escaped(title) + "\" data-v=\"" +
+         values + "\" d=\"" + path + "\"/>" + dots + "</g>";
 }
 
 }  // namespace
@@ -251,14 +182,15 @@ std::string accuracy_chart(const Comparison& comparison) {
   std::string curves, legend;
   for (const Entry& entry : comparison.entries) {
     if (!has_curve(entry, *repeat)) continue;
-    curves += curve(plane, entry.trials[*repeat], entry.entrant, label(entry.entrant) + seed);
-    legend += legend_item("method", style_of(entry.entrant), label(entry.entrant));
+    const std::string kind = colour_of(comparison, entry.entrant);
+    curves += curve(plane, entry.trials[*repeat], kind, label(entry.entrant) + seed);
+    legend += legend_item(kind, label(entry.entrant));
   }
   std::string target;
   if (comparison.target > 0) {
     target = "<path class=\"mark line\" d=\"M0 " + plane.height(comparison.target) + "H" +
              fixed(chart_units, 0) + "\"/>";
-    legend += legend_item("mark", "", "target: " + fixed(100 * comparison.target, 1) + " %");
+    legend += legend_item("mark", "target: " + fixed(100 * comparison.target, 1) + " %");
   }
   const std::string size = fixed(chart_units, 0);
   return "<div class=\"plot\" role=\"group\" tabindex=\"0\" data-unit=\" %\" data-to=\"" +
@@ -267,7 +199,7 @@ std::string accuracy_chart(const Comparison& comparison) {
          target + curves + "</svg>" + plane.x_labels() + "</div>\n<ul class=\"legend\">" + legend + "</ul>\n";
 }
 
-std::string ideal_chart(const std::vector<Row>& ranking) {
+std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ranking) {
   double most = 1;
   for (const Row& row : ranking) {
     if (row.percent_of_ideal) most = std::max(most, row.percent_of_ideal->most / 100);
@@ -278,9 +210,9 @@ std::string ideal_chart(const std::vector<Row>& ranking) {
     if (!row.percent_of_ideal) continue;
     const double least = row.percent_of_ideal->least / 100, highest = row.percent_of_ideal->most / 100;
     rows += "<div class=\"name\">" + escaped(label(row.entrant)) + "</div><div class=\"track\" title=\"" +
-            fixed(100 * least, 1) + " to " + fixed(100 * highest, 1) +
-            " %\"><i class=\"bar method\" style=\"width:" + at(row.percent_of_ideal->median / 100) + ";" +
-            method_style(row.entrant) + "\"></i>";
+            fixed(100 * least, 1) + " to " + fixed(100 * highest, 1) + " %\"><i class=\"bar " +
+            colour_of(comparison, row.entrant) +
+            "\" style=\"width:" + at(row.percent_of_ideal->median / 100) + "\"></i>";
     // How far the runs lie apart.
     if (highest > least)
       rows += "<i class=\"range\" style=\"left:" + at(least) + ";width:" + at(highest - least) + "\"></i>";

@@ -12,17 +12,6 @@
 
 namespace steelyard {
 
-// How a method looks on a page: the same colour and dash on every page. Pure.
-//
-// The policy gives the hue, the sync mode the dash. Equal shares, which are grey under bsp, have a hue for
-// each other mode, since modes are mostly compared on equal shares. The number of a mode (ssp:2, local:8) and
-// a mode on top of another policy shift hue and lightness a little. A policy that is not known here has the
-// hue of its name. A device alone has the colour of the text.
-
-// As the value of a style attribute: the parts that the class "method" of the page makes a colour of
-// (app/report/page/style.css).
-std::string method_style(const Entrant& entrant);
-
 // The repeat whose runs are drawn: all curves of a picture are of one seed. The first of those in which the
 // most methods have a curve; nothing if there is no curve.
 std::optional<std::size_t> drawn_repeat(const Comparison& comparison);
@@ -31,7 +20,8 @@ std::optional<std::size_t> drawn_repeat(const Comparison& comparison);
 // colours mean below. Empty if nothing was evaluated.
 std::string accuracy_chart(const Comparison& comparison);
 
-// A bar for each method that has a percentage of the ideal, in the order of `ranking`. Empty if none has.
-std::string ideal_chart(const std::vector<Row>& ranking);
+// A bar for each method that has a percentage of the ideal, in the order of `ranking` and in the colour of its
+// curve. Empty if none has.
+std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ranking);
 
 }  // namespace steelyard

@@ -16,9 +16,8 @@ their median, and behind &plusmn; half of their range. Curves are of one run of 
 seed. Percent of ideal: how fast the rounds were, measured by the best division of every round among the same
 workers; where workers do not wait for each other, real runs have no such number. Gain: how many times as fast
 as equal shares under BSP, and as the best worker alone, repeat by repeat, then the median and half of the
-range; above 1 is faster. With a target the soonest there is first. Without one the fastest is, but who ends
-more than a point below the most accurate comes after all who do not. A method has the same colour on every
-page.</p>
+range; above 1 is faster. With a target the soonest there is first. Without one the fastest is, but a method
+that ends more than a point below the most accurate comes after all others.</p>
 )";
 
 std::string table(const Comparison& comparison, const std::vector<Row>& ranking) {
@@ -56,7 +55,7 @@ std::string section(const Comparison& comparison) {
   if (const std::string chart = accuracy_chart(comparison); !chart.empty()) {
     text += "<h2>Accuracy against time" + seed_text(comparison) + "</h2>\n" + chart;
   }
-  if (const std::string chart = ideal_chart(ranking); !chart.empty()) {
+  if (const std::string chart = ideal_chart(comparison, ranking); !chart.empty()) {
     text += "<h2>Percent of ideal</h2>\n" + chart;
   }
   text += "<h2>All numbers</h2>\n" + table(comparison, ranking);

@@ -96,9 +96,15 @@ std::string html_table(const std::vector<std::vector<std::string>>& rows) {
   return text + "</table></div>\n";
 }
 
-std::string legend_item(const std::string& kind, const std::string& style, const std::string& text) {
-  return "<li><svg class=\"swatch " + kind + "\" " + style +
-         " viewBox=\"0 0 30 6\"><path class=\"line\" d=\"M0 3H30\"/></svg>" + escaped(text) + "</li>";
+std::string nth_colour(std::size_t i) {
+  constexpr std::size_t colours = 8, dashes = 3;  // of the style sheet
+  const std::size_t turn = i / colours % (dashes + 1);
+  return "w" + std::to_string(i % colours) + (turn == 0 ? "" : " turn" + std::to_string(turn));
+}
+
+std::string legend_item(const std::string& kind, const std::string& text) {
+  return "<li><svg class=\"swatch " + kind +
+         "\" viewBox=\"0 0 30 6\"><path class=\"line\" d=\"M0 3H30\"/></svg>" + escaped(text) + "</li>";
 }
 
 }  // namespace steelyard

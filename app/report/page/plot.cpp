@@ -152,7 +152,7 @@ std::string drawn(const Plot& plot) {
     const std::string path = line(plot, axis, it);
     if (path.empty()) continue;
     lines += "<g class=\"" + it.kind + "\">" + band(plot, axis, it) + path + "</g>";
-    legend += legend_item(it.kind, "", it.name);
+    legend += legend_item(it.kind, it.name);
   }
   if (lines.empty()) return "";
   const std::string size = fixed(units, 0);

@@ -16,9 +16,6 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t points = 300;  // of a line: more than a screen shows, less than a page bears
-constexpr std::size_t colours = 8;   // of the style sheet
-
-std::string colour(std::size_t i) { return "w" + std::to_string(i % colours); }
 
 double length_of(const RunRecord& record) { return record.rounds.empty() ? 0 : record.rounds.back().end; }
 
@@ -70,7 +67,7 @@ std::string by_worker(const RunRecord& record, const std::vector<std::uint32_t>&
                       const OfPart& value) {
   for (std::size_t i = 0; i < workers.size(); ++i) {
     plot.series.push_back(
-        over_rounds(record, record.workers[workers[i]], colour(i), [&](const RunRound& round) {
+        over_rounds(record, record.workers[workers[i]], nth_colour(i), [&](const RunRound& round) {
           const auto part = std::ranges::find(round.parts, workers[i], &RunPart::worker);
           return part == round.parts.end() ? NAN : value(*part);
         }));
@@ -141,7 +138,7 @@ std::string accuracy_of_all(const std::vector<ReportedRun>& runs) {
   Plot plot{.title = "Accuracy of all runs", .about = "On the test set.", .unit = " %"};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     plot.to = std::max(plot.to, length_of(runs[i].record));
-    Series it = evaluations(runs[i].record, short_path(runs[i], runs), colour(i));
+    Series it = evaluations(runs[i].record, short_path(runs[i], runs), nth_colour(i));
     if (!it.x.empty()) plot.series.push_back(std::move(it));
   }
   return plot.series.size() < 2 ? "" : drawn(plot);

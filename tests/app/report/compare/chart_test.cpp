@@ -28,7 +28,7 @@ TEST(CompareChart, AllCurvesAreOfOneSeed) {
   Comparison comparison = made_comparison();
   EXPECT_EQ(drawn_repeat(comparison), 0U);
   std::string chart = accuracy_chart(comparison);
-  EXPECT_EQ(count(chart, "<g class=\"method\""), 4U);
+  EXPECT_EQ(count(chart, "<g class=\"w"), 4U);
   EXPECT_EQ(count(chart, "seed 7:"), 4U * 3) << "a dot for each evaluation";
   EXPECT_THAT(chart,
               AllOf(Not(HasSubstr("seed 8:")), Not(HasSubstr("seed 9:")), HasSubstr("target: 80.0 %")));
@@ -91,7 +91,7 @@ TEST(CompareChart, ErrorsThatLieFarApartAreOnALogarithmicScale) {
 // Text is beside the picture, where no line can run through it, and never scaled with it.
 TEST(CompareChart, NoTextInThePicture) {
   EXPECT_EQ(count(accuracy_chart(made_comparison()), "<text"), 0U);
-  EXPECT_EQ(count(ideal_chart(summarise(made_comparison())), "<text"), 0U);
+  EXPECT_EQ(count(ideal_chart(made_comparison(), summarise(made_comparison())), "<text"), 0U);
 }
 
 TEST(CompareChart, DrawsNothingOfNothing) {
@@ -100,12 +100,12 @@ TEST(CompareChart, DrawsNothingOfNothing) {
     for (Trial& trial : entry.trials) trial.evaluations.clear();
   }
   EXPECT_EQ(accuracy_chart(comparison), "");
-  EXPECT_EQ(ideal_chart({}), "");
+  EXPECT_EQ(ideal_chart({}, {}), "");
   EXPECT_EQ(accuracy_chart(Comparison{}), "");
 }
 
 TEST(CompareChart, ABarForEachThatHasAnIdeal) {
-  EXPECT_THAT(ideal_chart(summarise(made_comparison())),
+  EXPECT_THAT(ideal_chart(made_comparison(), summarise(made_comparison())),
               AllOf(HasSubstr("lb-bsp bsp"), HasSubstr("92.0 %"), HasSubstr("90.0 to 94.0 %"),
                     HasSubstr("width:92.00%"), Not(HasSubstr("equal asp")), Not(HasSubstr("alone"))));
 }
@@ -113,7 +113,7 @@ TEST(CompareChart, ABarForEachThatHasAnIdeal) {
 TEST(CompareChart, BarsBeyondTheIdealStayInside) {
   Comparison comparison = made_comparison();
   comparison.entries[1].trials = {made_trial(6, 125)};
-  EXPECT_THAT(ideal_chart(summarise(comparison)),
+  EXPECT_THAT(ideal_chart(comparison, summarise(comparison)),
               AllOf(HasSubstr("width:100.00%"), HasSubstr("left:80.00%\">100 %"), HasSubstr("125.0 %")));
 }
 

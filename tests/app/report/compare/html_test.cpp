@@ -26,21 +26,13 @@ TEST(ComparePage, NeedsNothingFromOutsideAndEscapesNames) {
                           Not(HasSubstr("@import"))));
 }
 
-// Whoever else is on it, and in whatever order.
-TEST(ComparePage, AMethodHasOneColourOnEveryPage) {
-  const auto colour_of = [](const std::string& page, const std::string& method) {
-    const std::size_t at = page.find("</svg>" + method + "</li>");
-    const std::size_t style = page.rfind("style=\"", at);
-    return at == std::string::npos ? "" : page.substr(style, page.find('"', style + 7) - style);
-  };
-  Comparison comparison = made_comparison();
-  const std::string page = comparison_html({comparison});
-  std::swap(comparison.entries[0], comparison.entries[2]);
-  comparison.entries.erase(comparison.entries.begin());
-  const std::string other = comparison_html({comparison});
-  EXPECT_THAT(colour_of(page, "lb-bsp bsp"), HasSubstr("--h:75"));
-  EXPECT_EQ(colour_of(page, "lb-bsp bsp"), colour_of(other, "lb-bsp bsp"));
-  EXPECT_EQ(colour_of(page, "equal bsp"), colour_of(other, "equal bsp"));
+TEST(ComparePage, CurvesLegendAndBarsOfAMethodHaveOneColour) {
+  const std::string page = comparison_html({made_comparison()});
+  EXPECT_THAT(page, AllOf(HasSubstr("class=\"swatch w0\" viewBox=\"0 0 30 6\"><path class=\"line\" "
+                                    "d=\"M0 3H30\"/></svg>equal bsp</li>"),
+                          HasSubstr("<g class=\"w1\"><path class=\"line\" data-name=\"lb-bsp bsp"),
+                          HasSubstr("d=\"M0 3H30\"/></svg>lb-bsp bsp</li>"), HasSubstr("<i class=\"bar w1\""),
+                          HasSubstr("<i class=\"bar w0\"")));
 }
 
 TEST(ComparePage, WithoutEvaluationsThereIsNoCurve) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace steelyard::page_test {
 namespace {
 
@@ -19,7 +21,7 @@ TEST(Page, HasStyleScriptAndBody) {
 TEST(Page, NamesAndReasonsAreText) {
   EXPECT_EQ(escaped("<b>\"&\033[2J\xC2\x9B"), "&lt;b&gt;&quot;&amp;\\x1b[2J\\x9b");
   EXPECT_THAT(html_table({{"a"}, {"<b>"}}), AllOf(HasSubstr("<th>a</th>"), HasSubstr("<td>&lt;b&gt;</td>")));
-  EXPECT_THAT(legend_item("w1", "", "<b>"), HasSubstr("&lt;b&gt;"));
+  EXPECT_THAT(legend_item("w1", "<b>"), HasSubstr("&lt;b&gt;"));
 }
 
 TEST(Page, NumbersHaveTheDigitsThatCount) {
@@ -37,6 +39,15 @@ TEST(Page, AxesHaveRoundSteps) {
   EXPECT_DOUBLE_EQ(axis_step(37, 8), 5);
   EXPECT_DOUBLE_EQ(axis_step(0.06, 6), 0.01);
   EXPECT_DOUBLE_EQ(axis_step(900, 2), 500);
+}
+
+TEST(Page, ThirtyTwoLinesLookDifferent) {
+  std::set<std::string> looks;
+  for (std::size_t i = 0; i < 32; ++i) looks.insert(nth_colour(i));
+  EXPECT_EQ(looks.size(), 32U);
+  EXPECT_EQ(nth_colour(3), "w3");
+  EXPECT_EQ(nth_colour(11), "w3 turn1");
+  EXPECT_EQ(nth_colour(32), "w0") << "they return";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ double seconds_of(const sim::Scenario& scenario, sim::ScenarioRun::Checks checks
   const Time begin = steady_now();
   sim::ScenarioRun world(scenario, [](const auto&) { return balancing::make_policy("equal"); }, {checks, {}});
   world.run();
-  expect(world.rounds().size() == scenario.rounds, "sim: a simulation has lost rounds");
+  expect(world.results().rounds().size() == scenario.rounds, "sim: a simulation has lost rounds");
   return seconds(steady_now() - begin);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text.h"
 #include "scheduler/scheduler.h"
 #include "server/checkpoint/checkpoint.h"
 #include "server/checkpoint/checkpointer.h"
@@ -27,23 +26,29 @@ ScenarioRun::ScenarioRun(const Scenario& scenario, const MakePolicy& make_policy
       world_(Network(scenario.network, first_shard + job_.shards, slices(job_.layout).size()), *this),
       next_number_(first_shard + job_.shards),
       node_of_(scenario.workers.size(), 0),
-      mode_(job_.sync),
-      probe_(mode_),
-      invariants_(options.checks, [this](const std::string& trouble) { break_off(trouble); }) {
-  const std::uint64_t rounds = count_rounds(scenario_);
-  begins_.resize(rounds);
-  comes_.resize(rounds);
-  for (const Event& event : scenario_.events) {
-    network_changes_ = network_changes_ || event.network != 1;
-    if (options_.alone || !event.worker) continue;
-    if ((event.kill || event.cut) && event.from < rounds) begins_[event.from].push_back(&event);
-    // Whoever is to be there for a round starts while the one before is under way.
-    if (event.join && event.from > 0 && event.from <= rounds) comes_[event.from - 1].push_back(*event.worker);
-    if (event.kill && event.to <= rounds) comes_[event.to - 1].push_back(*event.worker);
-  }
+      calendar_(calendar_of(scenario, options.alone.has_value())),
+      probe_(job_.sync),
+      invariants_(options.checks, [this](const std::string& trouble) { break_off(trouble); }),
+      results_(job_, batches_, scenario.workers.size(), worker_in_, options.trains && scenario.training) {
   world_.watch(*this);
+  world_.watch(results_);
   if (options_.checks != Checks::never) world_.watch(invariants_);
   populate(make_policy);
+}
+
+ScenarioRun::Calendar ScenarioRun::calendar_of(const Scenario& scenario, bool alone) {
+  const std::uint64_t rounds = count_rounds(scenario);
+  Calendar it{std::vector<std::vector<const Event*>>(rounds), std::vector<std::vector<std::size_t>>(rounds)};
+  for (const Event& event : scenario.events) {
+    it.network_changes = it.network_changes || event.network != 1;
+    if (alone || !event.worker) continue;
+    if ((event.kill || event.cut) && event.from < rounds) it.begins[event.from].push_back(&event);
+    // A worker that takes part in a round starts while the one before is under way.
+    if (event.join && event.from > 0 && event.from <= rounds)
+      it.comes[event.from - 1].push_back(*event.worker);
+    if (event.kill && event.to <= rounds) it.comes[event.to - 1].push_back(*event.worker);
+  }
+  return it;
 }
 
 // ---- who is there
@@ -68,7 +73,7 @@ void ScenarioRun::populate(const MakePolicy& make_policy) {
   }
   world_.start<Checkpointer>(checkpointer_node, checkpointer_node, std::move(initial), state_slots(job_),
                              in_memory([this](const Snapshot& snapshot) {
-                               parameters_ = snapshot.parameters;
+                               results_.keep(snapshot.parameters);
                                return std::string("memory");
                              }));
 }
@@ -88,7 +93,7 @@ void ScenarioRun::start_worker(std::size_t worker) {
     const NetworkOptions own = network_of(scenario_, worker);
     world_.network().link(id, own.latency_ms, own.bandwidth_gbps);
   }
-  if (network_changes_)
+  if (calendar_.network_changes)
     world_.network().slow(
         id, devices_.network(worker, next_batch_ == 0 ? 0 : next_batch_ - 1, since_begin(world_.now())));
   world_.start<Worker>(
@@ -112,17 +117,21 @@ void ScenarioRun::cut(std::size_t worker) {
 // ---- from first to last
 
 void ScenarioRun::run() {
-  while (!ended_) {
-    ++quiet_;
+  std::uint64_t quiet = 0;  // steps since a round was last recorded
+  std::size_t recorded = 0;
+  while (!results_.ended()) {
+    quiet = recorded == results_.rounds().size() ? quiet + 1 : 1;
+    recorded = results_.rounds().size();
     if (!world_.step()) break_off("nothing can happen any more");
-    if (quiet_ > 1'000'000 + 100 * world_.size()) break_off("no round has ended for a very long time");
+    if (quiet > 1'000'000 + 100 * world_.size()) break_off("no round has ended for a very long time");
   }
-  if (ended_->outcome != Outcome::finished) break_off("the job ended early: " + ended_->text);
+  if (results_.ended()->outcome != Outcome::finished)
+    break_off("the job ended early: " + results_.ended()->text);
 }
 
 void ScenarioRun::break_off(const std::string& why) const {
   throw Failure(ExitCode::failed,
-                scenario_.name + ", round " + std::to_string(rounds_.size()) + ": " + why +
+                scenario_.name + ", round " + std::to_string(results_.rounds().size()) + ": " + why +
                     (living_ > 0 ? "" : "; no worker is left: look at the events with kill"));
 }
 
@@ -154,7 +163,7 @@ double ScenarioRun::seconds_for(NodeId worker, const Compute& order, Time now) {
 
 // Sixteen in an equal share.
 std::uint64_t ScenarioRun::micro_batch(const Compute& order) const {
-  if (!mode_.hand_over || order.piece.purpose == Purpose::evaluate) return 0;
+  if (!job_.sync.hand_over || order.piece.purpose == Purpose::evaluate) return 0;
   const std::uint64_t in_all = 16 * scenario_.workers.size() * job_.grain;
   return (scenario_.global_batch + in_all - 1) / in_all * job_.grain;
 }
@@ -200,36 +209,6 @@ void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
     break_off(trouble);
 }
 
-void ScenarioRun::told(const ToRecorder& message) {
-  if (const auto* note = std::get_if<Note>(&message)) notes_.push_back(note->text);
-  if (const auto* ended = std::get_if<Ended>(&message)) ended_ = *ended;
-  const auto* done = std::get_if<RoundRecord>(&message);
-  if (done == nullptr) return;
-  if (done->purpose == Purpose::train) return record(*done);
-  if (trainer_) evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss, tally_.updates});
-}
-
-void ScenarioRun::record(const RoundRecord& done) {
-  trained_s_ += done.seconds;
-  RoundResult round{done.round, done.epoch, {}, {}, done.seconds * 1000, 0, done.loss};
-  round.samples = done.samples();
-  round.shares.resize(scenario_.workers.size());
-  round.compute_ms.resize(scenario_.workers.size());
-  tally_.batches += done.passes * batches_.in(done.positions.size() - done.holes);
-  tally_.updates += mode_.on_arrival ? done.parts.size() : 1;
-  std::vector<double> times;
-  times.reserve(done.parts.size());
-  for (const RoundRecord::Part& part : done.parts) {
-    const std::size_t worker = worker_in_.at(part.slot);
-    round.shares[worker] += part.share;
-    round.compute_ms[worker] += part.seconds * 1000;
-    times.push_back(part.seconds);
-  }
-  round.se = relative_spread(times);
-  rounds_.push_back(std::move(round));
-  quiet_ = 0;
-}
-
 // The newest are the last: with slack there may be several.
 void ScenarioRun::begin_rounds(const Scheduler& scheduler) {
   const std::list<RoundState>& rounds = scheduler.rounds();
@@ -245,16 +224,16 @@ void ScenarioRun::begin_round(const Open& open) {
   if (open.round == 0) begun_ = world_.now();
   const Round first = batches_.at(open.epoch, open.positions);
   const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
-  for (; next_batch_ < std::min<Round>(end, begins_.size()); ++next_batch_) {
-    for (const Event* event : begins_[next_batch_]) {
+  for (; next_batch_ < std::min<Round>(end, calendar_.begins.size()); ++next_batch_) {
+    for (const Event* event : calendar_.begins[next_batch_]) {
       if (event->kill) lose(*event->worker);
       if (event->cut) cut(*event->worker);
     }
-    for (const std::size_t worker : comes_[next_batch_]) {
+    for (const std::size_t worker : calendar_.comes[next_batch_]) {
       if (node_of_[worker] == 0) start_worker(worker);
     }
   }
-  for (std::size_t worker = 0; network_changes_ && worker < node_of_.size(); ++worker) {
+  for (std::size_t worker = 0; calendar_.network_changes && worker < node_of_.size(); ++worker) {
     if (node_of_[worker] != 0)
       world_.network().slow({Role::worker, node_of_[worker]},
                             devices_.network(worker, next_batch_ - 1, since_begin(world_.now())));

@@ -1,4 +1,4 @@
-// A scenario in a world: its cluster of formulas, its events, and the record of its rounds.
+// A scenario in a world: its cluster of formulas and its events. What comes of it is collected by RunResults.
 //
 // Scheduler, checkpointer, shards and workers are the product's own; how long a batch takes is asked of the
 // scenario's devices. Gradients are one small whole number per slice, a function of the positions, so that
@@ -19,8 +19,8 @@
 #include "sim/batches.h"
 #include "sim/hosted.h"
 #include "sim/invariants_watch.h"
+#include "sim/run_results.h"
 #include "sim/scenario.h"
-#include "sim/scenario_result.h"
 #include "sim/simulated_device.h"
 #include "sim/world.h"
 
@@ -46,18 +46,7 @@ class ScenarioRun final : ComputeModel, Observer {
   // invariant is broken.
   void run();
 
-  [[nodiscard]] const std::vector<RoundResult>& rounds() const { return rounds_; }
-  [[nodiscard]] const std::vector<Evaluation>& evaluations() const { return evaluations_; }
-  // The last, of a training.
-  [[nodiscard]] const std::vector<float>& parameters() const { return parameters_; }
-  [[nodiscard]] const Staleness& staleness() const { return ended_->staleness; }  // once it has run
-  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // the scheduler's
-  // What the rounds came to so far: global batches that were gone through, and versions of the parameters
-  // that were made - one a round, and where pushes are applied at once, one for each worker of a round.
-  struct Tally {
-    std::uint64_t batches = 0, updates = 0;
-  };
-  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const RunResults& results() const { return results_; }
 
  private:
   void populate(const MakePolicy& make_policy);
@@ -71,9 +60,7 @@ class ScenarioRun final : ComputeModel, Observer {
   [[nodiscard]] double seconds_until(const Order& order, std::uint64_t done) override;
   void finish(const Order& done, const Say& say) override;
   void stepped(const Hosted& node, const Envelope* in) override;
-  void told(const ToRecorder& message) override;
 
-  void record(const RoundRecord& done);
   void begin_rounds(const Scheduler& scheduler);
   void begin_round(const Open& open);
   [[nodiscard]] double since_begin(Time at) const;  // seconds, of the first round
@@ -94,24 +81,20 @@ class ScenarioRun final : ComputeModel, Observer {
   std::uint64_t living_ = 0;            // workers that have one
   std::vector<std::size_t> worker_at_;  // by node number
   std::vector<std::size_t> worker_in_;  // by slot
-  bool network_changes_ = false;        // some event says so
 
-  Round next_batch_ = 0;                           // global batches below have begun
-  Round next_round_ = 0;                           // rounds below have begun
-  std::vector<std::vector<const Event*>> begins_;  // by round: kills and cuts
-  std::vector<std::vector<std::size_t>> comes_;    // by round: workers that start in it
-  const SyncMode mode_;
+  // What the scenario's events do to this run.
+  struct Calendar {
+    std::vector<std::vector<const Event*>> begins;  // by round: kills and cuts
+    std::vector<std::vector<std::size_t>> comes;    // by round: workers that start in it
+    bool network_changes = false;                   // some event says so
+  };
+  [[nodiscard]] static Calendar calendar_of(const Scenario& scenario, bool alone);
+  const Calendar calendar_;
+  Round next_batch_ = 0;  // global batches below have begun
+  Round next_round_ = 0;  // rounds below have begun
   CoverageProbe probe_;
   InvariantsWatch invariants_;
-
-  std::vector<RoundResult> rounds_;
-  Tally tally_;
-  std::vector<Evaluation> evaluations_;
-  std::vector<float> parameters_;
-  double trained_s_ = 0;
-  std::vector<std::string> notes_;
-  std::uint64_t quiet_ = 0;  // steps since a round was last recorded
-  std::optional<Ended> ended_;
+  RunResults results_;
 };
 
 // The job that the machines are told. `trains`: the scenario's training, and not the probe's numbers.

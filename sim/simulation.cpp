@@ -35,13 +35,14 @@ Result run(const Scenario& scenario, const ScenarioRun::Options& options, std::u
   const auto make = [&](const balancing::TrueCurves& truth) { return policy_for(scenario, truth); };
   ScenarioRun world(scenario, make, options);
   world.run();
-  Result result{scenario.name,        scenario.policy, scenario.sync, scenario.seed, {}, world.rounds(), 0,
-                world.tally().updates};
+  const RunResults& got = world.results();
+  Result result{scenario.name,      scenario.policy, scenario.sync, scenario.seed, {}, got.rounds(), 0,
+                got.tally().updates};
   for (const Device& device : scenario.workers) result.workers.push_back(device.name);
   result.trained = options.trains && scenario.training;
-  result.evaluations = world.evaluations();
-  result.staleness = world.staleness();
-  if (batches != nullptr) *batches = world.tally().batches;
+  result.evaluations = got.evaluations();
+  result.staleness = got.ended()->staleness;
+  if (batches != nullptr) *batches = got.tally().batches;
   return result;
 }
 

@@ -24,7 +24,7 @@ ScenarioRun::MakePolicy policy(const std::string& name) {
 std::vector<RoundResult> rounds_of(const Scenario& scenario, const std::string& name = "equal") {
   ScenarioRun world(scenario, policy(name), {ScenarioRun::Checks::steps, {}});
   world.run();
-  return world.rounds();
+  return world.results().rounds();
 }
 std::uint64_t total(const RoundResult& round) {
   return std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0});
@@ -76,7 +76,7 @@ TEST(ScenarioRun, AKilledWorkersShareIsDoneByTheOthersInTheSameRound) {
   scenario.events.back().kill = true;
   ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, {}});
   world.run();
-  const auto& rounds = world.rounds();
+  const auto& rounds = world.results().rounds();
   ASSERT_EQ(rounds.size(), 10U);
   EXPECT_THAT(rounds[3].shares, ElementsAre(30, 30, 30));
   EXPECT_THAT(rounds[4].shares, ElementsAre(45, 0, 45))
@@ -84,7 +84,7 @@ TEST(ScenarioRun, AKilledWorkersShareIsDoneByTheOthersInTheSameRound) {
   EXPECT_NEAR(rounds[4].compute_ms[0], 40 + 25, 1e-5) << "as a second piece";
   EXPECT_THAT(rounds[5].shares, ElementsAre(45, 0, 45));
   EXPECT_NEAR(rounds[5].compute_ms[0], 55, 1e-5);
-  EXPECT_THAT(world.notes(), Contains(HasSubstr("'b' is lost")));
+  EXPECT_THAT(world.results().notes(), Contains(HasSubstr("'b' is lost")));
 }
 
 TEST(ScenarioRun, AKilledWorkerMayComeBackAndOthersMayJoin) {
@@ -132,9 +132,9 @@ TEST(ScenarioRun, WhoeverIsAloneDoesAllOfIt) {
   scenario.workers[1].max_batch = 40;
   ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, 1});
   world.run();
-  ASSERT_EQ(world.rounds().size(), 10U);
-  EXPECT_THAT(world.rounds()[3].shares, ElementsAre(0, 90));
-  EXPECT_NEAR(world.rounds()[3].compute_ms[1], 90 + 90 + 30, 1e-5) << "in three helpings";
+  ASSERT_EQ(world.results().rounds().size(), 10U);
+  EXPECT_THAT(world.results().rounds()[3].shares, ElementsAre(0, 90));
+  EXPECT_NEAR(world.results().rounds()[3].compute_ms[1], 90 + 90 + 30, 1e-5) << "in three helpings";
 }
 
 TEST(ScenarioRun, SaysSoWhenNobodyIsLeft) {
@@ -244,7 +244,7 @@ TEST(ScenarioRun, NothingIsTrainedUnlessTheScenarioSaysSo) {
   const Scenario scenario = made(100, {{0, 1}});
   ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, {}});
   world.run();
-  EXPECT_TRUE(world.evaluations().empty());
+  EXPECT_TRUE(world.results().evaluations().empty());
 }
 
 TEST(ScenarioRun, TenThousandWorkersDoARound) {
@@ -255,9 +255,9 @@ TEST(ScenarioRun, TenThousandWorkersDoARound) {
     scenario.workers.push_back({"w" + std::to_string(i), DeviceKind::gpu, {1, 0.5}, 0, 0.1});
   ScenarioRun world(scenario, policy("equal"), {});
   world.run();
-  ASSERT_EQ(world.rounds().size(), 2U);
-  EXPECT_EQ(total(world.rounds()[1]), 20'000U);
-  EXPECT_THAT(world.rounds()[1].shares, testing::Each(2U));
+  ASSERT_EQ(world.results().rounds().size(), 2U);
+  EXPECT_EQ(total(world.results().rounds()[1]), 20'000U);
+  EXPECT_THAT(world.results().rounds()[1].shares, testing::Each(2U));
 }
 
 }  // namespace

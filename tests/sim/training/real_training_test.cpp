@@ -46,7 +46,7 @@ std::vector<float> trained(const Scenario& scenario, const std::string& policy) 
   ScenarioRun world(scenario, [&](const auto&) { return balancing::make_policy(policy); },
                     {ScenarioRun::Checks::steps, {}});
   world.run();
-  return world.parameters();
+  return world.results().parameters();
 }
 
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
@@ -158,8 +158,8 @@ TEST(RealTrainings, TakeTheTimeOfTheirScenarioAndNoOther) {
       ScenarioRun world(scenario, [](const auto&) { return balancing::make_policy("lb-bsp"); },
                         {ScenarioRun::Checks::rounds, {}, trains});
       world.run();
-      EXPECT_EQ(world.evaluations().size(), trains ? 4U : 0U);
-      return world.rounds();
+      EXPECT_EQ(world.results().evaluations().size(), trains ? 4U : 0U);
+      return world.results().rounds();
     };
     const auto with = rounds(true), without = rounds(false);
     ASSERT_EQ(with.size(), 20U);

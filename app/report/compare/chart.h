@@ -20,8 +20,8 @@ std::optional<std::size_t> drawn_repeat(const Comparison& comparison);
 // colours mean below. Empty if nothing was evaluated.
 std::string accuracy_chart(const Comparison& comparison);
 
-// A bar for each method that has a percentage of the ideal, in the order of `ranking` and in the colour of its
-// curve. Empty if none has.
+// A bar for each method that has a percentage of the ideal, in the order of `ranking` and in the colour of
+// its curve. Empty if none has.
 std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ranking);
 
 }  // namespace steelyard

@@ -26,8 +26,8 @@ double axis_step(double range, int most);
 // The first row is the head. A table that is wider than the page scrolls in itself.
 std::string html_table(const std::vector<std::vector<std::string>>& rows);  // texts, not yet escaped
 
-// The classes of the i-th line or bar of a picture: the style sheet has eight colours, which people who cannot
-// tell all of them apart see in different dashes; from the ninth line on they return with other dashes.
+// The classes of the i-th line or bar of a picture. The style sheet has eight colours, and dashes that tell
+// them apart for people who are colour-blind; from the ninth line on they return with other dashes.
 std::string nth_colour(std::size_t i);
 
 // What a colour stands for; `kind` is its class.

@@ -1,27 +1,19 @@
 // The one table of policies: every published method and every baseline that a job can ask for by name.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "balancing/policy.h"
 #include "balancing/policy_options.h"
 #include "balancing/predict/predictors.h"
 
 namespace steelyard::balancing {
 
-// A row makes the policy. `steelyard help policy` shows the rows.
-using PolicyTable = Choices<std::unique_ptr<Policy>(const Options& options)>;
-
 // A user's predictors are for the policies that take one by name.
 PolicyTable built_in_policies(const PredictorTable& own_predictors = {});
-
-// A user's own policies are asked first. Throws Failure (configuration) for an unknown name, an unknown
-// option or a value out of range, and for whatever a user's own throws; the message names the policy and
-// lists what is known.
-std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options = {},
-                                    const PolicyTable& own = {}, const PredictorTable& own_predictors = {});
 
 // Of a job that leaves to its policy how long rounds are: Failure (configuration) if this one does not say
 // (balancing/pacing.h).

@@ -4,15 +4,14 @@
 // value and remedy where it does not fit.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <string>
 #include <vector>
 
 #include "balancing/cost/curves.h"
-#include "core/options.h"
 
 namespace steelyard::balancing {
-
-using PolicyOptions = OptionTexts;
 
 // Positive numbers by slot: "100 80 40 20".
 std::vector<double> numbers_option(const Options& options, const std::string& key);

@@ -9,6 +9,8 @@
 // Whether it is there is worker/compute/device_choice.h's business.
 #pragma once
 
+#include <steelyard/device_kind.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +21,6 @@
 
 namespace steelyard {
 
-// What kind of device computes: policies treat them differently (CPUs are predicted, GPUs are searched).
-enum class DeviceKind : std::uint8_t { cpu, gpu };
-
 inline const std::vector<std::string>& device_kinds() {  // in the order of the enumerators
   static const std::vector<std::string> names{"cpu", "gpu"};
   return names;
@@ -31,15 +30,6 @@ inline const std::string& name(DeviceKind kind) { return device_kinds()[static_c
 inline DeviceKind device_kind(std::string_view name) {
   return name == device_kinds()[0] ? DeviceKind::cpu : DeviceKind::gpu;
 }
-
-// In what the factors of matrix products and convolutions are multiplied. Sums, and all that is kept or sent,
-// are float32 in any case.
-
-// bf16: bfloat16, a float32 without its last 16 bits, so numbers of 8 significant bits. Where a processor
-// cannot multiply it (cpu_has_bf16), and in kernels that have no form for it, float32.
-// tf32: TensorFloat-32, the range of a float32 with 11 significant bits, which tensor cores of CUDA devices
-// multiply. No processor does: a worker that computes on one is refused it.
-enum class Precision : std::uint8_t { float32, bf16, tf32 };
 
 inline const std::vector<std::string>& precision_names() {  // in the order of the enumerators
   static const std::vector<std::string> names{"float32", "bf16", "tf32"};

@@ -1,11 +1,9 @@
-// Failure: a set-up that cannot work, thrown where it is found and caught once, in cli.
-//
-// The message names the thing, the place and the remedy. The exit code tells a launcher whether
-// a retry makes sense.
+// Failure (include/steelyard/failure.h), and the words that its messages propose.
 #pragma once
 
+#include <steelyard/failure.h>
+
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,25 +29,5 @@ std::string among(std::string_view word, const std::vector<std::string>& known);
 
 // "a, b, c"
 std::string joined(const std::vector<std::string>& words);
-
-enum class ExitCode : int {
-  ok = 0,
-  failed = 1,          // training failed: non-finite numbers, or anything unclassified
-  usage = 2,           // the command line is wrong
-  unreachable = 69,    // a peer was not there in time; a retry may work
-  io = 74,             // disk full, damaged file
-  temporary = 75,      // told to leave; start again
-  protocol = 76,       // another version, or another job
-  configuration = 78,  // the job file is wrong
-};
-
-class Failure : public std::runtime_error {
- public:
-  Failure(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  [[nodiscard]] ExitCode code() const { return code_; }
-
- private:
-  ExitCode code_;
-};
 
 }  // namespace steelyard

@@ -1,12 +1,8 @@
-// Seeded random numbers. Two kinds, both pure functions of their seed and the same on every machine:
-//
-//  hash(a, b, ...)  a number for a place: "the dropout mask of sample 812, layer 3, epoch 2". Any order,
-//                   any thread.
-//  Random           a sequence, where an order exists anyway.
-//
-// The mixing step is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", OOPSLA 2014).
+// Seeded random numbers, the same on every machine: Permutation shuffles samples, Random is a sequence where
+// an order exists anyway. Where none exists, a place has a number of its own (include/steelyard/hash.h).
 #pragma once
+
+#include <steelyard/hash.h>
 
 #include <cstdint>
 
@@ -30,22 +26,6 @@ class Permutation {
   unsigned half_bits_;
   std::uint64_t half_mask_;
 };
-
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-constexpr std::uint64_t hash(std::uint64_t a) { return mix(a); }
-template <class... Rest>
-constexpr std::uint64_t hash(std::uint64_t a, Rest... rest) {
-  return mix(a ^ hash(static_cast<std::uint64_t>(rest)...));
-}
-
-// 53 random bits as a double in [0, 1).
-constexpr double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
 
 class Random {
  public:

@@ -10,32 +10,18 @@
 // if its label has the highest score (the first of several that are equal).
 #pragma once
 
+#include <steelyard/layers.h>
+#include <steelyard/micro_batch.h>
+
 #include <cstdint>
 
-#include "nn/micro_batch.h"
-
 namespace steelyard::nn {
-
-enum class Loss : std::uint8_t { softmax_cross_entropy, hinge };
 
 struct LossOptions {
   Loss kind = Loss::softmax_cross_entropy;
   std::uint32_t classes = 0;
   std::uint32_t labels = 1;  // of each sample
   double smoothing = 0;      // e of the target, in [0, 1]; the hinge has none
-};
-
-// Sums over the real samples of one or more micro-batches; plain numbers, to be added by whoever needs more.
-struct Sums {
-  double loss = 0;
-  std::uint64_t correct = 0;  // labels
-
-  Sums& operator+=(const Sums& other) {
-    loss += other.loss;
-    correct += other.correct;
-    return *this;
-  }
-  friend bool operator==(const Sums&, const Sums&) = default;
 };
 
 // Where score `c` for label `l` of sample `s` lies: data[s * sample + l * label + c * score].

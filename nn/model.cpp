@@ -1,4 +1,5 @@
-#include "nn/model.h"
+#include <steelyard/micro_batch.h>
+#include <steelyard/model.h>
 
 #include <algorithm>
 #include <array>
@@ -7,7 +8,6 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "nn/micro_batch.h"
 
 namespace steelyard::nn {
 namespace {

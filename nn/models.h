@@ -2,17 +2,15 @@
 // the same kind, which make_model() asks first.
 #pragma once
 
+#include <steelyard/model.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "core/options.h"
-#include "nn/model.h"
 
 namespace steelyard::nn {
-
-// A row makes the model for samples of this shape in so many classes. `steelyard help model` shows the rows.
-using ModelTable = Choices<Model(Shape input, std::uint32_t classes, const Options& options)>;
 
 const ModelTable& built_in_models();
 

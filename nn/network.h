@@ -12,6 +12,9 @@
 // a grain of the round: Model::grain().)
 #pragma once
 
+#include <steelyard/micro_batch.h>
+#include <steelyard/model.h>
+
 #include <functional>
 #include <span>
 #include <string>
@@ -19,8 +22,6 @@
 
 #include "core/buffer.h"
 #include "nn/loss.h"
-#include "nn/micro_batch.h"
-#include "nn/model.h"
 #include "nn/network_plan.h"
 #include "nn/step_calls.h"
 

@@ -6,13 +6,14 @@
 // norm, and an addition between the two.
 #pragma once
 
+#include <steelyard/model.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/interval.h"
-#include "nn/model.h"
 #include "nn/op.h"
 
 namespace steelyard::nn {

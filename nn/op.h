@@ -14,6 +14,9 @@
 // and one thread. Gradients are sums over the samples, never means.
 #pragma once
 
+#include <steelyard/micro_batch.h>
+#include <steelyard/shape.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,8 +24,6 @@
 #include <vector>
 
 #include "core/device_name.h"
-#include "nn/micro_batch.h"
-#include "nn/shape.h"
 
 namespace steelyard::nn {
 

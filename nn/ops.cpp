@@ -1,4 +1,4 @@
-#include "nn/ops.h"
+#include <steelyard/layers.h>
 
 #include <array>
 #include <cmath>

@@ -2,10 +2,11 @@
 // processor and for one on a device; pointers are those of wherever the ops compute.
 #pragma once
 
+#include <steelyard/model.h>
+
 #include <cstdint>
 #include <vector>
 
-#include "nn/model.h"
 #include "nn/network_plan.h"
 
 namespace steelyard::nn {

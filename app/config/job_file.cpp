@@ -1,5 +1,7 @@
 #include "app/config/job_file.h"
 
+#include <steelyard/micro_batch.h>
+
 #include <algorithm>
 #include <set>
 
@@ -11,7 +13,6 @@
 #include "app/config/toml_section.h"
 #include "balancing/policies.h"
 #include "core/error.h"
-#include "nn/micro_batch.h"
 #include "protocol/local_steps.h"
 #include "protocol/sync_limits.h"
 #include "transport/zmq.h"

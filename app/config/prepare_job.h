@@ -2,12 +2,13 @@
 // the scheduler, so that a mistake is found before anything is started.
 #pragma once
 
+#include <steelyard/model.h>
+#include <steelyard/policy.h>
+
 #include <memory>
 #include <string>
 
 #include "app/config/job_file.h"
-#include "balancing/policy.h"
-#include "nn/model.h"
 #include "protocol/job.h"
 #include "protocol/messages.h"
 #include "worker/compute/workload.h"

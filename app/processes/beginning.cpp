@@ -18,6 +18,7 @@
 #include "protocol/limits.h"
 #include "server/checkpoint/model_intake.h"
 #include "transport/host.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 namespace {

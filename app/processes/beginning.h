@@ -6,6 +6,8 @@
 // and workers, policy, and how long to train.
 #pragma once
 
+#include <steelyard/data_set.h>
+
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -18,7 +20,6 @@
 #include "server/checkpoint/manifest.h"
 #include "transport/link.h"
 #include "worker/compute/workload.h"
-#include "worker/data/data_set.h"
 #include "worker/worker.h"
 
 namespace steelyard {

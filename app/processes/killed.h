@@ -5,6 +5,8 @@
 // wrote it: another one might answer otherwise.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "app/report/run_directory.h"
-#include "balancing/policy.h"
 #include "protocol/journal.h"
 #include "server/checkpoint/checkpoint.h"
 

@@ -2,6 +2,10 @@
 // that wrote it.
 #pragma once
 
+#include <steelyard/model.h>
+
+#include <steelyard/engine.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,10 +13,8 @@
 #include <vector>
 
 #include "core/interval.h"
-#include "nn/model.h"
 #include "protocol/job.h"
 #include "server/checkpoint/checkpoint.h"
-#include "worker/compute/engine.h"
 #include "worker/compute/feed.h"
 #include "worker/compute/workload.h"
 

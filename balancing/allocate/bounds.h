@@ -1,17 +1,13 @@
 // How much of a round a worker may be given: what every allocator has to respect.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace steelyard::balancing {
-
-struct Bound {
-  std::uint64_t least = 0;
-  std::uint64_t most = UINT64_MAX;
-  friend bool operator==(const Bound&, const Bound&) = default;
-};
 
 // The largest round that allocators accept: sums over a million workers then stay exact in 64 bits, and one
 // of them in a double.

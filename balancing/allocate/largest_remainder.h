@@ -1,4 +1,5 @@
-// Shares in proportion to weights, as integers that sum to the round: the method of the largest remainder.
+// Shares in proportion to weights, as integers that sum to the round: the method of the largest remainder,
+// which is largest_remainder() of include/steelyard/policy.h.
 //
 // Source: the rounding that the survey of LB-BSP, DLB and LBB describes for DLB (Ye et al., TETCI 2023):
 // round all down, then give one more to those with the largest fractions, exactly as many as are missing.
@@ -19,9 +20,5 @@ namespace steelyard::balancing {
 // `bounds` has one entry per weight, or none at all. Throws Failure as check_feasible() does.
 std::vector<double> proportional(std::span<const double> weights, std::uint64_t total,
                                  std::span<const Bound> bounds = {});
-
-// The same, rounded. No share leaves its bounds.
-std::vector<std::uint64_t> largest_remainder(std::span<const double> weights, std::uint64_t total,
-                                             std::span<const Bound> bounds = {});
 
 }  // namespace steelyard::balancing

@@ -2,6 +2,8 @@
 // monotone cubics through the points of a profile.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "balancing/policy.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {

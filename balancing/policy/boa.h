@@ -10,12 +10,13 @@
 // model in three rounds in a row (a dynamic straggler) has its model made anew of these three. Nobody rests.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <deque>
 #include <map>
 #include <optional>
 
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -29,10 +29,11 @@
 // Only the paper's abstract could be opened again; the equations are not checked against its text.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -15,9 +15,10 @@
 //  - every worker keeps at least one sample: one without is never measured again.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

@@ -1,7 +1,7 @@
 // The baseline: all workers get the same, as far as the bounds allow. Ordinary synchronous SGD.
 #pragma once
 
-#include "balancing/policy.h"
+#include <steelyard/policy.h>
 
 namespace steelyard::balancing {
 

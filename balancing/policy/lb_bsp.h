@@ -27,12 +27,13 @@
 // the search would take the samples of the good ones.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 #include <set>
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
-#include "balancing/policy.h"
 #include "balancing/policy/leader_straggler.h"
 #include "balancing/policy/split.h"
 #include "balancing/predict/predictors.h"

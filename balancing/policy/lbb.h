@@ -24,11 +24,12 @@
 // guard, no early opening.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 #include <vector>
 
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

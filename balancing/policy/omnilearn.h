@@ -15,9 +15,10 @@
 // falls. Nobody rests.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

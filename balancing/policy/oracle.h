@@ -5,10 +5,11 @@
 // the round.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <functional>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy.h"
 
 namespace steelyard::balancing {
 

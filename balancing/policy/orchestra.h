@@ -19,11 +19,12 @@
 // at the new T*. Nobody rests.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 
 #include "balancing/orchestra/pace.h"
 #include "balancing/pacing.h"
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 
 namespace steelyard::balancing {

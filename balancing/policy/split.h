@@ -5,6 +5,8 @@
 // rounds of the length that it was made for.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <cstdint>
 #include <map>
 #include <set>
@@ -12,7 +14,6 @@
 
 #include "balancing/allocate/bounds.h"
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
@@ -21,12 +22,8 @@ namespace steelyard::balancing {
 //
 // The first step of every policy, so that all of them treat short rounds and tight limits alike.
 
-// fitted() bounds of the workers, in their order. Throws Failure (configuration) if they
-// cannot take the round.
-std::vector<Bound> share_bounds(const Request& request);
-
-// The same where the workers in the slots of `resting` get nothing, as far as they may rest. If the others
-// cannot take the round without them, no worker rests.
+// share_bounds() (include/steelyard/policy.h) where the workers in the slots of `resting` get nothing, as far
+// as they may rest. If the others cannot take the round without them, no worker rests.
 std::vector<Bound> share_bounds(const Request& request, const std::set<std::uint32_t>& resting);
 
 // The same, where workers that may rest may also be given nothing: the exact allocator then leaves out

@@ -8,10 +8,11 @@
 // rests.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <vector>
 
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 
 namespace steelyard::balancing {
 

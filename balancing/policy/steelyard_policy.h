@@ -17,12 +17,13 @@
 // first round as long as dozens of rounds of the GPU alone.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 #include <vector>
 
 #include "balancing/cost/cost_filter.h"
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 #include "balancing/policy/steelyard/move.h"
 #include "balancing/policy/steelyard/policy_rests.h"

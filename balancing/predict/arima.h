@@ -11,12 +11,13 @@
 // are there it answers as the moving average does; every answer lies within [0.25, 4] times the last value.
 #pragma once
 
+#include <steelyard/predictor.h>
+
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "balancing/predict/averages.h"
-#include "balancing/predict/predictor.h"
 
 namespace steelyard::balancing {
 

@@ -1,9 +1,9 @@
 // The two predictors without a model: the last value, and its exponential moving average.
 #pragma once
 
-#include <cstdint>
+#include <steelyard/predictor.h>
 
-#include "balancing/predict/predictor.h"
+#include <cstdint>
 
 namespace steelyard::balancing {
 

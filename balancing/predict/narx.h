@@ -16,13 +16,14 @@
 // Nearly all of its cost is the training after an observation; bench/predictor_bench.cpp measures it.
 #pragma once
 
+#include <steelyard/predictor.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "balancing/predict/averages.h"
-#include "balancing/predict/predictor.h"
 #include "balancing/predict/tanh_network.h"
 
 namespace steelyard::balancing {

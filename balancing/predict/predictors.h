@@ -1,18 +1,16 @@
 // The one table of predictors.
 #pragma once
 
+#include <steelyard/predictor.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "balancing/predict/predictor.h"
 #include "core/options.h"
 
 namespace steelyard::balancing {
-
-// The seed is for those that start at random; none has options yet.
-using PredictorTable = Choices<std::unique_ptr<Predictor>(std::uint64_t seed, const Options& options)>;
 
 const PredictorTable& built_in_predictors();
 

@@ -12,12 +12,13 @@
 // the moving average (alpha 0.2) answers. Every answer lies within [0.25, 4] times the last value.
 #pragma once
 
+#include <steelyard/predictor.h>
+
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "balancing/predict/averages.h"
-#include "balancing/predict/predictor.h"
 
 namespace steelyard::balancing {
 

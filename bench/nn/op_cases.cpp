@@ -83,7 +83,7 @@ constexpr bool all_shown(std::type_identity<std::variant<Kinds...>>,
   return (is_shown(std::type_identity<Kinds>{}) && ...);
 }
 static_assert(all_shown(std::type_identity<OpKind>{}, std::type_identity<decltype(rows())>{}),
-              "an op of nn/ops.h has no row above");
+              "an op of include/steelyard/layers.h has no row above");
 
 }  // namespace
 

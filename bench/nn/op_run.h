@@ -2,6 +2,8 @@
 // training, all gradients wanted. No two values share a buffer, as they may in a network. For one thread.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -11,7 +13,6 @@
 
 #include "core/buffer.h"
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::bench {
 

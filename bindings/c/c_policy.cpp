@@ -1,8 +1,9 @@
 // Policies alone: the last part of include/steelyard/steelyard.h.
 //
-// A policy is told grains and answers in grains (balancing/policy.h); callers speak of samples. The last
+// A policy gets and returns grains (include/steelyard/policy.h); callers speak of samples. The last
 // share that is not empty is shorter where the batch is no multiple of the grain.
 #include <steelyard/steelyard.h>
+
 #include <algorithm>
 
 #include "balancing/policies.h"

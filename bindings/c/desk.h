@@ -5,6 +5,8 @@
 // final() and wanted(), which any may call.
 #pragma once
 
+#include <steelyard/engine.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -16,7 +18,6 @@
 #include <vector>
 
 #include "core/time.h"
-#include "worker/compute/engine.h"
 
 namespace steelyard::c_api {
 

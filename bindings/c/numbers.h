@@ -1,9 +1,9 @@
 // SampleNumbers: a data set whose samples are their own numbers, for callers who have the samples themselves.
 #pragma once
 
-#include <cstdint>
+#include <steelyard/data_set.h>
 
-#include "worker/data/data_set.h"
+#include <cstdint>
 
 namespace steelyard::c_api {
 

@@ -4,10 +4,11 @@
 // micro-batch in their lanes; with more, oneDNN's kernels over channels are faster.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <memory>
 
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::nn::cpu {
 

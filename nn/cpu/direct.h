@@ -13,12 +13,13 @@
 // `level` is there for tests and comparisons: results differ in rounding between levels, never within one.
 #pragma once
 
+#include <steelyard/shape.h>
+
 #include <cstddef>
 #include <cstdint>
 
 #include "core/processor.h"
 #include "nn/cpu/kernels.h"
-#include "nn/shape.h"
 
 namespace steelyard::nn::direct {
 

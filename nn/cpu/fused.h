@@ -2,10 +2,11 @@
 // place.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <memory>
 
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::nn::cpu {
 

@@ -1,10 +1,11 @@
 // The column `cpu` of the op table: each op as fast as it gets on one thread of a CPU.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <memory>
 
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::nn::cpu {
 

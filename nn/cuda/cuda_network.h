@@ -14,6 +14,9 @@
 // Micro-batches may be larger than the grain of a batch norm: statistics are those of each grain.
 #pragma once
 
+#include <steelyard/micro_batch.h>
+#include <steelyard/model.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,8 +25,6 @@
 #include <vector>
 
 #include "nn/loss.h"
-#include "nn/micro_batch.h"
-#include "nn/model.h"
 
 namespace steelyard::nn::cuda {
 

@@ -2,11 +2,12 @@
 // compared with on a device. Any kernel, stride, padding and groups; sums in float32 whatever the precision.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <memory>
 
 #include "nn/cuda/context.h"
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::nn::cuda {
 

@@ -3,11 +3,12 @@
 // give equal bits.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <memory>
 
 #include "nn/cuda/context.h"
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::nn::cuda {
 

@@ -2,12 +2,13 @@
 // the device computes with one, the next is copied.
 #pragma once
 
+#include <steelyard/micro_batch.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
 
 #include "nn/cuda/context.h"
-#include "nn/micro_batch.h"
 
 namespace steelyard::nn::cuda {
 

@@ -2,8 +2,9 @@
 // of the papers' reference code, so that their weights fit.
 #pragma once
 
+#include <steelyard/model.h>
+
 #include "core/options.h"
-#include "nn/model.h"
 
 namespace steelyard::nn {
 

@@ -2,7 +2,7 @@
 // as much padding as keeps the picture's size where the stride is 1.
 #pragma once
 
-#include "nn/ops.h"
+#include <steelyard/layers.h>
 
 namespace steelyard::nn {
 

@@ -3,7 +3,7 @@
 namespace steelyard::nn::reference {
 namespace {
 
-// The equation of nn/ops.h, term by term; all sums in double.
+// The equation of include/steelyard/layers.h, term by term; all sums in double.
 class ReferenceConv2d final : public Op {
  public:
   ReferenceConv2d(const Conv2d& options, const OpPlace& place)

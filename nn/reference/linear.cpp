@@ -72,7 +72,7 @@ std::unique_ptr<Op> make(const TokenLinear& op, const OpPlace& place) {
 
 namespace {
 
-// The equation of nn/ops.h, term by term; all sums in double. A vector is taken channel by channel, while a
+// The equation of layers.h, term by term; all sums in double. A vector is taken channel by channel, while a
 // picture in the order of samples lies pixel by pixel.
 class ReferenceLinear final : public Op {
  public:

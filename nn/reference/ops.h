@@ -2,10 +2,11 @@
 // samples. What the other columns are compared with.
 #pragma once
 
+#include <steelyard/layers.h>
+
 #include <memory>
 
 #include "nn/op.h"
-#include "nn/ops.h"
 
 namespace steelyard::nn::reference {
 

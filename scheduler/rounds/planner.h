@@ -20,6 +20,8 @@
 // Reads the members and the rounds; changes nothing but the policy.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include "balancing/policy.h"
 #include "scheduler/members/members.h"
 #include "scheduler/rounds/round_state.h"
 

@@ -6,12 +6,13 @@
 // whole or not at all.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "balancing/policy.h"
 #include "protocol/messages.h"
 
 namespace steelyard {

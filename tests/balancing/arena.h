@@ -6,12 +6,13 @@
 // counted from 1: round 0 of the scenario is not played.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "balancing/cost/curves.h"
-#include "balancing/policy.h"
 #include "balancing/policy/oracle.h"
 #include "sim/simulated_device.h"
 

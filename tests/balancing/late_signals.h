@@ -2,12 +2,12 @@
 // scheduler asks.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "balancing/policy.h"
 
 namespace steelyard::balancing::arena {
 

@@ -1,4 +1,4 @@
-#include "nn/model.h"
+#include <steelyard/model.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,9 @@
 // Models that bring every op and every meeting of two orders, and samples for them.
 #pragma once
 
+#include <steelyard/micro_batch.h>
+#include <steelyard/model.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +14,6 @@
 #include <vector>
 
 #include "core/random.h"
-#include "nn/micro_batch.h"
-#include "nn/model.h"
 
 namespace steelyard::nn {
 

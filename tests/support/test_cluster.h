@@ -2,16 +2,17 @@
 // the local transport or over ZeroMQ. The same run on every host.
 #pragma once
 
+#include <steelyard/data_set.h>
+#include <steelyard/model.h>
+#include <steelyard/policy.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "balancing/policy.h"
 #include "core/device_name.h"
-#include "nn/model.h"
 #include "protocol/job.h"
 #include "server/checkpoint/checkpoint.h"
-#include "worker/data/data_set.h"
 
 namespace steelyard::test {
 

@@ -119,7 +119,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"transport/zmq_socket.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
     {"worker/contact.cpp", "tests/worker/reach_test.cpp: which shards answer"},
-    {"worker/data/data_set.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
+    {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
     {"worker/data/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
 };
 

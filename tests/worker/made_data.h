@@ -1,12 +1,12 @@
 // Data sets for tests: samples that say which ones they are, and reading that can be watched and held up.
 #pragma once
 
+#include <steelyard/data_set.h>
+
 #include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <vector>
-
-#include "worker/data/data_set.h"
 
 namespace steelyard {
 

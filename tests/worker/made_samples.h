@@ -1,11 +1,12 @@
 #pragma once
 
+#include <steelyard/engine.h>
+#include <steelyard/model.h>
+
 #include <stdexcept>
 #include <vector>
 
 #include "core/random.h"
-#include "nn/model.h"
-#include "worker/compute/engine.h"
 
 namespace steelyard {
 

@@ -14,12 +14,13 @@
 // the worker with a Failure that says by how much; the others go on.
 #pragma once
 
+#include <steelyard/engine.h>
+#include <steelyard/model.h>
+
 #include <memory>
 #include <string>
 
 #include "core/device_name.h"
-#include "nn/model.h"
-#include "worker/compute/engine.h"
 
 namespace steelyard {
 

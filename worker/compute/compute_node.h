@@ -21,7 +21,7 @@
 // Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
 // each piece's mean gradient is clipped here, and then every GradientReady comes at the end too.
 //
-// What computes is an engine (worker/compute/engine.h); here is what all engines share: the order of work,
+// What computes is an engine (include/steelyard/engine.h); here is what all engines share: the order of work,
 // its samples, the slices, local steps, clipping, times.
 //
 // What goes wrong while samples are read or gradients computed (a user's code may throw) ends the computing:

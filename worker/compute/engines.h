@@ -1,13 +1,14 @@
 // The engines of built-in models: networks on the processor, and on a CUDA device.
 #pragma once
 
+#include <steelyard/engine.h>
+#include <steelyard/model.h>
+
 #include <memory>
 #include <optional>
 
 #include "core/device_name.h"
-#include "nn/model.h"
 #include "nn/network.h"
-#include "worker/compute/engine.h"
 
 namespace steelyard {
 

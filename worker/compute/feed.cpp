@@ -4,7 +4,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
-#include "worker/data/data_sets.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

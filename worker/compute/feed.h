@@ -8,6 +8,9 @@
 // Threads: request() from one thread, next() from one thread, FeedRequest::cancel() from any.
 #pragma once
 
+#include <steelyard/data_set.h>
+#include <steelyard/micro_batch.h>
+
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -18,9 +21,7 @@
 #include "core/error.h"
 #include "core/queue.h"
 #include "core/random.h"
-#include "nn/micro_batch.h"
 #include "protocol/messages.h"
-#include "worker/data/data_set.h"
 
 namespace steelyard {
 
@@ -30,7 +31,7 @@ namespace steelyard {
 //              hash(seed, e): the same on every machine, and another one each epoch
 //  evaluation  position p is sample p of the test set
 //
-// Training samples are augmented, if the data set asks for it (worker/data/data_set.h).
+// Training samples are augmented, if the data set asks for it (include/steelyard/data_set.h).
 //
 // n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
 // is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are

@@ -8,11 +8,12 @@
 // call. What an engine throws ends the call.
 #pragma once
 
+#include <steelyard/engine.h>
+
 #include <memory>
 #include <vector>
 
 #include "core/buffer.h"
-#include "worker/compute/engine.h"
 
 namespace steelyard {
 

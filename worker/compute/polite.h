@@ -16,6 +16,8 @@
 // among them. Processors only: of a GPU it is not known what others use.
 #pragma once
 
+#include <steelyard/engine.h>
+
 #include <functional>
 #include <memory>
 #include <span>
@@ -25,7 +27,6 @@
 
 #include "core/queue.h"
 #include "core/time.h"
-#include "worker/compute/engine.h"
 #include "worker/compute/meter.h"
 #include "worker/compute/workload.h"
 

@@ -1,6 +1,7 @@
 // Whether a worker has the model and data that the job is about.
 #pragma once
 
+#include "protocol/job.h"
 #include "worker/compute/workload.h"
 
 namespace steelyard {

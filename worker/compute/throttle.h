@@ -11,6 +11,8 @@
 // too; and what is held back for longer than a job's dead_after looks like a worker that does not get on.
 #pragma once
 
+#include <steelyard/engine.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,7 +20,6 @@
 #include <string_view>
 
 #include "core/time.h"
-#include "worker/compute/engine.h"
 #include "worker/compute/local_stepper.h"
 
 namespace steelyard {

@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "worker/data/data_set.h"
 #include "worker/data/file_bytes.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "core/options.h"
 #include "worker/data/byte_source.h"
 #include "worker/data/cifar.h"
 #include "worker/data/idx.h"

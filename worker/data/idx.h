@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/data/data_set.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

@@ -1,4 +1,4 @@
-// How raw values become inputs near mean 0 and deviation 1 (Normalization, worker/data/data_set.h):
+// How raw values become inputs near mean 0 and deviation 1 (Normalization, include/steelyard/data_set.h):
 // measured once over the training set, channel by channel, and used for both sets. In a table every column is
 // a channel.
 #pragma once
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "worker/data/data_set.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

@@ -15,8 +15,8 @@
 #include <optional>
 #include <vector>
 
-#include "worker/data/data_set.h"
 #include "worker/data/file_bytes.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "worker/data/data_set.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

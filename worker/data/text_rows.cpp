@@ -6,8 +6,8 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "worker/data/data_set.h"
 #include "worker/data/normalization.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

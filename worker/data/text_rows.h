@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "worker/data/data_set.h"
 #include "worker/data/file_bytes.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

@@ -6,6 +6,8 @@
 // round: beyond that, the round before has to have wanted it too.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <cstdint>
 #include <map>
 #include <set>
@@ -14,7 +16,6 @@
 #include "balancing/cost/curves.h"
 #include "balancing/cost/exchange_cost.h"
 #include "balancing/cost/rules.h"
-#include "balancing/policy.h"
 #include "balancing/policy/split.h"
 #include "balancing/state.h"
 

@@ -18,6 +18,8 @@
 // worker.
 #pragma once
 
+#include <steelyard/policy.h>
+
 #include <cstdint>
 #include <map>
 #include <set>
@@ -25,7 +27,6 @@
 
 #include "balancing/cost/curves.h"
 #include "balancing/cost/rules.h"
-#include "balancing/policy.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {

@@ -1,5 +1,6 @@
 // A compute node around engines of all kinds: what they may do, and what becomes of it when they fail.
-#include "worker/compute/engine.h"
+
+#include <steelyard/engine.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

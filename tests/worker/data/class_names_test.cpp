@@ -1,4 +1,4 @@
-#include "worker/data/data_set.h"
+#include "worker/data/samples.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "tests/worker/data/data_files.h"
-#include "worker/data/data_set.h"
+#include "worker/data/samples.h"
 
 namespace steelyard {
 

@@ -5,6 +5,9 @@
 // only after it. -1 stands for unknown. Pure and owned by one thread, as policies are.
 #pragma once
 
+#include <steelyard/choice.h>
+
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -27,5 +30,8 @@ class Predictor {
   [[nodiscard]] virtual std::string save() const = 0;
   virtual void restore(const std::string& text) = 0;  // Failure (io), and no change, on a foreign text
 };
+
+// The seed is for those that start at random; none has options yet.
+using PredictorTable = Choices<std::unique_ptr<Predictor>(std::uint64_t seed, const Options& options)>;
 
 }  // namespace steelyard::balancing

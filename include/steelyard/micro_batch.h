@@ -5,8 +5,6 @@
 #include <array>
 #include <cstdint>
 
-#include "nn/shape.h"
-
 namespace steelyard::nn {
 
 // A new size costs every oneDNN primitive 0.1-0.2 ms once, so there are only these.
@@ -22,6 +20,19 @@ struct MicroBatch {
   std::uint32_t count = 0;  // the first `count` samples are real; the rest is padding and changes no sum
   std::uint64_t seed = 0;   // of the job
   std::uint64_t epoch = 0;
+};
+
+// Sums over the real samples of one or more micro-batches; plain numbers, to be added by whoever needs more.
+struct Sums {
+  double loss = 0;
+  std::uint64_t correct = 0;  // labels
+
+  Sums& operator+=(const Sums& other) {
+    loss += other.loss;
+    correct += other.correct;
+    return *this;
+  }
+  friend bool operator==(const Sums&, const Sums&) = default;
 };
 
 }  // namespace steelyard::nn

@@ -1,13 +1,16 @@
 // The ops: what a node of a graph may compute. Each is a small struct of options that knows the shape it
-// delivers, the parameters it learns, and what it costs. What computes it is a backend's: nn/reference/ops.h
-// and nn/cpu/ops.h have one function for each op here, and that is the table.
+// delivers, the parameters it learns, and what it costs. What computes it is a backend's: each has one
+// function for each op here, and that is the table.
 //
-// Shapes are of one sample (nn/shape.h). A picture is height x width x channels; a sequence is 1 x tokens x
+// Shapes are of one sample (shape.h). A picture is height x width x channels; a sequence is 1 x tokens x
 // features; a vector is 1 x 1 x features. shape() and parameters() get the shapes of the inputs, and throw
 // Failure (configuration) if they do not fit, with a text that goes on after "layer 'conv1' gets ... and".
 //
 // Names and shapes of parameters are those of PyTorch's modules, so that safetensors files fit both ways.
 #pragma once
+
+#include <steelyard/parameters.h>
+#include <steelyard/shape.h>
 
 #include <cstdint>
 #include <span>
@@ -15,10 +18,10 @@
 #include <variant>
 #include <vector>
 
-#include "core/layout.h"
-#include "nn/shape.h"
-
 namespace steelyard::nn {
+
+// What a model ends with; the equations are in nn/loss.h.
+enum class Loss : std::uint8_t { softmax_cross_entropy, hinge };
 
 // How a tensor begins.
 struct Initializer {
@@ -49,7 +52,7 @@ struct ParameterSpec {
   Initializer begins{};
   Rule rule = Rule::step;
   bool decay = true;
-  double keep = 0.9;  // of rule ema: core/layout.h
+  double keep = 0.9;  // of rule ema: parameters.h
 };
 
 using Shapes = std::span<const Shape>;

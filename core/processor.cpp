@@ -32,6 +32,8 @@ Level detect() {
 
 }  // namespace
 
+const char* release() { return STEELYARD_VERSION; }
+
 Level cpu_level() {
   static const Level level = detect();
   return level;

@@ -1,10 +1,12 @@
-// The processor of this machine, and how much of it this process may use.
+// This release, the processor of this machine, and how much of it this process may use.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace steelyard {
+
+const char* release();  // of Steelyard: "0.1.0"
 
 // Which of our kernels this processor can run. Kernels are compiled once per level and chosen at start;
 // nothing else is built for more than the baseline, so one binary runs everywhere.

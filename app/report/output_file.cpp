@@ -45,15 +45,13 @@ std::string origin_line() {
 }
 
 std::string version_text() {
-  std::string text = "steelyard " STEELYARD_VERSION ", protocol " + std::to_string(protocol_version) +
-                     ", kernels for " + name(cpu_level()) +
+  std::string text = std::string("steelyard ") + release() + ", protocol " +
+                     std::to_string(protocol_version) + ", kernels for " + name(cpu_level()) +
                      (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
   if (nn::built_with_cuda() && nn::cuda_devices().empty()) text += " none";
   for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;
   return text + "\n";
 }
-
-const char* release() { return STEELYARD_VERSION; }
 
 namespace {
 

@@ -10,7 +10,6 @@ std::string origin_line();
 
 // What this program is: release, protocol, kernels, devices.
 std::string version_text();
-const char* release();  // "0.1.0"
 
 // Before the work whose result it is: throws Failure (io), as write_output will, if that is sure to fail.
 // Nothing is made or changed.

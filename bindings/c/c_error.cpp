@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/processor.h"
+
 namespace steelyard::c_api {
 namespace {
 
@@ -22,5 +24,5 @@ void say(std::string_view error) noexcept {
 }  // namespace steelyard::c_api
 
 int steelyard_api() { return STEELYARD_API; }
-const char* steelyard_version() { return STEELYARD_VERSION; }
+const char* steelyard_version() { return steelyard::release(); }
 const char* steelyard_error() { return steelyard::c_api::text.c_str(); }

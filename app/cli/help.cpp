@@ -5,7 +5,10 @@
 #include "app/config/prepare_job.h"
 #include "app/config/registry.h"
 #include "app/config/scenario_keys.h"
+#include "balancing/policies.h"
+#include "nn/models.h"
 #include "protocol/sync_mode.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard {
 namespace {

@@ -1,3 +1,3 @@
-#include "app/cli/run.h"
+#include <steelyard/run.h>
 
 int main(int argc, char** argv) { return steelyard::run(argc, argv); }

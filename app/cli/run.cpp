@@ -1,4 +1,4 @@
-#include "app/cli/run.h"
+#include <steelyard/run.h>
 
 #include <fcntl.h>
 #include <sys/prctl.h>

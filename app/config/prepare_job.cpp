@@ -2,7 +2,9 @@
 
 #include "app/config/job_file.h"
 #include "app/config/registry.h"
+#include "balancing/policies.h"
 #include "core/error.h"
+#include "nn/models.h"
 #include "protocol/codec.h"
 #include "protocol/limits.h"
 

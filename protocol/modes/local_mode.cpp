@@ -18,7 +18,8 @@ std::optional<SyncMode> parse_local(std::string_view text) {
 ModeEntry local_mode() {
   return {
       .rank = 40,
-      .forms = {{"local:H", "H local steps; with :equal behind, results weigh alike, and not by their samples",
+      .forms = {{"local:H",
+                 "H local steps; with :equal behind, results weigh alike, and not by their samples",
                  "each worker takes H steps of its own between two exchanges, which average the results"}},
       .parse = parse_local,
       .write =

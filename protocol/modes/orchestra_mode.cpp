@@ -8,7 +8,8 @@ ModeEntry orchestra_mode() {
   return {
       .rank = 44,
       .forms =
-          {{"orchestra", "needs policy = \"orchestra\"; [policy.orchestra] controller says what moves the barrier",
+          {{"orchestra",
+            "needs policy = \"orchestra\"; [policy.orchestra] controller says what moves the barrier",
             "as many local steps as each worker ends before a common barrier, which policy orchestra moves"}},
       .parse = [](std::string_view text) -> std::optional<SyncMode> {
         if (text != "orchestra") return std::nullopt;

@@ -2,7 +2,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "app/cli/run.h"
+#include <steelyard/run.h>
 
 namespace {
 

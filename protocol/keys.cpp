@@ -15,28 +15,6 @@ namespace {
 
 constexpr char separator = ';';  // no letter of a key
 
-}  // namespace
-
-std::vector<std::string> split_places(const std::string& endpoints) {
-  const std::size_t comma = endpoints.rfind(',');
-  if (comma == std::string::npos) return {endpoints};
-  std::vector<std::string> places = split_places(endpoints.substr(0, comma));
-  places.push_back(endpoints.substr(comma + 1));
-  return places;
-}
-
-KeyedEndpoint split_key(const std::string& endpoint) {
-  const std::size_t at = endpoint.rfind(separator);
-  if (at == std::string::npos || !is_key(std::string_view(endpoint).substr(at + 1))) return {endpoint, {}};
-  return {endpoint.substr(0, at), endpoint.substr(at + 1)};
-}
-
-std::string with_key(const std::string& address, const std::string& key) {
-  return key.empty() ? address : address + separator + key;
-}
-
-namespace {
-
 constexpr std::string_view tcp = "tcp://";
 
 bool is_port(std::string_view text) {
@@ -44,27 +22,6 @@ bool is_port(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
 }
-
-}  // namespace
-
-std::string endpoint_trouble(const std::string& told) {
-  const std::string endpoint = split_key(told).address;
-  const auto strange = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-  if (std::ranges::any_of(endpoint, strange)) return "there are blanks or control characters in it";
-  if (!endpoint.starts_with(tcp)) return {};
-  const std::string_view address = std::string_view(endpoint).substr(tcp.size());
-  const std::size_t colon = address.rfind(':');
-  const std::string_view host = address.substr(0, colon);
-  if (host.empty() || host == "*" || host == "0.0.0.0" || host == "[::]")
-    return "that is no address of a machine";
-  const bool bracketed = host.front() == '[' && host.back() == ']';
-  if (!bracketed && host.find(':') != host.npos) return "there is more than a host and a port in it";
-  if (colon != address.npos && !is_port(address.substr(colon + 1)))
-    return "a port is a number from 1 to 65535";
-  return {};
-}
-
-namespace {
 
 constexpr std::array roles{KeyRole::scheduler, KeyRole::server, KeyRole::worker};
 
@@ -105,6 +62,41 @@ bool take(const std::vector<std::string_view>& words, KeyLines& lines) {
 }
 
 }  // namespace
+
+std::vector<std::string> split_places(const std::string& endpoints) {
+  const std::size_t comma = endpoints.rfind(',');
+  if (comma == std::string::npos) return {endpoints};
+  std::vector<std::string> places = split_places(endpoints.substr(0, comma));
+  places.push_back(endpoints.substr(comma + 1));
+  return places;
+}
+
+KeyedEndpoint split_key(const std::string& endpoint) {
+  const std::size_t at = endpoint.rfind(separator);
+  if (at == std::string::npos || !is_key(std::string_view(endpoint).substr(at + 1))) return {endpoint, {}};
+  return {endpoint.substr(0, at), endpoint.substr(at + 1)};
+}
+
+std::string with_key(const std::string& address, const std::string& key) {
+  return key.empty() ? address : address + separator + key;
+}
+
+std::string endpoint_trouble(const std::string& told) {
+  const std::string endpoint = split_key(told).address;
+  const auto strange = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+  if (std::ranges::any_of(endpoint, strange)) return "there are blanks or control characters in it";
+  if (!endpoint.starts_with(tcp)) return {};
+  const std::string_view address = std::string_view(endpoint).substr(tcp.size());
+  const std::size_t colon = address.rfind(':');
+  const std::string_view host = address.substr(0, colon);
+  if (host.empty() || host == "*" || host == "0.0.0.0" || host == "[::]")
+    return "that is no address of a machine";
+  const bool bracketed = host.front() == '[' && host.back() == ']';
+  if (!bracketed && host.find(':') != host.npos) return "there is more than a host and a port in it";
+  if (colon != address.npos && !is_port(address.substr(colon + 1)))
+    return "a port is a number from 1 to 65535";
+  return {};
+}
 
 const char* name(KeyRole role) {
   switch (role) {

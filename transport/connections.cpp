@@ -35,38 +35,6 @@ namespace {
 
 constexpr std::size_t capacity = 1 << 16;
 
-}  // namespace
-
-Mailbox::Mailbox() : wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), posted_(capacity) {
-  CHECK(wake_ >= 0, "no descriptor left for an eventfd");
-}
-
-Mailbox::~Mailbox() { close(wake_); }
-
-void Mailbox::post(std::vector<Envelope> envelopes) {
-  for (Envelope& envelope : envelopes) posted_.try_push(std::move(envelope));
-  const std::uint64_t one = 1;
-  (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
-}
-
-void Mailbox::take_posted() {
-  std::uint64_t count = 0;
-  (void)!read(wake_, &count, sizeof count);
-  while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
-}
-
-void Mailbox::drop_from(NodeId sender) {
-  std::erase_if(inbox_, [&](const Envelope& it) { return it.from == sender; });
-}
-
-Envelope Mailbox::next() {
-  Envelope envelope = std::move(inbox_.front());
-  inbox_.pop_front();
-  return envelope;
-}
-
-namespace {
-
 constexpr Duration between_looks = std::chrono::milliseconds(100), in_a_hurry = std::chrono::milliseconds(5);
 constexpr Duration longest_idle = std::chrono::seconds(1);
 constexpr std::uint64_t much = 64 << 10;  // bytes since the last message: worth a closer look
@@ -101,6 +69,34 @@ std::uint64_t left_in_kernel(int descriptor) {
 }
 
 }  // namespace
+
+Mailbox::Mailbox() : wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), posted_(capacity) {
+  CHECK(wake_ >= 0, "no descriptor left for an eventfd");
+}
+
+Mailbox::~Mailbox() { close(wake_); }
+
+void Mailbox::post(std::vector<Envelope> envelopes) {
+  for (Envelope& envelope : envelopes) posted_.try_push(std::move(envelope));
+  const std::uint64_t one = 1;
+  (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
+}
+
+void Mailbox::take_posted() {
+  std::uint64_t count = 0;
+  (void)!read(wake_, &count, sizeof count);
+  while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
+}
+
+void Mailbox::drop_from(NodeId sender) {
+  std::erase_if(inbox_, [&](const Envelope& it) { return it.from == sender; });
+}
+
+Envelope Mailbox::next() {
+  Envelope envelope = std::move(inbox_.front());
+  inbox_.pop_front();
+  return envelope;
+}
 
 void Connections::take(const std::vector<SocketEvent>& events, Time now) {
   for (const SocketEvent& event : events) {

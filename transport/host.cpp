@@ -18,6 +18,17 @@ void put_key(Message& message, const std::string& key) {
   hello->endpoint = with_key(split_key(hello->endpoint).address, key);
 }
 
+// The endpoint came over the wire: one that makes no sense is a peer that cannot be reached, and the machine
+// hears so.
+void connect(Link& link, NodeId self, const Connect& order) {
+  try {
+    link.connect(order.node, order.endpoint);
+  } catch (const Failure& failure) {
+    if (auto notice = notice_for(self, Unreachable{order.node, order.endpoint, failure.what()}))
+      link.post({std::move(*notice)});
+  }
+}
+
 }  // namespace
 
 std::optional<Envelope> let_in(NodeId self, NodeId from, const std::string& key,
@@ -34,21 +45,6 @@ std::optional<Envelope> let_in(NodeId self, NodeId from, const std::string& key,
   put_key(*message, key);
   return Envelope{from, self, std::move(*message)};
 }
-
-namespace {
-
-// The endpoint came over the wire: one that makes no sense is a peer that cannot be reached, and the machine
-// hears so.
-void connect(Link& link, NodeId self, const Connect& order) {
-  try {
-    link.connect(order.node, order.endpoint);
-  } catch (const Failure& failure) {
-    if (auto notice = notice_for(self, Unreachable{order.node, order.endpoint, failure.what()}))
-      link.post({std::move(*notice)});
-  }
-}
-
-}  // namespace
 
 void deliver(Link& link, const LocalDelivery& local, std::vector<Envelope> said) {
   for (Envelope& envelope : said) {

@@ -23,6 +23,8 @@ bool set(int descriptor, int option, int value) {
   return setsockopt(descriptor, IPPROTO_TCP, option, &value, sizeof value) == 0;
 }
 
+constexpr std::array nudge{std::byte{'S'}, std::byte{'N'}};
+
 }  // namespace
 
 std::optional<Flight> flight_of(int descriptor) {
@@ -43,12 +45,6 @@ void expect_losses(int descriptor, const Flight& flight) {
     set(descriptor, timer_margin, least_of_slow_kernels);
   (void)setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, "bbr", 3);
 }
-
-namespace {
-
-constexpr std::array nudge{std::byte{'S'}, std::byte{'N'}};
-
-}  // namespace
 
 void Nudges::through(NodeId peer, int descriptor) {
   Line& line = lines_[peer];

@@ -70,20 +70,6 @@ std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
   return message;
 }
 
-}  // namespace
-
-std::string to_line(const ToHost& message) { return written(message); }
-std::string to_line(const FromHost& message) { return written(message); }
-
-std::optional<ToHost> to_host(const std::string& line) {
-  return read<ToHost>(line, static_cast<ToHost*>(nullptr));
-}
-std::optional<FromHost> from_host(const std::string& line) {
-  return read<FromHost>(line, static_cast<FromHost*>(nullptr));
-}
-
-namespace {
-
 constexpr std::size_t most_waiting = 32 << 20;  // bytes; a job text fits several times
 constexpr std::size_t most_at_once = 1 << 20;   // bytes of one pipe before others have their turn
 
@@ -97,6 +83,16 @@ bool is_readable(int descriptor) {
 }
 
 }  // namespace
+
+std::string to_line(const ToHost& message) { return written(message); }
+std::string to_line(const FromHost& message) { return written(message); }
+
+std::optional<ToHost> to_host(const std::string& line) {
+  return read<ToHost>(line, static_cast<ToHost*>(nullptr));
+}
+std::optional<FromHost> from_host(const std::string& line) {
+  return read<FromHost>(line, static_cast<FromHost*>(nullptr));
+}
 
 Descriptor::~Descriptor() {
   if (number_ >= 0) ::close(number_);

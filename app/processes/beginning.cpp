@@ -39,26 +39,6 @@ std::string trouble_of_hosting(Checkpointer& checkpointer, NodeId node, Link& li
   }
 }
 
-}  // namespace
-
-void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link,
-          const std::function<void(const std::string&)>& say) {
-  const std::stop_callback stop(told, [&] {
-    link.post({{link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})}});
-  });
-  std::string former;
-  while (!checkpointer.finished()) {
-    const std::string trouble = trouble_of_hosting(checkpointer, node, link);
-    if (trouble.empty()) continue;
-    if (std::exchange(former, trouble) != trouble)
-      say(trouble + "; no checkpoint is written until that works again");
-    if (told.stop_requested()) return;  // the link may fail for good, and would never deliver Stop
-    std::this_thread::sleep_for(between_trials);
-  }
-}
-
-namespace {
-
 // A worker answers at once; its framework may be busy for a while with what it had begun.
 const Duration upload_patience = from_seconds(30);
 
@@ -76,41 +56,6 @@ void require_that_it_travels(const ModelDescription& model) {
                     " tensors and " + std::to_string(limits::channels) +
                     " channels: make names of tensors shorter, or join small tensors");
 }
-
-}  // namespace
-
-std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
-                                             const std::function<void(const std::string&)>& say) {
-  const auto post = [&](auto message) {
-    link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))}});
-  };
-  const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
-                            [&] { post(Leave{}); });
-  ModelIntake intake(seed, upload_patience, memory_of_machine());
-  host(intake, scheduler_node, link, [&](const Envelope& envelope) {
-    const auto* message = std::get_if<ToRecorder>(&envelope.message);
-    if (const auto* note = message != nullptr ? std::get_if<Note>(message) : nullptr) say(note->text);
-  });
-  if (!intake.complete()) return std::nullopt;
-  return WorkersModel{intake.model(), intake.take_weights()};
-}
-
-Worker::Options::Model model_to_tell(const Workload& workload) {
-  struct Drawn {
-    std::optional<std::uint64_t> seed;
-    std::vector<float> weights;
-  };
-  ModelDescription description = describe(workload);
-  require_that_it_travels(description);
-  return {std::move(description),
-          [workload, drawn = std::make_shared<Drawn>()](std::uint64_t seed, Interval floats) {
-            if (drawn->seed != seed) drawn->weights = first_weights(workload, seed);
-            drawn->seed = seed;
-            return Blob::copy_of(std::span(drawn->weights).subspan(floats.begin, floats.size()));
-          }};
-}
-
-namespace {
 
 constexpr std::uint64_t most_looked_at = 64;  // samples
 
@@ -161,6 +106,53 @@ Snapshot completed(Snapshot snapshot, const Job& job, const SampleSource& source
 }
 
 }  // namespace
+
+void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link,
+          const std::function<void(const std::string&)>& say) {
+  const std::stop_callback stop(told, [&] {
+    link.post({{link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})}});
+  });
+  std::string former;
+  while (!checkpointer.finished()) {
+    const std::string trouble = trouble_of_hosting(checkpointer, node, link);
+    if (trouble.empty()) continue;
+    if (std::exchange(former, trouble) != trouble)
+      say(trouble + "; no checkpoint is written until that works again");
+    if (told.stop_requested()) return;  // the link may fail for good, and would never deliver Stop
+    std::this_thread::sleep_for(between_trials);
+  }
+}
+
+std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
+                                             const std::function<void(const std::string&)>& say) {
+  const auto post = [&](auto message) {
+    link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))}});
+  };
+  const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
+                            [&] { post(Leave{}); });
+  ModelIntake intake(seed, upload_patience, memory_of_machine());
+  host(intake, scheduler_node, link, [&](const Envelope& envelope) {
+    const auto* message = std::get_if<ToRecorder>(&envelope.message);
+    if (const auto* note = message != nullptr ? std::get_if<Note>(message) : nullptr) say(note->text);
+  });
+  if (!intake.complete()) return std::nullopt;
+  return WorkersModel{intake.model(), intake.take_weights()};
+}
+
+Worker::Options::Model model_to_tell(const Workload& workload) {
+  struct Drawn {
+    std::optional<std::uint64_t> seed;
+    std::vector<float> weights;
+  };
+  ModelDescription description = describe(workload);
+  require_that_it_travels(description);
+  return {std::move(description),
+          [workload, drawn = std::make_shared<Drawn>()](std::uint64_t seed, Interval floats) {
+            if (drawn->seed != seed) drawn->weights = first_weights(workload, seed);
+            drawn->seed = seed;
+            return Blob::copy_of(std::span(drawn->weights).subspan(floats.begin, floats.size()));
+          }};
+}
 
 ModelDescription describe(const Workload& workload) {
   ModelDescription model = described(workload);

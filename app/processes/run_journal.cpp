@@ -41,6 +41,17 @@ int lock(const std::string& directory) {
                                   " saves a checkpoint first), or give --run-dir another name");
 }
 
+void cut_to(const std::string& path, std::uint64_t bytes) {
+  if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
+}
+
+// A standby has the journal from where it last began anew, and makes its record of that.
+Note record_begins_here(Round round, const std::string& former) {
+  return {"the record of this run begins here with round " + std::to_string(round) +
+          ", for another scheduler led before: rounds.jsonl and events.jsonl of the rounds before are in " +
+          former};
+}
+
 }  // namespace
 
 RunLock::RunLock(const std::string& directory, int inherited)
@@ -67,21 +78,6 @@ bool in_use(const std::string& directory) {
   }
   return false;
 }
-
-namespace {
-
-void cut_to(const std::string& path, std::uint64_t bytes) {
-  if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
-}
-
-// A standby has the journal from where it last began anew, and makes its record of that.
-Note record_begins_here(Round round, const std::string& former) {
-  return {"the record of this run begins here with round " + std::to_string(round) +
-          ", for another scheduler led before: rounds.jsonl and events.jsonl of the rounds before are in " +
-          former};
-}
-
-}  // namespace
 
 std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const Progress& from,
                                  SchedulersPlace place, const Recorder& recorder) {

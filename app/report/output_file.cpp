@@ -35,6 +35,11 @@ std::string machine_text() {
          (cores == 1 ? " core" : " cores");
 }
 
+[[noreturn]] void refuse(const std::string& option, const std::string& path, int reason) {
+  throw Failure(ExitCode::io, path + ": the result could not be written (" + std::strerror(reason) +
+                                  "); give " + option + " another place");
+}
+
 }  // namespace
 
 std::string origin_line() {
@@ -52,15 +57,6 @@ std::string version_text() {
   for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;
   return text + "\n";
 }
-
-namespace {
-
-[[noreturn]] void refuse(const std::string& option, const std::string& path, int reason) {
-  throw Failure(ExitCode::io, path + ": the result could not be written (" + std::strerror(reason) +
-                                  "); give " + option + " another place");
-}
-
-}  // namespace
 
 void check_output(const std::string& option, const std::string& path) {
   if (path.empty() || path == "-") return;

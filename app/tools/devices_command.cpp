@@ -41,6 +41,28 @@ Cells cells_of(const DeviceLine& line) {
           line.speed ? rounded(line.speed->float32_gflop_s) + " GFLOP/s" : unknown};
 }
 
+DeviceLine processor_line() {
+  const unsigned cores = allowed_cores();
+  return {.device = {},
+          .name = processor_name(),
+          .what = std::to_string(cores) + (cores == 1 ? " core" : " cores") + ", kernels for " +
+                  name(cpu_level()) + (cpu_has_bf16() ? ", bf16" : ""),
+          .speed = measure_cpu(cores)};
+}
+
+DeviceLine cuda_line(const nn::CudaDevice& it, unsigned number) {
+  DeviceLine line{.device = {Device::Type::cuda, number},
+                  .name = it.name,
+                  .what = "compute " + std::to_string(it.major) + "." + std::to_string(it.minor),
+                  .memory_bytes = it.memory_bytes,
+                  .speed = nn::measure_cuda(number)};
+  if (it.state) {
+    line.free_bytes = it.state->memory_free();
+    line.utilization = it.state->utilization;
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda) {
@@ -83,32 +105,6 @@ std::string devices_json(const std::vector<DeviceLine>& lines) {
   }
   return dump_json(all, 1) + "\n";
 }
-
-namespace {
-
-DeviceLine processor_line() {
-  const unsigned cores = allowed_cores();
-  return {.device = {},
-          .name = processor_name(),
-          .what = std::to_string(cores) + (cores == 1 ? " core" : " cores") + ", kernels for " +
-                  name(cpu_level()) + (cpu_has_bf16() ? ", bf16" : ""),
-          .speed = measure_cpu(cores)};
-}
-
-DeviceLine cuda_line(const nn::CudaDevice& it, unsigned number) {
-  DeviceLine line{.device = {Device::Type::cuda, number},
-                  .name = it.name,
-                  .what = "compute " + std::to_string(it.major) + "." + std::to_string(it.minor),
-                  .memory_bytes = it.memory_bytes,
-                  .speed = nn::measure_cuda(number)};
-  if (it.state) {
-    line.free_bytes = it.state->memory_free();
-    line.utilization = it.state->utilization;
-  }
-  return line;
-}
-
-}  // namespace
 
 int run_devices(const DevicesCommand& command) {
   check_output("--json", command.json);

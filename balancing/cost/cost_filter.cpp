@@ -11,6 +11,24 @@ constexpr double first_fixed = 0.1, first_shape = 0.6, first_level = 0.3;  // re
 constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
 constexpr double least_slope = 0.02;                   // of the time, per size of the batch
 
+constexpr double far = 4;          // deviations
+constexpr double least_far = 0.1;  // relative: less is never called far
+
+constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
+constexpr double first_noise = 0.05, least_noise = 0.004;
+constexpr double error_memory = 0.93;     // per round, of noise and errors
+constexpr double clear_lead = 0.8;        // of the other's error: less takes over
+constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
+constexpr double jump_doubt = 0.7;        // after a sudden change
+constexpr double most_log_seconds = 600;  // more or less is no time
+
+constexpr double early_noise = 3;     // times the noise, over the rounds that were measured
+constexpr double least_drift = 0.01;  // of the line, relative, per round
+constexpr double cold = 0.5;          // of the time per sample of the first batch: it was a cold one
+constexpr double clear_step = 0.05;   // of the logarithm of the time, known from the signals
+constexpr double nearly = 0.85;       // of a time known from before
+constexpr std::uint64_t enough = 3;   // measurements that say what is usual
+
 }  // namespace
 
 CostLine::CostLine(double units, double seconds)
@@ -94,13 +112,6 @@ void CostLine::restore(StateReader& reader) {
   reader.require(fixed_ >= 0 && slope_ > 0 && p00_ >= 0 && p11_ >= 0, "a line falls");
 }
 
-namespace {
-
-constexpr double far = 4;          // deviations
-constexpr double least_far = 0.1;  // relative: less is never called far
-
-}  // namespace
-
 SuddenChange::Answer SuddenChange::judge(double surprise, double deviation, bool believe) {
   const double far_from = std::max(far * deviation, least_far);
   const Verdict verdict = judge_believed(surprise);
@@ -144,18 +155,6 @@ void SuddenChange::restore(StateReader& reader) {
     if (reader.count(1) == 1) *maybe = reader.real();
   }
 }
-
-namespace {
-
-constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
-constexpr double first_noise = 0.05, least_noise = 0.004;
-constexpr double error_memory = 0.93;     // per round, of noise and errors
-constexpr double clear_lead = 0.8;        // of the other's error: less takes over
-constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
-constexpr double jump_doubt = 0.7;        // after a sudden change
-constexpr double most_log_seconds = 600;  // more or less is no time
-
-}  // namespace
 
 Level::Level(double seconds, const Rules& rules, double doubt) : noise_(first_noise), rules_(rules) {
   believed_ = rules.slow_average ? 0 : 1;
@@ -225,17 +224,6 @@ void Level::restore(StateReader& reader) {
   believed_ = reader.count(averages_.size() - 1);
   noise_ = reader.real();
 }
-
-namespace {
-
-constexpr double early_noise = 3;     // times the noise, over the rounds that were measured
-constexpr double least_drift = 0.01;  // of the line, relative, per round
-constexpr double cold = 0.5;          // of the time per sample of the first batch: it was a cold one
-constexpr double clear_step = 0.05;   // of the logarithm of the time, known from the signals
-constexpr double nearly = 0.85;       // of a time known from before
-constexpr std::uint64_t enough = 3;   // measurements that say what is usual
-
-}  // namespace
 
 CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, bool believe) {
   ++rounds_;

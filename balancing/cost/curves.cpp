@@ -67,6 +67,22 @@ Affine solve(const Sums& s, double noise) {
   return {0, s.bt / s.bb};
 }
 
+// Sizes whose relative variance is below this are one size: the slope would be made of rounding.
+constexpr double one_size = 1e-6;
+
+constexpr double most_fixed = 0.99;  // of the time, of a line that touches
+
+double polynomial(const std::array<double, 4>& a, double b) {
+  return a[0] + b * (a[1] + b * (a[2] + b * a[3]));
+}
+
+// Where the slope a1 + 2 a2 b + 3 a3 b^2 is zero; NaN, which no comparison accepts, where it never is.
+std::array<double, 2> turning_points(const std::array<double, 4>& a) {
+  if (a[3] == 0) return {-a[1] / (2 * a[2]), NAN};
+  const double root = std::sqrt(a[2] * a[2] - 3 * a[3] * a[1]);
+  return {(-a[2] - root) / (3 * a[3]), (-a[2] + root) / (3 * a[3])};
+}
+
 }  // namespace
 
 Affine fit_affine(std::span<const TimedBatch> batches) {
@@ -128,13 +144,6 @@ bool AffineWindow::changed() const {
   return above == changed_after || below == changed_after;
 }
 
-namespace {
-
-// Sizes whose relative variance is below this are one size: the slope would be made of rounding.
-constexpr double one_size = 1e-6;
-
-}  // namespace
-
 void ForgettingLine::add(TimedBatch batch) {
   weight_ = lambda_ * weight_ + 1;
   b_ = lambda_ * b_ + batch.samples;
@@ -161,23 +170,6 @@ void ForgettingLine::restore(StateReader& reader) {
   for (double* sum : {&weight_, &b_, &t_, &bb_, &bt_}) *sum = reader.real();
   reader.require(weight_ >= 0 && bb_ >= 0, "a sum of squares is negative");
 }
-
-namespace {
-
-constexpr double most_fixed = 0.99;  // of the time, of a line that touches
-
-double polynomial(const std::array<double, 4>& a, double b) {
-  return a[0] + b * (a[1] + b * (a[2] + b * a[3]));
-}
-
-// Where the slope a1 + 2 a2 b + 3 a3 b^2 is zero; NaN, which no comparison accepts, where it never is.
-std::array<double, 2> turning_points(const std::array<double, 4>& a) {
-  if (a[3] == 0) return {-a[1] / (2 * a[2]), NAN};
-  const double root = std::sqrt(a[2] * a[2] - 3 * a[3] * a[1]);
-  return {(-a[2] - root) / (3 * a[3]), (-a[2] + root) / (3 * a[3])};
-}
-
-}  // namespace
 
 // The highest point so far lies at an end or where the polynomial turns.
 double Cubic::operator()(double samples) const {

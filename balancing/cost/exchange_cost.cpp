@@ -13,6 +13,9 @@ constexpr double wait_memory = 0.998;  // per round
 constexpr double enough_rounds = 40;   // rounds
 constexpr double after_a_rest = 0.5;   // of what was known before it
 
+constexpr double far_away = 8;  // in median distances
+constexpr double unlike = 0.3;  // relative: less is no change, and two that differ by less are alike
+
 }  // namespace
 
 void WaitedFor::observe(double seconds, double worth) {
@@ -39,13 +42,6 @@ void WaitedFor::restore(StateReader& reader) {
   reader.require(weight_ >= 0 && sum_ >= 0 && squares_ >= 0 && worth_ >= 0,
                  "a round waited less than no time");
 }
-
-namespace {
-
-constexpr double far_away = 8;  // in median distances
-constexpr double unlike = 0.3;  // relative: less is no change, and two that differ by less are alike
-
-}  // namespace
 
 void ExchangeCost::observe(double seconds, bool after_rest) {
   if (!(seconds >= 0) || !std::isfinite(seconds)) return;

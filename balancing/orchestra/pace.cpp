@@ -34,6 +34,11 @@ namespace {
 
 constexpr double rounding = 1e-9;  // relative: less is no time
 
+std::unique_ptr<BarrierController> made(const PaceOptions& options) {
+  if (options.controller == Controller::actor_critic) return std::make_unique<ActorCritic>(options.seed);
+  return std::make_unique<HillClimb>();
+}
+
 }  // namespace
 
 std::uint64_t local_steps(double period, double batch_seconds) {
@@ -59,15 +64,6 @@ Period best_period(std::span<const double> batch_seconds, SearchOptions options)
     if (k == 0 || idle < best.idle - rounding * period) best = {period, idle};
   }
 }
-
-namespace {
-
-std::unique_ptr<BarrierController> made(const PaceOptions& options) {
-  if (options.controller == Controller::actor_critic) return std::make_unique<ActorCritic>(options.seed);
-  return std::make_unique<HillClimb>();
-}
-
-}  // namespace
 
 Pace::Pace(PaceOptions options) : options_(options), controller_(made(options)), period_(1, options.unit) {}
 

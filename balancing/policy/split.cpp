@@ -40,6 +40,8 @@ namespace {
 
 constexpr double next_to_nothing = 1e-6;  // the weight of a known share of 0, which is no hole
 
+constexpr double shortest_time = 1e-9;  // seconds; less is a broken clock, not a fast worker
+
 }  // namespace
 
 Split Split::of(const Request& request, std::vector<std::uint64_t> shares) {
@@ -116,12 +118,6 @@ double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_
   }
   return time;
 }
-
-namespace {
-
-constexpr double shortest_time = 1e-9;  // seconds; less is a broken clock, not a fast worker
-
-}  // namespace
 
 bool possible_time(double seconds) { return seconds >= shortest_time && seconds <= longest_time; }
 

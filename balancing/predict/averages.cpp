@@ -10,6 +10,8 @@ namespace {
 
 constexpr char last_title[] = "last.1";
 
+constexpr char ema_title[] = "ema.1";
+
 }  // namespace
 
 void Last::observe(double value, double, double) {
@@ -24,12 +26,6 @@ void Last::restore(const std::string& text) {
   reader.end();
   last_ = last;
 }
-
-namespace {
-
-constexpr char ema_title[] = "ema.1";
-
-}  // namespace
 
 void Ema::observe(double value, double, double) {
   if (!(value > 0 && std::isfinite(value))) return;

@@ -15,6 +15,39 @@ std::chrono::steady_clock::time_point clock_time(Time time) {
 
 [[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::usage, what); }
 
+class DeskEngine final : public Engine {
+ public:
+  explicit DeskEngine(Desk& desk) : desk_(desk) {}
+
+  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                 const FinalRange& on_final) override {
+    return work({parameters, gradient, {}}, samples, on_final);
+  }
+  nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
+    return work({parameters, {}, {}}, samples, [](std::uint64_t, std::uint64_t) {});
+  }
+  // Of numbers only: the caller cuts its micro-batches itself.
+  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {4096, 256, 16, 1}; }
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  [[nodiscard]] std::optional<double> weight() const override { return desk_.weight(); }
+  [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_threads; }
+
+ private:
+  nn::Sums work(Desk::Task task, Samples& samples, const FinalRange& on_final) {
+    while (const nn::MicroBatch* batch = samples.next()) {
+      if (task.samples.empty()) {
+        task.epoch = batch->epoch;
+        task.position = batch->positions[0];
+      }
+      task.samples.insert(task.samples.end(), batch->labels, batch->labels + batch->count);
+    }
+    if (!samples.wanted()) return {};
+    return desk_.compute(std::move(task), samples, on_final);
+  }
+
+  Desk& desk_;
+};
+
 }  // namespace
 
 // Signs of life of the caller are passed on by asking for one more micro-batch, of which there is none.
@@ -129,43 +162,6 @@ bool Desk::closed() const {
   const std::lock_guard lock(mutex_);
   return closed_;
 }
-
-namespace {
-
-class DeskEngine final : public Engine {
- public:
-  explicit DeskEngine(Desk& desk) : desk_(desk) {}
-
-  nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
-                 const FinalRange& on_final) override {
-    return work({parameters, gradient, {}}, samples, on_final);
-  }
-  nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
-    return work({parameters, {}, {}}, samples, [](std::uint64_t, std::uint64_t) {});
-  }
-  // Of numbers only: the caller cuts its micro-batches itself.
-  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {4096, 256, 16, 1}; }
-  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
-  [[nodiscard]] std::optional<double> weight() const override { return desk_.weight(); }
-  [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_threads; }
-
- private:
-  nn::Sums work(Desk::Task task, Samples& samples, const FinalRange& on_final) {
-    while (const nn::MicroBatch* batch = samples.next()) {
-      if (task.samples.empty()) {
-        task.epoch = batch->epoch;
-        task.position = batch->positions[0];
-      }
-      task.samples.insert(task.samples.end(), batch->labels, batch->labels + batch->count);
-    }
-    if (!samples.wanted()) return {};
-    return desk_.compute(std::move(task), samples, on_final);
-  }
-
-  Desk& desk_;
-};
-
-}  // namespace
 
 std::unique_ptr<Engine> engine_of(Desk& desk) { return std::make_unique<DeskEngine>(desk); }
 

@@ -16,6 +16,10 @@ const RowSumsTable& row_sums_table(Level level) {
   return at_level(level, baseline::row_sums, v3::row_sums, v4::row_sums);
 }
 
+const DropoutTable& dropout_table(Level level) {
+  return at_level(level, baseline::dropout, v3::dropout, v4::dropout);
+}
+
 }  // namespace
 
 void sum_rows(Rows rows, const float* from, bool add, float* to, Level level) {
@@ -25,14 +29,6 @@ void sum_rows(Rows rows, const float* from, bool add, float* to, Level level) {
 void add_row(Rows rows, const float* from, const float* row, float* to, Level level) {
   row_sums_table(level).add(rows, from, row, to);
 }
-
-namespace {
-
-const DropoutTable& dropout_table(Level level) {
-  return at_level(level, baseline::dropout, v3::dropout, v4::dropout);
-}
-
-}  // namespace
 
 void drop_in_lanes(const DropoutSweep& sweep, const float* from, bool add, float* to, Level level) {
   CHECK(sweep.places == 16 || sweep.places == 32, "lanes are 16 or 32");

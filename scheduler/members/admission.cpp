@@ -12,6 +12,9 @@ namespace {
 
 constexpr Duration a_minute = std::chrono::minutes(1);
 
+// The threads of a process have its name, and each a number behind it.
+std::string_view process_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
 }  // namespace
 
 std::optional<std::string> Refusals::refused(Time now, NodeId who, const Refuse& refuse) {
@@ -39,13 +42,6 @@ std::optional<std::string> Refusals::due(Time now) {
   last_.clear();
   return note;
 }
-
-namespace {
-
-// The threads of a process have its name, and each a number behind it.
-std::string_view process_of(std::string_view name) { return name.substr(0, name.find('/')); }
-
-}  // namespace
 
 Admission::Admission(const Job& job, Members& members, const std::list<RoundState>& rounds)
     : job_(job),

@@ -11,6 +11,20 @@ namespace {
 constexpr int patient = 6;    // times the silence after which a member is lost
 constexpr int exceeding = 4;  // times the longest standstill that ended by itself
 
+// Less than the first is nothing: it is what polite workers take at least. Between the two nothing changes.
+constexpr double nothing = 0.05, enough = 0.15;
+constexpr double much_less = 0.8;  // times what was left; what is above that is noise
+constexpr Duration full_for = std::chrono::seconds(2);
+// Whoever has to leave again within `soon` is tried again after twice the time.
+constexpr Duration first_trial = std::chrono::seconds(3), longest_trial = std::chrono::minutes(5),
+                   soon = std::chrono::minutes(1);
+
+template <class Member>
+Member* of_node(std::map<std::uint32_t, Member>& members, NodeId node) {
+  const auto it = std::ranges::find_if(members, [&](const auto& entry) { return entry.second.node == node; });
+  return it == members.end() ? nullptr : &it->second;
+}
+
 }  // namespace
 
 void Headway::heard(Time now, const WorkerBeat& beat) {
@@ -38,18 +52,6 @@ bool Headway::too_long(Duration standstill, Time now, Duration dead) const {
   if (cut_off(now) > dead) return standstill > dead;
   return standstill > std::max<Duration>(patient * dead, exceeding * longest_);
 }
-
-namespace {
-
-// Less than the first is nothing: it is what polite workers take at least. Between the two nothing changes.
-constexpr double nothing = 0.05, enough = 0.15;
-constexpr double much_less = 0.8;  // times what was left; what is above that is noise
-constexpr Duration full_for = std::chrono::seconds(2);
-// Whoever has to leave again within `soon` is tried again after twice the time.
-constexpr Duration first_trial = std::chrono::seconds(3), longest_trial = std::chrono::minutes(5),
-                   soon = std::chrono::minutes(1);
-
-}  // namespace
 
 void Room::heard(Time now, double left) {
   left_ = left >= 0 && left <= 1 ? left : -1;
@@ -90,16 +92,6 @@ std::uint64_t Room::most(std::uint64_t equal_part) const {
   const auto did = static_cast<double>(done_ > 0 ? done_ : equal_part);
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(did * left_ / then_)));
 }
-
-namespace {
-
-template <class Member>
-Member* of_node(std::map<std::uint32_t, Member>& members, NodeId node) {
-  const auto it = std::ranges::find_if(members, [&](const auto& entry) { return entry.second.node == node; });
-  return it == members.end() ? nullptr : &it->second;
-}
-
-}  // namespace
 
 Members::ByNode::const_iterator Members::place(NodeId node) const {
   return std::ranges::lower_bound(by_node_, node, {}, &ByNode::value_type::first);

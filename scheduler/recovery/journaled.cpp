@@ -40,6 +40,35 @@ bool is_heartbeat(const Envelope& it) {
       it.message);
 }
 
+// Named twice, it is the only one that the standby may ask.
+void follow(StandbyFeed::Follower& follower, const Followed& it) {
+  if (it.attempt != follower.attempt) follower = {it.attempt, {}};
+  if (it.attempt == 0 || it.arbiter.role != Role::shard) return;
+  if (!follower.arbiters.empty() && follower.arbiters.back() == it.arbiter) follower.arbiters.clear();
+  follower.arbiters.push_back(it.arbiter);
+}
+
+void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Follower& follower, Outbox& out) {
+  std::visit(Overloaded{
+                 [](const JournalHead&) {},
+                 [&](const Heard& it) { scheduler.step(record.now, it.envelope, out); },
+                 [&](const Woken&) { scheduler.wake(record.now, out); },
+                 [&](const Restarted&) { scheduler.restarted(record.now, out); },
+                 [&](const Followed& it) { follow(follower, it); },
+                 [&](const Condensed& it) {
+                   follower = {};
+                   restore_state(scheduler, it.state, record.now);
+                 },
+                 [&](const Skipped& it) { scheduler.skipped(record.now, it.from, out); },
+                 [&](const TookOver& it) {
+                   follower = {};
+                   scheduler.lead(it.generation);
+                 },
+                 [&](const Superseded&) { follower.superseded = true; },
+             },
+             record.what);
+}
+
 }  // namespace
 
 Journaled::Journaled(Scheduler& scheduler, Write write, Options options)
@@ -173,39 +202,6 @@ void Journaled::condense(Time now, Outbox& out) {
   handed_over();
   standby_.written(now, record_, out);
 }
-
-namespace {
-
-// Named twice, it is the only one that the standby may ask.
-void follow(StandbyFeed::Follower& follower, const Followed& it) {
-  if (it.attempt != follower.attempt) follower = {it.attempt, {}};
-  if (it.attempt == 0 || it.arbiter.role != Role::shard) return;
-  if (!follower.arbiters.empty() && follower.arbiters.back() == it.arbiter) follower.arbiters.clear();
-  follower.arbiters.push_back(it.arbiter);
-}
-
-void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Follower& follower, Outbox& out) {
-  std::visit(Overloaded{
-                 [](const JournalHead&) {},
-                 [&](const Heard& it) { scheduler.step(record.now, it.envelope, out); },
-                 [&](const Woken&) { scheduler.wake(record.now, out); },
-                 [&](const Restarted&) { scheduler.restarted(record.now, out); },
-                 [&](const Followed& it) { follow(follower, it); },
-                 [&](const Condensed& it) {
-                   follower = {};
-                   restore_state(scheduler, it.state, record.now);
-                 },
-                 [&](const Skipped& it) { scheduler.skipped(record.now, it.from, out); },
-                 [&](const TookOver& it) {
-                   follower = {};
-                   scheduler.lead(it.generation);
-                 },
-                 [&](const Superseded&) { follower.superseded = true; },
-             },
-             record.what);
-}
-
-}  // namespace
 
 StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Replayed& said,
                              const Acting& acting) {

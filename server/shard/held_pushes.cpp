@@ -16,6 +16,8 @@ double median_length(std::vector<double> of) {
   return *middle;
 }
 
+constexpr std::uint64_t always = 64 << 20;  // bytes: so much may be held, however small the model
+
 }  // namespace
 
 std::optional<double> NormLimit::refused(std::size_t slice, std::span<const float> values, double weight) {
@@ -39,12 +41,6 @@ std::optional<double> NormLimit::refused(std::size_t slice, std::span<const floa
 bool NormLimit::knows_any() const {
   return std::ranges::any_of(recent_, [](const Recent& it) { return !it.norms.empty(); });
 }
-
-namespace {
-
-constexpr std::uint64_t always = 64 << 20;  // bytes: so much may be held, however small the model
-
-}  // namespace
 
 bool HeldPushes::add(NodeId from, const Push& push) {
   std::uint64_t& its = bytes_of_[from];

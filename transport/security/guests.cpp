@@ -14,6 +14,8 @@ std::string refusal(const Handshakes::Place& place, const std::string& what) {
   return "the " + place.who + " at " + place.address + " " + what;
 }
 
+constexpr Duration between_trials = std::chrono::seconds(1);
+
 }  // namespace
 
 std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Place& place) {
@@ -42,12 +44,6 @@ std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Plac
       return std::nullopt;
   }
 }
-
-namespace {
-
-constexpr Duration between_trials = std::chrono::seconds(1);
-
-}  // namespace
 
 bool Denied::add(NodeId node, const std::string& endpoint, const std::string& why, Time now) {
   ++times_;

@@ -49,6 +49,28 @@ std::string_view before(char sign, std::string_view text, std::string_view& rest
   return text.substr(0, at);
 }
 
+// What of a step is the same for every float of a range.
+struct Factors {
+  float gradient = 0, decay = 0, momentum = 0, moved = 0, local = 0;
+};
+
+// One sweep, without branches inside.
+template <bool first, bool nesterov>
+void sweep(const Factors& f, std::span<const float> gradient, std::span<float> local,
+           std::span<float> momentum, std::span<float> moved) {
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    float g = f.gradient * gradient[i];
+    if (f.decay != 0) g += f.decay * local[i];
+    const float m = first ? g : f.momentum * momentum[i] + g;
+    const float s = nesterov ? g + f.momentum * m : m;
+    momentum[i] = m;
+    moved[i] = first ? f.moved * s : moved[i] + f.moved * s;
+    local[i] -= f.local * s;
+  }
+}
+
+std::size_t size_for(const Job& job) { return job.sync.is_local() ? job.layout.size() : 0; }
+
 }  // namespace
 
 std::optional<StepFunction> StepFunction::read(std::string_view text, double least, double most) {
@@ -85,32 +107,6 @@ double StepFunction::at(double time_s) const {
 bool StepFunction::is_always(double level) const {
   return std::ranges::all_of(steps_, [&](const Step& step) { return step.level == level; });
 }
-
-namespace {
-
-// What of a step is the same for every float of a range.
-struct Factors {
-  float gradient = 0, decay = 0, momentum = 0, moved = 0, local = 0;
-};
-
-// One sweep, without branches inside.
-template <bool first, bool nesterov>
-void sweep(const Factors& f, std::span<const float> gradient, std::span<float> local,
-           std::span<float> momentum, std::span<float> moved) {
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    float g = f.gradient * gradient[i];
-    if (f.decay != 0) g += f.decay * local[i];
-    const float m = first ? g : f.momentum * momentum[i] + g;
-    const float s = nesterov ? g + f.momentum * m : m;
-    momentum[i] = m;
-    moved[i] = first ? f.moved * s : moved[i] + f.moved * s;
-    local[i] -= f.local * s;
-  }
-}
-
-std::size_t size_for(const Job& job) { return job.sync.is_local() ? job.layout.size() : 0; }
-
-}  // namespace
 
 LocalStepper::LocalStepper(const Job& job)
     : layout_(job.layout),

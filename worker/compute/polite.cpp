@@ -19,29 +19,6 @@ namespace {
 
 const Duration watch_every = milliseconds(500);
 
-}  // namespace
-
-double left_share(double left, unsigned cores, unsigned threads) {
-  return left < 0 ? -1 : std::min(1.0, left * cores / threads);
-}
-
-LeftWatch::LeftWatch(unsigned threads, std::function<void(double)> tell, Meter meter)
-    : threads_(threads), tell_(std::move(tell)), meter_(std::move(meter)) {
-  thread_ = std::thread([this] { run(); });
-}
-
-LeftWatch::~LeftWatch() {
-  end_.try_push(true);
-  thread_.join();
-}
-
-void LeftWatch::run() {
-  while (!end_.pop(steady_now() + watch_every))
-    tell_(left_share(meter_.measure().left, meter_.cores(), threads_));
-}
-
-namespace {
-
 constexpr double least_cpu_left = 0.05;
 constexpr int nicest = 19;
 const Duration look_every = milliseconds(200), longest_pause = milliseconds(2000);
@@ -75,6 +52,25 @@ class PoliteSamples final : public Samples {
 };
 
 }  // namespace
+
+double left_share(double left, unsigned cores, unsigned threads) {
+  return left < 0 ? -1 : std::min(1.0, left * cores / threads);
+}
+
+LeftWatch::LeftWatch(unsigned threads, std::function<void(double)> tell, Meter meter)
+    : threads_(threads), tell_(std::move(tell)), meter_(std::move(meter)) {
+  thread_ = std::thread([this] { run(); });
+}
+
+LeftWatch::~LeftWatch() {
+  end_.try_push(true);
+  thread_.join();
+}
+
+void LeftWatch::run() {
+  while (!end_.pop(steady_now() + watch_every))
+    tell_(left_share(meter_.measure().left, meter_.cores(), threads_));
+}
 
 double polite_share(double left, unsigned cores, unsigned threads) {
   return left < 0 ? 1 : std::clamp(left * cores / threads, least_cpu_left, 1.0);

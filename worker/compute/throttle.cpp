@@ -27,6 +27,27 @@ StepFunction demand(const char* what, const std::string& text, const std::option
   throw Failure(ExitCode::configuration, std::string(what) + " = \"" + text + "\": give " + expected);
 }
 
+// Asking for the next micro-batch says that the one before is done.
+class ThrottledSamples final : public Samples {
+ public:
+  ThrottledSamples(Samples& samples, ThrottleClock& clock) : samples_(samples), clock_(clock) {}
+
+  const nn::MicroBatch* next() override {
+    if (working_) clock_.rest();
+    const nn::MicroBatch* batch = samples_.next();
+    working_ = batch != nullptr;
+    if (working_) clock_.begin();
+    return batch;
+  }
+  [[nodiscard]] bool at_end() const override { return samples_.at_end(); }
+  [[nodiscard]] bool wanted() const override { return samples_.wanted(); }
+
+ private:
+  Samples& samples_;
+  ThrottleClock& clock_;
+  bool working_ = false;
+};
+
 }  // namespace
 
 Throttle Throttle::parse(const std::string& slow, const std::string& cpu) {
@@ -80,31 +101,6 @@ std::optional<double> ThrottleClock::take_share() {
   if (throttle_.cpu.is_always(1)) return std::nullopt;
   return time > 0 ? left / time : 1;
 }
-
-namespace {
-
-// Asking for the next micro-batch says that the one before is done.
-class ThrottledSamples final : public Samples {
- public:
-  ThrottledSamples(Samples& samples, ThrottleClock& clock) : samples_(samples), clock_(clock) {}
-
-  const nn::MicroBatch* next() override {
-    if (working_) clock_.rest();
-    const nn::MicroBatch* batch = samples_.next();
-    working_ = batch != nullptr;
-    if (working_) clock_.begin();
-    return batch;
-  }
-  [[nodiscard]] bool at_end() const override { return samples_.at_end(); }
-  [[nodiscard]] bool wanted() const override { return samples_.wanted(); }
-
- private:
-  Samples& samples_;
-  ThrottleClock& clock_;
-  bool working_ = false;
-};
-
-}  // namespace
 
 // While the engine works nobody sleeps; then all is told, late.
 nn::Sums ThrottledEngine::held_back(const FinalRange& on_final,

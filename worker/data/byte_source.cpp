@@ -27,6 +27,9 @@ std::vector<fs::path> files_of(const fs::path& path) {
   return files;
 }
 
+constexpr std::size_t block_size = 1 << 16;
+constexpr int gzip_only = 16 + MAX_WBITS;  // what zlib is told to expect
+
 }  // namespace
 
 ByteText::ByteText(std::vector<FileBytes> files, std::uint64_t begin, std::uint64_t end,
@@ -76,13 +79,6 @@ DataSets open_byte_text(const fs::path& path, std::uint32_t context) {
   return {std::make_shared<const ByteText>(files, 0, border, context),
           std::make_shared<const ByteText>(files, border, bytes, context)};
 }
-
-namespace {
-
-constexpr std::size_t block_size = 1 << 16;
-constexpr int gzip_only = 16 + MAX_WBITS;  // what zlib is told to expect
-
-}  // namespace
 
 // One block of the file at a time, and zlib's state if it is packed.
 class ByteSource::State {

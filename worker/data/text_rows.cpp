@@ -122,63 +122,6 @@ std::shared_ptr<TableDataSet> set_of(const FileBytes& file, Table table, const C
   return std::make_shared<TableDataSet>(std::move(table.values), std::move(labels), classes.size());
 }
 
-}  // namespace
-
-void read_csv(const FileBytes& file,
-              const std::function<void(std::uint64_t, const std::vector<std::string>&)>& record) {
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.size());
-  std::vector<std::string> fields;
-  std::uint64_t line = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::uint64_t begins = line;
-    fields.clear();
-    for (bool more = true; more;) {
-      std::string& field = fields.emplace_back();
-      if (at < text.size() && text[at] == '"') {
-        for (++at;; ++at) {
-          if (at >= text.size())
-            refuse_row(file, begins, "a quote is opened and never closed: close it with '\"'");
-          if (text[at] == '"' && !(at + 1 < text.size() && text[at + 1] == '"')) break;
-          if (text[at] == '"') ++at;  // two stand for one
-          line += text[at] == '\n' ? 1 : 0;
-          field += text[at];
-        }
-        ++at;
-      } else {
-        const std::size_t end = std::min(text.find_first_of(",\r\n\"", at), text.size());
-        field = text.substr(at, end - at);
-        at = end;
-      }
-      more = at < text.size() && text[at] == ',';
-      if (more) ++at;
-    }
-    if (at < text.size() && text[at] == '\r') ++at;
-    if (at < text.size() && text[at] != '\n') {
-      refuse_row(file, line,
-                 "a quote, or the end of a line, in the middle of a field: put the whole field in quotes");
-    }
-    ++at;
-    ++line;
-    if (fields.size() > 1 || !fields[0].empty()) record(begins, fields);
-  }
-}
-
-DataSets open_csv(const CsvOptions& options) {
-  const FileBytes train_file = open_bytes(options.train), test_file = open_bytes(options.test);
-  Table train = read_table(train_file, options), test = read_table(test_file, options);
-  const std::size_t columns = train.values.size() / train.labels.size();
-  if (test.values.size() / test.labels.size() != columns || test.names != train.names) {
-    refuse_row(test_file, 1,
-               "its columns are not those of " + options.train.string() + ": give two files of one table");
-  }
-  const ClassNames classes(train.labels);
-  const auto first = set_of(train_file, std::move(train), classes),
-             second = set_of(test_file, std::move(test), classes);
-  return normalized_tables(first, second, options.normalize);
-}
-
-namespace {
-
 constexpr std::uint32_t most_columns = 1 << 24;
 
 [[noreturn]] void refuse_line(const FileBytes& file, std::uint64_t line, const std::string& what) {
@@ -241,6 +184,59 @@ std::shared_ptr<const SparseDataSet> set_of(const FileBytes& file, SparseRows ro
 }
 
 }  // namespace
+
+void read_csv(const FileBytes& file,
+              const std::function<void(std::uint64_t, const std::vector<std::string>&)>& record) {
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.size());
+  std::vector<std::string> fields;
+  std::uint64_t line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::uint64_t begins = line;
+    fields.clear();
+    for (bool more = true; more;) {
+      std::string& field = fields.emplace_back();
+      if (at < text.size() && text[at] == '"') {
+        for (++at;; ++at) {
+          if (at >= text.size())
+            refuse_row(file, begins, "a quote is opened and never closed: close it with '\"'");
+          if (text[at] == '"' && !(at + 1 < text.size() && text[at + 1] == '"')) break;
+          if (text[at] == '"') ++at;  // two stand for one
+          line += text[at] == '\n' ? 1 : 0;
+          field += text[at];
+        }
+        ++at;
+      } else {
+        const std::size_t end = std::min(text.find_first_of(",\r\n\"", at), text.size());
+        field = text.substr(at, end - at);
+        at = end;
+      }
+      more = at < text.size() && text[at] == ',';
+      if (more) ++at;
+    }
+    if (at < text.size() && text[at] == '\r') ++at;
+    if (at < text.size() && text[at] != '\n') {
+      refuse_row(file, line,
+                 "a quote, or the end of a line, in the middle of a field: put the whole field in quotes");
+    }
+    ++at;
+    ++line;
+    if (fields.size() > 1 || !fields[0].empty()) record(begins, fields);
+  }
+}
+
+DataSets open_csv(const CsvOptions& options) {
+  const FileBytes train_file = open_bytes(options.train), test_file = open_bytes(options.test);
+  Table train = read_table(train_file, options), test = read_table(test_file, options);
+  const std::size_t columns = train.values.size() / train.labels.size();
+  if (test.values.size() / test.labels.size() != columns || test.names != train.names) {
+    refuse_row(test_file, 1,
+               "its columns are not those of " + options.train.string() + ": give two files of one table");
+  }
+  const ClassNames classes(train.labels);
+  const auto first = set_of(train_file, std::move(train), classes),
+             second = set_of(test_file, std::move(test), classes);
+  return normalized_tables(first, second, options.normalize);
+}
 
 SparseRows read_libsvm(const FileBytes& file, std::uint32_t most) {
   std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.size());

@@ -60,31 +60,6 @@ Json method_json(const Row& row, const Entry& entry, std::uint64_t seed) {
           {"runs", runs}};
 }
 
-}  // namespace
-
-std::string comparison_json(const std::vector<Comparison>& comparisons) {
-  Json list = Json::array();
-  for (const Comparison& it : comparisons) {
-    const std::vector<Row> rows = summarise(it);
-    Json methods = Json::array();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      methods.push_back(method_json(rows[i], it.entries[i], it.seed));
-    }
-    list.push_back({{"kind", it.kind},
-                    {"name", it.name},
-                    {"directory", or_null(it.directory)},
-                    {"seed", it.seed},
-                    {"repeats", it.repeats},
-                    {"target", it.target > 0 ? Json(it.target) : Json()},
-                    {"interrupted", it.interrupted},
-                    {"methods", methods}});
-  }
-  // Names and reasons may be any bytes; the result must come out whatever they are.
-  return dump_json(Json{{"format", 2}, {"comparisons", list}}, 2) + "\n";
-}
-
-namespace {
-
 constexpr double as_soon = 0.01;           // closer times are called equal
 constexpr std::size_t behind_named = 4;    // of methods that learn less
 constexpr std::size_t longest_label = 32;  // columns of a method
@@ -183,6 +158,27 @@ std::string behind_text(const std::vector<Row>& ranking, const std::vector<const
 }
 
 }  // namespace
+
+std::string comparison_json(const std::vector<Comparison>& comparisons) {
+  Json list = Json::array();
+  for (const Comparison& it : comparisons) {
+    const std::vector<Row> rows = summarise(it);
+    Json methods = Json::array();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      methods.push_back(method_json(rows[i], it.entries[i], it.seed));
+    }
+    list.push_back({{"kind", it.kind},
+                    {"name", it.name},
+                    {"directory", or_null(it.directory)},
+                    {"seed", it.seed},
+                    {"repeats", it.repeats},
+                    {"target", it.target > 0 ? Json(it.target) : Json()},
+                    {"interrupted", it.interrupted},
+                    {"methods", methods}});
+  }
+  // Names and reasons may be any bytes; the result must come out whatever they are.
+  return dump_json(Json{{"format", 2}, {"comparisons", list}}, 2) + "\n";
+}
 
 std::string headline(const Comparison& comparison) {
   std::string text = comparison.name + ", a " + comparison.kind;

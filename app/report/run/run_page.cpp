@@ -98,54 +98,6 @@ std::string use_of_time(const ReportedRun& run, Plot plot) {
   return drawn(plot);
 }
 
-}  // namespace
-
-std::string run_plots(const ReportedRun& run, const std::vector<std::uint32_t>& workers,
-                      const std::vector<double>& marks) {
-  const RunRecord& record = run.record;
-  const double to = length_of(record);
-  const auto plot = [&](const std::string& title, const std::string& about, const std::string& unit) {
-    return Plot{.title = title, .about = about, .unit = unit, .to = to, .marks = marks};
-  };
-  std::string text = by_worker(
-      record, workers,
-      plot("Shares", "Samples of a round that each worker computed; the last round of an epoch may be short.",
-           ""),
-      [](const RunPart& it) { return static_cast<double>(it.share); });
-  text += by_worker(record, workers,
-                    plot("Compute time",
-                         std::string("How long each worker computed in a round.") +
-                             (run.terms.barrier ? " Lines that lie apart are workers that wait." : ""),
-                         " ms"),
-                    [](const RunPart& it) { return 1e3 * it.seconds; });
-  text += use_of_time(
-      run, plot("Use of the time",
-                "How close each round came to the one with the best split (100 % is ideal), and what "
-                "part of it workers waited, on average, and exchanged.",
-                " %"));
-  Plot speed = plot("Speed", "Samples a second of all workers together.", "");
-  speed.series = {speed_of(record)};
-  Plot loss = plot("Loss", "Mean over the samples of a round.", "");
-  loss.series = {over_rounds(record, "training", "work", [](const RunRound& it) { return it.loss; })};
-  Plot accuracy = plot("Accuracy", "Share of right answers.", " %");
-  accuracy.series = {
-      over_rounds(record, "training", "talk", [](const RunRound& it) { return 100 * it.accuracy; }),
-      evaluations(record, "test set", "work")};
-  return text + drawn(speed) + drawn(loss) + drawn(accuracy);
-}
-
-std::string accuracy_of_all(const std::vector<ReportedRun>& runs) {
-  Plot plot{.title = "Accuracy of all runs", .about = "On the test set.", .unit = " %"};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    plot.to = std::max(plot.to, length_of(runs[i].record));
-    Series it = evaluations(runs[i].record, short_path(runs[i], runs), nth_colour(i));
-    if (!it.x.empty()) plot.series.push_back(std::move(it));
-  }
-  return plot.series.size() < 2 ? "" : drawn(plot);
-}
-
-namespace {
-
 constexpr std::size_t most_lanes = 24, most_lines = 16, most_rows = 200;
 constexpr std::ptrdiff_t few_marks = 12;  // of a kind: more uprights than that hide the lines
 
@@ -347,6 +299,50 @@ the table. Arrow keys go through a picture that has the focus, + and - zoom, 0 s
 )";
 
 }  // namespace
+
+std::string run_plots(const ReportedRun& run, const std::vector<std::uint32_t>& workers,
+                      const std::vector<double>& marks) {
+  const RunRecord& record = run.record;
+  const double to = length_of(record);
+  const auto plot = [&](const std::string& title, const std::string& about, const std::string& unit) {
+    return Plot{.title = title, .about = about, .unit = unit, .to = to, .marks = marks};
+  };
+  std::string text = by_worker(
+      record, workers,
+      plot("Shares", "Samples of a round that each worker computed; the last round of an epoch may be short.",
+           ""),
+      [](const RunPart& it) { return static_cast<double>(it.share); });
+  text += by_worker(record, workers,
+                    plot("Compute time",
+                         std::string("How long each worker computed in a round.") +
+                             (run.terms.barrier ? " Lines that lie apart are workers that wait." : ""),
+                         " ms"),
+                    [](const RunPart& it) { return 1e3 * it.seconds; });
+  text += use_of_time(
+      run, plot("Use of the time",
+                "How close each round came to the one with the best split (100 % is ideal), and what "
+                "part of it workers waited, on average, and exchanged.",
+                " %"));
+  Plot speed = plot("Speed", "Samples a second of all workers together.", "");
+  speed.series = {speed_of(record)};
+  Plot loss = plot("Loss", "Mean over the samples of a round.", "");
+  loss.series = {over_rounds(record, "training", "work", [](const RunRound& it) { return it.loss; })};
+  Plot accuracy = plot("Accuracy", "Share of right answers.", " %");
+  accuracy.series = {
+      over_rounds(record, "training", "talk", [](const RunRound& it) { return 100 * it.accuracy; }),
+      evaluations(record, "test set", "work")};
+  return text + drawn(speed) + drawn(loss) + drawn(accuracy);
+}
+
+std::string accuracy_of_all(const std::vector<ReportedRun>& runs) {
+  Plot plot{.title = "Accuracy of all runs", .about = "On the test set.", .unit = " %"};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    plot.to = std::max(plot.to, length_of(runs[i].record));
+    Series it = evaluations(runs[i].record, short_path(runs[i], runs), nth_colour(i));
+    if (!it.x.empty()) plot.series.push_back(std::move(it));
+  }
+  return plot.series.size() < 2 ? "" : drawn(plot);
+}
 
 std::string run_part(const ReportedRun& run) {
   const RunStatus status = status_of(run);

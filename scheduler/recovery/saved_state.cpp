@@ -1,7 +1,7 @@
 #include "scheduler/recovery/saved_state.h"
 
 #include "core/error.h"
-#include "protocol/fields.h"
+#include "protocol/archive.h"
 
 namespace steelyard {
 

@@ -55,7 +55,7 @@ TEST(CodecDamage, ANumberThatIsNotFiniteIsRefused) {
         [&](auto& receiver) {
           std::visit(
               [&]<class Said>(Said& said) {
-                if constexpr (requires(test::NumbersIn & archive) { serialize(archive, said); }) {
+                if constexpr (requires(test::NumbersIn & archive) { said.serialize(archive); }) {
                   for (double* real : test::NumbersIn(said).reals) {
                     for (const double number : {std::nan(""), double{INFINITY}}) {
                       const double sound = std::exchange(*real, number);

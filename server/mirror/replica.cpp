@@ -83,9 +83,8 @@ void Replica::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (source_) act_on_forwarded(now);
   drop_unheard(now, out);
-  if (!source_ && shard_->gathers(now)) {
-    hear(now, envelope(options_.self, options_.self, Quiet{shard_->is_quiet()}), out);
-  }
+  if (const auto quiet = shard_->due_quiet(now); quiet && !source_)
+    hear(now, envelope(options_.self, options_.self, *quiet), out);
   if (mirror_ && mirror_->sent > mirror_->below &&
       now - mirror_->asked > std::max(patience, many_times * mirror_->slowest)) {
     mirror_->late = true;
@@ -104,7 +103,10 @@ MirrorState Replica::state() const {
   return {attempt_, mirror_ && mirror_->filled, mirror_ && mirror_->late, is_mirror()};
 }
 
-void Replica::say(Outbox& out) { shard_->beat(state(), out); }
+void Replica::say(Outbox& out) {
+  shard_->set_mirror(state());
+  shard_->beat(out);
+}
 
 void Replica::join_again(Outbox& out) {
   if (mirror_) out.send<ToLink>(link_node, Disconnect{mirror_->node});
@@ -139,20 +141,11 @@ void Replica::handle(Time now, const Mirror& mirror, Outbox& out) {
 
 // The state, the rounds that are open, and a last word, so that there is something to answer.
 void Replica::fill(Time now, Outbox& out) {
-  if (!mirror_ || mirror_->begun || finished() || !shard_->at_rest()) return;
+  if (!mirror_ || mirror_->begun || finished()) return;
+  const auto snapshot = shard_->snapshot();
+  if (!snapshot) return;
   mirror_->begun = true;
-  std::uint32_t number = shard_->first_slice();
-  for (const SliceMemory& slice : shard_->slices()) {
-    const auto load = [&](std::uint32_t slot, Blob values, bool before) {
-      forward(now, options_.self,
-              Load{shard_->term(), slice.version(), number, slot, slice.steps(), std::move(values), before},
-              out);
-    };
-    if (slice.previous()) load(0, shard_->told_before(slice), true);
-    for (std::uint32_t slot = 0; slot < slice.slots(); ++slot) load(slot, slice.copy_of(slot), false);
-    ++number;
-  }
-  for (const auto& [round, open] : shard_->open_rounds()) forward(now, scheduler_node, open, out);
+  for (const Envelope& it : *snapshot) forward(now, it.from, std::get<ToShard>(it.message), out);
   forward(now, options_.self, Quiet{}, out);
   mirror_->room = mirror_->sent + room;
 }

@@ -72,14 +72,6 @@ class Scheduler {
   friend struct SchedulerFields;
   // Joining, signs of life, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
-  // Answers to questions of the ModelIntake that stood in its place (server/checkpoint/model_intake.h).
-  void handle(Time, NodeId, const ModelDescription&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Weights&, Outbox&) { ignore(); }
-  // Said to who stands around it (scheduler/recovery/standby_feed.h).
-  void handle(Time, NodeId, const Follow&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const JournalAck&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Arbitrates&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Granted&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out);
@@ -109,12 +101,6 @@ class Scheduler {
   void watch_crowding(Time now, Outbox& out);
 
   // The training.
-  void handle(Time now, NodeId from, const PieceProgress& progress, Outbox& out);
-  void handle(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
-  void handle(Time now, NodeId from, const Report& report, Outbox& out);
-  void handle(Time now, NodeId from, const NonFinite& refused, Outbox& out);
-  void handle(Time now, NodeId from, const Covered& covered, Outbox& out);
-  void handle(Time now, NodeId from, const Closed& closed, Outbox& out);
   void handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);

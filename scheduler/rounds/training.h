@@ -46,7 +46,7 @@ class Training {
   bool hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
   bool hear(Time now, NodeId from, const NonFinite& refused, Outbox& out);
   bool hear(Time now, NodeId from, const Covered& covered, Outbox& out);
-  bool hear(Time now, NodeId from, const Closed& closed);
+  bool hear(Time now, NodeId from, const Closed& closed, Outbox&);
   bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   bool hear(const Saved& saved, Outbox& out);
 

@@ -36,17 +36,11 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
   if (message == nullptr) return shard_->step(now, in, out);
   if (finished()) return ignore();
-  std::visit(Overloaded{[&](const Mirror& it) { handle(now, it, out); },
-                        [&](const Promote& it) { handle(now, it, out); },
-                        [&](const MirrorOf& it) { handle(it, out); },
-                        [&](const Arbitrate& it) { handle(in.from, it, out); },
-                        [&](const Claim& it) { handle(in.from, it, out); },
+  std::visit(Overloaded{[&]<OfReplica Said>(const Said& it) { handle(now, in.from, it, out); },
                         [&](const SchedulerBeat& it) {
                           claims_.lead(it.generation);
                           hear(now, in, out);
                         },
-                        [&](const Forward& it) { handle(now, in.from, it, out); },
-                        [&](const ForwardAck& it) { handle(now, in.from, it, out); },
                         [&](const Refuse& it) {
                           if (it.reason != Refusal::replaced) return hear(now, in, out);
                           if (welcome_) join_again(out);  // else it has been said before
@@ -124,7 +118,7 @@ void Replica::join_again(Outbox& out) {
 
 // ---- as a primary
 
-void Replica::handle(Time now, const Mirror& mirror, Outbox& out) {
+void Replica::handle(Time now, NodeId, const Mirror& mirror, Outbox& out) {
   if (mirror.term != shard_->term() || mirror.attempt <= attempt_ || source_) return ignore();
   attempt_ = mirror.attempt;
   const std::optional<KnownMirror> former = std::exchange(mirror_, std::nullopt);
@@ -184,7 +178,7 @@ void Replica::handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out) 
 // ---- as a mirror
 
 // Its heartbeat tells the scheduler that the primary may begin.
-void Replica::handle(const MirrorOf& mirror_of, Outbox& out) {
+void Replica::handle(Time, NodeId, const MirrorOf& mirror_of, Outbox& out) {
   const bool is_primary = mirror_ || promoted_ || (!source_ && shard_->loaded() && !shard_->slices().empty());
   if (mirror_of.term != shard_->term() || !welcome_ || is_primary || mirror_of.attempt < attempt_)
     return ignore();
@@ -237,7 +231,7 @@ void Replica::begin_anew(Time now) {
   shard_->step(now, *welcome_, unsaid);
 }
 
-void Replica::handle(Time now, const Promote& promote, Outbox& out) {
+void Replica::handle(Time now, NodeId, const Promote& promote, Outbox& out) {
   if (promote.term != shard_->term() || (!source_ && !promoted_)) return ignore();
   act_on_forwarded(now);
   if (!promoted_) {
@@ -260,13 +254,13 @@ void Replica::drop_unheard(Time now, Outbox& out) {
 // ---- between a scheduler and its standby
 
 // Before it is welcome it knows no term, and either may be of its job.
-void Replica::handle(NodeId from, const Arbitrate& arbitrate, Outbox& out) {
+void Replica::handle(Time, NodeId from, const Arbitrate& arbitrate, Outbox& out) {
   const bool of_this_job = !welcome_ || arbitrate.term == shard_->term();
   if (!of_this_job || !claims_.arbitrate(arbitrate)) return ignore();
   out.send<ToScheduler>(from, Arbitrates{arbitrate.attempt});
 }
 
-void Replica::handle(NodeId from, const Claim& claim, Outbox& out) {
+void Replica::handle(Time, NodeId from, const Claim& claim, Outbox& out) {
   const bool of_this_job = !welcome_ || claim.term == shard_->term();
   if (!of_this_job || claim.shard != options_.self) return ignore();
   const Granted answer{claim.attempt, claims_.answer(claim)};

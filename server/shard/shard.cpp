@@ -13,7 +13,9 @@ void Shard::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
   if (message == nullptr || finished()) return ignore();
   if (in.from == scheduler_node) session_.heard(now);
-  std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+  std::visit(Overloaded{[&]<OfReplica Said>(const Said&) { ignore(); },
+                        [&](const auto& it) { handle(now, in.from, it, out); }},
+             *message);
 }
 
 void Shard::wake(Time now, Outbox& out) {

@@ -97,14 +97,6 @@ class Shard {
   void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
   void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
-  // These are its replica's.
-  void handle(Time, NodeId, const Mirror&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Promote&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Forward&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const ForwardAck&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const MirrorOf&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Arbitrate&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Claim&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Quiet& quiet, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);

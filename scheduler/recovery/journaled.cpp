@@ -140,7 +140,7 @@ void Journaled::look_at_standby(Time now, Outbox& out) {
     }
   }
   if (superseded() && !std::exchange(written_superseded_, true)) write(now, Superseded{}, out);
-  if (!standby_.waits()) {
+  if (standby_.state() != StandbyFeed::State::claiming) {
     undecided_ = {};
   } else if (undecided_.due(now, std::chrono::seconds(2))) {
     Dispatch::note(
@@ -155,7 +155,7 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   if (record_.empty()) return;
   bytes_ += record_.size();
   position_ += record_.size();
-  if (!write_(record_)) return standby_.journal_ended();
+  if (!write_(record_)) return standby_.journal_ended(now);
   handed_over();
   standby_.written(now, record_, out);
 }

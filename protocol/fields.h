@@ -7,9 +7,10 @@
 //     void serialize(auto& fields) { fields(term); }
 //   };
 //
-// `senders` are the roles that may send it (protocol/authority.h). A message without them stays on its machine.
-// Each list and string has a bound (protocol/limits.h), and an enumerator a last value. A field that is added
-// changes the wire: raise `protocol_version`. The archives: protocol/archive.h, protocol/message_text.cpp.
+// `senders` are the roles that may send it (protocol/authority.h). A message without them stays on its
+// machine. Each list and string has a bound (protocol/limits.h), and an enumerator a last value. A field that
+// is added changes the wire: raise `protocol_version`. The archives: protocol/archive.h,
+// protocol/message_text.cpp.
 #pragma once
 
 #include <cstddef>

@@ -89,8 +89,8 @@ template <class... Handlers>
 Overloaded(Handlers...)
     -> Overloaded<Handlers...>;  // clang 14, and so clang-tidy, does not find it by itself
 
-// A machine may stand around another one, or in its place before it begins. It takes the messages that are its own
-// out of its receiver's variant, and the machine inside ignores them.
+// A machine may stand around another one, or in its place before it begins. It takes the messages that are
+// its own out of its receiver's variant, and the machine inside ignores them.
 template <class Said, class... Those>
 concept OneOf = (std::same_as<Said, Those> || ...);
 template <class Said>

@@ -63,9 +63,9 @@ class Shard {
   [[nodiscard]] Version version() const;  // the lowest of its slices
   [[nodiscard]] bool loaded() const;
 
-  // For its replica. What makes a shard that was just welcomed the same as this one: the messages that it has to
-  // hear, in this order. Nothing while a slice has a part of an open round, and while this shard knows something
-  // that no message tells.
+  // For its replica. What makes a shard that was just welcomed the same as this one: the messages that it has
+  // to hear, in this order. Nothing while a slice has a part of an open round, and while this shard knows
+  // something that no message tells.
   [[nodiscard]] std::optional<std::vector<Envelope>> snapshot() const;
   // Nodes whose pulls it has, answered or not.
   [[nodiscard]] std::set<NodeId> pulling() const {

@@ -1,5 +1,7 @@
 #include "scheduler/scheduler.h"
 
+#include "core/error.h"
+#include "protocol/archive.h"
 #include "scheduler/members/crowding.h"
 #include "scheduler/members/liveness.h"
 
@@ -80,6 +82,24 @@ void Scheduler::skipped(Time now, NodeId from, Outbox& out) {
   if (!member) return;
   shunned_.insert(from);
   Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that ended the scheduler"}, out);
+}
+
+std::string Scheduler::save(Time now) const {
+  Writer writer;
+  writer.now = now;
+  writer(*this);
+  return {reinterpret_cast<const char*>(writer.header.data()), writer.header.size()};
+}
+
+void Scheduler::restore(std::string_view state, Time now) {
+  Reader reader(std::as_bytes(std::span(state)), {});
+  reader.now = now;
+  try {
+    reader(*this);
+    if (reader.remaining() != 0) throw Malformed("has more than a scheduler's state");
+  } catch (const std::exception& trouble) {
+    throw Failure(ExitCode::io, std::string("a scheduler's saved state: ") + trouble.what());
+  }
 }
 
 void Scheduler::advance(Time now, Outbox& out) {

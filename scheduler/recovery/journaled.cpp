@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "scheduler/recovery/saved_state.h"
-
 namespace steelyard {
 
 void HeldAnswers::hold(std::vector<Envelope> messages, std::uint64_t after) {
@@ -165,7 +163,7 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
 void Journaled::condense(Time now, Outbox& out) {
   if (!condense_ || bytes_ < most_ || !standby_.is_settled() || scheduler_.finished()) return;
   record_.clear();
-  append(record_, {now, Condensed{save_state(scheduler_, now)}});
+  append(record_, {now, Condensed{scheduler_.save(now)}});
   if (followed_.attempt != 0) append(record_, {now, followed_});
   if (!condense_(record_)) return;
   bytes_ = 0;
@@ -193,7 +191,7 @@ void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Followe
                  [&](const Followed& it) { follow(follower, it); },
                  [&](const Condensed& it) {
                    follower = {};
-                   restore_state(scheduler, it.state, record.now);
+                   scheduler.restore(it.state, record.now);
                  },
                  [&](const Skipped& it) { scheduler.skipped(record.now, it.from, out); },
                  [&](const TookOver& it) {

@@ -365,22 +365,6 @@ struct SchedulerBeat {
   void serialize(auto& fields) { fields(term, generation); }
 };
 
-// Link -> machine: the connection to this node is gone, and with it whatever was on its way.
-struct Disconnected {
-  NodeId node;
-  void serialize(auto& fields) { fields(node); }
-};
-// Link -> machine: a node speaks another version of the protocol.
-struct VersionMismatch {
-  std::uint32_t protocol = 0;
-  void serialize(auto& fields) { fields(protocol); }
-};
-struct Unreachable {  // link -> machine: it cannot even try to connect to this endpoint
-  NodeId node;
-  std::string endpoint;
-  std::string why;
-};
-
 // ---- saving
 struct Save {  // scheduler -> checkpointer
   Progress progress;
@@ -443,13 +427,6 @@ struct Interrupt {
 };
 
 // ---- on one machine
-struct Connect {  // machine -> link
-  NodeId node;
-  std::string endpoint;
-};
-struct Disconnect {
-  NodeId node;
-};
 
 // Worker -> compute. Without parameters it is an announcement: the same will come with them, so the
 // data may be prepared.

@@ -1,5 +1,5 @@
-// Messages that a plain training does not send: records for people, standby, mirrors, hand-over of work, and
-// models that workers bring.
+// Messages beside those of a round: records for people, links, standby, mirrors, hand-over of work, and models
+// that workers bring.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,31 @@ struct Ended {
   std::string text;
   Progress progress;
   Staleness staleness{};  // of the run
+};
+
+// Between a machine and its link, which is on the same machine.
+
+// Link -> machine: the connection to this node is gone, and with it whatever was on its way.
+struct Disconnected {
+  NodeId node;
+  void serialize(auto& fields) { fields(node); }
+};
+// Link -> machine: a node speaks another version of the protocol.
+struct VersionMismatch {
+  std::uint32_t protocol = 0;
+  void serialize(auto& fields) { fields(protocol); }
+};
+struct Unreachable {  // link -> machine: it cannot even try to connect to this endpoint
+  NodeId node;
+  std::string endpoint;
+  std::string why;
+};
+struct Connect {  // machine -> link
+  NodeId node;
+  std::string endpoint;
+};
+struct Disconnect {
+  NodeId node;
 };
 
 // What is said of a standby: a scheduler on another machine that has the journal of the one that leads, and

@@ -377,13 +377,6 @@ struct Fetch {  // checkpointer -> shard: these parts of this version, a few at 
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
-// Scheduler -> standby: the journal of this attempt is still being read from the disk. Answers Follow, which the
-// standby repeats.
-struct Reading {
-  std::uint64_t attempt = 0;
-  static constexpr Roles senders{Role::scheduler};
-  void serialize(auto& fields) { fields(attempt); }
-};
 // Shard -> checkpointer: some of what was fetched is still to come: I have not closed that round.
 struct Later {
   Version version = 0;
@@ -469,7 +462,7 @@ using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pon
 using ToCheckpointer = std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Disconnected,
                                     VersionMismatch, Unreachable>;
 using ToStandby = std::variant<Following, JournalPart, Granted, Stop, Disconnected, VersionMismatch,
-                               Unreachable, Interrupt, Reading>;
+                               Unreachable, Interrupt>;
 using ToCompute = std::variant<Compute, Cut, Abandon>;
 using ToRecorder = std::variant<RoundRecord, Note, Ended>;
 using ToLink = std::variant<Connect, Disconnect>;

@@ -24,7 +24,6 @@ void Standby::step(Time now, const Envelope& in, Outbox& out) {
   std::visit(
       Overloaded{[&](const Following& it) { handle(now, it); },
                  [&](const JournalPart& it) { handle(it, out); },
-                 [](const Reading&) {},  // it is there, and that has been noted
                  [&](const Granted& it) { handle(now, in.from, it, out); },
                  [&](const Stop& it) { exit_reason_.stopped(it); },
                  [&](const Interrupt&) {

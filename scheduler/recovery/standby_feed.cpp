@@ -48,7 +48,7 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
   if (follow.build != options_.build)
     return refuse("the scheduler is of another build: use the same program");
   std::optional<std::vector<std::byte>> journal = options_.journal();
-  if (!journal) return out.send<ToStandby>(from, Reading{follow.attempt});
+  if (!journal) return;
   if (journal->empty()) return refuse("the scheduler's journal has ended (events.jsonl says why)");
   state_ = State::copying;
   since_ = now;

@@ -2,7 +2,7 @@
 //
 // Writer appends to a small header; a Blob becomes the message's payload frame, of which there is at most
 // one, so a tensor is never copied into an archive. Reader checks every size against the bytes that are left
-// *before* anything is allocated, and reports damage by throwing Malformed, which never leaves wire/. No
+// *before* anything is allocated, and reports damage by throwing Malformed, which never leaves protocol/. No
 // pointers, no polymorphism, no types that nest in themselves.
 #pragma once
 
@@ -28,72 +28,14 @@
 #include "core/buffer.h"
 #include "core/time.h"
 #include "protocol/blob.h"
+#include "protocol/fields.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-template <class T>
-concept Plain = std::is_arithmetic_v<T> && sizeof(T) <= 8;
-
-// A byte-sized enumerator that must not exceed the last one known: upto(it.purpose, Purpose::evaluate).
-template <class Enum>
-struct UpTo {
-  Enum& value;
-  Enum last;
-};
-template <class Enum>
-UpTo<Enum> upto(Enum& value, Enum last) {
-  static_assert(std::is_same_v<std::underlying_type_t<Enum>, std::uint8_t>);
-  return {value, last};
-}
-
-// A number that is not 0: positive(it.grain).
-template <Plain Number>
-struct Positive {
-  Number& value;
-};
-template <Plain Number>
-Positive<Number> positive(Number& value) {
-  return {value};
-}
-
-// A number that need not be finite: anything(it.loss), or a list of at most so many. All others are.
-template <class Number>
-struct Anything {
-  Number& value;
-  std::size_t most = SIZE_MAX;
-};
-template <class Number>
-Anything<Number> anything(Number& value, std::size_t most = SIZE_MAX) {
-  return {value, most};
-}
-
-// A measurement that may be missing, which is -1: measured(it.cpu). What is not finite is missing.
-struct Measured {
-  double& value;
-};
-inline Measured measured(double& value) { return {value}; }
-// A list, map or string of at most so many elements, which have at most `each` elements themselves where they
-// are lists or strings: bounded(it.held, limits::pieces). The sender sees to it.
-template <class List>
-struct Bounded {
-  List& value;
-  std::size_t most, each;
-};
-template <class List>
-Bounded<List> bounded(List& value, std::size_t most, std::size_t each = SIZE_MAX) {
-  return {value, most, each};
-}
-
-// A text for people, of at most so many bytes; the writer cuts what is longer.
-struct ForPeople {
-  std::string& text;
-  std::size_t most;
-};
-inline ForPeople for_people(std::string& text, std::size_t most) { return {text, most}; }
 
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
  public:
@@ -302,6 +244,47 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Time& it) {
 }
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Blob& blob) { writer.attach(blob); }
 inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Blob& blob) { blob = reader.detach(); }
+
+// The fields of structs below protocol/; all others have theirs as a member (protocol/fields.h).
+template <class Archive>
+void serialize(Archive& archive, Interval& it) {
+  archive(it.begin, it.end);
+}
+template <class Archive>
+void serialize(Archive& archive, TensorPlace& it) {
+  archive(bounded(it.name, limits::label), bounded(it.shape, limits::dimensions), it.offset);
+}
+template <class Archive>
+void serialize(Archive& archive, Range& it) {
+  archive(it.begin, it.end, upto(it.rule, Rule::mean), it.decay, it.norm_group, it.keep, it.rate);
+}
+template <class Archive>
+void serialize(Archive& archive, Layout& it) {
+  archive(bounded(it.tensors, limits::tensors), bounded(it.ranges, limits::ranges), it.slice_size);
+}
+template <class Archive>
+void serialize(Archive& archive, Hubs& it) {
+  archive(it.count, it.mix_every, upto(it.graph, Hubs::Graph::line));
+}
+template <class Archive>
+void serialize(Archive& archive, SyncMode& it) {
+  archive(it.slack, it.local, it.balanced, it.paced, upto(it.span, SyncMode::Span::job), it.on_arrival,
+          it.divide_by_push, it.on_demand, it.equal_weights, it.hand_over, it.need.parts, it.need.of,
+          it.damped, upto(it.compensation, SyncMode::Compensation::adaptive), it.lambda, it.hubs, it.backup);
+}
+
+namespace nn {
+template <class Archive>
+void serialize(Archive& archive, Optimizer& it) {
+  archive(upto(it.kind, Optimizer::Kind::lamb), it.momentum, it.weight_decay, it.beta1, it.beta2, it.epsilon,
+          it.trust);
+}
+template <class Archive>
+void serialize(Archive& archive, Schedule& it) {
+  archive(upto(it.kind, Schedule::Kind::table), it.base, it.warmup, it.epochs, it.step_epochs, it.step_factor,
+          it.final, bounded(it.rates, most_rates));
+}
+}  // namespace nn
 
 }  // namespace steelyard
 

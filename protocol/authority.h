@@ -1,5 +1,5 @@
-// Which key may speak as which role, and which role may send which message. Links drop and count all others,
-// so that no machine has to check.
+// Which key may speak as which role, and which role may send which message: the `senders` beside its fields
+// (protocol/messages.h). Links drop and count all others, so that no machine has to check.
 #pragma once
 
 #include "protocol/keys.h"

@@ -5,18 +5,10 @@
 #include <utility>
 
 #include "core/check.h"
-#include "protocol/fields.h"
+#include "protocol/archive.h"
 
 namespace steelyard {
 namespace {
-
-// Disconnected, VersionMismatch and the like are said by the link of the same machine; nobody may send them.
-template <class T>
-constexpr bool travels =
-    !std::is_same_v<T, Disconnected> && !std::is_same_v<T, VersionMismatch> &&
-    !std::is_same_v<T, Unreachable> && !std::is_same_v<T, Interrupt> && !std::is_same_v<T, GradientReady> &&
-    !std::is_same_v<T, ComputeProgress> && !std::is_same_v<T, CutTried> && !std::is_same_v<T, Computed> &&
-    !std::is_same_v<T, MachineLeft>;
 
 void put_start(Writer& writer, std::uint8_t receiver, std::size_t kind) {
   writer.put("SY", 2);
@@ -28,7 +20,7 @@ void put_message(Writer& writer, Role role, const Receiver& message) {
   put_start(writer, static_cast<std::uint8_t>(role), message.index());
   std::visit(
       [&]<class Said>(const Said& said) {
-        if constexpr (travels<Said>) {
+        if constexpr (Travels<Said>) {
           writer(said);
         } else {
           CHECK(false, "this message never leaves its machine");
@@ -43,7 +35,7 @@ Message get_message(Reader& reader, std::size_t wanted) {
     throw Malformed("is of no known kind");
   } else if (kind != wanted) {
     return get_message<Receiver, kind + 1>(reader, wanted);
-  } else if constexpr (travels<std::variant_alternative_t<kind, Receiver>>) {
+  } else if constexpr (Travels<std::variant_alternative_t<kind, Receiver>>) {
     std::variant_alternative_t<kind, Receiver> said;
     reader(said);
     return Message(std::in_place_type<Receiver>, std::move(said));

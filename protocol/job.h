@@ -12,6 +12,7 @@
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
 #include "nn/optimizer/schedule.h"
+#include "protocol/fields.h"
 #include "protocol/float_code.h"
 #include "protocol/sync_mode.h"
 
@@ -85,6 +86,17 @@ struct Job {
   double dead_after = 10;  // a node silent for so long is lost
   // So long the job waits for a silent server that has no mirror (scheduler/members/awaited.h); 0: for ever.
   double server_wait = 0;
+  void serialize(auto& fields) {
+    fields(bounded(name, limits::name), seed, bounded(model, limits::label),
+           bounded(model_options, limits::options, limits::label), bounded(data, limits::label),
+           bounded(data_options, limits::options, limits::value), train_samples, test_samples,
+           positive(labels), positive(grain), layout, global_batch, optimizer, outer_rate, outer_momentum,
+           schedule, clip_norm, epochs, rounds, seconds, target_accuracy, evaluate_every, checkpoint_every,
+           checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
+           upto(sums, SumOrder::positions), upto(push, FloatCode::int4), upto(pull, FloatCode::int4),
+           bounded(policy, limits::label), bounded(policy_options, limits::options, limits::value), heartbeat,
+           dead_after, gradient_limit, upto(bad_gradient, BadGradient::stop), server_wait);
+  }
 };
 
 std::uint64_t fingerprint(const Job& job);

@@ -58,7 +58,7 @@ struct Superseded {};
 
 // What the machine knew here. Behind the head it is in the place of all that was heard before.
 struct Condensed {
-  std::string state;  // scheduler/recovery/saved_state.h
+  std::string state;  // Scheduler::save() (scheduler/scheduler.h)
 };
 
 struct JournalRecord {

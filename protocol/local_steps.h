@@ -72,6 +72,7 @@ struct LocalSteps {
   // piece has `steps` steps, whatever its length.
   std::uint64_t batch = 0;
   friend bool operator==(const LocalSteps&, const LocalSteps&) = default;
+  void serialize(auto& fields) { fields(steps, passes, batch); }
 };
 
 // The steps of the longest round of a job in this mode, over all of its passes; UINT64_MAX for what is more

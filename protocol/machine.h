@@ -89,6 +89,20 @@ template <class... Handlers>
 Overloaded(Handlers...)
     -> Overloaded<Handlers...>;  // clang 14, and so clang-tidy, does not find it by itself
 
+// A machine may stand around another one, or in its place before it begins. It takes the messages that are
+// its own out of its receiver's variant, and the machine inside ignores them.
+template <class Said, class... Those>
+concept OneOf = (std::same_as<Said, Those> || ...);
+template <class Said>
+concept OfReplica =  // server/mirror/replica.h, around a shard
+    OneOf<Said, Mirror, MirrorOf, Promote, Forward, ForwardAck, Arbitrate, Claim>;
+template <class Said>
+concept OfStandbyFeed =  // scheduler/recovery/standby_feed.h, beside a scheduler
+    OneOf<Said, Follow, JournalAck, Arbitrates, Granted>;
+template <class Said>
+concept OfModelIntake =  // server/checkpoint/model_intake.h, before a scheduler
+    OneOf<Said, ModelDescription, Weights>;
+
 // What a link tells its own machine. Every receiver has its own variant, so the notice is built for the role.
 template <class Said>
 std::optional<Envelope> notice_for(NodeId to, Said said) {

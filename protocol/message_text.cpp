@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "protocol/fields.h"
+#include "protocol/archive.h"
 
 namespace steelyard {
 namespace {
@@ -81,11 +81,7 @@ std::string_view name_of() {
   return all.substr(begin, end - begin);
 }
 
-// What is said within a machine has no fields that travel.
-void put(TextWriter& writer, const Disconnected& it) { writer(it.node); }
-void put(TextWriter& writer, const VersionMismatch& it) { writer(it.protocol); }
-void put(TextWriter& writer, const Interrupt& it) { writer(it.failure); }
-void put(TextWriter& writer, const Note& it) { writer(it.text); }
+// Of what people see anyway, the most important.
 void put(TextWriter& writer, const Ended& it) {
   writer(static_cast<unsigned>(it.outcome), it.text, it.progress);
 }

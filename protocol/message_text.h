@@ -1,5 +1,5 @@
-// A message as text, for people who look for a fault: its name, and its fields in the order of
-// protocol/fields.h. The same message gives the same text.
+// A message as text, for people who look for a fault: its name, and its fields in their
+// order. The same message gives the same text.
 #pragma once
 
 #include <string>

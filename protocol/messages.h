@@ -19,6 +19,7 @@
 #include "core/interval.h"
 #include "core/time.h"
 #include "protocol/blob.h"
+#include "protocol/fields.h"
 #include "protocol/job.h"
 #include "protocol/local_steps.h"
 #include "protocol/node.h"
@@ -36,6 +37,11 @@ struct Hello {
   DeviceKind kind{};              // of workers
   std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
   bool mirror = false;            // shards: it would rather be another one's mirror
+  static constexpr Roles senders{Role::worker, Role::shard};
+  void serialize(auto& fields) {
+    fields(fingerprint, bounded(name, limits::name), bounded(endpoint, limits::endpoint),
+           upto(kind, DeviceKind::gpu), max_batch, mirror);
+  }
 };
 
 // replaced: it was taken for lost, and another one is in its place; a server may begin anew.
@@ -53,12 +59,16 @@ enum class Refusal : std::uint8_t {
 struct Refuse {
   Refusal reason = Refusal::other_job;
   std::string text;  // what is wrong and what to do
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(upto(reason, Refusal::replaced), for_people(text, limits::text)); }
 };
 
 struct Welcome {
   Term term = 0;
   std::uint32_t slot = 0;  // its place among the workers, or among the shards
   Shared<Job> job{};       // a Job would make every message as large as this rare one
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(term, slot, job); }
 };
 
 // Where the shards are; to workers and the checkpointer, again whenever it changes.
@@ -70,33 +80,48 @@ struct ShardPlace {
   NodeId mirror{};                    // that may take its place; of another role: there is none
   std::string mirror_endpoint{};
   [[nodiscard]] bool has_mirror() const { return mirror.role == Role::shard; }
+  void serialize(auto& fields) {
+    fields(node, bounded(endpoint, limits::endpoint), first, last, bounded(name, limits::name), mirror,
+           bounded(mirror_endpoint, limits::endpoint));
+  }
 };
 struct Roster {
   std::vector<ShardPlace> shards;
   std::uint64_t number = 0;  // grows with every change
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(bounded(shards, limits::shards), number); }
 };
 
 // Worker -> shard, over the connection on which parameters and gradients travel: do we reach each other?
 struct Ping {
   Term term = 0;
+  static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) { fields(term); }
 };
 struct Pong {  // shard -> worker
   Term term = 0;
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(term); }
 };
 
 struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optimizer state
   std::uint32_t slice = 0;
   std::uint32_t slot = 0;
   friend auto operator<=>(const StatePart&, const StatePart&) = default;
+  void serialize(auto& fields) { fields(slice, slot); }
 };
 struct Offer {  // checkpointer -> shard: the state to begin with can be had; with every roster
   Term term = 0;
+  static constexpr Roles senders{Role::checkpointer};
+  void serialize(auto& fields) { fields(term); }
 };
 // Shard -> checkpointer: send these parts, a few at a time. Answers every Offer.
 struct Want {
   Term term = 0;
   std::vector<StatePart> parts;
   bool loaded = false;  // I have them all
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(term, bounded(parts, limits::parts), loaded); }
 };
 struct Load {  // checkpointer, or primary -> shard: a part of the state to begin with
   Term term = 0;
@@ -106,10 +131,14 @@ struct Load {  // checkpointer, or primary -> shard: a part of the state to begi
   std::uint64_t steps = 0;  // optimizer steps taken so far
   Blob values;
   bool before = false;  // only what is told of the version before that, in case somebody still needs it
+  static constexpr Roles senders{Role::checkpointer};
+  void serialize(auto& fields) { fields(term, version, slice, slot, steps, values, before); }
 };
 
 // Worker -> scheduler: data and model are there, every shard has answered, work may come.
-struct Ready {};
+struct Ready {
+  static constexpr Roles senders{Role::worker};
+};
 
 // ---- a round
 
@@ -125,6 +154,9 @@ struct Piece {
   LocalSteps local{};
   HubNumber hub = whole_model;  // whose parameters it is computed from, and whose average it goes into
   friend bool operator==(const Piece&, const Piece&) = default;
+  void serialize(auto& fields) {
+    fields(id, round, upto(purpose, Purpose::evaluate), epoch, positions, whole, local, hub);
+  }
 };
 
 // Scheduler -> shards: the round exists. Shards learn what a round is from this alone.
@@ -140,6 +172,10 @@ struct Open {
   // Parts of `positions` that are not of this round, in their order (SyncMode::backup): nothing is added
   // there, and they count as covered.
   std::vector<Interval> holes{};
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) {
+    fields(term, round, epoch, positions, need, gate, save, local, bounded(holes, limits::holes));
+  }
 };
 
 // Scheduler -> worker: you owe this piece.
@@ -149,12 +185,15 @@ struct Start {
   // The parameters to compute from: this version exactly or, where pushes are applied at once, all rounds
   // below it and perhaps more.
   Version least = 0;
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(term, piece, least); }
 };
 
 // Something that a worker has pushed.
 struct Contribution {
   Round round = 0;
   Interval positions;
+  void serialize(auto& fields) { fields(round, positions); }
 };
 
 // Worker -> shard: all your slices, exactly of this version; answered slice by slice as they close. Where
@@ -167,12 +206,18 @@ struct Pull {
   std::vector<Contribution> own{};
   bool difference = false;  // the asker has all of the version before, and takes what is to be added to it
   HubNumber hub = whole_model;  // whose
+  static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) {
+    fields(term, version, ticket, bounded(own, limits::pieces), difference, hub);
+  }
 };
 // Worker -> shard: so many slices have come in answer to this pull, and more may be sent (pull_window).
 struct PullAck {
   Term term = 0;
   std::uint64_t ticket = 0;
   std::uint32_t arrived = 0;
+  static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) { fields(term, ticket, arrived); }
 };
 struct Parameters {
   Term term = 0;
@@ -182,10 +227,14 @@ struct Parameters {
   std::uint64_t ticket = 0;
   std::uint64_t steps = 0;  // that the slice has made, in all: what staleness is counted from
   bool difference = false;  // coded as Job::pull says, and to be added to the version before
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(term, version, slice, values, ticket, steps, difference); }
 };
 // Shard -> worker: that version is past and can no longer be had.
 struct Gone {
   Version wanted = 0, oldest = 0;
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(wanted, oldest); }
 };
 
 // Worker -> shard: one piece, one slice. `values` is the sum over the positions, already multiplied by its
@@ -197,6 +246,8 @@ struct Push {
   std::uint32_t slice = 0;
   Blob values;
   std::uint64_t steps = 0;  // of the slice that it was computed from (Parameters::steps)
+  static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) { fields(term, piece, weight, slice, values, steps); }
 };
 
 // Worker -> scheduler, as soon as a piece is computed.
@@ -208,6 +259,10 @@ struct Report {
   std::uint64_t correct = 0;
   double cpu = -1;     // share of the processor that is free for us, 0..1; -1: unknown
   double memory = -1;  // available, MB
+  static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) {
+    fields(term, piece, seconds, anything(loss), correct, measured(cpu), measured(memory));
+  }
 };
 
 struct NonFinite {  // shard -> scheduler: a push was refused, for such numbers or for its length
@@ -216,6 +271,8 @@ struct NonFinite {  // shard -> scheduler: a push was refused, for such numbers 
   std::uint32_t slice = 0;
   NodeId worker;
   double excess = 0;  // so many times as long as usual; 0: it has numbers that are not finite
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(term, piece, slice, worker, excess); }
 };
 
 // With a gate. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of squares of
@@ -225,11 +282,15 @@ struct Covered {
   Round round = 0;
   std::uint32_t first = 0;
   std::vector<double> squares;
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(term, round, first, anything(squares, limits::slices_of_shard)); }
 };
 struct Commit {
   Term term = 0;
   Round round = 0;
   double scale = 1;
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(term, round, scale); }
 };
 
 // Shard -> scheduler: all my slices have this version.
@@ -237,6 +298,8 @@ struct Closed {
   Term term = 0;
   Version version = 0;
   Staleness staleness{};  // of all pushes applied here so far
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(term, version, bounded(staleness, limits::staleness)); }
 };
 
 // Scheduler -> worker: shards still miss this piece that you reported; push it again.
@@ -244,6 +307,8 @@ struct Resend {
   Term term = 0;
   Round round = 0;
   Interval positions;
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(term, round, positions); }
 };
 
 // ---- at all times
@@ -257,6 +322,10 @@ struct WorkerBeat {
   std::vector<NodeId> unreached{};  // shards that have not answered it
   std::uint64_t progress = 0;       // grows with every slice that arrives and with every micro-batch
   double left = -1;  // of a polite worker: MachineLeft::share; -1: it is not polite, or it is not known
+  static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) {
+    fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left);
+  }
 };
 struct ShardBeat {
   Term term = 0;
@@ -271,46 +340,48 @@ struct ShardBeat {
   std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
   std::uint64_t parts_in_all = 0;
   MirrorState mirror{};
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) {
+    fields(term, version, opened, loaded, bounded(gaps, limits::gaps), covered, added, parts, parts_in_all,
+           mirror);
+  }
 };
 struct SilentShard {  // has not answered the checkpointer for some seconds
   NodeId node;
   std::string why{};  // as far as that is known
+  void serialize(auto& fields) { fields(node, for_people(why, limits::text)); }
 };
 struct CheckpointerBeat {
   std::vector<SilentShard> silent{};
   std::uint64_t roster = 0;  // Roster::number of the one it goes by; 0: none yet
+  static constexpr Roles senders{Role::checkpointer};
+  void serialize(auto& fields) { fields(bounded(silent, limits::shards), roster); }
 };
 struct SchedulerBeat {
   Term term = 0;
   // Of schedulers of one job the one with the highest number leads. It grows when a standby takes over.
   std::uint64_t generation = 0;
-};
-
-// Link -> machine: the connection to this node is gone, and with it whatever was on its way.
-struct Disconnected {
-  NodeId node;
-};
-// Link -> machine: a node speaks another version of the protocol.
-struct VersionMismatch {
-  std::uint32_t protocol = 0;
-};
-struct Unreachable {  // link -> machine: it cannot even try to connect to this endpoint
-  NodeId node;
-  std::string endpoint;
-  std::string why;
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(term, generation); }
 };
 
 // ---- saving
 struct Save {  // scheduler -> checkpointer
   Progress progress;
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(progress); }
 };
 struct Fetch {  // checkpointer -> shard: these parts of this version, a few at a time
   Version version = 0;
   std::vector<StatePart> parts{};
+  static constexpr Roles senders{Role::checkpointer};
+  void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
 // Shard -> checkpointer: some of what was fetched is still to come: I have not closed that round.
 struct Later {
   Version version = 0;
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(version); }
 };
 struct State {  // shard -> checkpointer
   Version version = 0;
@@ -318,11 +389,15 @@ struct State {  // shard -> checkpointer
   std::uint32_t slot = 0;
   std::uint64_t steps = 0;
   Blob values;
+  static constexpr Roles senders{Role::shard};
+  void serialize(auto& fields) { fields(version, slice, slot, steps, values); }
 };
 struct Saved {  // checkpointer -> scheduler and shards: it is safe, or why it is not
   Version version = 0;
   bool ok = false;
   std::string text;  // path, or reason
+  static constexpr Roles senders{Role::checkpointer};
+  void serialize(auto& fields) { fields(version, ok, for_people(text, limits::text)); }
 };
 
 // ---- the end
@@ -334,24 +409,24 @@ struct Stop {
   bool has_last = false;  // there is a sound version to go home with:
   Version last = 0;
   NodeId keeper{};  // the worker that is to keep the results, of all that have them
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) {
+    fields(upto(outcome, Outcome::worker_failed), for_people(text, limits::text), has_last, last, keeper);
+  }
 };
 // Worker, shard -> scheduler: I go; what a worker owes is others' now.
 struct Leave {
   std::string failure;  // why it cannot go on, and would not a second time; empty: it was told to leave
+  static constexpr Roles senders{Role::worker, Role::shard};
+  void serialize(auto& fields) { fields(for_people(failure, limits::text)); }
 };
 // Host, compute -> machine: this process is to end in an orderly way.
 struct Interrupt {
   std::string failure{};  // why it cannot go on; empty: it was asked to
+  void serialize(auto& fields) { fields(failure); }
 };
 
 // ---- on one machine
-struct Connect {  // machine -> link
-  NodeId node;
-  std::string endpoint;
-};
-struct Disconnect {
-  NodeId node;
-};
 
 // Worker -> compute. Without parameters it is an announcement: the same will come with them, so the
 // data may be prepared.

@@ -6,9 +6,12 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "protocol/fields.h"
 
 namespace steelyard {
 
@@ -37,11 +40,30 @@ enum class Role : std::uint8_t {
   link,          // pseudo-node: the transport itself
 };
 
+// A set of roles: those that may send a message (protocol/fields.h).
+class Roles {
+ public:
+  template <std::same_as<Role>... Each>
+  explicit constexpr Roles(Each... roles) : bits_(((1U << static_cast<unsigned>(roles)) | ... | 0U)) {}
+  [[nodiscard]] constexpr bool contain(Role role) const {
+    return (bits_ & (1U << static_cast<unsigned>(role))) != 0;
+  }
+
+ private:
+  unsigned bits_;
+};
+// Messages of other types are said on one machine only, and never believed from a wire.
+template <class Said>
+concept Travels = requires {
+  Said::senders;
+};
+
 struct NodeId {
   Role role = Role::scheduler;
   std::uint64_t number = 0;
 
   friend constexpr auto operator<=>(const NodeId&, const NodeId&) = default;
+  void serialize(auto& fields) { fields(upto(role, Role::link), number); }
 };
 
 inline constexpr NodeId scheduler_node{Role::scheduler, 0};

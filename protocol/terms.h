@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/interval.h"
+#include "protocol/fields.h"
 #include "protocol/job.h"
 
 namespace steelyard {
@@ -45,6 +46,10 @@ struct Progress {
   double seconds = 0;  // training time so far
   std::string policy_state;
   std::vector<std::string> workers{};  // names by slot, as the policy's state has them; empty: free
+  void serialize(auto& fields) {
+    fields(term, version, epoch, offset, seconds, bounded(policy_state, limits::policy_state),
+           bounded(workers, limits::names, limits::name));
+  }
 };
 
 enum class Outcome : std::uint8_t {

@@ -1,5 +1,7 @@
 #include "scheduler/scheduler.h"
 
+#include "core/error.h"
+#include "protocol/archive.h"
 #include "scheduler/members/crowding.h"
 #include "scheduler/members/liveness.h"
 
@@ -8,6 +10,10 @@ namespace {
 
 constexpr std::size_t longest_failure = 2000;  // letters of what a worker says of its own
 constexpr Duration longest_silence_of_all = std::chrono::seconds(60);  // or dead_after, if that is longer
+
+// Messages that are the training's business alone.
+template <class Said>
+concept OfTraining = OneOf<Said, PieceProgress, CutAnswer, Report, NonFinite, Covered, Closed>;
 
 // Every member is heard several times a second.
 constexpr Duration unheard = std::chrono::seconds(2);
@@ -31,7 +37,12 @@ void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   hear_after_silence(now, in.from, out);
   if (ShardMember* server = members_.shard(in.from)) end_wait_for(now, *server, out);
   const bool back = hear(now, in.from, out);
-  std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+  std::visit(
+      Overloaded{[&]<OfTraining Said>(const Said& it) { count(training_.hear(now, in.from, it, out)); },
+                 [&]<OfStandbyFeed Said>(const Said&) { ignore(); },
+                 [&]<OfModelIntake Said>(const Said&) { ignore(); },  // it stood in this one's place
+                 [&](const auto& it) { handle(now, in.from, it, out); }},
+      *message);
   if (back) training_.adopt_orphans(now, out);  // what it has reported is none
   advance(now, out);
 }
@@ -71,6 +82,24 @@ void Scheduler::skipped(Time now, NodeId from, Outbox& out) {
   if (!member) return;
   shunned_.insert(from);
   Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that ended the scheduler"}, out);
+}
+
+std::string Scheduler::save(Time now) const {
+  Writer writer;
+  writer.now = now;
+  writer(*this);
+  return {reinterpret_cast<const char*>(writer.header.data()), writer.header.size()};
+}
+
+void Scheduler::restore(std::string_view state, Time now) {
+  Reader reader(std::as_bytes(std::span(state)), {});
+  reader.now = now;
+  try {
+    reader(*this);
+    if (reader.remaining() != 0) throw Malformed("has more than a scheduler's state");
+  } catch (const std::exception& trouble) {
+    throw Failure(ExitCode::io, std::string("a scheduler's saved state: ") + trouble.what());
+  }
 }
 
 void Scheduler::advance(Time now, Outbox& out) {
@@ -364,24 +393,6 @@ void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& w
 
 // ---- the training
 
-void Scheduler::handle(Time now, NodeId from, const PieceProgress& progress, Outbox& out) {
-  count(training_.hear(now, from, progress, out));
-}
-void Scheduler::handle(Time now, NodeId from, const CutAnswer& answer, Outbox& out) {
-  count(training_.hear(now, from, answer, out));
-}
-void Scheduler::handle(Time now, NodeId from, const Report& report, Outbox& out) {
-  count(training_.hear(now, from, report, out));
-}
-void Scheduler::handle(Time now, NodeId from, const NonFinite& refused, Outbox& out) {
-  count(training_.hear(now, from, refused, out));
-}
-void Scheduler::handle(Time now, NodeId from, const Covered& covered, Outbox& out) {
-  count(training_.hear(now, from, covered, out));
-}
-void Scheduler::handle(Time now, NodeId from, const Closed& closed, Outbox&) {
-  count(training_.hear(now, from, closed));
-}
 void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out) {
   if (beat.term != term_) return;
   if (members_.mirror(from) != nullptr) return mirrors_.heard(now, from, beat.mirror, out);

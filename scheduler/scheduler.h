@@ -21,6 +21,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "protocol/machine.h"
 #include "scheduler/members/admission.h"
@@ -68,18 +69,17 @@ class Scheduler {
   [[nodiscard]] const std::list<RoundState>& rounds() const { return training_.rounds().states(); }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
+  // All that it knows beyond its job and where that began, as bytes. They make the same scheduler of one that
+  // was just made of both, so that a journal need not tell what came before. Times are saved as distances
+  // from `now`, so the clock may be another machine's. Each class of which it consists lists its fields
+  // behind its members; a field that is missing there is made of the job, or is empty between two messages.
+  [[nodiscard]] std::string save(Time now) const;
+  // Throws Failure (io) where the bytes are none of such a scheduler's, which is of no use then.
+  void restore(std::string_view state, Time now);
+
  private:
-  friend struct SchedulerFields;
   // Joining, signs of life, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
-  // Answers to questions of the ModelIntake that stood in its place (server/checkpoint/model_intake.h).
-  void handle(Time, NodeId, const ModelDescription&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Weights&, Outbox&) { ignore(); }
-  // Said to who stands around it (scheduler/recovery/standby_feed.h).
-  void handle(Time, NodeId, const Follow&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const JournalAck&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Arbitrates&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Granted&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out);
@@ -109,12 +109,6 @@ class Scheduler {
   void watch_crowding(Time now, Outbox& out);
 
   // The training.
-  void handle(Time now, NodeId from, const PieceProgress& progress, Outbox& out);
-  void handle(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
-  void handle(Time now, NodeId from, const Report& report, Outbox& out);
-  void handle(Time now, NodeId from, const NonFinite& refused, Outbox& out);
-  void handle(Time now, NodeId from, const Covered& covered, Outbox& out);
-  void handle(Time now, NodeId from, const Closed& closed, Outbox& out);
   void handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
@@ -138,6 +132,12 @@ class Scheduler {
   Time silence_counts_from_;
   std::uint64_t ignored_ = 0;
   std::set<NodeId> shunned_;  // nodes that sent what ended a process
+
+ public:
+  void serialize(auto& fields) {
+    fields(members_, training_, admission_, mirrors_, state_watch_, headway_watch_, settling_, refusals_,
+           next_beat_, heard_, silence_counts_from_, ignored_, shunned_);
+  }
 };
 
 }  // namespace steelyard

@@ -231,131 +231,222 @@ void remember_saved(const RunDirectory& run, Term term, Checkpointer& checkpoint
   }
 }
 
-// Hosts the scheduler, and beside it the checkpointer and whoever asks it to end, until the job has ended.
-void host_all(Journaled& scheduler, Task& task, bool goes_on, const std::string& trace, ZmqContext& context,
-              ZmqLink& link, const LocalDelivery& local) {
-  const Term term = task.initial.progress.term;
-  const NodeId checkpointer_node = new_node(Role::checkpointer);
-  Checkpointer checkpointer(checkpointer_node, std::move(task.initial), state_slots(task.file.job),
-                            [&](const Snapshot& about, std::size_t slots) {
-                              return open_checkpoint(task.run.checkpoints(), about, slots);
-                            });
-  if (goes_on) remember_saved(task.run, term, checkpointer);
-  const auto tell = [&](auto said) {
-    link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}});
-  };
-  const SignalWatch signals([&](int) { tell(Interrupt{}); },
-                            {"Ctrl-C again ends at once", [&] { return task.run.way_back(); }},
-                            [&] { tell(Leave{}); });
-  ZmqLink checkpointer_link(context, checkpointer_node);
-  checkpointer_link.connect(scheduler_node,
-                            own_endpoint(task.place.listen));  // it speaks like everybody else
-  const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link),
-                             [](const std::string& line) { standard_error().line("steelyard: " + line); });
-  const auto traced_link = traced(link, trace, scheduler_node, "scheduler");
-  host(scheduler, scheduler_node, traced_link ? *traced_link : link, local);
+// The scheduler of a job in this process, to the job's end.
+//
+// The order of the members is the order in which they begin: the scheduler is made, and told again what a
+// killed one had heard; only then is there a journal to go on with, a record that a thread of its own keeps,
+// and a scheduler that is journaled. They end in the opposite order.
+class SchedulerProcess {
+ public:
+  // All of it belongs to the caller and outlives this. `killed`: the scheduler in whose place it goes on;
+  // null: the job begins here. `web`: null: nobody can watch the run there.
+  SchedulerProcess(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext& context,
+                   ZmqLink& link, RunWeb* web);
+
+  int run();  // the exit code
+
+ private:
+  ToldAgain take_place();
+  std::unique_ptr<JournalFile> begin_journal();
+  Recorder& introduce_run(RunWeb* web);
+  Journaled::Options journal_options();
+
+  std::vector<std::byte> head();
+  bool condense(const std::vector<std::byte>& records);
+  void record(Envelope envelope);
+  void go_on();
+  void host_all();
+  int end();
+
+  const SchedulerOptions& options_;
+  Task& task_;
+  Killed* const killed_;
+  ZmqContext& context_;
+  ZmqLink& link_;
+
+  Scheduler scheduler_;
+  const Progress from_;  // where it began
+  TerminalStream terminal_;
+  std::ostream shown_{nullptr};  // until the run is introduced
+  ProgressBar bar_;
+  Recorder recorder_;
+  const ToldAgain told_;               // of the killed one's journal
+  std::unique_ptr<JournalFile> file_;  // for journal_
+  RecorderThread recording_;           // from here on the recorder is its own
+  JournalThread journal_;
+  Journaled journaled_;
+};
+
+SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, Task& task, Killed* killed,
+                                   ZmqContext& context, ZmqLink& link, RunWeb* web)
+    : options_(options),
+      task_(task),
+      killed_(killed),
+      context_(context),
+      link_(link),
+      scheduler_(task.file.job, task.initial.progress, policy_for(task.file.job, task.initial.progress)),
+      from_(task.initial.progress),
+      terminal_(standard_error()),
+      bar_(shown_, style(options.quiet)),
+      recorder_(task.file, task.run, bar_, killed != nullptr),
+      told_(take_place()),
+      file_(begin_journal()),
+      recording_(introduce_run(web)),
+      journal_(std::move(file_),
+               {[this](const std::string& text) { recording_.tell(Note{text}, steady_now()); },
+                speaker("scheduler", task.file.job.name, options.quiet)}),
+      journaled_(
+          scheduler_, [this](const std::vector<std::byte>& it) { return journal_.write(it); },
+          journal_options()) {}
+
+int SchedulerProcess::run() {
+  if (killed_ != nullptr) go_on();
+  host_all();
+  return end();
 }
 
+// ---- how it begins
+
 // Of the killed one, if it may lead; and listens.
-ToldAgain take_place(Killed& killed, Task& task, Scheduler& scheduler, Recorder& recorder,
-                     const SchedulerOptions& options, ZmqContext& context, ZmqLink& link) {
-  ToldAgain told = replay_killed(killed, task.run, scheduler, recorder);
-  require_leadership(told, task.run, scheduler, context);
-  task.place.listen = link.listen(task.place.listen, options.port.get());
+ToldAgain SchedulerProcess::take_place() {
+  recorder_.flush(steady_now());
+  if (killed_ == nullptr) return {};
+  ToldAgain told = replay_killed(*killed_, task_.run, scheduler_, recorder_);
+  require_leadership(told, task_.run, scheduler_, context_);
+  task_.place.listen = link_.listen(task_.place.listen, options_.port.get());
   return told;
 }
 
-// On the recorder's thread. Empty where the record cannot be written.
-std::vector<std::byte> head_of_flushed(Recorder& recorder,
-                                       const std::function<std::vector<std::byte>()>& head) try {
-  return recorder.flush(steady_now()) ? head() : std::vector<std::byte>();
-} catch (const std::exception&) {
-  return {};
+std::unique_ptr<JournalFile> SchedulerProcess::begin_journal() {
+  const std::string path = task_.run.journal();
+  if (killed_ != nullptr) return std::make_unique<JournalFile>(path, told_.bytes);
+  return std::make_unique<JournalFile>(path, head());
 }
 
-// The scheduler's job from here to its end; the exit code.
-int lead(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext& context, ZmqLink& link,
-         RunWeb* web) {
-  auto policy = policy_for(task.file.job, task.initial.progress);
-  const Progress from = task.initial.progress;
-  Scheduler scheduler(task.file.job, from, std::move(policy));
+Recorder& SchedulerProcess::introduce_run(RunWeb* web) {
+  if (!options_.quiet) shown_.rdbuf(&terminal_);
+  introduce(bar_, task_.file, task_.run, task_.place.listen, killed_ != nullptr);
+  recorder_.show_on(board_for(options_.results, task_.run));
+  if (web != nullptr) show(*web, task_, recorder_, bar_, options_.quiet);
+  return recorder_;
+}
 
-  TerminalStream terminal(standard_error());
-  std::ostream shown(nullptr);
-  ProgressBar bar(shown, style(options.quiet));
-  Recorder recorder(task.file, task.run, bar, killed != nullptr);
-  recorder.flush(steady_now());
-  const auto head = [&] { return head_here(task.run, task.file.job, from, task.place, recorder); };
-  ToldAgain told;
-  if (killed != nullptr) told = take_place(*killed, task, scheduler, recorder, options, context, link);
-  auto file = killed != nullptr ? std::make_unique<JournalFile>(task.run.journal(), told.bytes)
-                                : std::make_unique<JournalFile>(task.run.journal(), head());
-  if (!options.quiet) shown.rdbuf(&terminal);
-  introduce(bar, task.file, task.run, task.place.listen, killed != nullptr);
-  recorder.show_on(board_for(options.results, task.run));
-  if (web != nullptr) show(*web, task, recorder, bar, options.quiet);
-  RecorderThread recording(recorder);
-  const auto local = [&](Envelope envelope) {
-    if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording.tell(std::move(*it), steady_now());
+Journaled::Options SchedulerProcess::journal_options() {
+  Journaled::Options options;
+  options.standby = {version_text(), [this] { return journal_.whole(); }};
+  options.condense = [this](const std::vector<std::byte>& records) { return condense(records); };
+  options.pending = [this] { return journal_.pending(); };
+  return options;
+}
+
+void SchedulerProcess::go_on() {
+  if (!has_first_state(scheduler_, task_.file.job)) restore_values(task_);
+  Outbox out(scheduler_node);
+  journaled_.restarted(steady_now(), told_.follower.attempt != 0, out);
+  deliver(
+      link_, [this](Envelope it) { record(std::move(it)); }, out.take());
+}
+
+// ---- while it goes on
+
+std::vector<std::byte> SchedulerProcess::head() {
+  return head_here(task_.run, task_.file.job, from_, task_.place, recorder_);
+}
+
+// The head is made on the recorder's thread; empty where the record cannot be written.
+bool SchedulerProcess::condense(const std::vector<std::byte>& records) {
+  if (!journal_.is_sound()) return false;
+  auto anew = recording_.seen_by([this]() -> std::vector<std::byte> {
+    try {
+      if (recorder_.flush(steady_now())) return head();
+    } catch (const std::exception&) {
+    }
+    return {};
+  });
+  return anew && !anew->empty() && journal_.begin_anew(std::move(*anew), records);
+}
+
+void SchedulerProcess::record(Envelope envelope) {
+  if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording_.tell(std::move(*it), steady_now());
+}
+
+// Hosts the scheduler, and beside it the checkpointer and whoever asks it to end, until the job has ended.
+void SchedulerProcess::host_all() {
+  const NodeId checkpointer_node = new_node(Role::checkpointer);
+  Checkpointer checkpointer(checkpointer_node, std::move(task_.initial), state_slots(task_.file.job),
+                            [this](const Snapshot& about, std::size_t slots) {
+                              return open_checkpoint(task_.run.checkpoints(), about, slots);
+                            });
+  if (killed_ != nullptr) remember_saved(task_.run, from_.term, checkpointer);
+  const auto tell = [this](auto said) {
+    link_.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}});
   };
-  JournalThread journal(std::move(file),
-                        {[&](const std::string& text) { recording.tell(Note{text}, steady_now()); },
-                         speaker("scheduler", task.file.job.name, options.quiet)});
-  const auto condense = [&](const std::vector<std::byte>& records) {
-    if (!journal.is_sound()) return false;
-    auto anew = recording.seen_by([&] { return head_of_flushed(recorder, head); });
-    return anew && !anew->empty() && journal.begin_anew(std::move(*anew), records);
-  };
-  Journaled::Options journals{{version_text(), [&] { return journal.whole(); }}, condense};
-  journals.pending = [&] { return journal.pending(); };
-  Journaled journaled(
-      scheduler, [&](const std::vector<std::byte>& record) { return journal.write(record); }, journals);
-  if (killed != nullptr) {
-    if (!has_first_state(scheduler, task.file.job)) restore_values(task);
-    Outbox out(scheduler_node);
-    journaled.restarted(steady_now(), told.follower.attempt != 0, out);
-    deliver(link, local, out.take());
-  }
-  host_all(journaled, task, killed != nullptr, options.trace, context, link, local);
-  journal.finish();
-  recording.finish();
-  if (!journaled.ended().empty())  // to start a superseded one again makes no sense
-    throw Failure(journaled.superseded() ? ExitCode::configuration : ExitCode::temporary, journaled.ended());
-  write_text(task.run.result(), verdict_json(recorder.verdict()));
+  const SignalWatch signals([&](int) { tell(Interrupt{}); },
+                            {"Ctrl-C again ends at once", [this] { return task_.run.way_back(); }},
+                            [&] { tell(Leave{}); });
+  ZmqLink checkpointer_link(context_, checkpointer_node);
+  checkpointer_link.connect(scheduler_node,
+                            own_endpoint(task_.place.listen));  // it speaks like everybody else
+  const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link),
+                             [](const std::string& line) { standard_error().line("steelyard: " + line); });
+  const auto traced_link = traced(link_, options_.trace, scheduler_node, "scheduler");
+  host(journaled_, scheduler_node, traced_link ? *traced_link : link_,
+       [this](Envelope it) { record(std::move(it)); });
+}
+
+int SchedulerProcess::end() {
+  journal_.finish();
+  recording_.finish();
+  if (!journaled_.ended().empty())  // to start a superseded one again makes no sense
+    throw Failure(journaled_.superseded() ? ExitCode::configuration : ExitCode::temporary,
+                  journaled_.ended());
+  write_text(task_.run.result(), verdict_json(recorder_.verdict()));
   standard_error().settle();  // on one terminal the summary is the last thing that people see
-  standard_output().write(recorder.summary());
-  return static_cast<int>(exit_code(scheduler.outcome().outcome));
+  standard_output().write(recorder_.summary());
+  return static_cast<int>(exit_code(scheduler_.outcome().outcome));
+}
+
+// What an earlier process left of this run, if that is to go on and had begun.
+struct Left {
+  std::optional<RunDirectory> run;
+  std::unique_ptr<RunLock> lock;
+  std::optional<Killed> killed;
+};
+
+Left left_behind(const SchedulerOptions& options) {
+  Left left;
+  const ResultOptions& results = options.results;
+  if (!options.recover) return left;
+  if (!std::filesystem::exists(results.directory + "/job.toml")) {
+    clear_unbegun(results.directory);
+    return left;
+  }
+  left.run = RunDirectory::open(results.directory);
+  left.lock = std::make_unique<RunLock>(left.run->path(), results.lock);
+  left.killed = left_by_killed(*left.run);
+  return left;
 }
 
 }  // namespace
 
 int run_scheduler(const SchedulerOptions& options, JobFile file) {
   block_signals();  // a request to end waits until somebody listens
-  const ResultOptions& results = options.results;
-  std::optional<RunDirectory> run;
-  std::unique_ptr<RunLock> lock;
-  std::optional<Killed> killed;
-  const bool had_begun = options.recover && std::filesystem::exists(results.directory + "/job.toml");
-  if (options.recover && !had_begun) clear_unbegun(results.directory);
-  if (had_begun) {
-    run = RunDirectory::open(results.directory);
-    lock = std::make_unique<RunLock>(run->path(), results.lock);
-    killed = left_by_killed(*run);
-  }
+  auto [run, lock, killed] = left_behind(options);
   const std::string listen = killed ? killed->place.listen : listening_endpoint(options.listen);
   std::unique_ptr<Trust> trust = trust_for(options.keys, KeyRole::scheduler, "scheduler", false);
   const std::string key = trust ? trust->own().public_key : "";
   if (killed) require_key(killed->place, key, "--recover: the run in " + run->path());
   require_loopback(listen, options.insecure || !options.keys.empty());
-  if (!killed && !results.resume_from.empty()) require_checkpoint(results.resume_from);
+  if (!killed && !options.results.resume_from.empty()) require_checkpoint(options.results.resume_from);
   require_descriptors_for(killed ? killed->job : file.job);
-  const std::unique_ptr<RunWeb> web = web_for(results);  // a taken port is told before anything begins
+  const std::unique_ptr<RunWeb> web =
+      web_for(options.results);  // a taken port is told before anything begins
   ZmqContext context(1, std::move(trust));
   ZmqLink link(context, scheduler_node);
   Task task =
       killed ? go_on(*killed, *run)
              : begin_anew(options, std::move(file), std::move(run), lock, link, link.listen(listen), key);
-  return lead(options, task, killed ? &*killed : nullptr, context, link, web.get());
+  return SchedulerProcess(options, task, killed ? &*killed : nullptr, context, link, web.get()).run();
 }
 
 }  // namespace steelyard

@@ -49,6 +49,7 @@ struct Sample {
   double memory = -1;
   // From its start to its report, beyond the compute: what the worker waited for its parameters. -1: unknown.
   double exchange = -1;
+  void serialize(auto& fields) { fields(slot, round, samples, seconds, cpu, memory, exchange); }
 };
 
 // How a share is gone through where local steps are taken: so many times, each in so many batches. What a

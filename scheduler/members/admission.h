@@ -39,11 +39,13 @@ class Refusals {
   std::optional<std::string> due(Time now);
 
  private:
-  friend struct SchedulerFields;
   std::set<std::pair<NodeId, std::uint8_t>> noted_;  // with the reason
   std::optional<Time> since_;                        // this minute
   std::uint64_t more_ = 0;                           // in it, without a note
   std::string last_;                                 // of them
+
+ public:
+  void serialize(auto& fields) { fields(noted_, since_, more_, last_); }
 };
 
 class Admission {
@@ -72,7 +74,6 @@ class Admission {
   void change_roster() { ++roster_number_; }  // another one is in a shard's place
 
  private:
-  friend struct SchedulerFields;
   [[nodiscard]] Answer answer_worker(Time now, NodeId from, const Hello& hello);
   [[nodiscard]] Answer answer_shard(Time now, NodeId from, const Hello& hello, Phase phase);
   [[nodiscard]] Answer answer_mirror(Time now, NodeId from, const Hello& hello);
@@ -85,6 +86,9 @@ class Admission {
   Members& members_;
   const std::list<RoundState>& rounds_;
   std::uint64_t roster_number_ = 0;  // grows with every server that joins
+
+ public:
+  void serialize(auto& fields) { fields(roster_number_); }
 };
 
 }  // namespace steelyard

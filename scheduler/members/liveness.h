@@ -69,9 +69,11 @@ class Settling {
   }
 
  private:
-  friend struct SchedulerFields;
   Time until_{};
   std::set<NodeId> lost_;
+
+ public:
+  void serialize(auto& fields) { fields(until_, lost_); }
 };
 
 // Reminder: when it is time for another word about something that lasts: after `first`, and each time after
@@ -93,9 +95,11 @@ class Reminder {
   void not_before(Duration lasted) { next_ = std::max(next_, lasted); }
 
  private:
-  friend struct SchedulerFields;
   std::optional<Time> since_;
   Duration next_{};
+
+ public:
+  void serialize(auto& fields) { fields(since_, next_); }
 };
 
 }  // namespace steelyard

@@ -40,12 +40,14 @@ class Headway {
   [[nodiscard]] const std::vector<NodeId>& unreached() const { return unreached_; }
 
  private:
-  friend struct SchedulerFields;
   std::uint64_t progress_ = 0;
   Time moved_{};        // when it last made headway, or had nothing to do
   Duration longest_{};  // standstill that ended by itself
   std::vector<NodeId> unreached_;
   std::optional<Time> cut_off_since_;
+
+ public:
+  void serialize(auto& fields) { fields(progress_, moved_, longest_, unreached_, cut_off_since_); }
 };
 
 // Room: what other programs leave of a polite worker's machine, as its heartbeats tell, and whether it gets a
@@ -74,7 +76,6 @@ class Room {
   [[nodiscard]] std::uint64_t most(std::uint64_t equal_part) const;
 
  private:
-  friend struct SchedulerFields;
   double left_ = -1;
   bool full_ = false;
   Time since_{};  // full_ has been so since then
@@ -84,6 +85,11 @@ class Room {
   double then_ = 1;             // what was left while it did its last piece, on average
   double sum_ = 0, count_ = 0;  // of what was left since then
   std::uint64_t done_ = 0;
+
+ public:
+  void serialize(auto& fields) {
+    fields(left_, full_, since_, out_, moved_, trial_, then_, sum_, count_, done_);
+  }
 };
 
 struct WorkerMember {
@@ -104,12 +110,17 @@ struct WorkerMember {
   // Somebody else asks for its name: since when, and when last.
   struct Contest {
     Time since, last;
+    void serialize(auto& fields) { fields(since, last); }
   };
   std::optional<Contest> contest{};
   Duration longest_silence{};  // before it was heard again
   Room room{};                 // of a polite one
 
   [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
+  void serialize(auto& fields) {
+    fields(node, slot, name, kind, most, ready, present, last_heard, cpu, memory, headway, stalled,
+           cut_off_said, rests_until, doubtful, contest, longest_silence, room);
+  }
 };
 
 struct ShardMember {
@@ -130,6 +141,10 @@ struct ShardMember {
   std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
   Staleness staleness{};                      // of the pushes it has applied, as last told
   Duration longest_silence{};
+  void serialize(auto& fields) {
+    fields(node, slot, name, endpoint, last_heard, opens_sent, loaded, broken, doubtful, version, added, fed,
+           parts, parts_in_all, staleness, longest_silence, broken_since, awaited);
+  }
 };
 
 // Holds a copy of what the shard in its slot holds (scheduler/members/mirrors.h).
@@ -145,6 +160,9 @@ struct MirrorMember {
   std::optional<Time> late{};         // when it last had not kept up with its primary
   std::optional<Time> rests_until{};  // it is not filled before: it was late soon after it had been
   Duration rest{};                    // the last one
+  void serialize(auto& fields) {
+    fields(node, slot, name, endpoint, last_heard, named, filled, longest_silence, late, rests_until, rest);
+  }
 };
 
 class Members {
@@ -203,7 +221,6 @@ class Members {
   [[nodiscard]] Staleness staleness() const;     // of all pushes, as far as shards have told
 
  private:
-  friend struct SchedulerFields;
   using ByNode = std::vector<std::pair<NodeId, const WorkerMember*>>;
   [[nodiscard]] ByNode::const_iterator place(NodeId node) const;  // where it is, or would be
   void forget(const WorkerMember& worker);
@@ -214,6 +231,15 @@ class Members {
   std::map<std::string, std::uint32_t> slot_of_name_;
   std::map<std::uint32_t, std::string> reserved_;  // slots whose bearers have not come yet
   std::uint32_t first_free_ = 0;                   // all slots below are taken or reserved, this one is not
+
+ public:
+  void serialize(auto& fields) {
+    std::vector<std::pair<NodeId, std::uint32_t>> slots;
+    for (const auto& [node, worker] : by_node_) slots.emplace_back(node, worker->slot);
+    fields(workers, shards, mirrors, checkpointer, generation, slot_of_name_, reserved_, first_free_, slots);
+    by_node_.clear();
+    for (const auto& [node, slot] : slots) by_node_.emplace_back(node, &workers.at(slot));
+  }
 };
 
 // Rests: a worker whose gradient was refused gets nothing for some rounds (train.bad_gradient = "rest"). What

@@ -53,7 +53,6 @@ class Mirrors {
   [[nodiscard]] bool all_filled() const;
 
  private:
-  friend struct SchedulerFields;
   void name_primary(const MirrorMember& mirror, Outbox& out) const;
   void tell(const ShardMember& primary, Outbox& out) const;
   void fill_anew(Time now, const ShardMember& primary, MirrorMember& mirror, Outbox& out);
@@ -63,6 +62,9 @@ class Mirrors {
   Members& members_;
   std::map<std::uint32_t, std::uint64_t> attempts_;  // by slot: the last that was said
   bool lost_ = false;
+
+ public:
+  void serialize(auto& fields) { fields(attempts_); }
 };
 
 }  // namespace steelyard

@@ -53,7 +53,6 @@ class Shutdown {
   std::set<NodeId> repeat_stop(Time now);
 
  private:
-  friend struct SchedulerFields;
   Phase phase_ = Phase::gathering;
   Stop stop_;
   bool requested_ = false;
@@ -61,6 +60,11 @@ class Shutdown {
   Time last_word_;
   std::set<NodeId> awaited_;  // nodes that have not left yet
   bool shards_told_ = false;
+
+ public:
+  void serialize(auto& fields) {
+    fields(phase_, stop_, requested_, alone_since_, last_word_, awaited_, shards_told_);
+  }
 };
 
 }  // namespace steelyard

@@ -35,10 +35,10 @@ class StateWatch {
   [[nodiscard]] std::optional<std::string> cannot_save(Time now) const;
 
  private:
-  friend struct SchedulerFields;
   struct Arrival {
     std::uint64_t parts = 0;
     Time moved;
+    void serialize(auto& fields) { fields(parts, moved); }
   };
 
   CheckpointerBeat beat_;
@@ -46,6 +46,11 @@ class StateWatch {
   std::map<NodeId, Reminder> unreached_;
   std::map<NodeId, Arrival> arrivals_;  // of shards that are not loaded
   Reminder progress_, storage_;
+
+ public:
+  void serialize(auto& fields) {
+    fields(beat_, checkpointer_heard_, unreached_, arrivals_, progress_, storage_);
+  }
 };
 
 }  // namespace steelyard

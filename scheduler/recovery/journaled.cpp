@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "scheduler/recovery/saved_state.h"
-
 namespace steelyard {
 
 void HeldAnswers::hold(std::vector<Envelope> messages, std::uint64_t after) {
@@ -38,35 +36,6 @@ bool is_heartbeat(const Envelope& it) {
       Overloaded{[&](const ToWorker& said) { return beats(said); },
                  [&](const ToShard& said) { return beats(said); }, [](const auto&) { return false; }},
       it.message);
-}
-
-// Named twice, it is the only one that the standby may ask.
-void follow(StandbyFeed::Follower& follower, const Followed& it) {
-  if (it.attempt != follower.attempt) follower = {it.attempt, {}};
-  if (it.attempt == 0 || it.arbiter.role != Role::shard) return;
-  if (!follower.arbiters.empty() && follower.arbiters.back() == it.arbiter) follower.arbiters.clear();
-  follower.arbiters.push_back(it.arbiter);
-}
-
-void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Follower& follower, Outbox& out) {
-  std::visit(Overloaded{
-                 [](const JournalHead&) {},
-                 [&](const Heard& it) { scheduler.step(record.now, it.envelope, out); },
-                 [&](const Woken&) { scheduler.wake(record.now, out); },
-                 [&](const Restarted&) { scheduler.restarted(record.now, out); },
-                 [&](const Followed& it) { follow(follower, it); },
-                 [&](const Condensed& it) {
-                   follower = {};
-                   restore_state(scheduler, it.state, record.now);
-                 },
-                 [&](const Skipped& it) { scheduler.skipped(record.now, it.from, out); },
-                 [&](const TookOver& it) {
-                   follower = {};
-                   scheduler.lead(it.generation);
-                 },
-                 [&](const Superseded&) { follower.superseded = true; },
-             },
-             record.what);
 }
 
 }  // namespace
@@ -169,7 +138,7 @@ void Journaled::look_at_standby(Time now, Outbox& out) {
     }
   }
   if (superseded() && !std::exchange(written_superseded_, true)) write(now, Superseded{}, out);
-  if (!standby_.waits()) {
+  if (standby_.state() != StandbyFeed::State::claiming) {
     undecided_ = {};
   } else if (undecided_.due(now, std::chrono::seconds(2))) {
     Dispatch::note(
@@ -184,7 +153,7 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   if (record_.empty()) return;
   bytes_ += record_.size();
   position_ += record_.size();
-  if (!write_(record_)) return standby_.journal_ended();
+  if (!write_(record_)) return standby_.journal_ended(now);
   handed_over();
   standby_.written(now, record_, out);
 }
@@ -194,7 +163,7 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
 void Journaled::condense(Time now, Outbox& out) {
   if (!condense_ || bytes_ < most_ || !standby_.is_settled() || scheduler_.finished()) return;
   record_.clear();
-  append(record_, {now, Condensed{save_state(scheduler_, now)}});
+  append(record_, {now, Condensed{scheduler_.save(now)}});
   if (followed_.attempt != 0) append(record_, {now, followed_});
   if (!condense_(record_)) return;
   bytes_ = 0;
@@ -202,6 +171,39 @@ void Journaled::condense(Time now, Outbox& out) {
   handed_over();
   standby_.written(now, record_, out);
 }
+
+namespace {
+
+// Named twice, it is the only one that the standby may ask.
+void follow(StandbyFeed::Follower& follower, const Followed& it) {
+  if (it.attempt != follower.attempt) follower = {it.attempt, {}};
+  if (it.attempt == 0 || it.arbiter.role != Role::shard) return;
+  if (!follower.arbiters.empty() && follower.arbiters.back() == it.arbiter) follower.arbiters.clear();
+  follower.arbiters.push_back(it.arbiter);
+}
+
+void act(const JournalRecord& record, Scheduler& scheduler, StandbyFeed::Follower& follower, Outbox& out) {
+  std::visit(Overloaded{
+                 [](const JournalHead&) {},
+                 [&](const Heard& it) { scheduler.step(record.now, it.envelope, out); },
+                 [&](const Woken&) { scheduler.wake(record.now, out); },
+                 [&](const Restarted&) { scheduler.restarted(record.now, out); },
+                 [&](const Followed& it) { follow(follower, it); },
+                 [&](const Condensed& it) {
+                   follower = {};
+                   scheduler.restore(it.state, record.now);
+                 },
+                 [&](const Skipped& it) { scheduler.skipped(record.now, it.from, out); },
+                 [&](const TookOver& it) {
+                   follower = {};
+                   scheduler.lead(it.generation);
+                 },
+                 [&](const Superseded&) { follower.superseded = true; },
+             },
+             record.what);
+}
+
+}  // namespace
 
 StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Replayed& said,
                              const Acting& acting) {

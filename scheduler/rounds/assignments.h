@@ -80,7 +80,6 @@ class Assignments {
   [[nodiscard]] std::string take_doubt() { return planner_.take_doubt(); }
 
  private:
-  friend struct SchedulerFields;
   struct Found {
     RoundState* round = nullptr;
     OwedPiece* piece = nullptr;
@@ -128,6 +127,11 @@ class Assignments {
   PieceId next_piece_ = 1;
   Duration longest_push_{};  // of recent pieces, from Report until every shard had it; it fades
   Duration longest_wait_{};  // of recent pieces, from Start to Report but for the computing; it fades
+
+ public:
+  void serialize(auto& fields) {
+    fields(planner_, hand_overs_, maybe_idle_, next_piece_, longest_push_, longest_wait_);
+  }
 };
 
 }  // namespace steelyard

@@ -50,7 +50,6 @@ class Checkpoints {
   [[nodiscard]] static std::string way_back_from_non_finite();
 
  private:
-  friend struct SchedulerFields;
   const Duration every_;  // zero: time does not matter
   const bool resumed_;
   Time last_due_;
@@ -58,6 +57,9 @@ class Checkpoints {
   std::optional<Version> last_saved_;
   Version last_answered_ = 0;
   std::string trouble_;
+
+ public:
+  void serialize(auto& fields) { fields(last_due_, pending_, last_saved_, last_answered_, trouble_); }
 };
 
 }  // namespace steelyard

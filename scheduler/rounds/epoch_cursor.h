@@ -64,7 +64,6 @@ class EpochCursor {
   [[nodiscard]] Progress progress(Term term, double seconds) const;
 
  private:
-  friend struct SchedulerFields;
   [[nodiscard]] bool due_after_next(std::uint64_t every) const {
     return every > 0 && ends_epoch() && (epoch_ + local().passes) % every == 0;
   }
@@ -77,6 +76,9 @@ class EpochCursor {
   std::uint64_t epoch_;
   Position offset_;
   std::uint64_t length_;  // of the next round, but for an epoch's last
+
+ public:
+  void serialize(auto& fields) { fields(round_, epoch_, offset_, length_); }
 };
 
 }  // namespace steelyard

@@ -38,7 +38,6 @@ class HandOvers {
   [[nodiscard]] std::optional<Ask> next(Time now, const RoundState& round) const;
 
  private:
-  friend struct SchedulerFields;
   // What is left to a worker of all its pieces, and the one with the most left of those that can be cut.
   struct Work {
     std::uint64_t left = 0;
@@ -59,6 +58,9 @@ class HandOvers {
   const Planner& planner_;
   std::map<std::uint32_t, std::uint64_t> dealt_;  // positions of this round, by slot
   std::map<std::uint32_t, double> usual_;         // seconds a position, by slot; recent rounds count more
+
+ public:
+  void serialize(auto& fields) { fields(dealt_, usual_); }
 };
 
 }  // namespace steelyard

@@ -41,13 +41,15 @@ class HeadwayWatch {
   [[nodiscard]] std::string what_is_missing(Time now, const WorkerMember& worker) const;
 
  private:
-  friend struct SchedulerFields;
   [[nodiscard]] std::optional<Time> could_begin(const WorkerMember& worker) const;
 
   const Job& job_;
   const Members& members_;
   const std::list<RoundState>& rounds_;
   Reminder reminder_;
+
+ public:
+  void serialize(auto& fields) { fields(reminder_); }
 };
 
 }  // namespace steelyard

@@ -79,7 +79,6 @@ class Planner {
   [[nodiscard]] std::string take_doubt() { return std::exchange(doubt_, {}); }
 
  private:
-  friend struct SchedulerFields;
   [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
   // In grains, as is all that is said to the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
@@ -106,6 +105,14 @@ class Planner {
   const Members& members_;
   bool doubted_ = false;
   std::string doubt_;
+
+ public:
+  void serialize(auto& fields) {
+    const bool loads = std::remove_cvref_t<decltype(fields)>::is_loading::value;
+    std::string state = loads ? std::string() : policy_->save();
+    fields(state, doubted_);
+    if (loads && !state.empty()) policy_->restore(state);
+  }
 };
 
 // Backup workers (SyncMode::backup): what a round leaves over, and how the next one has it among its

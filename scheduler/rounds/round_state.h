@@ -21,12 +21,14 @@ namespace steelyard {
 struct PieceTold {
   double seconds = 0, loss = 0;
   std::uint64_t correct = 0;
+  void serialize(auto& fields) { fields(seconds, loss, correct); }
 };
 
 // With hand-over, what its owner has told of it while it computes.
 struct PieceUnderway {
   std::uint64_t done = 0, micro_batch = 0;  // positions; micro_batch 0: it has not begun
   Time since{};
+  void serialize(auto& fields) { fields(done, micro_batch, since); }
 };
 
 // It is asked to end sooner, for this worker to have the rest, and has not answered.
@@ -34,6 +36,7 @@ struct PieceCut {
   Position end = 0;
   std::uint32_t helper = 0;
   Time since{};
+  void serialize(auto& fields) { fields(end, helper, since); }
 };
 
 // Whether it is reported changes through RoundState alone, which keeps account of it; its owner never does.
@@ -51,6 +54,10 @@ struct OwedPiece {
   bool handed = false;      // it was the rest of another
   PieceId before = 0;       // RoundState's: the piece that its owner got before it; 0: none
   bool owner_gone = false;  // the process that was given it is lost, and pushes nothing again
+  void serialize(auto& fields) {
+    fields(positions, owner, reported, since, asked_again, owner_gone, refusals, hub, told, underway, cut,
+           handed, before);
+  }
 };
 
 class RoundState {
@@ -145,7 +152,6 @@ class RoundState {
   std::map<std::uint32_t, std::uint64_t> quotas;
 
  private:
-  friend struct SchedulerFields;
   [[nodiscard]] Pieces::const_iterator place(PieceId id) const;
   [[nodiscard]] double mean(double (*value)(const OwedPiece&)) const;
 
@@ -160,6 +166,12 @@ class RoundState {
   // each has to find its own at once.
   std::vector<PieceId> newest_;
   std::size_t unreported_ = 0;
+
+ public:
+  void serialize(auto& fields) {
+    fields(open_, purpose_, least_, started_, untaken_, left_over_, pieces_, newest_, unreported_, opened,
+           squares, scale, possible, closed, batch, done, computed_again, unseen, quotas);
+  }
 };
 
 }  // namespace steelyard

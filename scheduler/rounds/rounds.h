@@ -83,7 +83,6 @@ class Rounds {
   Gate cover(RoundState& round, std::uint32_t shard, const std::vector<double>& squares);
 
  private:
-  friend struct SchedulerFields;
   void take_fresh();
   // What the next round has; of it, `holes` are other rounds'.
   [[nodiscard]] Interval dealt(std::vector<Interval>& holes) const;
@@ -102,6 +101,19 @@ class Rounds {
   bool evaluation_due_;
   bool evaluated_last_ = false;  // the present version has been evaluated
   std::optional<Time> started_, last_done_;
+
+ public:
+  void serialize(auto& fields) {
+    auto count = static_cast<std::uint32_t>(states_.size());
+    fields(done_, ahead_, left_over_, pause_, barrier_, evaluation_due_, evaluated_last_, started_,
+           last_done_, count);
+    if (std::remove_cvref_t<decltype(fields)>::is_loading::value) {
+      states_.clear();
+      while (count-- > 0) fields(states_.emplace_back(Open{}, Purpose::train, Time{}));
+    } else {
+      for (RoundState& state : states_) fields(state);
+    }
+  }
 };
 
 }  // namespace steelyard

@@ -210,7 +210,7 @@ bool Training::hear(Time now, NodeId from, const Covered& covered, Outbox& out) 
   return true;
 }
 
-bool Training::hear(Time now, NodeId from, const Closed& closed) {
+bool Training::hear(Time now, NodeId from, const Closed& closed, Outbox&) {
   ShardMember* shard = members_.shard(from);
   if (shard == nullptr || closed.term != term_ || closed.version > rounds_.ahead().round()) return false;
   shard->version = std::max(shard->version, closed.version);

@@ -46,7 +46,7 @@ class Training {
   bool hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
   bool hear(Time now, NodeId from, const NonFinite& refused, Outbox& out);
   bool hear(Time now, NodeId from, const Covered& covered, Outbox& out);
-  bool hear(Time now, NodeId from, const Closed& closed);
+  bool hear(Time now, NodeId from, const Closed& closed, Outbox&);
   bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   bool hear(const Saved& saved, Outbox& out);
 
@@ -80,7 +80,6 @@ class Training {
   void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version
 
  private:
-  friend struct SchedulerFields;
   bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
   bool run_ahead(Time now, Outbox& out);
   void open_oldest(Time now, Outbox& out);
@@ -104,6 +103,9 @@ class Training {
   Assignments assignments_;
   Checkpoints checkpoints_;
   Shutdown shutdown_;
+
+ public:
+  void serialize(auto& fields) { fields(rounds_, assignments_, checkpoints_, shutdown_); }
 };
 
 }  // namespace steelyard

@@ -36,17 +36,11 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
   if (message == nullptr) return shard_->step(now, in, out);
   if (finished()) return ignore();
-  std::visit(Overloaded{[&](const Mirror& it) { handle(now, it, out); },
-                        [&](const Promote& it) { handle(now, it, out); },
-                        [&](const MirrorOf& it) { handle(it, out); },
-                        [&](const Arbitrate& it) { handle(in.from, it, out); },
-                        [&](const Claim& it) { handle(in.from, it, out); },
+  std::visit(Overloaded{[&]<OfReplica Said>(const Said& it) { handle(now, in.from, it, out); },
                         [&](const SchedulerBeat& it) {
                           claims_.lead(it.generation);
                           hear(now, in, out);
                         },
-                        [&](const Forward& it) { handle(now, in.from, it, out); },
-                        [&](const ForwardAck& it) { handle(now, in.from, it, out); },
                         [&](const Refuse& it) {
                           if (it.reason != Refusal::replaced) return hear(now, in, out);
                           if (welcome_) join_again(out);  // else it has been said before
@@ -83,9 +77,8 @@ void Replica::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (source_) act_on_forwarded(now);
   drop_unheard(now, out);
-  if (!source_ && shard_->gathers(now)) {
-    hear(now, envelope(options_.self, options_.self, Quiet{shard_->is_quiet()}), out);
-  }
+  if (const auto quiet = shard_->due_quiet(now); quiet && !source_)
+    hear(now, envelope(options_.self, options_.self, *quiet), out);
   if (mirror_ && mirror_->sent > mirror_->below &&
       now - mirror_->asked > std::max(patience, many_times * mirror_->slowest)) {
     mirror_->late = true;
@@ -104,7 +97,10 @@ MirrorState Replica::state() const {
   return {attempt_, mirror_ && mirror_->filled, mirror_ && mirror_->late, is_mirror()};
 }
 
-void Replica::say(Outbox& out) { shard_->beat(state(), out); }
+void Replica::say(Outbox& out) {
+  shard_->set_mirror(state());
+  shard_->beat(out);
+}
 
 void Replica::join_again(Outbox& out) {
   if (mirror_) out.send<ToLink>(link_node, Disconnect{mirror_->node});
@@ -122,7 +118,7 @@ void Replica::join_again(Outbox& out) {
 
 // ---- as a primary
 
-void Replica::handle(Time now, const Mirror& mirror, Outbox& out) {
+void Replica::handle(Time now, NodeId, const Mirror& mirror, Outbox& out) {
   if (mirror.term != shard_->term() || mirror.attempt <= attempt_ || source_) return ignore();
   attempt_ = mirror.attempt;
   const std::optional<KnownMirror> former = std::exchange(mirror_, std::nullopt);
@@ -139,20 +135,11 @@ void Replica::handle(Time now, const Mirror& mirror, Outbox& out) {
 
 // The state, the rounds that are open, and a last word, so that there is something to answer.
 void Replica::fill(Time now, Outbox& out) {
-  if (!mirror_ || mirror_->begun || finished() || !shard_->at_rest()) return;
+  if (!mirror_ || mirror_->begun || finished()) return;
+  const auto snapshot = shard_->snapshot();
+  if (!snapshot) return;
   mirror_->begun = true;
-  std::uint32_t number = shard_->first_slice();
-  for (const SliceMemory& slice : shard_->slices()) {
-    const auto load = [&](std::uint32_t slot, Blob values, bool before) {
-      forward(now, options_.self,
-              Load{shard_->term(), slice.version(), number, slot, slice.steps(), std::move(values), before},
-              out);
-    };
-    if (slice.previous()) load(0, shard_->told_before(slice), true);
-    for (std::uint32_t slot = 0; slot < slice.slots(); ++slot) load(slot, slice.copy_of(slot), false);
-    ++number;
-  }
-  for (const auto& [round, open] : shard_->open_rounds()) forward(now, scheduler_node, open, out);
+  for (const Envelope& it : *snapshot) forward(now, it.from, std::get<ToShard>(it.message), out);
   forward(now, options_.self, Quiet{}, out);
   mirror_->room = mirror_->sent + room;
 }
@@ -191,7 +178,7 @@ void Replica::handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out) 
 // ---- as a mirror
 
 // Its heartbeat tells the scheduler that the primary may begin.
-void Replica::handle(const MirrorOf& mirror_of, Outbox& out) {
+void Replica::handle(Time, NodeId, const MirrorOf& mirror_of, Outbox& out) {
   const bool is_primary = mirror_ || promoted_ || (!source_ && shard_->loaded() && !shard_->slices().empty());
   if (mirror_of.term != shard_->term() || !welcome_ || is_primary || mirror_of.attempt < attempt_)
     return ignore();
@@ -244,7 +231,7 @@ void Replica::begin_anew(Time now) {
   shard_->step(now, *welcome_, unsaid);
 }
 
-void Replica::handle(Time now, const Promote& promote, Outbox& out) {
+void Replica::handle(Time now, NodeId, const Promote& promote, Outbox& out) {
   if (promote.term != shard_->term() || (!source_ && !promoted_)) return ignore();
   act_on_forwarded(now);
   if (!promoted_) {
@@ -267,13 +254,13 @@ void Replica::drop_unheard(Time now, Outbox& out) {
 // ---- between a scheduler and its standby
 
 // Before it is welcome it knows no term, and either may be of its job.
-void Replica::handle(NodeId from, const Arbitrate& arbitrate, Outbox& out) {
+void Replica::handle(Time, NodeId from, const Arbitrate& arbitrate, Outbox& out) {
   const bool of_this_job = !welcome_ || arbitrate.term == shard_->term();
   if (!of_this_job || !claims_.arbitrate(arbitrate)) return ignore();
   out.send<ToScheduler>(from, Arbitrates{arbitrate.attempt});
 }
 
-void Replica::handle(NodeId from, const Claim& claim, Outbox& out) {
+void Replica::handle(Time, NodeId from, const Claim& claim, Outbox& out) {
   const bool of_this_job = !welcome_ || claim.term == shard_->term();
   if (!of_this_job || claim.shard != options_.self) return ignore();
   const Granted answer{claim.attempt, claims_.answer(claim)};

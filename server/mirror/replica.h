@@ -73,13 +73,13 @@ class Replica {
     Envelope said;
   };
 
-  void handle(Time now, const Mirror& mirror, Outbox& out);
+  void handle(Time now, NodeId from, const Mirror& mirror, Outbox& out);
   void handle(Time now, NodeId from, const Forward& forward, Outbox& out);
   void handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out);
-  void handle(Time now, const Promote& promote, Outbox& out);
-  void handle(const MirrorOf& mirror_of, Outbox& out);
-  void handle(NodeId from, const Arbitrate& arbitrate, Outbox& out);
-  void handle(NodeId from, const Claim& claim, Outbox& out);
+  void handle(Time now, NodeId from, const Promote& promote, Outbox& out);
+  void handle(Time now, NodeId from, const MirrorOf& mirror_of, Outbox& out);
+  void handle(Time now, NodeId from, const Arbitrate& arbitrate, Outbox& out);
+  void handle(Time now, NodeId from, const Claim& claim, Outbox& out);
 
   void hear(Time now, const Envelope& in, Outbox& out);
   void forward(Time now, NodeId from, const ToShard& message, Outbox& out);

@@ -13,14 +13,16 @@ void Shard::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToShard>(&in.message);
   if (message == nullptr || finished()) return ignore();
   if (in.from == scheduler_node) session_.heard(now);
-  std::visit([&](const auto& it) { handle(now, in.from, it, out); }, *message);
+  std::visit(Overloaded{[&]<OfReplica Said>(const Said&) { ignore(); },
+                        [&](const auto& it) { handle(now, in.from, it, out); }},
+             *message);
 }
 
 void Shard::wake(Time now, Outbox& out) {
   if (finished()) return;
   if (session_.due(now)) {
     told_added_ = counts_.added;
-    if (session_.joined()) beat(out);
+    beat(out);
     if (!session_.joined()) out.send<ToScheduler>(scheduler_node, options_.hello);
   }
   if (loading_ && checkpointer_) want(now, false, out);
@@ -37,6 +39,7 @@ bool Shard::loaded() const {
   return session_.joined() && std::ranges::all_of(slices_, [](const SliceMemory& s) { return s.loaded(); });
 }
 
+// Whether a shard that is loaded with its slices and told of its open rounds is the same as this one.
 bool Shard::at_rest() const {
   const auto untouched = [](const SliceMemory& slice) { return slice.untouched(); };
   return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() &&
@@ -44,14 +47,29 @@ bool Shard::at_rest() const {
          std::ranges::all_of(slices_, [&](const SliceMemory& s) { return s.version() == version(); });
 }
 
-bool Shard::gathers(Time now) const {
-  return session_.joined() && now >= session_.deadline() &&
-         std::ranges::any_of(slices_, [](const SliceMemory& slice) { return slice.gathered() > 0; });
+std::optional<std::vector<Envelope>> Shard::snapshot() const {
+  if (!at_rest()) return std::nullopt;
+  std::vector<Envelope> messages;
+  const auto add = [&](NodeId from, auto message) {
+    messages.push_back({from, options_.self, Message(std::in_place_type<ToShard>, std::move(message))});
+  };
+  for (const SliceMemory& slice : slices_) {
+    const auto load = [&](std::uint32_t slot, Blob values, bool before) {
+      add(options_.self,
+          Load{term_, slice.version(), number(slice), slot, slice.steps(), std::move(values), before});
+    };
+    if (slice.previous()) load(0, coded_.told_before(number(slice) - first_, slice), true);
+    for (std::uint32_t slot = 0; slot < slice.slots(); ++slot) load(slot, slice.copy_of(slot), false);
+  }
+  for (const auto& [round, open] : open_) add(scheduler_node, open);
+  return messages;
 }
 
-void Shard::beat(const MirrorState& mirror, Outbox& out) {
-  mirror_ = mirror;
-  if (session_.joined()) beat(out);
+std::optional<Quiet> Shard::due_quiet(Time now) const {
+  const auto gathers = [](const SliceMemory& slice) { return slice.gathered() > 0; };
+  if (!session_.joined() || now < session_.deadline() || std::ranges::none_of(slices_, gathers))
+    return std::nullopt;
+  return Quiet{told_added_ == counts_.added};
 }
 
 SliceMemory* Shard::find(std::uint32_t slice) {
@@ -59,6 +77,7 @@ SliceMemory* Shard::find(std::uint32_t slice) {
 }
 
 void Shard::beat(Outbox& out) {
+  if (!session_.joined()) return;
   ShardBeat beat{term_, version(), opened_, loaded(), {}, false, counts_.added, 0, 0, mirror_};
   for (const SliceMemory& slice : slices_) beat.parts += slice.loaded_slots();
   beat.parts_in_all = slices_.size() * slots();

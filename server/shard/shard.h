@@ -63,25 +63,20 @@ class Shard {
   [[nodiscard]] Version version() const;  // the lowest of its slices
   [[nodiscard]] bool loaded() const;
 
-  // For its replica. Whether a shard that is loaded with its slices and told of its open rounds is the same
-  // as this one.
-  [[nodiscard]] bool at_rest() const;
-  [[nodiscard]] Blob told_before(const SliceMemory& slice) const {
-    return coded_.told_before(number(slice) - first_, slice);
-  }
-  [[nodiscard]] std::uint32_t first_slice() const { return first_; }
-  [[nodiscard]] const std::map<Round, Open>& open_rounds() const { return open_; }
-  // Of whom it has a pull, answered or not.
+  // For its replica. What makes a shard that was just welcomed the same as this one: the messages that it has
+  // to hear, in this order. Nothing while a slice has a part of an open round, and while this shard knows
+  // something that no message tells.
+  [[nodiscard]] std::optional<std::vector<Envelope>> snapshot() const;
+  // Nodes whose pulls it has, answered or not.
   [[nodiscard]] std::set<NodeId> pulling() const {
     const auto nodes = std::views::keys(pulls_);
     return {nodes.begin(), nodes.end()};
   }
-  // Whether pushes are gathered and the next heartbeat is due: then it is to be told Quiet.
-  [[nodiscard]] bool gathers(Time now) const;
-  [[nodiscard]] bool is_quiet() const { return told_added_ == counts_.added; }
-  // A heartbeat now; this one and all that follow say this of its mirror.
-  void beat(const MirrorState& mirror, Outbox& out);
+  // While pushes are gathered and the next heartbeat is due: the message that it has to hear before that.
+  [[nodiscard]] std::optional<Quiet> due_quiet(Time now) const;
+  // Its heartbeats say this of its mirror from now on.
   void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
+  void beat(Outbox& out);  // once it has joined
 
  private:
   struct WaitingPull {
@@ -102,14 +97,6 @@ class Shard {
   void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
   void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
-  // These are its replica's.
-  void handle(Time, NodeId, const Mirror&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Promote&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Forward&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const ForwardAck&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const MirrorOf&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Arbitrate&, Outbox&) { ignore(); }
-  void handle(Time, NodeId, const Claim&, Outbox&) { ignore(); }
   void handle(Time now, NodeId from, const Quiet& quiet, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
@@ -139,7 +126,7 @@ class Shard {
   // Of state in a slice, parameters included.
   [[nodiscard]] std::uint32_t slots() const { return 1 + state_slots(job_); }
   void want(Time now, bool answer, Outbox& out);
-  void beat(Outbox& out);
+  [[nodiscard]] bool at_rest() const;
 
   const Options options_;
   Session session_;

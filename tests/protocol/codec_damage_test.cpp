@@ -55,7 +55,7 @@ TEST(CodecDamage, ANumberThatIsNotFiniteIsRefused) {
         [&](auto& receiver) {
           std::visit(
               [&]<class Said>(Said& said) {
-                if constexpr (requires(test::NumbersIn & archive) { serialize(archive, said); }) {
+                if constexpr (requires(test::NumbersIn & archive) { said.serialize(archive); }) {
                   for (double* real : test::NumbersIn(said).reals) {
                     for (const double number : {std::nan(""), double{INFINITY}}) {
                       const double sound = std::exchange(*real, number);
@@ -153,7 +153,10 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
       << "Disconnected, VersionMismatch, Interrupt; to workers also "
          "GradientReady, ComputeProgress, CutTried, Computed, MachineLeft; "
          "to them, the checkpointer and a standby Unreachable";
-  EXPECT_EQ(unknown, 5U * 256U - 22U - 25U - 22U - 11U - 8U);
+  const std::size_t known = std::variant_size_v<ToScheduler> + std::variant_size_v<ToShard> +
+                            std::variant_size_v<ToWorker> + std::variant_size_v<ToCheckpointer> +
+                            std::variant_size_v<ToStandby>;
+  EXPECT_EQ(unknown, 5U * 256U - known);
 }
 
 TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {

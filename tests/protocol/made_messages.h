@@ -12,7 +12,7 @@
 #include "core/random.h"
 #include "protocol/codec.h"
 
-#include "protocol/fields.h"
+#include "protocol/archive.h"
 
 namespace steelyard::test {
 
@@ -112,7 +112,8 @@ template <class Receiver, std::size_t kind = 0>
 void make_messages(Role receiver, Maker& maker, std::vector<MadeMessage>& made) {
   if constexpr (kind < std::variant_size_v<Receiver>) {
     using Said = std::variant_alternative_t<kind, Receiver>;
-    if constexpr (!stays_home<Said>) {
+    static_assert(Travels<Said> != stays_home<Said>, "it has senders if and only if it travels");
+    if constexpr (Travels<Said>) {
       Said said;
       maker(said);
       made.push_back({receiver, kind, Message(std::in_place_type<Receiver>, std::move(said))});

@@ -7,7 +7,6 @@
 
 #include "balancing/policies.h"
 #include "core/random.h"
-#include "scheduler/recovery/saved_state.h"
 #include "tests/scheduler/script_words.h"
 #include "tests/scheduler/transcript_script.h"
 #include "tests/support/toy_job.h"
@@ -164,7 +163,7 @@ TEST(Scheduler, SenselessHellosFillNoRecordAndDisturbNoRound) {
                            "k: Beat", "s1: Beat version=0 opened=0 loaded", "w1: Ready", "w1: Beat"})
     script.say(line);
   Scheduler copy = toy(script.job());
-  restore_state(copy, save_state(script.scheduler(), {}), {});
+  copy.restore(script.scheduler().save({}), {});
   std::size_t notes = 0, answers = 0;
   const auto count = [&](Outbox& out) {
     for (const Envelope& it : out.take()) {

@@ -8,7 +8,6 @@
 
 #include "balancing/policies.h"
 #include "protocol/codec.h"
-#include "scheduler/recovery/saved_state.h"
 #include "tests/scheduler/script_words.h"
 
 namespace steelyard::test {
@@ -250,7 +249,7 @@ void Script::tell(NodeId from, Said said) {
 template <class Do>
 void Script::let(Do act) {
   Scheduler twin(job_, from_, balancing::make_policy(job_.policy));
-  restore_state(twin, save_state(*scheduler_, now_), now_);
+  twin.restore(scheduler_->save(now_), now_);
   Outbox out(scheduler_node), twins(scheduler_node);
   act(*journaled_, out);
   act(twin, twins);
@@ -259,7 +258,7 @@ void Script::let(Do act) {
   for (const Envelope& it : said) answer += bytes_of(it);
   for (const Envelope& it : twins.take()) twins_answer += bytes_of(it);
   EXPECT_EQ(answer, twins_answer);
-  EXPECT_EQ(save_state(*scheduler_, now_), save_state(twin, now_));
+  EXPECT_EQ(scheduler_->save(now_), twin.save(now_));
   take(said);
 }
 

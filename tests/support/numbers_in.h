@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "protocol/fields.h"
+#include "protocol/archive.h"
 
 namespace steelyard::test {
 
@@ -42,6 +42,9 @@ class NumbersIn {
   template <class T>
   requires requires(NumbersIn& self, T& it) { serialize(self, it); }
   void visit(T& it) { serialize(*this, it); }
+  template <class T>
+  requires requires(NumbersIn& self, T& it) { it.serialize(self); }
+  void visit(T& it) { it.serialize(*this); }
   template <class Other>
   void visit(Other&) {}
 };
@@ -56,7 +59,7 @@ void spoil_a_number(Receiver& message, Random& random) {
                                                 1000};
   std::visit(
       [&]<class Said>(Said& said) {
-        if constexpr (requires(NumbersIn & archive) { serialize(archive, said); }) {
+        if constexpr (requires(NumbersIn & archive) { said.serialize(archive); }) {
           NumbersIn numbers(said);
           const bool real = !numbers.reals.empty() && (numbers.counts.empty() || random.below(2) == 0);
           if (real) *numbers.reals[random.below(numbers.reals.size())] = reals[random.below(reals.size())];

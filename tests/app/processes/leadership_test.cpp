@@ -12,7 +12,6 @@
 #include "app/processes/journal_file.h"
 #include "balancing/policies.h"
 #include "core/error.h"
-#include "scheduler/recovery/saved_state.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::leadership_test {
@@ -92,7 +91,7 @@ class LeadershipDeathTest : public LeadershipTest {
     Recorder recorder(file_, run_, bar, true);
     const ToldAgain told = replay_killed(killed, run_, scheduler, recorder);
     EXPECT_EQ(told.bytes, std::filesystem::file_size(run_.journal()));
-    return save_state(scheduler, now_);
+    return scheduler.save(now_);
   }
   static constexpr NodeId sender{Role::worker, 2};
 };
@@ -114,7 +113,7 @@ TEST_F(LeadershipDeathTest, ARecordThatEndedTwoProcessesIsSkippedByTheThird) {
   const auto& head = std::get<JournalHead>(first.what);
   Scheduler standbys(*head.job, head.from, balancing::make_policy("equal"));
   replay(reader, standbys, [](const JournalRecord&, const std::vector<Envelope>&) {});
-  EXPECT_EQ(save_state(standbys, now_), third);
+  EXPECT_EQ(standbys.save(now_), third);
 
   Outbox out(scheduler_node);
   standbys.step(now_, {sender, scheduler_node, Message(ToScheduler(Hello{0, "poison", {}}))}, out);

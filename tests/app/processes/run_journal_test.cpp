@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "balancing/policies.h"
-#include "scheduler/recovery/saved_state.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::run_journal_test {
@@ -74,7 +73,7 @@ TEST_F(RunJournalTest, AJournalThatBeganAnewKnowsWhatTheRecorderKnew) {
     recorder.flush(steady_now());
     summary = recorder.summary();
     std::vector<std::byte> bytes = head_here(run_, file_.job, {}, {}, recorder);
-    append(bytes, {steady_now(), Condensed{save_state(a_scheduler(file_.job), steady_now())}});
+    append(bytes, {steady_now(), Condensed{a_scheduler(file_.job).save(steady_now())}});
     JournalFile journal(run_.journal(), bytes);
     (void)journal.write(joining(2));
   }
@@ -93,7 +92,7 @@ TEST_F(RunJournalTest, ElsewhereTheRecordSaysWhereItBeginsAndWhereTheRestIs) {
   std::vector<std::byte> condensed, bytes;
   append(condensed,
          {steady_now(),
-          Condensed{save_state(Scheduler(file_.job, from, balancing::make_policy("equal")), steady_now())}});
+          Condensed{Scheduler(file_.job, from, balancing::make_policy("equal")).save(steady_now())}});
   {
     Recorder recorder(file_, run_, bar_);
     RoundRecord round;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
-#include "scheduler/recovery/saved_state.h"
 #include "tests/scheduler/transcript_script.h"
 #include "tests/support/heard.h"
 #include "tests/support/toy_job.h"
@@ -100,7 +99,7 @@ TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
   JournalReader reader(journal);
   Scheduler again(job, {}, balancing::make_policy("equal"));
   (void)replay(reader, again, [](const JournalRecord&, const std::vector<Envelope>&) {});
-  EXPECT_EQ(save_state(again, at(9)), save_state(scheduler, at(9)));
+  EXPECT_EQ(again.save(at(9)), scheduler.save(at(9)));
 }
 
 TEST(Journaled, SaysThatItWaitsForWhoDecides) {

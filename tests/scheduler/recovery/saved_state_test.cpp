@@ -1,6 +1,6 @@
 // That a saved scheduler is the same one is seen with every message of every transcript
 // (tests/scheduler/transcript_script.cpp).
-#include "scheduler/recovery/saved_state.h"
+#include "scheduler/scheduler.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@ TEST(SavedState, IsToldOnAnyClock) {
   test::Script script;
   for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann", "k: Beat", "wait 1"})
     script.say(line);
-  const std::string state = save_state(script.scheduler(), now);
+  const std::string state = script.scheduler().save(now);
   Scheduler elsewhere(script.job(), {}, balancing::make_policy("equal"));
-  restore_state(elsewhere, state, later);
+  elsewhere.restore(state, later);
   EXPECT_EQ(elsewhere.deadline() - later, script.scheduler().deadline() - now);
-  EXPECT_EQ(save_state(elsewhere, later), state);
+  EXPECT_EQ(elsewhere.save(later), state);
   ASSERT_NE(elsewhere.members().worker({Role::worker, 1}), nullptr);
   EXPECT_EQ(elsewhere.members().worker({Role::worker, 1})->name, "ann");
 }
@@ -29,13 +29,13 @@ TEST(SavedState, IsToldOnAnyClock) {
 TEST(SavedState, WhatIsNoneIsRefused) {
   test::Script script;
   for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann"}) script.say(line);
-  const std::string state = save_state(script.scheduler(), now);
+  const std::string state = script.scheduler().save(now);
   for (std::size_t size = 0; size < state.size(); ++size) {
     Scheduler other(script.job(), {}, balancing::make_policy("equal"));
-    EXPECT_THROW(restore_state(other, state.substr(0, size), now), Failure) << size;
+    EXPECT_THROW(other.restore(state.substr(0, size), now), Failure) << size;
   }
   Scheduler other(script.job(), {}, balancing::make_policy("equal"));
-  EXPECT_THROW(restore_state(other, state + "x", now), Failure);
+  EXPECT_THROW(other.restore(state + "x", now), Failure);
 }
 
 }  // namespace

@@ -104,6 +104,30 @@ struct Feed : testing::Test {
   std::vector<Envelope> left;
 };
 
+TEST_F(Feed, GoesThroughItsStates) {
+  using State = StandbyFeed::State;
+  EXPECT_EQ(feed.state(), State::alone);
+  hear(standby, Follow{"build", 6});
+  EXPECT_EQ(feed.state(), State::copying);
+  hear(standby, Follow{"build", 7});
+  EXPECT_EQ(feed.state(), State::copying) << "it begins anew";
+  hear(standby, Disconnected{standby});
+  EXPECT_EQ(feed.state(), State::alone) << "it did not count";
+  follow();
+  EXPECT_EQ(feed.state(), State::counting);
+  hear(standby, Follow{"build", 8});
+  EXPECT_EQ(feed.state(), State::claiming) << "it has lost what it had";
+  wake(1);
+  hear(arbiter, Granted{7, true});
+  EXPECT_EQ(feed.state(), State::alone);
+  expect_change(0, {});
+  follow();
+  hear(standby, Disconnected{standby});
+  wake(1);
+  hear(arbiter, Granted{7, false});
+  EXPECT_EQ(feed.state(), State::ended);
+}
+
 TEST_F(Feed, SendsTheJournalInParts) {
   journal.resize(200'000, std::byte{'j'});
   hear(standby, Follow{"build", 7}, 3);

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/check.h"
-#include "nn/cuda/add_up.h"
+#include "nn/cuda/array_kernels.h"
 #include "nn/cuda/cuda_loss.h"
 #include "nn/cuda/ops.h"
 #include "nn/cuda/runtime.h"

@@ -8,11 +8,11 @@
 //
 // Bound by loads from the first cache, two to five for 16 products. For the gather, weights are put in the
 // order that it reads them; where a window leaves the picture, it reads a pixel of zeros behind them.
-#include "nn/cuda/direct_conv2d.h"
+#include "nn/cuda/ops.h"
 
 #include <algorithm>
 
-#include "nn/cuda/in_samples.h"
+#include "nn/cuda/sweeps.h"
 
 namespace steelyard::nn::cuda {
 namespace {

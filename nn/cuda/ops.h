@@ -38,4 +38,8 @@ std::unique_ptr<Op> make(const Attention& op, const OpPlace& place, const Contex
 std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
                                     const Context& context);
 
+// Convolutions by kernels of our own: what this column has on the host executor, and what cuDNN is compared with
+// on a device. Any kernel, stride, padding and groups; sums in float32 whatever the precision.
+std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, const Context& context);
+
 }  // namespace steelyard::nn::cuda

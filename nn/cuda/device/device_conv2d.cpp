@@ -11,12 +11,9 @@
 #include <string>
 #include <utility>
 
-#include "nn/cuda/add_bias.h"
-#include "nn/cuda/column_sums.h"
+#include "nn/cuda/array_kernels.h"
 #include "nn/cuda/device/native.h"
-#include "nn/cuda/direct_conv2d.h"
 #include "nn/cuda/ops.h"
-#include "nn/cuda/turn.h"
 
 namespace steelyard::nn::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #include "tests/nn/network_models.h"
 
 #if !defined(STEELYARD_ON_DEVICE)
-#include "nn/cuda/host/memory_limit.h"
+#include "nn/cuda/host/executor.h"
 #endif
 
 namespace steelyard::nn::cuda::network_test {

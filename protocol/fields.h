@@ -34,7 +34,7 @@ namespace nn {
 STEELYARD_FIELDS(Optimizer, upto(it.kind, Optimizer::Kind::lamb), it.momentum, it.weight_decay, it.beta1,
                  it.beta2, it.epsilon, it.trust)
 STEELYARD_FIELDS(Schedule, upto(it.kind, Schedule::Kind::table), it.base, it.warmup, it.epochs,
-                 it.step_epochs, it.step_factor, it.final, bounded(it.rates, most_rates))
+                 it.step_epochs, it.step_factor, it.final, bounded(it.rates, max_rates))
 }  // namespace nn
 
 STEELYARD_FIELDS(Hubs, it.count, it.mix_every, upto(it.graph, Hubs::Graph::line))

@@ -100,7 +100,7 @@ void copy_columns(Stream& stream, const Columns& columns, const float* from, std
 // A tile at a time through shared memory, so that both sides are read and written side by side.
 namespace {
 
-constexpr unsigned turned_tile = 32, rows_of_threads = 8, most_matrices = 1024;
+constexpr unsigned turned_tile = 32, rows_of_threads = 8, max_matrices = 1024;
 
 __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
                           float* out, bool add) {
@@ -129,7 +129,7 @@ __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint3
 void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
           float* out, bool add) {
   launch(stream,
-         {groups_of(columns, turned_tile), groups_of(rows, turned_tile), std::min(matrices, most_matrices)},
+         {groups_of(columns, turned_tile), groups_of(rows, turned_tile), std::min(matrices, max_matrices)},
          {turned_tile, rows_of_threads}, &turn_tile, matrices, rows, columns, in, out, add);
 }
 

@@ -1,5 +1,5 @@
-// Kernels on plain arrays and matrices of the device, which several ops call: sums, copies, an order. Each call
-// adds its work to the stream.
+// Kernels on plain arrays and matrices of the device, which several ops call: sums, copies, an order. Each
+// call adds its work to the stream.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace steelyard::nn::cuda {
 // to[i] += from[i], of n floats.
 void add_up(Stream& stream, std::uint64_t n, const float* from, float* to);
 
-// to[r][c] += bias[c], of a matrix whose rows begin `row` floats behind each other: where neither cuBLASLt nor
-// cuDNN adds the bias itself.
+// to[r][c] += bias[c], of a matrix whose rows begin `row` floats behind each other: where neither cuBLASLt
+// nor cuDNN adds the bias itself.
 void add_bias(Stream& stream, const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
               float* to);
 
@@ -42,8 +42,8 @@ void copy_columns(Stream& stream, const Columns& columns, const float* from, std
 void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
           float* out, bool add = false);
 
-// Tokens in the order of the rows of a table that they name (row_of in nn/cuda/kernel.h). Arrays have a number
-// for each token: rows ascend, and tokens of one row keep their order.
+// Tokens in the order of the rows of a table that they name (row_of in nn/cuda/kernel.h). Arrays have a
+// number for each token: rows ascend, and tokens of one row keep their order.
 struct Sorted {
   std::uint32_t *rows, *tokens;
 };

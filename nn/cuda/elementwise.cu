@@ -1,19 +1,20 @@
-// Ops whose numbers do not meet their neighbours: activations, dropout, a sum, channels that are scaled. They are
-// bound by memory, so 16 bytes at a time are all there is to gain.
+// Ops whose numbers do not meet their neighbours: activations, dropout, a sum, channels that are scaled. They
+// are bound by memory, so 16 bytes at a time are all there is to gain.
 #include <cmath>
 
 #include "core/check.h"
 #include "core/random.h"
 #include "nn/cuda/array_kernels.h"
-#include "nn/cuda/ops.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
 
-__device__ float clamped(float x, float most) {
+__device__ float clamped(float x, float max) {
   const float positive = x < 0 ? 0 : x;  // NaN stays NaN
-  return positive > most ? most : positive;
+  return positive > max ? max : positive;
 }
 __device__ float sigmoid_of(float x) { return 1 / (1 + expf(-x)); }
 __device__ float phi(float x) { return 0.5F * erfcf(-0.707106781F * x); }
@@ -45,7 +46,7 @@ struct GeluTanh {
   __device__ static float argument(float x) { return 1.59576912F * (x + 0.044715F * x * x * x); }
   __device__ static float value(float x) { return x * sigmoid_of(argument(x)); }
   __device__ static float gradient(float x, float slope) {
-    const float least = x < -10 ? -10 : x, near = least > 10 ? 10 : least;
+    const float raised = x < -10 ? -10 : x, near = raised > 10 ? 10 : raised;
     const float e = expf(-argument(near)), s = 1 / (1 + e);
     return slope * (s + near * s * (e * s) * (1.59576912F * (1 + 0.134145F * near * near)));
   }
@@ -162,9 +163,9 @@ std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Conte
   CHECK(false, "an activation that is none");
 }
 
-// Dropout: the mask of nn/cpu/kernel_calls.h, drawn on the way in forward and in backward. On a GPU the draws, two
-// mixes of 64 bits for four numbers, cost about as much as the memory that is moved: so a thread makes the
-// key of its sample once and takes several fours.
+// Dropout: the mask of nn/cpu/kernel_calls.h, drawn on the way in forward and in backward. On a GPU the
+// draws, two mixes of 64 bits for four numbers, cost about as much as the memory that is moved: so a thread
+// makes the key of its sample once and takes several fours.
 namespace {
 
 constexpr unsigned four = 4, fours_each = 4;

@@ -1,8 +1,10 @@
-// Linear layers, each three products of matrices, and the product by a kernel of our own (nn/cuda/products.h).
+// Linear layers, each three products of matrices, and the product by a kernel of our own
+// (nn/cuda/products.h).
 #include "nn/cuda/array_kernels.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/kernel.h"
-#include "nn/cuda/ops.h"
 #include "nn/cuda/products.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 

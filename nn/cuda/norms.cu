@@ -1,7 +1,9 @@
-// Norms of tokens and of groups of channels: bound by memory. Batch norm has a file of its own (batch_norm.cu).
+// Norms of tokens and of groups of channels: bound by memory. Batch norm has a file of its own
+// (batch_norm.cu).
 #include "nn/cuda/array_kernels.h"
-#include "nn/cuda/ops.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {

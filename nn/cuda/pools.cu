@@ -1,8 +1,9 @@
 // Pools: bound by memory. Which windows meet where is told by nn/cuda/windows.h.
 #include "core/error.h"
-#include "nn/cuda/ops.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
 #include "nn/cuda/windows.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 

@@ -55,9 +55,9 @@ class Products {
   std::unique_ptr<Impl> impl_;
 };
 
-// The kernel of our own. A block computes a tile of 64 x 64 of c from strips of a and b that it brings to shared
-// memory, so each number is fetched once for 64 uses; each of its 256 threads sums 4 x 4 numbers of the tile in
-// registers, so that it reads eight numbers for sixteen products.
+// The kernel of our own. A block computes a tile of 64 x 64 of c from strips of a and b that it brings to
+// shared memory, so each number is fetched once for 64 uses; each of its 256 threads sums 4 x 4 numbers of
+// the tile in registers, so that it reads eight numbers for sixteen products.
 void tiled_product(Stream& stream, const Product& product);
 
 }  // namespace steelyard::nn::cuda

@@ -1,4 +1,5 @@
-// How kernels go over arrays, when they need of a number only its place, its sample, its channel or its column:
+// How kernels go over arrays, when they need of a number only its place, its sample, its channel or its
+// column:
 //
 //   elementwise        out[i] = f(i, in[i]...)
 //   launch_in_samples  a thread for each few neighbouring numbers of each sample
@@ -7,8 +8,9 @@
 //   sum_columns        sums over the rows of a matrix, for each column and each run of rows
 //   sweep_columns      visits each number of a matrix, with what its column needs at hand
 //
-// `F` is a struct whose operator() is __device__. Pointers are aligned to 16 bytes, as all places of a plan and
-// all tensors of an even size are: numbers are taken four at a time. Where one is not, they are taken one by one.
+// `F` is a struct whose operator() is __device__. Pointers are aligned to 16 bytes, as all places of a plan
+// and all tensors of an even size are: numbers are taken four at a time. Where one is not, they are taken one
+// by one.
 #pragma once
 
 #include "nn/cuda/kernel.h"
@@ -91,8 +93,8 @@ __device__ inline unsigned thread_in_sample() { return blockIdx.x * blockDim.x +
 
 // ---- numbers that a sample has one of for each channel, against those that it has at each place
 //
-// F has `__device__ float operator()(float...) const`. by_channel may write into one of its inputs. Threads of
-// the sums have one channel each, neighbours side by side, and walk through the places without a barrier.
+// F has `__device__ float operator()(float...) const`. by_channel may write into one of its inputs. Threads
+// of the sums have one channel each, neighbours side by side, and walk through the places without a barrier.
 
 struct Places {
   std::uint32_t samples;
@@ -142,14 +144,14 @@ void channel_sums(Stream& stream, Places places, F f, float share, bool add, flo
                     places.channels, f, share, add, out, in...);
 }
 
-// ---- the rows of a matrix [row][column] where each column has numbers of its own: what norms and gradients of
-// biases are made of
+// ---- the rows of a matrix [row][column] where each column has numbers of its own: what norms and gradients
+// of biases are made of
 //
 // Rows are in runs (the samples that a batch norm takes together, the places of one sample): sums are of one
-// run and one column, taken over pieces of the run's rows. That is the first of two stages, so that a device is
-// busy also where there are few columns. Neighbouring threads take neighbouring columns; where there are fewer
-// than 32, a warp takes several rows. How a run is cut depends on its rows and columns only, and so does the
-// order of the sums.
+// run and one column, taken over pieces of the run's rows. That is the first of two stages, so that a device
+// is busy also where there are few columns. Neighbouring threads take neighbouring columns; where there are
+// fewer than 32, a warp takes several rows. How a run is cut depends on its rows and columns only, and so
+// does the order of the sums.
 
 struct Runs {
   std::uint64_t rows;  // of all runs
@@ -172,8 +174,8 @@ constexpr unsigned columns_of_block(std::uint32_t columns) {
 constexpr unsigned pieces_of(const Runs& runs) {
   const unsigned width = columns_of_block(runs.columns), blocks = groups_of(runs.columns, width);
   const unsigned pieces = groups_of(runs.each, 16 * (column_threads / width));
-  const unsigned most = blocks < 512 ? 512 / blocks : 1;
-  return pieces < most ? pieces : most;
+  const unsigned max = blocks < 512 ? 512 / blocks : 1;
+  return pieces < max ? pieces : max;
 }
 
 // Sums over pieces lie as [sum][run][piece][column]. Floats of one of the sums.

@@ -1,7 +1,8 @@
 // Ops that only move tokens: sweeps of copies in each direction.
 #include "nn/cuda/array_kernels.h"
-#include "nn/cuda/ops.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 

@@ -1,5 +1,5 @@
-// The device that the host executor stands in for: its memory and streams, and what other devices have libraries
-// for.
+// The device that the host executor stands in for: its memory and streams, and what other devices have
+// libraries for.
 #include "nn/cuda/runtime.h"
 
 #include <atomic>
@@ -12,9 +12,10 @@
 
 #include "core/check.h"
 #include "core/time.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/host/executor.h"
-#include "nn/cuda/ops.h"
 #include "nn/cuda_devices.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {

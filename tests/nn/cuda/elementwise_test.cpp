@@ -9,7 +9,7 @@ TEST(CudaActivation, AgreesWithTheReference) {
   Random random(1);
   for (const Kind kind : {Kind::relu, Kind::relu6, Kind::gelu, Kind::gelu_tanh, Kind::silu, Kind::hard_swish,
                           Kind::hard_sigmoid, Kind::sigmoid, Kind::tanh}) {
-    SCOPED_TRACE(Activation(kind).name);
+    SCOPED_TRACE(name_of(Activation(kind)));
     for (const Shape shape : {Shape{1, 1, 1}, Shape{3, 5, 7}, Shape{8, 8, 12}}) {
       expect_good_cuda_op(Activation(kind), {shape}, random, 1e-5F);
     }
@@ -36,7 +36,7 @@ TEST(CudaActivation, NanStaysNan) {
     Question q = random_question(Activation(kind), {{1, 1, 5}}, 1, 1, false, random);
     q.inputs[0][3] = NAN;
     OnDevice op(q);
-    EXPECT_TRUE(std::isnan(run(op, q, {batch, false}).output[3])) << Activation(kind).name;
+    EXPECT_TRUE(std::isnan(run(op, q, {batch, false}).output[3])) << name_of(Activation(kind));
   }
 }
 
@@ -86,13 +86,6 @@ TEST(CudaDropout, OfAnotherRoundIsAnotherMask) {
   EXPECT_EQ(output(batch), first);
 }
 
-TEST(CudaAdd, AgreesWithTheReference) {
-  Random random(1);
-  for (const Shape shape : {Shape{1, 1, 1}, Shape{3, 5, 7}, Shape{8, 8, 12}}) {
-    expect_good_cuda_op(Add{}, {shape, shape}, random, 1e-6F);
-  }
-}
-
 // x + x, with one buffer for both gradients and for that of the sum.
 TEST(CudaAdd, OfAValueToItselfDoublesItsGradient) {
   Random random(2);
@@ -104,13 +97,6 @@ TEST(CudaAdd, OfAValueToItselfDoublesItsGradient) {
   const std::vector<InputGradient> d_inputs{{d_output.data(), false}, {d_output.data(), true}};
   op.backward({batch, true}, {inputs, {}, q.inputs[1].data(), d_output.data(), d_inputs, {}, false, nullptr});
   for (std::size_t i = 0; i < d_output.size(); ++i) ASSERT_EQ(d_output[i], 2 * q.d_output[i]) << i;
-}
-
-TEST(CudaScale, AgreesWithTheReference) {
-  Random random(1);
-  for (const Shape shape : {Shape{1, 1, 1}, Shape{1, 1, 8}, Shape{3, 5, 7}, Shape{7, 7, 40}}) {
-    expect_good_cuda_op(Scale{}, {shape, Shape{1, 1, shape.channels}}, random, 1e-5F);
-  }
 }
 
 }  // namespace

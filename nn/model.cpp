@@ -116,10 +116,10 @@ std::uint32_t Model::add(std::string name, OpKind kind, std::vector<std::uint32_
       [&](const auto& op) {
         const bool learns = !op.parameters(shapes).empty();
         if (learns && node.name.empty()) {
-          node.name = op.name;
+          node.name = name_of(node.kind);
           refuse(node, shapes, "has no name: give it one");
         }
-        if (node.name.empty()) node.name = op.name + std::to_string(place);
+        if (node.name.empty()) node.name = name_of(node.kind) + std::to_string(place);
         try {
           node.shape = op.shape(shapes);
         } catch (const Failure& failure) {

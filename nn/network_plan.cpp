@@ -4,12 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "nn/cpu/conv2d.h"
-#include "nn/cpu/fused.h"
-#include "nn/cpu/ops.h"
-#include "nn/cpu/transpose.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 #include "nn/plan_memory.h"
-#include "nn/reference/ops.h"
 
 namespace steelyard::nn {
 namespace {

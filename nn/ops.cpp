@@ -75,10 +75,14 @@ void require_sequence(Shape in) { require(in.height == 1, "is for sequences: put
 
 }  // namespace
 
-Activation::Activation(Kind kind_) : kind(kind_) {
-  static constexpr std::array names{"relu",       "relu6",        "gelu",    "gelu_tanh", "silu",
+const char* name_of(const OpKind& kind) {
+  static constexpr std::array kinds{"relu",       "relu6",        "gelu",    "gelu_tanh", "silu",
                                     "hard_swish", "hard_sigmoid", "sigmoid", "tanh"};
-  name = names[static_cast<std::size_t>(kind)];
+#define STEELYARD_WORD(Kind, word) #word,
+  static constexpr std::array words{STEELYARD_OPS(STEELYARD_WORD, STEELYARD_WORD, STEELYARD_WORD)};
+#undef STEELYARD_WORD
+  const auto* activation = std::get_if<Activation>(&kind);
+  return activation == nullptr ? words[kind.index()] : kinds[static_cast<std::size_t>(activation->kind)];
 }
 
 Shape Conv2d::shape(Shapes in) const {

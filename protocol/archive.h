@@ -282,7 +282,7 @@ void serialize(Archive& archive, Optimizer& it) {
 template <class Archive>
 void serialize(Archive& archive, Schedule& it) {
   archive(upto(it.kind, Schedule::Kind::table), it.base, it.warmup, it.epochs, it.step_epochs, it.step_factor,
-          it.final, bounded(it.rates, most_rates));
+          it.final, bounded(it.rates, max_rates));
 }
 }  // namespace nn
 

@@ -144,7 +144,7 @@ std::vector<Key> training_keys(Job& job, TrainingWords& words) {
        "counted anew in each epoch: batch / samples is a round"},
       {"step_factor", &job.schedule.step_factor, Limits::above(0), "step: each cut is by this"},
       {"final_lr", &job.schedule.final, Limits::at_least(0), "cosine: the rate at the end"},
-      {"rates", &job.schedule.rates, Limits::list(0, nn::most_rates),
+      {"rates", &job.schedule.rates, Limits::list(0, nn::max_rates),
        "table: the learning rates, whatever lr is; the last one goes on", "[0.1, 0.05]"},
       {"clip_norm", &job.clip_norm, Limits::at_least(0),
        "longer gradients are scaled down to this norm; 0: never"},

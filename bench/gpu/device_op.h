@@ -11,8 +11,8 @@
 #include "bench/nn/op_run.h"
 #include "core/device_name.h"
 #include "nn/cuda/context.h"
-#include "nn/cuda/ops.h"
 #include "nn/cuda/runtime.h"
+#include "nn/op_table.h"
 
 namespace steelyard::bench {
 

@@ -7,9 +7,8 @@
 #include <numeric>
 
 #include "core/random.h"
-#include "nn/cpu/fused.h"
-#include "nn/cpu/ops.h"
-#include "nn/reference/ops.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::bench {
 namespace {
@@ -105,9 +104,8 @@ std::unique_ptr<nn::Op> make(const OpCase& it, Column column, nn::Order order) {
 
 std::string OpCase::title() const {
   const nn::Shape in = inputs[0];
-  return std::visit([](const auto& op) { return std::string(op.name); }, kind) + " " +
-         std::to_string(in.height) + "x" + std::to_string(in.width) + "x" + std::to_string(in.channels) +
-         (detail.empty() ? "" : ", " + detail);
+  return std::string(name_of(kind)) + " " + std::to_string(in.height) + "x" + std::to_string(in.width) + "x" +
+         std::to_string(in.channels) + (detail.empty() ? "" : ", " + detail);
 }
 
 nn::Shape OpCase::output() const {

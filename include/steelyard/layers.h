@@ -1,6 +1,7 @@
 // The ops: what a node of a graph may compute. Each is a small struct of options that knows the shape it
-// delivers, the parameters it learns, and what it costs. What computes it is a backend's: each has one
-// function for each op here, and that is the table.
+// delivers, the parameters it learns, and what it costs. STEELYARD_OPS lists them, one row an op: from it
+// follow OpKind, the functions that every backend has (nn/op_table.h), the words that a model is described
+// with (steelyard/model.h), and what tests go through (tests/nn/ops/op_cases.h).
 //
 // Shapes are of one sample (shape.h). A picture is height x width x channels; a sequence is 1 x tokens x
 // features; a vector is 1 x 1 x features. shape() and parameters() get the shapes of the inputs, and throw
@@ -91,7 +92,6 @@ struct Conv2d {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
   [[nodiscard]] double products(Shapes in) const;
-  static constexpr const char* name = "conv2d";
   static constexpr std::uint32_t inputs = 1;
 };
 
@@ -104,7 +104,6 @@ struct MaxPool : Plain {
   explicit MaxPool(std::uint32_t size_ = 2, std::uint32_t stride_ = 0, std::uint32_t padding_ = 0)
       : size(size_), stride(stride_ == 0 ? size_ : stride_), padding(padding_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "max_pool";
 };
 struct AveragePool : Plain {
   std::uint32_t size = 2;
@@ -113,26 +112,22 @@ struct AveragePool : Plain {
   explicit AveragePool(std::uint32_t size_ = 2, std::uint32_t stride_ = 0, std::uint32_t padding_ = 0)
       : size(size_), stride(stride_ == 0 ? size_ : stride_), padding(padding_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "average_pool";
 };
 // The mean of each channel over all places (or of each feature over all tokens).
 struct GlobalAveragePool : Plain {
   [[nodiscard]] Shape shape(Shapes in) const { return {1, 1, in[0].channels}; }
-  static constexpr const char* name = "global_average_pool";
 };
 // Channels in `groups` rows of equal length, read column by column (Zhang et al. 2018, ShuffleNet).
 struct ChannelShuffle : Plain {
   std::uint32_t groups = 2;
   explicit ChannelShuffle(std::uint32_t groups_) : groups(groups_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "channel_shuffle";
 };
 // Channels [begin, end).
 struct ChannelSlice : Plain {
   std::uint32_t begin = 0, end = 0;
   ChannelSlice(std::uint32_t begin_, std::uint32_t end_) : begin(begin_), end(end_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "channel_slice";
 };
 
 // ---- anywhere
@@ -149,8 +144,7 @@ struct Activation : Plain {
     tanh,
   };
   Kind kind = Kind::relu;
-  const char* name;  // of the kind
-  explicit Activation(Kind kind_);
+  explicit Activation(Kind kind_) : kind(kind_) {}
 };
 // Each feature becomes zero with this probability, and is divided by 1 - probability if not; in training
 // only. Which ones is a function of seed, epoch, position and place in the graph.
@@ -158,7 +152,6 @@ struct Dropout : Plain {
   double probability = 0.5;
   explicit Dropout(double probability_) : probability(probability_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "dropout";
 };
 // Takes the whole sample as one vector, channel by channel: out[o] = bias[o] + sum weight[o][i] in[i].
 struct Linear {
@@ -168,7 +161,6 @@ struct Linear {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
   [[nodiscard]] double products(Shapes in) const;
-  static constexpr const char* name = "linear";
   static constexpr std::uint32_t inputs = 1;
 };
 // The same layer for every token (or pixel): out[t][o] = bias[o] + sum weight[o][i] in[t][i].
@@ -181,7 +173,6 @@ struct TokenLinear {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
   [[nodiscard]] double products(Shapes in) const;
-  static constexpr const char* name = "token_linear";
   static constexpr std::uint32_t inputs = 1;
 };
 
@@ -195,39 +186,34 @@ struct BatchNorm : Plain {
   double keep = 0.9;  // of the running averages; PyTorch's momentum is 1 - keep
   explicit BatchNorm(double epsilon_ = 1e-5, double keep_ = 0.9) : epsilon(epsilon_), keep(keep_) {}
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
-  static constexpr const char* name = "batch_norm";
 };
 // Over the features of a token (Ba et al. 2016).
 struct LayerNorm : Plain {
   double epsilon = 1e-5;
   explicit LayerNorm(double epsilon_ = 1e-5) : epsilon(epsilon_) {}
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
-  static constexpr const char* name = "layer_norm";
 };
 // Over all places of a sample and the channels of a group (Wu and He 2018).
 struct GroupNorm : Plain {
   std::uint32_t groups = 32;
   double epsilon = 1e-5;
-  explicit GroupNorm(std::uint32_t groups_, double epsilon_ = 1e-5) : groups(groups_), epsilon(epsilon_) {}
+  explicit GroupNorm(std::uint32_t groups_ = 32, double epsilon_ = 1e-5)
+      : groups(groups_), epsilon(epsilon_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
-  static constexpr const char* name = "group_norm";
 };
 
 // ---- of several inputs
 struct Add : Plain {  // a + b, of one shape
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "add";
   static constexpr std::uint32_t inputs = 2;
 };
 struct Scale : Plain {  // each channel of a times the vector b's number for it (squeeze and excite)
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "scale";
   static constexpr std::uint32_t inputs = 2;
 };
 struct Concat : Plain {  // channels behind each other; pictures of one height and width
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "concat";
   static constexpr std::uint32_t inputs = 0;  // two or more
 };
 
@@ -240,7 +226,6 @@ struct Embedding {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
   [[nodiscard]] double products(Shapes) const { return 0; }
-  static constexpr const char* name = "embedding";
   static constexpr std::uint32_t inputs = 1;
 };
 // Adds a learned vector for each place in the sequence: out[t] = in[t] + weight[t].
@@ -253,24 +238,20 @@ struct PositionEmbedding {
   [[nodiscard]] double products(Shapes) const { return 0; }
   static constexpr std::uint32_t inputs = 1;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
-  static constexpr const char* name = "position_embedding";
 };
 // Puts a learned token before the sequence.
 struct ClassToken : Plain {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
-  static constexpr const char* name = "class_token";
 };
 struct SelectToken : Plain {
   std::uint32_t token = 0;
   explicit SelectToken(std::uint32_t token_ = 0) : token(token_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
-  static constexpr const char* name = "select_token";
 };
 // A picture's places as tokens, in reading order.
 struct Tokens : Plain {
   [[nodiscard]] Shape shape(Shapes in) const { return {1, in[0].height * in[0].width, in[0].channels}; }
-  static constexpr const char* name = "tokens";
 };
 // The middle of multi-head attention (Vaswani et al. 2017). Takes queries, keys and values of all heads in a
 // row, 3 x features a token, and delivers features a token: for each head, with d = features / heads,
@@ -279,15 +260,46 @@ struct Tokens : Plain {
 struct Attention : Plain {
   std::uint32_t heads = 1;
   bool causal = false;
-  Attention(std::uint32_t heads_, bool causal_) : heads(heads_), causal(causal_) {}
+  explicit Attention(std::uint32_t heads_, bool causal_ = false) : heads(heads_), causal(causal_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] double products(Shapes in) const;
-  static constexpr const char* name = "attention";
 };
 
-using OpKind =
-    std::variant<Conv2d, MaxPool, AveragePool, GlobalAveragePool, ChannelShuffle, ChannelSlice, Activation,
-                 Dropout, Linear, TokenLinear, BatchNorm, LayerNorm, GroupNorm, Add, Scale, Concat, Embedding,
-                 PositionEmbedding, ClassToken, SelectToken, Tokens, Attention>;
+// One row an op: its struct and its word. What it is called with says how the builder offers it:
+//   NAMED   it learns, so a layer of it has a name: word(name, options)
+//   BARE    it does not: word(options...)
+//   JOINED  it has several inputs, which the functions of nn/model.h take
+#define STEELYARD_OPS(NAMED, BARE, JOINED)     \
+  NAMED(Conv2d, conv2d)                        \
+  BARE(MaxPool, max_pool)                      \
+  BARE(AveragePool, average_pool)              \
+  BARE(GlobalAveragePool, global_average_pool) \
+  BARE(ChannelShuffle, channel_shuffle)        \
+  BARE(ChannelSlice, channel_slice)            \
+  BARE(Activation, activation)                 \
+  BARE(Dropout, dropout)                       \
+  NAMED(Linear, linear)                        \
+  NAMED(TokenLinear, token_linear)             \
+  NAMED(BatchNorm, batch_norm)                 \
+  NAMED(LayerNorm, layer_norm)                 \
+  NAMED(GroupNorm, group_norm)                 \
+  JOINED(Add, add)                             \
+  JOINED(Scale, scale)                         \
+  JOINED(Concat, concat)                       \
+  NAMED(Embedding, embedding)                  \
+  NAMED(PositionEmbedding, position_embedding) \
+  NAMED(ClassToken, class_token)               \
+  BARE(SelectToken, select_token)              \
+  BARE(Tokens, tokens)                         \
+  BARE(Attention, attention)
+
+template <class First, class... Kinds>
+using OpsBehind = std::variant<Kinds...>;
+#define STEELYARD_KIND(Kind, word) , Kind
+using OpKind = OpsBehind<void STEELYARD_OPS(STEELYARD_KIND, STEELYARD_KIND, STEELYARD_KIND)>;
+#undef STEELYARD_KIND
+
+// The word of an op; of an activation, that of its kind.
+const char* name_of(const OpKind& kind);
 
 }  // namespace steelyard::nn

@@ -1,9 +1,9 @@
-#include "nn/cpu/attention.h"
+#include "nn/cpu/kernel_calls.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "nn/cpu/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {

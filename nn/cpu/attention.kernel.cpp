@@ -1,4 +1,4 @@
-// Attention of one sample, head by head; see attention_kernels.h. With q, k, v of a head as matrices of
+// Attention of one sample, head by head; see kernels.h. With q, k, v of a head as matrices of
 // tokens x length, P the probabilities and g the gradient of the output:
 //
 //   P = softmax(q k^T scale)       output = P v
@@ -8,9 +8,7 @@
 // of whole vectors: k and v are turned into scratch for the products over features, and other rows copied
 // there if vectors do not divide them. Where causal, tiles that nobody sees are left out, and rows are zero
 // behind what they see.
-#include "nn/cpu/direct_exp.h"
-#include "nn/cpu/direct_some.h"
-#include "nn/cpu/direct_square.h"
+#include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
@@ -107,12 +105,12 @@ void clear(float* row, Index begin, Index end) {
 }
 
 void softmax(float* row, Index seen, Index end, float scale) {
-  Vector most = broadcast(row[0]);
+  Vector max = broadcast(row[0]);
   each_vector(seen, [&](Index j, Index count) {
-    const Vector value = first(count, load(row + j), most);
-    most = value > most ? value : most;
+    const Vector value = first(count, load(row + j), max);
+    max = value > max ? value : max;
   });
-  const Vector top = greatest_of(most);
+  const Vector top = greatest_of(max);
   Vector sum = {};
   each_vector(seen, [&](Index j, Index count) {
     const Vector value = first(count, exponential((load(row + j) - top) * scale), Vector{});

@@ -14,7 +14,7 @@ using std::size_t;
 
 constexpr size_t rows_in_float = 128, columns_at_once = 1024;
 
-size_t least(size_t a, size_t b) { return a < b ? a : b; }
+size_t min_of(size_t a, size_t b) { return a < b ? a : b; }
 
 // Calls `rows_of(first row, rows, first column, columns, sums, more sums)` for blocks, and gathers the sums.
 template <class Rows>
@@ -22,10 +22,10 @@ template <class Rows>
                                           Rows rows_of) {
   alignas(64) float a[columns_at_once], b[columns_at_once];
   for (size_t column = 0; column < channels; column += columns_at_once) {
-    const size_t columns = least(columns_at_once, channels - column);
+    const size_t columns = min_of(columns_at_once, channels - column);
     for (size_t row = 0; row < rows; row += rows_in_float) {
       for (size_t c = 0; c < columns; ++c) a[c] = b[c] = 0;
-      rows_of(row, least(rows_in_float, rows - row), column, columns, a, b);
+      rows_of(row, min_of(rows_in_float, rows - row), column, columns, a, b);
       for (size_t c = 0; c < columns; ++c) {
         first[column + c] += double{a[c]};
         second[column + c] += double{b[c]};

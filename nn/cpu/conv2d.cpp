@@ -1,10 +1,10 @@
-#include "nn/cpu/conv2d.h"
+#include "nn/cpu/planned_ops.h"
 
 #include <vector>
 
 #include "core/check.h"
 #include "nn/cpu/direct.h"
-#include "nn/cpu/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {

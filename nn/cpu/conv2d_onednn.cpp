@@ -8,8 +8,8 @@
 
 #include "core/check.h"
 #include "core/processor.h"
-#include "nn/cpu/conv2d.h"
 #include "nn/cpu/onednn.h"
+#include "nn/cpu/planned_ops.h"
 
 namespace steelyard::nn::cpu {
 namespace {

@@ -1,20 +1,14 @@
 #include "nn/cpu/direct.h"
 
 #include "core/check.h"
+#include "nn/cpu/kernel_calls.h"
+#include "nn/cpu/planned_ops.h"
 
 namespace steelyard::nn::direct {
 namespace {
 
 const ConvolutionTable& convolution_table(Level level) {
-  switch (level) {
-    case Level::v4:
-      return v4::convolution;
-    case Level::v3:
-      return v3::convolution;
-    case Level::baseline:
-      break;
-  }
-  return baseline::convolution;
+  return at_level(level, baseline::convolution, v3::convolution, v4::convolution);
 }
 
 void check(const Convolution& c) {
@@ -47,17 +41,7 @@ void backward_data(const Convolution& shape, const float* d_output, const float*
 
 namespace {
 
-const PoolTable& pool_table(Level level) {
-  switch (level) {
-    case Level::v4:
-      return v4::pool;
-    case Level::v3:
-      return v3::pool;
-    case Level::baseline:
-      break;
-  }
-  return baseline::pool;
-}
+const PoolTable& pool_table(Level level) { return at_level(level, baseline::pool, v3::pool, v4::pool); }
 
 void check(const Pool& p) {
   CHECK(p.lanes == 16 || p.lanes == 32, "direct kernels work on 16 or 32 lanes");
@@ -95,15 +79,7 @@ void average_pool_backward(const Pool& shape, const float* d_output, float* d_in
 namespace {
 
 const TransposeTable& transpose_table(Level level) {
-  switch (level) {
-    case Level::v4:
-      return v4::transpose;
-    case Level::v3:
-      return v3::transpose;
-    case Level::baseline:
-      break;
-  }
-  return baseline::transpose;
+  return at_level(level, baseline::transpose, v3::transpose, v4::transpose);
 }
 
 void check(std::uint32_t lanes, std::uint32_t count) {
@@ -127,3 +103,38 @@ void from_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const flo
 }
 
 }  // namespace steelyard::nn::direct
+
+namespace steelyard::nn::cpu {
+namespace {
+
+class TransposeOp final : public Op {
+ public:
+  explicit TransposeOp(const OpPlace& place) : shape_(place.output), to_(place.order) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    turn(pass, to_, call.inputs[0], call.output);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    if (call.d_inputs[0].to == nullptr) return;
+    turn(pass, to_ == Order::lanes ? Order::samples : Order::lanes, call.d_output, call.d_inputs[0].to);
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+
+ private:
+  void turn(const Pass& pass, Order to, const float* input, float* output) const {
+    const auto transpose = to == Order::lanes ? direct::to_lanes : direct::from_lanes;
+    transpose(shape_, pass.lanes(), pass.size(), input, output, cpu_level());
+  }
+
+  Shape shape_;
+  Order to_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_transpose(const OpPlace& place) { return std::make_unique<TransposeOp>(place); }
+
+}  // namespace steelyard::nn::cpu

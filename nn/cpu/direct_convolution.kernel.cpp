@@ -22,13 +22,13 @@ namespace {
 
 using Index = std::ptrdiff_t;
 
-constexpr int widest = width == 16 ? 4 : 2;     // forward: Vectors in a block (32 registers, or 16)
-constexpr int channels_most = 6;                // forward: channels in a block
-constexpr int outs_most = width == 16 ? 4 : 2;  // by weights: channels in a block
-constexpr int taps_most = 5;                    // by weights: taps in a block
+constexpr int widest = width == 16 ? 4 : 2;    // forward: Vectors in a block (32 registers, or 16)
+constexpr int max_channels = 6;                // forward: channels in a block
+constexpr int max_outs = width == 16 ? 4 : 2;  // by weights: channels in a block
+constexpr int max_taps = 5;                    // by weights: taps in a block
 
-constexpr Index least(Index a, Index b) { return a < b ? a : b; }
-constexpr Index most(Index a, Index b) { return a > b ? a : b; }
+constexpr Index min_of(Index a, Index b) { return a < b ? a : b; }
+constexpr Index max_of(Index a, Index b) { return a > b ? a : b; }
 
 struct Range {
   Index begin, end;
@@ -36,8 +36,8 @@ struct Range {
 
 // The part of [begin, end) that lies in [0, size), never of negative length.
 constexpr Range clipped(Index begin, Index end, Index size) {
-  const Index from = least(most(begin, 0), size);
-  return {from, most(from, least(end, size))};
+  const Index from = min_of(max_of(begin, 0), size);
+  return {from, max_of(from, min_of(end, size))};
 }
 
 // target[t][y][x] = bias[t] + sum over f, r, s of weight(t, r, s, f) * source[f][y + r - padding][x + s -
@@ -99,12 +99,12 @@ void block(const Correlation& c, const Taps& taps, Index channel, Index offset) 
 // All target channels of a run: blocks of 4 while more than 6 are left, for no block should be of one or two.
 template <int Vectors>
 void all_channels(const Correlation& c, const Taps& taps, Index offset) {
-  constexpr decltype(&block<1, Vectors>) blocks[channels_most] = {block<1, Vectors>, block<2, Vectors>,
-                                                                  block<3, Vectors>, block<4, Vectors>,
-                                                                  block<5, Vectors>, block<6, Vectors>};
+  constexpr decltype(&block<1, Vectors>) blocks[max_channels] = {block<1, Vectors>, block<2, Vectors>,
+                                                                 block<3, Vectors>, block<4, Vectors>,
+                                                                 block<5, Vectors>, block<6, Vectors>};
   for (Index channel = 0; channel < c.targets;) {
     const Index left = c.targets - channel;
-    const Index now = left > channels_most ? 4 : left;
+    const Index now = left > max_channels ? 4 : left;
     blocks[now - 1](c, taps, channel, offset);
     channel += now;
   }
@@ -257,14 +257,14 @@ void weights_block(const WeightSums& job, Index out, Index i, Index r, Index tap
 
 template <int Outs>
 void weights_rows(const WeightSums& job, Index out) {
-  constexpr decltype(&weights_block<Outs, 1>) blocks[taps_most] = {
+  constexpr decltype(&weights_block<Outs, 1>) blocks[max_taps] = {
       weights_block<Outs, 1>, weights_block<Outs, 2>, weights_block<Outs, 3>, weights_block<Outs, 4>,
       weights_block<Outs, 5>};
   const Index kernel = job.shape.kernel;
   for (Index i = 0; i < job.shape.in; ++i) {
     for (Index r = 0; r < kernel; ++r) {
-      for (Index tap = 0; tap < kernel; tap += taps_most) {
-        blocks[least(kernel - tap, taps_most) - 1](job, out, i, r, tap);
+      for (Index tap = 0; tap < kernel; tap += max_taps) {
+        blocks[min_of(kernel - tap, max_taps) - 1](job, out, i, r, tap);
       }
     }
   }
@@ -288,12 +288,12 @@ void bias_sums(const Convolution& c, const float* d_output, bool add, float* d_b
 void backward_weights(const Convolution& c, const float* input, const float* d_output, bool add,
                       float* d_weights, float* d_bias) {
   constexpr decltype(&weights_rows<1>) rows[] = {
-      weights_rows<1>, weights_rows<2>, weights_rows<least(3, outs_most)>, weights_rows<least(4, outs_most)>};
+      weights_rows<1>, weights_rows<2>, weights_rows<min_of(3, max_outs)>, weights_rows<min_of(4, max_outs)>};
   const WeightSums job{c, input, d_output, add, d_weights};
   for (Index out = 0; out < c.out;) {
     // Even blocks: 6 channels are 3 and 3, not 4 and 2.
     const Index left = c.out - out;
-    const Index blocks = (left + outs_most - 1) / outs_most;
+    const Index blocks = (left + max_outs - 1) / max_outs;
     const Index now = (left + blocks - 1) / blocks;
     rows[now - 1](job, out);
     out += now;

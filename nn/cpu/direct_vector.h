@@ -4,6 +4,8 @@
 // Everything is in the namespace of the level, so each level has its own copies of these inline functions.
 #pragma once
 
+#include <cstddef>
+
 namespace steelyard::nn::direct::STEELYARD_LEVEL {
 
 #if defined(__AVX512F__)
@@ -37,6 +39,105 @@ typedef float VectorInMemory __attribute__((vector_size(4 * width), aligned(4), 
 #else
   return __builtin_shuffle(a, b, from);
 #endif
+}
+
+// ---- parts of a vector, and sums over its lanes. Where rows have a length that no vector divides, a whole
+// vector is worked on that reaches into the next row, as long as the buffer goes on.
+
+#if defined(__AVX512F__)
+inline constexpr Mask lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__AVX__)
+inline constexpr Mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+inline constexpr Mask lane = {0, 1, 2, 3};
+#endif
+
+// The first `count` floats of a buffer that goes on until `end`; what is behind them may be anything.
+[[gnu::always_inline]] inline Vector load_some(const float* from, std::ptrdiff_t count, const float* end) {
+  if (end - from >= width) return load(from);
+  Vector some = {};
+  for (std::ptrdiff_t i = 0; i < count; ++i) some[i] = from[i];
+  return some;
+}
+
+// Writes the first `count` floats; what is behind them is written again as it is.
+[[gnu::always_inline]] inline void store_some(float* to, std::ptrdiff_t count, Vector value,
+                                              const float* end) {
+  if (count == width) return store(to, value);
+  if (end - to >= width) return store(to, lane < static_cast<int>(count) ? value : load(to));
+  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = value[i];
+}
+
+// The same for a sweep that writes what is behind them later: it may be anything until then. (To read what
+// has just been written in part would make the processor wait.)
+[[gnu::always_inline]] inline void store_ahead(float* to, std::ptrdiff_t count, Vector value,
+                                               const float* end) {
+  if (end - to >= width) return store(to, value);
+  for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = value[i];
+}
+
+// The sum, or the greatest, of all lanes, in each lane.
+template <class Combine>
+[[gnu::always_inline]] inline Vector folded(Vector values, Combine combine) {
+#pragma GCC unroll 4
+  for (int step = width / 2; step > 0; step /= 2) {
+    values = combine(values, shuffled(values, values, lane ^ step));
+  }
+  return values;
+}
+[[gnu::always_inline]] inline Vector sum_of(Vector values) {
+  return folded(values, [](Vector a, Vector b) { return a + b; });
+}
+[[gnu::always_inline]] inline Vector greatest_of(Vector values) {
+  return folded(values, [](Vector a, Vector b) { return a > b ? a : b; });
+}
+
+// ---- a square of floats
+
+#if defined(__AVX512F__)
+inline constexpr Mask low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+#elif defined(__AVX__)
+inline constexpr Mask low = {0, 8, 1, 9, 2, 10, 3, 11};
+#else
+inline constexpr Mask low = {0, 4, 1, 5};
+#endif
+inline constexpr Mask high = low + width / 2;
+
+// One riffle of all rows (row 0 with row width / 2, and so on) moves every element from place n of the square
+// to place 2n, modulo what wraps: it rotates the bits of n by one. Half of all rotations swap row and column.
+[[gnu::always_inline]] inline void turn_square(Vector (&rows)[width]) {
+#pragma GCC unroll 4
+  for (int step = 1; step < width; step *= 2) {
+    Vector riffled[width];
+#pragma GCC unroll 8
+    for (int i = 0; i < width / 2; ++i) {
+      riffled[2 * i] = shuffled(rows[i], rows[i + width / 2], low);
+      riffled[2 * i + 1] = shuffled(rows[i], rows[i + width / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) rows[i] = riffled[i];
+  }
+}
+
+// ---- the exponential: to within 2 units in the last place, from a power of two and a polynomial (Cephes'
+// expf). Below -87.3 it is zero, above 88.4 infinite; NaN stays NaN.
+
+[[gnu::always_inline]] inline Vector exponential(Vector x) {
+  const Vector lowest = broadcast(-87.3F), highest = broadcast(89.0F);
+  const Vector inside = x > highest ? highest : x;
+  // Adding this number rounds to an integer, which is then in the lowest bits.
+  const Vector rounder = broadcast(12582912.0F);
+  const Vector shifted = inside * 1.44269504F + rounder;
+  const Vector power = shifted - rounder;
+  const Vector r = inside - power * 0.693359375F - power * -2.12194440e-4F;
+  Vector sum = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  sum = sum * r + 8.3334519073e-3F;
+  sum = sum * r + 4.1665795894e-2F;
+  sum = sum * r + 1.6666665459e-1F;
+  sum = sum * r + 5.0000001201e-1F;
+  sum = sum * (r * r) + r + 1.0F;
+  const Vector scale = reinterpret_cast<Vector>((reinterpret_cast<Mask>(shifted) + 127) << 23);
+  return inside < lowest ? Vector{} : sum * scale;
 }
 
 }  // namespace steelyard::nn::direct::STEELYARD_LEVEL

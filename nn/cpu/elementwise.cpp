@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
-#include "nn/cpu/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {

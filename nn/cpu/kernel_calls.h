@@ -1,4 +1,5 @@
-// Kernels that several ops call, at the level of this processor: softmax, sums of rows, dropout.
+// Kernels at the level of this processor: those that several ops call (softmax, sums of rows, dropout), and
+// the tables of pools and attention.
 #pragma once
 
 #include <cstddef>
@@ -54,3 +55,23 @@ void drop_in_samples(const DropoutSweep& sweep, const float* from, bool add, flo
                      Level level = cpu_level());
 
 }  // namespace steelyard::nn
+
+namespace steelyard::nn::cpu {
+
+// What both pools of the CPU share.
+inline const PoolTable& pool_kernels(Level level = cpu_level()) {
+  return at_level(level, baseline::pool, v3::pool, v4::pool);
+}
+
+inline const AttentionTable& attention_kernels(Level level = cpu_level()) {
+  return at_level(level, baseline::attention, v3::attention, v4::attention);
+}
+
+// Floats for one head of attention: probabilities, the gradient of the scores, turned keys or values, and two
+// matrices of tokens x length, with rows of whole vectors.
+inline std::size_t attention_scratch(const AttentionShape& shape) {
+  const auto padded = [](std::size_t size) { return (size + 15) / 16 * 16; };
+  return (2 * shape.tokens + shape.length) * padded(shape.tokens) + 2 * shape.tokens * padded(shape.length);
+}
+
+}  // namespace steelyard::nn::cpu

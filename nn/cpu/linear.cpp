@@ -6,7 +6,7 @@
 #include "nn/cpu/direct.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/onednn.h"
-#include "nn/cpu/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {

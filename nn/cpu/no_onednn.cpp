@@ -2,9 +2,9 @@
 // Right, and slow; builds for script/gpu-check alone do without oneDNN.
 #include <algorithm>
 
-#include "nn/cpu/conv2d.h"
 #include "nn/cpu/onednn.h"
-#include "nn/reference/ops.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::onednn {
 

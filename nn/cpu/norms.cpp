@@ -4,10 +4,10 @@
 
 #include "core/check.h"
 #include "nn/cpu/columns.h"
-#include "nn/cpu/fused.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
-#include "nn/cpu/ops.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 

@@ -1,10 +1,10 @@
-// Pools over pictures in the order of samples, with vectors over the channels; see pool_kernels.h. Both ways
+// Pools over pictures in the order of samples, with vectors over the channels; see kernels.h. Both ways
 // each buffer is swept once, in the order of what is written: backward asks for every pixel of the input
 // which windows it lies in, so nothing is cleared first or visited twice.
 //
 // Channels that fill no vector are worked on as a whole one that reaches into the next pixel; only the last
 // pixels of a buffer are gathered number by number.
-#include "nn/cpu/direct_some.h"
+#include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {

@@ -1,17 +1,35 @@
-#include "nn/cpu/pools.h"
-
 #include <vector>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "nn/cpu/direct.h"
-#include "nn/cpu/fused.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
-#include "nn/cpu/ops.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {
+
+// In the order of samples; those that are padding are pooled too, so that they are finite.
+template <class Pool>
+PoolWindows windows_of(const Pool& op, const OpPlace& place) {
+  const Shape in = place.inputs[0], out = place.output;
+  return {in.height, in.width, in.channels, out.height, out.width, op.size, op.stride, op.padding, 0};
+}
+
+// In the order of lanes.
+template <class Pool>
+direct::Pool direct_pool(const Pool& op, Shape in, const Pass& pass) {
+  return {in.height, in.width, in.channels, op.size, pass.lanes()};
+}
+template <class Pool>
+void require_direct(const Pool& op) {
+  if (op.stride != op.size || op.padding != 0) {
+    throw Failure(ExitCode::configuration,
+                  "has windows that overlap or a padding, in lanes: only samples can have them");
+  }
+}
 
 // Remembers where the greatest were, in two bytes for each number of the output, so that nobody has to keep
 // or read again the input, which is four times as large and more.

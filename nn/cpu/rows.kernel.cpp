@@ -1,12 +1,14 @@
 // Plain loops: the compiler makes vectors of them. All are bound by memory.
 #include <cstddef>
 
+#include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {
 
 using std::size_t;
+using namespace direct::STEELYARD_LEVEL;  // NOLINT: the vector of this level
 
 void sum(size_t size, const float* a, const float* b, float* to) {
 #pragma GCC ivdep  // equal pointers do no harm
@@ -102,5 +104,93 @@ void shuffle(size_t rows, size_t groups, size_t length, const float* from, bool 
 }  // namespace
 
 const RowsTable rows = {sum, copy, add, clear, mean, spread, shuffle};
+
+// ---- sums of rows
+
+namespace {
+
+// The sums of `vectors` neighbouring vectors of columns stay in registers.
+template <int vectors>
+[[gnu::always_inline]] inline void sum_columns(const Rows& rows, const float* from, bool add, float* to) {
+  Vector sums[vectors];
+  for (int v = 0; v < vectors; ++v) sums[v] = add ? load(to + v * width) : Vector{};
+  for (std::size_t r = 0; r < rows.count; ++r, from += rows.stride) {
+    for (int v = 0; v < vectors; ++v) sums[v] += load(from + v * width);
+  }
+  for (int v = 0; v < vectors; ++v) store(to + v * width, sums[v]);
+}
+
+void sum_rows(Rows rows, const float* from, bool add, float* to) {
+  constexpr int many = 8;
+  std::size_t c = 0;
+  for (; c + many * width <= rows.columns; c += many * width) sum_columns<many>(rows, from + c, add, to + c);
+  for (; c + width <= rows.columns; c += width) sum_columns<1>(rows, from + c, add, to + c);
+  for (; c < rows.columns; ++c) {
+    float all = add ? to[c] : 0;
+    for (std::size_t r = 0; r < rows.count; ++r) all += from[r * rows.stride + c];
+    to[c] = all;
+  }
+}
+
+void add_row(Rows rows, const float* from, const float* row, float* to) {
+  for (std::size_t r = 0; r < rows.count; ++r, from += rows.stride, to += rows.stride) {
+    std::size_t c = 0;
+    for (; c + width <= rows.columns; c += width) store(to + c, load(from + c) + load(row + c));
+    for (; c < rows.columns; ++c) to[c] = from[c] + row[c];
+  }
+}
+
+}  // namespace
+
+const RowSumsTable row_sums = {sum_rows, add_row};
+
+// ---- softmax
+// Three sweeps over a row that stays in the nearest cache.
+
+namespace {
+
+SoftmaxSums softmax(const float* scores, std::size_t size, float scale, float shift, float* to) {
+  const std::size_t whole = size - size % width;
+  // What fills no vector, behind it the first of these scores again: it changes no maximum.
+  const auto rest = [&](float filling) {
+    Vector values = broadcast(filling);
+    for (std::size_t i = whole; i < size; ++i) values[i - whole] = scores[i];
+    return values;
+  };
+  Vector max = broadcast(scores[0]);
+  for (std::size_t i = 0; i < whole; i += width) {
+    const Vector value = load(scores + i);
+    max = max > value ? max : value;
+  }
+  const Vector last = rest(scores[0]);
+  max = max > last ? max : last;
+  const float top = greatest_of(max)[0];
+
+  Vector exponentials = {}, distances = {};
+  for (std::size_t i = 0; i < whole; i += width) {
+    const Vector distance = load(scores + i) - top;
+    const Vector value = exponential(distance);
+    exponentials += value;
+    distances += distance;
+    store(to + i, value);
+  }
+  if (whole < size) {
+    Vector distance = last - top;
+    Vector value = exponential(distance);
+    for (std::size_t i = size - whole; i < width; ++i) distance[i] = value[i] = 0;
+    exponentials += value;
+    distances += distance;
+    for (std::size_t i = whole; i < size; ++i) to[i] = value[i - whole];
+  }
+  const SoftmaxSums sums{top, sum_of(exponentials)[0], sum_of(distances)[0]};
+  const float share = scale / sums.exponentials;
+  for (std::size_t i = 0; i < whole; i += width) store(to + i, load(to + i) * share + shift);
+  for (std::size_t i = whole; i < size; ++i) to[i] = to[i] * share + shift;
+  return sums;
+}
+
+}  // namespace
+
+const SoftmaxTable softmax_kernels = {softmax};
 
 }  // namespace steelyard::nn::STEELYARD_LEVEL

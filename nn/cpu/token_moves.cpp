@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "nn/cpu/kernel_calls.h"
-#include "nn/cpu/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {

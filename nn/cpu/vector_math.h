@@ -19,10 +19,10 @@ namespace steelyard::nn::STEELYARD_LEVEL {
 // exp(x + low), for x up to 88 and a small `low`: 2^n exp(r) with n = round(x / ln 2), |r| <= ln 2 / 2.
 [[gnu::always_inline]] inline float exp_of(float x, float low = 0) {
   constexpr float round = 0x1.8p23F;  // adding it leaves an integer in the lowest bits
-  const float most = x > 88.0F ? 88.0F : x;
-  const float shifted = most * 1.44269504F + round;
+  const float below = x > 88.0F ? 88.0F : x;
+  const float shifted = below * 1.44269504F + round;
   const float n = shifted - round;
-  const float r = (most - n * 0.693359375F) + (n * 2.12194440e-4F + low);  // ln 2 in two parts
+  const float r = (below - n * 0.693359375F) + (n * 2.12194440e-4F + low);  // ln 2 in two parts
   float p = 0.0013813142F;
   p = p * r + 0.0083694188F;
   p = p * r + 0.041668456F;

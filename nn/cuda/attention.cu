@@ -8,9 +8,9 @@
 // probabilities:
 //   dV = P^T dO,  dP = dO V^T,  dS = P (dP - sum over f of dO O) / sqrt(d),  dQ = dS K,  dK = dS^T Q
 #include "core/error.h"
-#include "nn/cuda/by_columns.h"
-#include "nn/cuda/ops.h"
-#include "nn/cuda/reduce.h"
+#include "nn/cuda/context.h"
+#include "nn/cuda/sweeps.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {

@@ -7,8 +7,9 @@
 // epsilon) and y = (x - mean) r, in each group:
 //   d_bias = sum g,  d_weight = sum g y,  d_x = weight r (g - d_bias / n - y d_weight / n)
 // Gradients of parameters are sums over the groups.
-#include "nn/cuda/by_columns.h"
-#include "nn/cuda/ops.h"
+#include "nn/cuda/context.h"
+#include "nn/cuda/sweeps.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {

@@ -4,7 +4,6 @@
 #include "nn/cuda/cuda_loss.h"
 
 #include "nn/cuda/kernel.h"
-#include "nn/cuda/reduce.h"
 
 namespace steelyard::nn::cuda {
 namespace {

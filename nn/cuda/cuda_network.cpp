@@ -7,12 +7,13 @@
 #include <tuple>
 
 #include "core/check.h"
-#include "nn/cuda/add_up.h"
+#include "nn/cuda/array_kernels.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
-#include "nn/cuda/ops.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
 #include "nn/network_plan.h"
+#include "nn/op_table.h"
 #include "nn/step_calls.h"
 
 namespace steelyard::nn::cuda {
@@ -254,14 +255,14 @@ class Network::Impl {
   StepCalls calls_;
 };
 
-Network::Network(const Model& model, unsigned index, std::uint32_t most) {
+Network::Network(const Model& model, unsigned index, std::uint32_t max_samples) {
   use_device(index);
-  const std::uint32_t least = model.grain();
-  for (std::uint32_t size = std::max(std::bit_floor(most), least); !impl_; size /= 2) {
+  const std::uint32_t min_samples = model.grain();
+  for (std::uint32_t size = std::max(std::bit_floor(max_samples), min_samples); !impl_; size /= 2) {
     try {
       impl_ = std::make_unique<Impl>(model, index, size);
     } catch (const OutOfMemory& trouble) {
-      if (size / 2 < least) {
+      if (size / 2 < min_samples) {
         throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +
                                                    std::to_string(size) +
                                                    " samples at once: " + trouble.what());

@@ -32,10 +32,10 @@ using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Network {
  public:
-  // On device `index`. Computes up to `most` samples at once, or fewer, if the device has no memory for so
-  // many: half, and half again. Throws Failure (configuration) if there is no such device, or if it cannot
-  // hold a single sample (or grain).
-  Network(const Model& model, unsigned index, std::uint32_t most = 256);
+  // On device `index`. Computes up to `max_samples` samples at once, or fewer, if the device has no memory
+  // for so many: half, and half again. Throws Failure (configuration) if there is no such device, or if it
+  // cannot hold a single sample (or grain).
+  Network(const Model& model, unsigned index, std::uint32_t max_samples = 256);
   ~Network();
 
   // Powers of two, largest first, down to 1.

@@ -8,11 +8,12 @@
 //
 // Bound by loads from the first cache, two to five for 16 products. For the gather, weights are put in the
 // order that it reads them; where a window leaves the picture, it reads a pixel of zeros behind them.
-#include "nn/cuda/direct_conv2d.h"
+#include "nn/cuda/context.h"
+#include "nn/op_table.h"
 
 #include <algorithm>
 
-#include "nn/cuda/in_samples.h"
+#include "nn/cuda/sweeps.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -356,9 +357,9 @@ class DirectConv2d final : public Op {
   }
   // As many as fill a GPU with threads of 16 weights, if each has enough to do.
   [[nodiscard]] std::uint32_t chunks(std::uint64_t places) const {
-    constexpr std::uint32_t enough = 65536, most = 256, least_places = 128;
-    const std::uint32_t wanted = std::min(most, groups_of(16 * enough, ahead_.weights()));
-    return std::min(wanted, groups_of(places, least_places));
+    constexpr std::uint32_t enough = 65536, max_chunks = 256, min_places = 128;
+    const std::uint32_t wanted = std::min(max_chunks, groups_of(16 * enough, ahead_.weights()));
+    return std::min(wanted, groups_of(places, min_places));
   }
 
   template <unsigned ins, unsigned outs>

@@ -68,4 +68,72 @@ __device__ inline std::uint64_t thread_number() {
   return static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
+// The row of a table that a number names. A number that is no row counts as row 0.
+__device__ inline std::uint32_t row_of(float number, std::uint32_t rows) {
+  return number >= 0 && number < static_cast<float>(rows) ? static_cast<std::uint32_t>(number) : 0;
+}
+
+// ---- packs: neighbouring numbers that are loaded and stored at once, in memory and aligned to their size
+
+template <unsigned n>
+struct alignas(n * sizeof(float)) Pack {
+  float x[n];
+};
+template <unsigned n>
+__device__ Pack<n> load(const float* at) {
+  return *reinterpret_cast<const Pack<n>*>(at);
+}
+template <unsigned n>
+__device__ void store(float* at, const Pack<n>& pack) {
+  *reinterpret_cast<Pack<n>*>(at) = pack;
+}
+// Or adds it to what is there.
+template <unsigned n>
+__device__ void store(float* at, Pack<n> pack, bool add) {
+  if (add) {
+    const Pack<n> before = load<n>(at);
+    for (unsigned i = 0; i < n; ++i) pack.x[i] += before.x[i];
+  }
+  store<n>(at, pack);
+}
+
+// ---- sums and maxima over the threads of a warp or of a block. The order of additions depends on the sizes
+// only, so equal inputs give equal bits.
+
+struct Plus {
+  __device__ float operator()(float a, float b) const { return a + b; }
+  static constexpr float none = 0;
+};
+struct Greater {
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+  static constexpr float none = -INFINITY;
+};
+
+// Every lane gets the result of all 32. All lanes must call.
+template <class Combine>
+__device__ float over_warp(float value, Combine combine) {
+  for (unsigned mask = 16; mask > 0; mask /= 2) {
+    value = combine(value, __shfl_xor_sync(all_lanes, value, mask));
+  }
+  return value;
+}
+
+// Every thread gets the result of all. All threads of the block must call; blockDim.x is a multiple of 32
+// and the block has one dimension.
+template <class Combine>
+__device__ float over_block(float value, Combine combine) {
+  STEELYARD_SHARED(float, partial, [32]);
+  const unsigned warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  value = over_warp(value, combine);
+  __syncthreads();  // partial may still be read by a call before
+  if (lane == 0) partial[warp] = value;
+  __syncthreads();
+  return over_warp(lane < warps ? partial[lane] : Combine::none, combine);
+}
+
+__device__ inline float warp_sum(float value) { return over_warp(value, Plus()); }
+__device__ inline float warp_max(float value) { return over_warp(value, Greater()); }
+__device__ inline float block_sum(float value) { return over_block(value, Plus()); }
+__device__ inline float block_max(float value) { return over_block(value, Greater()); }
+
 }  // namespace steelyard::nn::cuda

@@ -1,10 +1,14 @@
-// A linear layer is three products. Pictures lie pixel by pixel, the weights take them channel by channel:
-// they are turned on the way.
-#include "nn/cuda/column_sums.h"
-#include "nn/cuda/ops.h"
-#include "nn/cuda/turn.h"
+// Linear layers, each three products of matrices, and the product by a kernel of our own
+// (nn/cuda/products.h).
+#include "nn/cuda/array_kernels.h"
+#include "nn/cuda/context.h"
+#include "nn/cuda/kernel.h"
+#include "nn/cuda/products.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
+
+// Pictures lie pixel by pixel, the weights take them channel by channel: they are turned on the way.
 namespace {
 
 class LinearOp final : public Op {
@@ -77,6 +81,124 @@ class LinearOp final : public Op {
 
 std::unique_ptr<Op> make(const Linear& op, const OpPlace& place, const Context& context) {
   return std::make_unique<LinearOp>(op, place, context);
+}
+
+// The same layer for every token: products over all tokens of the micro-batch.
+namespace {
+
+class TokenLinearOp final : public Op {
+ public:
+  TokenLinearOp(const TokenLinear& op, const OpPlace& place, const Context& context)
+      : tokens_(place.output.height * place.output.width),
+        inputs_(place.inputs[0].channels),
+        outputs_(op.outputs),
+        bias_(op.bias),
+        workspace_(bias_ ? column_sums_workspace(std::uint64_t{tokens_} * place.micro_batch, outputs_) : 0),
+        context_(context) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    context_.products.multiply({.rows = pass.size() * tokens_,
+                                .columns = outputs_,
+                                .inner = inputs_,
+                                .a = call.inputs[0],
+                                .b = call.parameters[0],
+                                .c = call.output,
+                                .b_transposed = true,
+                                .bias = bias_ ? call.parameters[1] : nullptr});
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const std::uint32_t rows = pass.size() * tokens_;
+    context_.products.multiply({.rows = outputs_,
+                                .columns = inputs_,
+                                .inner = rows,
+                                .a = call.d_output,
+                                .b = call.inputs[0],
+                                .c = call.d_parameters[0],
+                                .a_transposed = true,
+                                .add = call.add});
+    if (bias_) {
+      column_sums(context_.stream, call.d_output, rows, outputs_, call.add, call.d_parameters[1],
+                  call.workspace);
+    }
+    if (call.d_inputs[0].to == nullptr) return;
+    context_.products.multiply({.rows = rows,
+                                .columns = inputs_,
+                                .inner = outputs_,
+                                .a = call.d_output,
+                                .b = call.parameters[0],
+                                .c = call.d_inputs[0].to,
+                                .add = call.d_inputs[0].add});
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.adds = true, .workspace = workspace_}; }
+  [[nodiscard]] std::string implementation() const override { return context_.products.implementation(); }
+
+ private:
+  std::uint32_t tokens_, inputs_, outputs_;
+  bool bias_;
+  std::uint64_t workspace_;
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const TokenLinear& op, const OpPlace& place, const Context& context) {
+  return std::make_unique<TokenLinearOp>(op, place, context);
+}
+
+namespace {
+
+constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads of a block
+constexpr unsigned each = tile / threads;                // rows, and columns, of a thread
+
+// Brings a strip of a matrix to shared memory as [inner][outer]; what is outside of the matrix is 0.
+// Neighbours in x read neighbours in memory, whichever way the matrix lies: `inner_first` if the inner index
+// counts rows.
+__device__ void fetch(const float* from, bool inner_first, std::uint32_t row, unsigned outer_begin,
+                      unsigned outers, unsigned inner_begin, unsigned inners, float (*to)[tile + 1]) {
+  const unsigned thread = threadIdx.y * threads + threadIdx.x, fast = inner_first ? tile : strip;
+  for (unsigned i = thread; i < tile * strip; i += threads * threads) {
+    const unsigned outer = inner_first ? i % fast : i / fast, inner = inner_first ? i / fast : i % fast;
+    const unsigned o = outer_begin + outer, k = inner_begin + inner;
+    const std::uint64_t at = inner_first ? std::uint64_t{k} * row + o : std::uint64_t{o} * row + k;
+    to[inner][outer] = o < outers && k < inners ? from[at] : 0;  // one more column: no two in a bank
+  }
+}
+
+__global__ void multiply(Product p) {
+  STEELYARD_SHARED(float, a, [strip][tile + 1]);
+  STEELYARD_SHARED(float, b, [strip][tile + 1]);
+  const unsigned x = threadIdx.x, y = threadIdx.y;
+  const unsigned first_row = blockIdx.y * tile, first_column = blockIdx.x * tile;
+  float sums[each][each] = {};
+  for (unsigned first = 0; first < p.inner; first += strip) {
+    fetch(p.a, p.a_transposed, p.a_row, first_row, p.rows, first, p.inner, a);
+    fetch(p.b, !p.b_transposed, p.b_row, first_column, p.columns, first, p.inner, b);
+    __syncthreads();
+    const unsigned end = p.inner - first < strip ? p.inner - first : strip;
+    for (unsigned k = 0; k < end; ++k) {
+      for (unsigned i = 0; i < each && first_row + i * threads < p.rows; ++i) {
+        for (unsigned j = 0; j < each; ++j) sums[i][j] += a[k][y + i * threads] * b[k][x + j * threads];
+      }
+    }
+    __syncthreads();
+  }
+  for (unsigned i = 0; i < each; ++i) {
+    for (unsigned j = 0; j < each; ++j) {
+      const unsigned row = first_row + y + i * threads, column = first_column + x + j * threads;
+      if (row >= p.rows || column >= p.columns) continue;
+      float& c = p.c[std::uint64_t{row} * p.c_row + column];
+      c = p.factor * sums[i][j] + (p.bias != nullptr ? p.bias[column] : 0) + (p.add ? c : 0);
+    }
+  }
+}
+
+}  // namespace
+
+void tiled_product(Stream& stream, const Product& product) {
+  const Product p = product.with_rows();
+  launch(stream, {groups_of(p.columns, tile), groups_of(p.rows, tile)}, {threads, threads}, &multiply, p);
 }
 
 }  // namespace steelyard::nn::cuda

@@ -3,7 +3,7 @@
 //   c[i][j] = sum over k of a[i][k] b[k][j]  (+ bias[j])  (+ what is there, with `add`)
 //
 // Two implementations: cuBLASLt (nn/cuda/device/device_products.cpp), and for the host executor a kernel of
-// our own (nn/cuda/tiled_product.cu), which the former is compared with. Sums are float32; factors are
+// our own (tiled_product), which the former is compared with. Sums are float32; factors are
 // rounded as the precision says on the device, never by our own kernel.
 #pragma once
 
@@ -54,5 +54,10 @@ class Products {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The kernel of our own. A block computes a tile of 64 x 64 of c from strips of a and b that it brings to
+// shared memory, so each number is fetched once for 64 uses; each of its 256 threads sums 4 x 4 numbers of
+// the tile in registers, so that it reads eight numbers for sixteen products.
+void tiled_product(Stream& stream, const Product& product);
 
 }  // namespace steelyard::nn::cuda

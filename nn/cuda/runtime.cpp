@@ -1,8 +1,12 @@
 // What is the same on both kinds of devices.
 #include "nn/cuda/runtime.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+
+#include "nn/cuda/products.h"
+#include "nn/cuda_devices.h"
 
 namespace steelyard::nn::cuda {
 
@@ -26,3 +30,48 @@ PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
 }
 
 }  // namespace steelyard::nn::cuda
+
+namespace steelyard::nn {
+namespace {
+
+using namespace cuda;
+
+// Of so many runs in a row, after one that wakes the device; the best of three.
+template <class Work>
+double seconds(Stream& stream, unsigned runs, Work work) {
+  Event begin, end;
+  work();
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    begin.record(stream);
+    for (unsigned r = 0; r < runs; ++r) work();
+    end.record(stream);
+    stream.synchronize();
+    best = std::min(best, Event::seconds(begin, end) / runs);
+  }
+  return best;
+}
+
+}  // namespace
+
+// Neither buffers nor matrices fit into the cache of any card.
+std::optional<DeviceSpeed> measure_cuda(unsigned device) {
+  use_device(device);
+  Stream stream;
+  constexpr std::uint64_t bytes = 256 << 20;
+  constexpr std::uint32_t side = 4096;
+  const DeviceMemory from(bytes), to(bytes);
+  stream.fill_zero(from.data(), bytes);
+  const double copy = seconds(stream, 20, [&] { stream.copy(to.data(), from.data(), bytes); });
+  const DeviceArray<float> a(side * side), b(side * side), c(side * side);
+  stream.fill_zero(a.data(), side * side * sizeof(float));
+  stream.fill_zero(b.data(), side * side * sizeof(float));
+  Products products(stream, Precision::float32);
+  const double product = seconds(stream, 5, [&] {
+    products.multiply(
+        {.rows = side, .columns = side, .inner = side, .a = a.data(), .b = b.data(), .c = c.data()});
+  });
+  return DeviceSpeed{2e-9 * bytes / copy, 2e-9 * side * side * side / product};
+}
+
+}  // namespace steelyard::nn

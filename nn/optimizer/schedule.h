@@ -38,7 +38,7 @@ struct Schedule {
   std::vector<double> rates{};  // table: not factors on the base, but rates; none are the base alone
 };
 
-inline constexpr std::size_t most_rates = 1'000'000;  // in a table
+inline constexpr std::size_t max_rates = 1'000'000;  // in a table
 
 // Throws Failure (configuration) for a schedule that gives no usable rates.
 void validate(const Schedule& schedule);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "nn/reference/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::reference {
 namespace {

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "core/random.h"
-#include "nn/reference/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::reference {
 namespace {

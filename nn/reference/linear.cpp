@@ -1,4 +1,4 @@
-#include "nn/reference/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::reference {
 namespace {

@@ -157,7 +157,7 @@ TEST(Schedule, RefusesWhatGivesNoRates) {
   };
   EXPECT_NO_THROW(validate(table));
   expect_refused(other([](Schedule& it) { it.rates.clear(); }), "number of rates = 0");
-  expect_refused(other([](Schedule& it) { it.rates.resize(most_rates + 1); }), "number of rates = 1000001");
+  expect_refused(other([](Schedule& it) { it.rates.resize(max_rates + 1); }), "number of rates = 1000001");
   expect_refused(other([](Schedule& it) { it.rates[1] = -1; }), "rates = -1");
   expect_refused(other([&](Schedule& it) { it.rates[1] = infinite; }), "rates = inf");
   expect_refused(other([](Schedule& it) { it.step_epochs = 0; }), "step_epochs");

@@ -106,7 +106,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
 TEST(Codec, TheLongestTableOfRatesTravels) {
   Job job;
   job.schedule.kind = nn::Schedule::Kind::table;
-  for (std::size_t i = 0; i < nn::most_rates; ++i)
+  for (std::size_t i = 0; i < nn::max_rates; ++i)
     job.schedule.rates.push_back(1 / static_cast<double>(i + 1));
   const auto back = there_and_back<ToWorker>(Role::worker, Welcome{1, 2, job});
   EXPECT_EQ(back.job->schedule.kind, nn::Schedule::Kind::table);

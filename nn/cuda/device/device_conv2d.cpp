@@ -11,12 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "nn/cuda/add_bias.h"
-#include "nn/cuda/column_sums.h"
+#include "nn/cuda/array_kernels.h"
+#include "nn/cuda/context.h"
 #include "nn/cuda/device/native.h"
-#include "nn/cuda/direct_conv2d.h"
-#include "nn/cuda/ops.h"
-#include "nn/cuda/turn.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -97,7 +95,7 @@ class CudnnConv2d final : public Op {
           "describe a convolution");
     check(cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(op.groups)), "describe a convolution");
     check(cudnnSetConvolutionMathType(convolution_, math(place.precision)), "describe a convolution");
-    workspace_ = most_workspace;
+    workspace_ = max_workspace;
     way(place.micro_batch);  // throws now, not later, if there is none
     workspace_ = needed_;
   }
@@ -148,7 +146,7 @@ class CudnnConv2d final : public Op {
   [[nodiscard]] std::string implementation() const override { return "cudnn"; }
 
  private:
-  static constexpr std::size_t most_workspace = 256 << 20;
+  static constexpr std::size_t max_workspace = 256 << 20;
 
   static cudnnMathType_t math(Precision precision) {
     return precision == Precision::float32 ? CUDNN_FMA_MATH

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "nn/cuda/add_bias.h"
+#include "nn/cuda/array_kernels.h"
 #include "nn/cuda/device/native.h"
 
 namespace steelyard::nn::cuda {

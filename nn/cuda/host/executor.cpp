@@ -15,10 +15,10 @@ thread_local const Here* here = nullptr;
 namespace {
 
 // Of all cards from compute capability 5.0 on.
-constexpr std::uint64_t most_threads = 1024, most_blocks = 65535, most_shared = 48 * 1024;
-constexpr unsigned warp_size = 32, most_warps = most_threads / warp_size;
+constexpr std::uint64_t max_threads = 1024, max_blocks = 65535, max_shared = 48 * 1024;
+constexpr unsigned warp_size = 32, max_warps = max_threads / warp_size;
 // Of this executor.
-constexpr unsigned most_arrays = 32, most_barriers = 256;
+constexpr unsigned max_arrays = 32, max_barriers = 256;
 
 [[noreturn]] void fail(const std::string& what) {
   check_failed(__FILE__, __LINE__, "a CUDA kernel that can work", what.c_str());
@@ -44,8 +44,8 @@ void require(Extent grid, Extent block) {
     if (!holds) fail(what);
   };
   need(grid.volume() > 0 && block.volume() > 0, "a launch of no blocks, or of blocks without threads");
-  need(block.volume() <= most_threads && block.z <= 64, "more threads in a block than 1024, or 64 in z");
-  need(grid.x <= 0x7FFFFFFF && grid.y <= most_blocks && grid.z <= most_blocks,
+  need(block.volume() <= max_threads && block.z <= 64, "more threads in a block than 1024, or 64 in z");
+  need(grid.x <= 0x7FFFFFFF && grid.y <= max_blocks && grid.z <= max_blocks,
        "more blocks than 2147483647 in x, or than 65535 in y or z");
 }
 
@@ -81,9 +81,9 @@ struct Warp {
   std::uint64_t values[2][warp_size]{};
 };
 
-template <class T, unsigned most>
+template <class T, unsigned max>
 struct List {
-  T items[most]{};
+  T items[max]{};
   unsigned size = 0;
   void push(T item) { items[size++] = item; }
   T take(unsigned at) {  // the last one takes its place
@@ -101,10 +101,10 @@ struct Executor::Impl {
   Schedule schedule = Schedule::forward;
   std::uint64_t seed = 1, drawn = 0;
   Runner caller = Runner::caller();
-  std::unique_ptr<Runner> runners[most_threads];
-  std::unique_ptr<Worker> workers[most_threads];
+  std::unique_ptr<Runner> runners[max_threads];
+  std::unique_ptr<Worker> workers[max_threads];
   unsigned made = 0;  // workers, unless they have own stacks: then they are counted like threads
-  List<Site, most_barriers> reached;
+  List<Site, max_barriers> reached;
   std::string left_out;
 
   // ---- of a run
@@ -115,16 +115,16 @@ struct Executor::Impl {
 
   // ---- of a block
   unsigned size = 0, started = 0, done = 0, at_barrier = 0;  // threads
-  Thread threads[most_threads];
-  Warp warps[most_warps];
-  unsigned order[most_threads]{};  // in which threads start
-  List<Worker*, most_threads> idle, ready;
+  Thread threads[max_threads];
+  Warp warps[max_warps];
+  unsigned order[max_threads]{};  // in which threads start
+  List<Worker*, max_threads> idle, ready;
   unsigned running = 0;
   struct Array {
     const void* name = nullptr;
     void* memory = nullptr;
   };
-  List<Array, most_arrays> arrays;
+  List<Array, max_arrays> arrays;
   std::uint64_t shared_bytes = 0;
 
   std::uint64_t below(std::uint64_t bound) { return hash(seed, drawn++) % bound; }
@@ -314,7 +314,7 @@ void Executor::barrier(const std::source_location& where) {
   const Site site = site_of(where);
   bool known = false;
   for (unsigned i = 0; i < impl.reached.size && !known; ++i) known = impl.reached.items[i].is(site);
-  if (!known && impl.reached.size < most_barriers) impl.reached.push(site);
+  if (!known && impl.reached.size < max_barriers) impl.reached.push(site);
   if (!impl.left_out.empty() && impl.left_out == site.text()) return;
   bool& odd = impl.threads[impl.running].odd_barriers;
   odd = !odd;
@@ -345,8 +345,8 @@ void* Executor::shared(const void* name, std::size_t bytes) {
     if (impl.arrays.items[i].name == name) return hear(&impl.known), impl.arrays.items[i].memory;
   }
   impl.shared_bytes += bytes;
-  if (impl.shared_bytes > most_shared) fail("more shared memory in a block than 48 KB");
-  if (impl.arrays.size == most_arrays) fail("more arrays of shared memory in a block than 32");
+  if (impl.shared_bytes > max_shared) fail("more shared memory in a block than 48 KB");
+  if (impl.arrays.size == max_arrays) fail("more arrays of shared memory in a block than 32");
   void* const memory = std::malloc(bytes);
   if (memory == nullptr) fail("no memory");
   std::memset(memory, 0xFF, bytes);  // NaN

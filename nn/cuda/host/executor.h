@@ -79,4 +79,9 @@ class Executor {
 
 extern thread_local const Here* here;
 
+// How much memory the device of the executor has, for all threads of this process; 0: as much as there is.
+// Tests make it small to see what running out of it does.
+void limit_memory(std::uint64_t bytes);
+[[nodiscard]] std::uint64_t used_memory();
+
 }  // namespace steelyard::nn::cuda::host

@@ -1,5 +1,8 @@
+// The device that the host executor stands in for: its memory and streams, and what other devices have
+// libraries for.
 #include "nn/cuda/runtime.h"
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <new>
@@ -9,12 +12,17 @@
 
 #include "core/check.h"
 #include "core/time.h"
-#include "nn/cuda/host/memory_limit.h"
+#include "nn/cuda/context.h"
+#include "nn/cuda/host/executor.h"
+#include "nn/cuda_devices.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
 
 using Work = std::function<void()>;
+
+std::atomic<std::uint64_t> memory_limit{0}, memory_used{0};
 
 // Work that is noted by a capture, of whatever streams; open until it ends.
 struct Capture {
@@ -44,17 +52,26 @@ Calls& calls_of_this_thread() {
   return calls;
 }
 
-std::uint64_t free_bytes() { return host::free_memory(); }
+// ---- memory
+
+void host::limit_memory(std::uint64_t bytes) { memory_limit = bytes; }
+std::uint64_t host::used_memory() { return memory_used; }
+
+std::uint64_t free_bytes() {
+  const std::uint64_t all = memory_limit, taken = memory_used;
+  if (all == 0) return UINT64_MAX;
+  return all > taken ? all - taken : 0;
+}
 
 DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
   ++calls_of_this_thread().allocations;
-  if (bytes > host::free_memory()) throw OutOfMemory(bytes, host::free_memory());
+  if (bytes > free_bytes()) throw OutOfMemory(bytes, free_bytes());
   data_ = allocate(bytes);
-  host::take_memory(bytes);
+  memory_used += bytes;
 }
 DeviceMemory::~DeviceMemory() {
   release(data_);
-  if (data_ != nullptr) host::give_memory(bytes_);
+  if (data_ != nullptr) memory_used -= bytes_;
 }
 
 PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {
@@ -176,4 +193,29 @@ double Event::seconds(const Event& from, const Event& to) {
   return steelyard::seconds(*to.impl().time - *from.impl().time);
 }
 
+// ---- kernels of our own in place of libraries
+
+struct Products::Impl {
+  Stream& stream;
+};
+
+Products::Products(Stream& stream, Precision) : impl_(std::make_unique<Impl>(Impl{stream})) {}
+Products::~Products() = default;
+
+void Products::multiply(const Product& product) { tiled_product(impl_->stream, product); }
+
+const char* Products::implementation() const { return "tiled"; }
+
+std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& context) {
+  return make_direct_conv2d(op, place, context);
+}
+
 }  // namespace steelyard::nn::cuda
+
+namespace steelyard::nn {
+
+std::vector<CudaDevice> cuda_devices() { return {}; }
+bool built_with_cuda() { return false; }
+bool built_with_host_cuda() { return true; }
+
+}  // namespace steelyard::nn

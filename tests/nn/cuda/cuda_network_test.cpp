@@ -9,7 +9,7 @@
 #include "tests/nn/network_models.h"
 
 #if !defined(STEELYARD_ON_DEVICE)
-#include "nn/cuda/host/memory_limit.h"
+#include "nn/cuda/host/executor.h"
 #endif
 
 namespace steelyard::nn::cuda::network_test {
@@ -36,20 +36,20 @@ struct Result {
   Sums sums;
 };
 
-// The CPU takes the same samples, in micro-batches of at most `most`.
+// The CPU takes the same samples, in micro-batches of at max_size `max_size`.
 Result on_cpu(const Model& model, const std::vector<float>& parameters, const Data& data, const Piece& piece,
-              std::uint32_t most = largest_micro_batch) {
+              std::uint32_t max_size = largest_micro_batch) {
   nn::Network network(model);
   Result result{std::vector<float>(model.parameters()), {}};
   bool add = false;
   piece.each(data, [&](const MicroBatch& batch, bool) {
-    for (std::uint32_t begin = 0; begin < batch.count; begin += most) {
+    for (std::uint32_t begin = 0; begin < batch.count; begin += max_size) {
       MicroBatch part = batch;
       part.inputs += begin * model.input().size();
       part.labels += begin * model.labels();
       part.positions += begin;
-      part.size = std::min(most, batch.size);
-      part.count = std::min(most, batch.count - begin);
+      part.size = std::min(max_size, batch.size);
+      part.count = std::min(max_size, batch.count - begin);
       result.sums += network.train(parameters, part, result.gradient, add, nullptr);
       add = true;
     }

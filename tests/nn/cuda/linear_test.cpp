@@ -14,10 +14,19 @@ TEST(CudaLinear, AgreesWithTheReference) {
 
 TEST(CudaLinear, EachBarrierIsNeeded) {
   Random random(2);
-  const std::vector<Question> questions{
-      random_question(Linear{.outputs = 40}, {{6, 6, 35}}, 4, 4, false, random)};
-  expect_needed_barriers("tiled_product.cu", questions, 4, 4);
-  expect_needed_barriers("column_sums.cu", questions, 4, 4);
+  // One whose input is a vector, which is not turned: all barriers of the arrays' kernels are of the bias.
+  expect_needed_barriers("linear.cu",
+                         {random_question(Linear{.outputs = 40}, {{6, 6, 35}}, 4, 4, false, random)}, 4, 4);
+  expect_needed_barriers("array_kernels.cu",
+                         {random_question(Linear{.outputs = 40}, {{1, 1, 35}}, 4, 4, false, random)}, 4, 4);
+}
+
+TEST(CudaTokenLinear, AgreesWithTheReference) {
+  Random random(1);
+  for (const Shape shape : {Shape{1, 1, 1}, Shape{1, 7, 33}, Shape{3, 4, 5}, Shape{1, 40, 8}}) {
+    expect_good_cuda_op(TokenLinear{.outputs = 3}, {shape}, random);
+    expect_good_cuda_op(TokenLinear{.outputs = 35, .bias = false}, {shape}, random);
+  }
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "nn/cuda/ops.h"
+#include "nn/cuda/context.h"
+#include "nn/op_table.h"
 #include "tests/nn/cuda/schedules.h"
 #include "tests/nn/ops/op_checks.h"
 

@@ -143,13 +143,13 @@ TEST(Activation, NumbersOutOfRangeHaveTheirLimitsAndNanStaysNan) {
     for (const Kind kind : kinds) {
       SCOPED_TRACE(name(kind));
       const bool bounded = kind == Kind::hard_sigmoid || kind == Kind::sigmoid || kind == Kind::tanh;
-      const float least = kind == Kind::tanh ? -1.0F : 0.0F;
-      const float most = kind == Kind::relu6 ? 6.0F : 1.0F;
+      const float min = kind == Kind::tanh ? -1.0F : 0.0F;
+      const float max = kind == Kind::relu6 ? 6.0F : 1.0F;
       Floats y(x.size()), slope(x.size());
       table->forward[static_cast<int>(kind)](x.size(), x.data(), y.data());
-      for (const std::size_t i : {0U, 1U}) EXPECT_NEAR(y[i], least, 1e-6F);
+      for (const std::size_t i : {0U, 1U}) EXPECT_NEAR(y[i], min, 1e-6F);
       for (const std::size_t i : {2U, 3U}) {
-        EXPECT_FLOAT_EQ(y[i], bounded || kind == Kind::relu6 ? most : x[i]);
+        EXPECT_FLOAT_EQ(y[i], bounded || kind == Kind::relu6 ? max : x[i]);
       }
       EXPECT_TRUE(std::isnan(y[4]));
       const Floats one(x.size(), 1.0F);

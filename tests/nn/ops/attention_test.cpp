@@ -1,4 +1,4 @@
-#include "nn/cpu/attention.h"
+#include "nn/cpu/kernel_calls.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "nn/cpu/pools.h"
+#include "nn/cpu/kernel_calls.h"
 #include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::average_pool_test {

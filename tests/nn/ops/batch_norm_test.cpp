@@ -1,6 +1,7 @@
 #include <cmath>
 
-#include "nn/cpu/fused.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 #include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::batch_norm_test {

@@ -1,4 +1,4 @@
-#include "nn/cpu/conv2d.h"
+#include "nn/cpu/planned_ops.h"
 
 #include "tests/nn/ops/op_checks.h"
 

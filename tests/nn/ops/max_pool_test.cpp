@@ -1,8 +1,9 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "nn/cpu/fused.h"
-#include "nn/cpu/pools.h"
+#include "nn/cpu/kernel_calls.h"
+#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 #include "tests/nn/ops/op_checks.h"
 
 namespace steelyard::nn::max_pool_test {

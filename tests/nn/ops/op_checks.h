@@ -16,8 +16,7 @@
 
 #include "core/processor.h"
 #include "core/random.h"
-#include "nn/cpu/ops.h"
-#include "nn/reference/ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn {
 

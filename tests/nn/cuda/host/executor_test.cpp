@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "nn/cuda/kernel.h"
-#include "nn/cuda/reduce.h"
 #include "tests/nn/cuda/schedules.h"
 
 namespace steelyard::nn::cuda::executor_test {

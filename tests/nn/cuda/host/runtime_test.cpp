@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "nn/cuda/add_up.h"
-#include "nn/cuda/host/memory_limit.h"
+#include "nn/cuda/array_kernels.h"
+#include "nn/cuda/host/executor.h"
 #include "tests/nn/cuda/arrays.h"
 
 namespace steelyard::nn::cuda::runtime_test {

@@ -1,0 +1,169 @@
+#include "nn/cuda/array_kernels.h"
+
+#include <algorithm>
+
+#include "nn/cuda/sweeps.h"
+
+namespace steelyard::nn::cuda {
+void add_up(Stream& stream, std::uint64_t n, const float* from, float* to) {
+  const float* const before = to;
+  elementwise(stream, n, Sum(), to, from, before);
+}
+
+namespace {
+
+__global__ void add_to_rows(const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
+                            float* to) {
+  const std::uint64_t i = thread_number(), r = i / columns, c = i % columns;
+  if (r < rows) to[r * row + c] += bias[c];
+}
+
+}  // namespace
+
+void add_bias(Stream& stream, const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
+              float* to) {
+  launch(stream, groups_of(rows * columns, 256), 256, &add_to_rows, bias, rows, columns, row, to);
+}
+
+// A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and meet
+// in shared memory.
+namespace {
+
+constexpr unsigned summing_warps = 8;
+
+__global__ void sum_rows(const float* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
+  STEELYARD_SHARED(float, partial, [summing_warps][33]);
+  const std::uint32_t column = blockIdx.x * 32 + threadIdx.x;
+  float own = 0;
+  for (std::uint64_t r = threadIdx.y; r < rows && column < columns; r += summing_warps)
+    own += in[r * columns + column];
+  partial[threadIdx.y][threadIdx.x] = own;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns) return;
+  float all = add ? out[column] : 0;
+  for (unsigned w = 0; w < summing_warps; ++w) all += partial[w][threadIdx.x];
+  out[column] = all;
+}
+
+struct Itself {
+  static constexpr unsigned sums = 1;
+  const float* in;
+  __device__ void operator()(unsigned, std::uint64_t, std::uint32_t, std::uint64_t at,
+                             float (&own)[1]) const {
+    own[0] += in[at];
+  }
+};
+
+Runs one_run(std::uint64_t rows, std::uint32_t columns) { return {rows, rows, columns}; }
+
+}  // namespace
+
+void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+                 float* out) {
+  launch(stream, groups_of(columns, 32), {32, summing_warps}, &sum_rows, in, rows, columns, add, out);
+}
+
+std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns) {
+  return sums_size(one_run(rows, columns));
+}
+
+void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+                 float* out, float* workspace) {
+  sum_columns(stream, one_run(rows, columns), Itself{in}, workspace);
+  column_sums(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
+}
+
+// Bound by memory; 16 bytes at once where both pictures allow it.
+namespace {
+
+template <unsigned n>
+__global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t count, const float* from,
+                          std::uint32_t from_row, bool add, float* to, std::uint32_t to_row) {
+  const unsigned i = n * thread_in_sample();
+  if (i >= all) return;
+  const unsigned place = i / count, column = i - place * count;
+  const std::uint64_t row = blockIdx.y * places + place;
+  store<n>(to + row * to_row + column, load<n>(from + row * from_row + column), add);
+}
+
+}  // namespace
+
+void copy_columns(Stream& stream, const Columns& columns, const float* from, std::uint32_t from_row, bool add,
+                  float* to, std::uint32_t to_row) {
+  const std::uint64_t all = columns.places * columns.count;
+  with_packs(can_pack(columns.count | from_row | to_row, from, to), [&](auto n) {
+    launch_in_samples(stream, columns.samples, all / n, &copy_some<n>, all, columns.places, columns.count,
+                      from, from_row, add, to, to_row);
+  });
+}
+
+// A tile at a time through shared memory, so that both sides are read and written side by side.
+namespace {
+
+constexpr unsigned turned_tile = 32, rows_of_threads = 8, max_matrices = 1024;
+
+__global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
+                          float* out, bool add) {
+  STEELYARD_SHARED(float, kept, [turned_tile][turned_tile + 1]);  // one more: columns do not meet in a bank
+  const unsigned x = threadIdx.x, first_row = blockIdx.y * turned_tile,
+                 first_column = blockIdx.x * turned_tile;
+  for (std::uint32_t m = blockIdx.z; m < matrices; m += gridDim.z) {
+    const std::uint64_t begin = std::uint64_t{m} * rows * columns;
+    for (unsigned y = threadIdx.y; y < turned_tile; y += rows_of_threads) {
+      const unsigned row = first_row + y, column = first_column + x;
+      if (row < rows && column < columns) kept[y][x] = in[begin + std::uint64_t{row} * columns + column];
+    }
+    __syncthreads();
+    for (unsigned y = threadIdx.y; y < turned_tile; y += rows_of_threads) {
+      const unsigned row = first_row + x, column = first_column + y;
+      if (row >= rows || column >= columns) continue;
+      float& to = out[begin + std::uint64_t{column} * rows + row];
+      to = add ? to + kept[x][y] : kept[x][y];
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
+          float* out, bool add) {
+  launch(stream,
+         {groups_of(columns, turned_tile), groups_of(rows, turned_tile), std::min(matrices, max_matrices)},
+         {turned_tile, rows_of_threads}, &turn_tile, matrices, rows, columns, in, out, add);
+}
+
+// Each token counts those that come before it: tokens x tokens comparisons of integers, 256 from shared
+// memory at a time. Nothing beside the rest of a network for the tens of thousands of tokens that a
+// micro-batch has.
+namespace {
+
+constexpr unsigned sorting_threads = 256;
+
+__global__ void count_before(const float* numbers, std::uint32_t tokens, std::uint32_t rows, Sorted sorted) {
+  STEELYARD_SHARED(std::uint32_t, others, [sorting_threads]);
+  const std::uint32_t own = blockIdx.x * sorting_threads + threadIdx.x;
+  const std::uint32_t row = own < tokens ? row_of(numbers[own], rows) : 0;
+  std::uint32_t before = 0;
+  for (std::uint32_t first = 0; first < tokens; first += sorting_threads) {
+    const std::uint32_t other = first + threadIdx.x;
+    others[threadIdx.x] = other < tokens ? row_of(numbers[other], rows) : 0xFFFFFFFF;
+    __syncthreads();
+    for (unsigned i = 0; i < sorting_threads; ++i)
+      before += others[i] < row || (others[i] == row && first + i < own) ? 1 : 0;
+    __syncthreads();
+  }
+  if (own >= tokens) return;
+  sorted.rows[before] = row;
+  sorted.tokens[before] = own;
+}
+
+}  // namespace
+
+void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std::uint32_t rows,
+                 Sorted sorted) {
+  launch(stream, groups_of(tokens, sorting_threads), sorting_threads, &count_before, numbers, tokens, rows,
+         sorted);
+}
+
+}  // namespace steelyard::nn::cuda

@@ -1,0 +1,162 @@
+// Ops that only move channels: bound by memory.
+#include "nn/cuda/array_kernels.h"
+#include "nn/cuda/context.h"
+#include "nn/cuda/sweeps.h"
+#include "nn/op_table.h"
+
+namespace steelyard::nn::cuda {
+
+// Shuffled channels: threads write side by side; what they read is in the same few lines of the cache.
+namespace {
+
+// Channels in `groups` rows of this length, read column by column.
+__global__ void shuffle(std::uint32_t all, std::uint32_t groups, std::uint32_t length, const float* from,
+                        bool add, float* to) {
+  const unsigned i = thread_in_sample();
+  if (i >= all) return;
+  const unsigned channels = groups * length, c = i % channels;
+  const std::uint64_t sample = std::uint64_t{blockIdx.y} * all;
+  const float value = from[sample + i - c + c % groups * length + c / groups];
+  to[sample + i] = add ? to[sample + i] + value : value;
+}
+
+class ChannelShuffleOp final : public Op {
+ public:
+  ChannelShuffleOp(std::uint32_t groups, Shape shape, const Context& context)
+      : all_(static_cast<std::uint32_t>(shape.size())),
+        groups_(groups),
+        length_(shape.channels / groups),
+        context_(context) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    launch_in_samples(context_.stream, pass.size(), all_, &shuffle, all_, groups_, length_, call.inputs[0],
+                      false, call.output);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const auto [to, add] = call.d_inputs[0];
+    if (to == nullptr) return;
+    launch_in_samples(context_.stream, pass.size(), all_, &shuffle, all_, length_, groups_, call.d_output,
+                      add, to);
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
+  [[nodiscard]] std::string implementation() const override { return "cuda"; }
+
+ private:
+  std::uint32_t all_, groups_, length_;  // all_: numbers of a sample
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const ChannelShuffle& op, const OpPlace& place, const Context& context) {
+  return std::make_unique<ChannelShuffleOp>(op.groups, place.output, context);
+}
+
+// A slice: one sweep in both directions; backward writes the zeros beside the slice on the way.
+namespace {
+
+template <unsigned n>
+__global__ void put_back(std::uint32_t all, std::uint32_t channels, std::uint32_t begin, std::uint32_t length,
+                         const float* d_output, float* d_input) {
+  const unsigned i = n * thread_in_sample();
+  if (i >= all) return;
+  const unsigned place = i / channels, c = i - place * channels - begin;  // before the slice it wraps
+  const std::uint64_t sample = blockIdx.y, places = all / channels;
+  Pack<n> values{};
+  if (c < length) values = load<n>(d_output + (sample * places + place) * length + c);
+  store<n>(d_input + sample * all + i, values);
+}
+
+class ChannelSliceOp final : public Op {
+ public:
+  ChannelSliceOp(const ChannelSlice& op, Shape in, const Context& context)
+      : places_(std::uint64_t{in.height} * in.width),
+        channels_(in.channels),
+        begin_(op.begin),
+        length_(op.end - op.begin),
+        context_(context) {}
+
+  void forward(const Pass& pass, const Forward& call) override {
+    copy_columns(context_.stream, {pass.size(), places_, length_}, call.inputs[0] + begin_, channels_, false,
+                 call.output, length_);
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    const InputGradient d_input = call.d_inputs[0];
+    if (d_input.to == nullptr) return;
+    if (d_input.add) {
+      copy_columns(context_.stream, {pass.size(), places_, length_}, call.d_output, length_, true,
+                   d_input.to + begin_, channels_);
+      return;
+    }
+    const std::uint64_t all = places_ * channels_;
+    with_packs(can_pack(channels_ | begin_ | length_, call.d_output, d_input.to), [&](auto n) {
+      launch_in_samples(context_.stream, pass.size(), all / n, &put_back<n>, all, channels_, begin_, length_,
+                        call.d_output, d_input.to);
+    });
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
+  [[nodiscard]] std::string implementation() const override { return "cuda"; }
+
+ private:
+  std::uint64_t places_;
+  std::uint32_t channels_, begin_, length_;
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const ChannelSlice& op, const OpPlace& place, const Context& context) {
+  return std::make_unique<ChannelSliceOp>(op, place.inputs[0], context);
+}
+
+// Concat: one copy for each input.
+namespace {
+
+class ConcatOp final : public Op {
+ public:
+  ConcatOp(const OpPlace& place, const Context& context)
+      : places_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.output.channels),
+        context_(context) {
+    for (const Shape& in : place.inputs) parts_.push_back(in.channels);
+  }
+
+  void forward(const Pass& pass, const Forward& call) override {
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < parts_.size(); begin += parts_[i++]) {
+      copy_columns(context_.stream, {pass.size(), places_, parts_[i]}, call.inputs[i], parts_[i], false,
+                   call.output + begin, channels_);
+    }
+  }
+
+  void backward(const Pass& pass, const Backward& call) override {
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < parts_.size(); begin += parts_[i++]) {
+      const auto [to, add] = call.d_inputs[i];
+      if (to == nullptr) continue;
+      copy_columns(context_.stream, {pass.size(), places_, parts_[i]}, call.d_output + begin, channels_, add,
+                   to, parts_[i]);
+    }
+  }
+
+  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
+  [[nodiscard]] std::string implementation() const override { return "cuda"; }
+
+ private:
+  std::uint64_t places_;
+  std::uint32_t channels_;
+  std::vector<std::uint32_t> parts_;  // channels of each input
+  const Context& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Concat& /*op*/, const OpPlace& place, const Context& context) {
+  return std::make_unique<ConcatOp>(place, context);
+}
+
+}  // namespace steelyard::nn::cuda

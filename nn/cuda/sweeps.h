@@ -1,0 +1,267 @@
+// How kernels go over arrays, when they need of a number only its place, its sample, its channel or its
+// column:
+//
+//   elementwise        out[i] = f(i, in[i]...)
+//   launch_in_samples  a thread for each few neighbouring numbers of each sample
+//   by_channel         out[s][p][c] = f(numbers[s][c], in[s][p][c]...)
+//   channel_sums       out[s][c] = share * sum over p of f(in[s][p][c]...)   (+ what is there, with `add`)
+//   sum_columns        sums over the rows of a matrix, for each column and each run of rows
+//   sweep_columns      visits each number of a matrix, with what its column needs at hand
+//
+// `F` is a struct whose operator() is __device__. Pointers are aligned to 16 bytes, as all places of a plan
+// and all tensors of an even size are: numbers are taken four at a time. Where one is not, they are taken one
+// by one.
+#pragma once
+
+#include "nn/cuda/kernel.h"
+
+namespace steelyard::nn::cuda {
+
+// ---- numbers that do not know their neighbours
+//
+//   elementwise(stream, n, Relu{}, output, input);
+//
+// F has `__device__ float operator()(std::uint64_t i, float a...) const`. Output and inputs may be the same
+// buffer.
+
+struct Sum {
+  __device__ float operator()(std::uint64_t, float a, float b) const { return a + b; }
+};
+
+template <class F, class... In>
+__global__ void by_four(std::uint64_t n, F f, float* out, const In*... in) {
+  const std::uint64_t i = 4 * thread_number();
+  if (i >= n) return;
+  const auto compute = [&](const auto&... a) {
+    return make_float4(f(i, a.x...), f(i + 1, a.y...), f(i + 2, a.z...), f(i + 3, a.w...));
+  };
+  *reinterpret_cast<float4*>(out + i) = compute(*reinterpret_cast<const float4*>(in + i)...);
+}
+
+template <class F, class... In>
+__global__ void one_by_one(std::uint64_t begin, std::uint64_t n, F f, float* out, const In*... in) {
+  const std::uint64_t i = begin + thread_number();
+  if (i < n) out[i] = f(i, in[i]...);
+}
+
+template <class F, class... In>
+void elementwise(Stream& stream, std::uint64_t n, F f, float* out, const In*... in) {
+  constexpr unsigned threads = 256;
+  const auto aligned = [](const float* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+  const std::uint64_t fours = aligned(out) && (aligned(in) && ...) ? n / 4 : 0;
+  if (fours > 0)
+    launch(stream, groups_of(fours, threads), threads, &by_four<F, In...>, 4 * fours, f, out, in...);
+  const std::uint64_t rest = n - 4 * fours;
+  if (rest > 0)
+    launch(stream, groups_of(rest, threads), threads, &one_by_one<F, In...>, 4 * fours, n, f, out, in...);
+}
+
+// ---- one thread for each few neighbouring numbers of each sample
+//
+//   with_packs(can_pack(channels, in, out), [&](auto n) {
+//     launch_in_samples(stream, samples, floats_of_a_sample / n, &kernel<n>, arguments...);
+//   });
+//
+// A kernel finds its sample in blockIdx.y and its place in the sample by thread_in_sample(), which fits 32
+// bits: a division of 64 bits costs a GPU more than the memory that most ops move. Threads behind the last
+// place exist and must return.
+
+// Whether `count` numbers in a row are whole packs of four, at each of these addresses.
+template <class... Pointers>
+bool can_pack(std::uint64_t count, const Pointers*... at) {
+  return count % 4 == 0 && ((reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack<4>) == 0) && ...);
+}
+
+// Calls with the size of a pack, four or one, as a constant.
+template <class Call>
+void with_packs(bool packed, Call call) {
+  if (packed) {
+    call(std::integral_constant<unsigned, 4>());
+  } else {
+    call(std::integral_constant<unsigned, 1>());
+  }
+}
+
+template <class... Parameters, class... Arguments>
+void launch_in_samples(Stream& stream, std::uint32_t samples, std::uint64_t places,
+                       void (*kernel)(Parameters...), Arguments&&... arguments) {
+  const unsigned threads = places < 256 ? 32 * groups_of(places, 32) : 256;  // few idle ones in small samples
+  launch(stream, {groups_of(places, threads), samples}, threads, kernel, arguments...);
+}
+
+__device__ inline unsigned thread_in_sample() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+// ---- numbers that a sample has one of for each channel, against those that it has at each place
+//
+// F has `__device__ float operator()(float...) const`. by_channel may write into one of its inputs. Threads
+// of the sums have one channel each, neighbours side by side, and walk through the places without a barrier.
+
+struct Places {
+  std::uint32_t samples;
+  std::uint64_t each;  // places of a sample
+  std::uint32_t channels;
+};
+
+template <unsigned n, class F, class... In>
+__global__ void use_by_channel(std::uint32_t all, std::uint32_t channels, F f, const float* numbers,
+                               float* out, const In*... in) {
+  const unsigned i = n * thread_in_sample();
+  if (i >= all) return;
+  const std::uint64_t sample = blockIdx.y, at = sample * all + i;
+  const Pack<n> number = load<n>(numbers + sample * channels + i % channels);
+  const auto compute = [&](const auto&... packs) {
+    Pack<n> result;
+    for (unsigned k = 0; k < n; ++k) result.x[k] = f(number.x[k], packs.x[k]...);
+    return result;
+  };
+  store<n>(out + at, compute(load<n>(in + at)...));
+}
+
+template <class F, class... In>
+__global__ void sum_by_channel(std::uint64_t places, std::uint32_t channels, F f, float share, bool add,
+                               float* out, const In*... in) {
+  const unsigned c = thread_in_sample();
+  if (c >= channels) return;
+  const std::uint64_t sample = blockIdx.y, first = sample * places * channels + c;
+  float sum = 0;
+  for (std::uint64_t p = 0; p < places; ++p) sum += f(in[first + p * channels]...);
+  float& to = out[sample * channels + c];
+  to = share * sum + (add ? to : 0);
+}
+
+template <class F, class... In>
+void by_channel(Stream& stream, Places places, F f, const float* numbers, float* out, const In*... in) {
+  const std::uint64_t all = places.each * places.channels;
+  with_packs(can_pack(places.channels, numbers, out, in...), [&](auto n) {
+    launch_in_samples(stream, places.samples, all / n, &use_by_channel<n, F, In...>, all, places.channels, f,
+                      numbers, out, in...);
+  });
+}
+
+template <class F, class... In>
+void channel_sums(Stream& stream, Places places, F f, float share, bool add, float* out, const In*... in) {
+  launch_in_samples(stream, places.samples, places.channels, &sum_by_channel<F, In...>, places.each,
+                    places.channels, f, share, add, out, in...);
+}
+
+// ---- the rows of a matrix [row][column] where each column has numbers of its own: what norms and gradients
+// of biases are made of
+//
+// Rows are in runs (the samples that a batch norm takes together, the places of one sample): sums are of one
+// run and one column, taken over pieces of the run's rows. That is the first of two stages, so that a device
+// is busy also where there are few columns. Neighbouring threads take neighbouring columns; where there are
+// fewer than 32, a warp takes several rows. How a run is cut depends on its rows and columns only, and so
+// does the order of the sums.
+
+struct Runs {
+  std::uint64_t rows;  // of all runs
+  std::uint64_t each;  // rows of a run; the last one may be shorter
+  std::uint32_t columns;
+
+  [[nodiscard]] constexpr unsigned count() const { return groups_of(rows, each); }
+};
+
+constexpr unsigned column_threads = 256;
+
+// Columns that a block takes side by side: a power of two up to 32.
+constexpr unsigned columns_of_block(std::uint32_t columns) {
+  unsigned width = 1;
+  while (width < 32 && width < columns) width *= 2;
+  return width;
+}
+
+// Into how many pieces each run is cut: 16 rows to a thread at least, and 512 blocks for a run at the most.
+constexpr unsigned pieces_of(const Runs& runs) {
+  const unsigned width = columns_of_block(runs.columns), blocks = groups_of(runs.columns, width);
+  const unsigned pieces = groups_of(runs.each, 16 * (column_threads / width));
+  const unsigned max = blocks < 512 ? 512 / blocks : 1;
+  return pieces < max ? pieces : max;
+}
+
+// Sums over pieces lie as [sum][run][piece][column]. Floats of one of the sums.
+constexpr std::uint64_t sums_size(const Runs& runs) {
+  return std::uint64_t{runs.count()} * pieces_of(runs) * runs.columns;
+}
+
+template <class F>
+__global__ void sum_pieces(F f, Runs runs, unsigned width, std::uint64_t rows_of_piece, float* out) {
+  STEELYARD_SHARED(float, partial, [F::sums][column_threads / 32][32]);
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, lanes = column_threads / width;
+  const std::uint32_t column = blockIdx.x * width + threadIdx.x % width;
+  const std::uint64_t begin = blockIdx.z * runs.each, begin_of_piece = begin + blockIdx.y * rows_of_piece;
+  std::uint64_t end = begin_of_piece + rows_of_piece;
+  if (end > begin + runs.each) end = begin + runs.each;
+  if (end > runs.rows) end = runs.rows;
+  float own[F::sums] = {};
+  if (column < runs.columns) {
+    for (std::uint64_t r = begin_of_piece + threadIdx.x / width; r < end; r += lanes) {
+      f(blockIdx.z, r, column, r * runs.columns + column, own);
+    }
+  }
+  for (unsigned s = 0; s < F::sums; ++s) {
+    for (unsigned mask = width; mask < 32; mask *= 2) own[s] += __shfl_xor_sync(all_lanes, own[s], mask);
+    partial[s][warp][lane] = own[s];
+  }
+  __syncthreads();
+  if (threadIdx.x >= width || column >= runs.columns) return;
+  const std::uint64_t piece = std::uint64_t{blockIdx.z} * gridDim.y + blockIdx.y;
+  const std::uint64_t size = std::uint64_t{gridDim.z} * gridDim.y * runs.columns;
+  for (unsigned s = 0; s < F::sums; ++s) {
+    float sum = 0;
+    for (unsigned w = 0; w < column_threads / 32; ++w) sum += partial[s][w][threadIdx.x];
+    out[s * size + piece * runs.columns + column] = sum;
+  }
+}
+
+// F has `static constexpr unsigned sums` and adds one number of the matrix to them:
+//   __device__ void operator()(unsigned run, std::uint64_t row, std::uint32_t column, std::uint64_t at,
+//                              float (&sums)[F::sums]) const
+// where `at` is its place in the matrix. out: F::sums times sums_size() floats.
+template <class F>
+void sum_columns(Stream& stream, const Runs& runs, F f, float* out) {
+  const unsigned width = columns_of_block(runs.columns), pieces = pieces_of(runs);
+  launch(stream, {groups_of(runs.columns, width), pieces, runs.count()}, column_threads, &sum_pieces<F>, f,
+         runs, width, std::uint64_t{groups_of(runs.each, pieces)}, out);
+}
+
+// For sweeps that need nothing of a column but its number.
+template <unsigned n>
+struct Column {
+  std::uint32_t number;
+};
+struct PlainColumns {
+  template <unsigned n>
+  __device__ Column<n> of_column(unsigned, std::uint32_t column) const {
+    return {column};
+  }
+};
+
+constexpr unsigned rows_of_sweep = 4;  // of a thread
+
+template <unsigned n, class F>
+__global__ void sweep(F f, Runs runs, unsigned width) {
+  const std::uint32_t column = n * (blockIdx.y * width + threadIdx.x % width);
+  if (column >= runs.columns) return;
+  const auto of_column = f.template of_column<n>(blockIdx.z, column);
+  const unsigned lanes = column_threads / width;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * rows_of_sweep * lanes + threadIdx.x / width;
+  for (unsigned i = 0; i < rows_of_sweep; ++i) {
+    const std::uint64_t in_run = first + i * lanes, row = blockIdx.z * runs.each + in_run;
+    if (in_run < runs.each && row < runs.rows) f(of_column, row, row * runs.columns + column);
+  }
+}
+
+// F has two functions, for n neighbours of a row (1 or 4):
+//   template <unsigned n> __device__ X<n> of_column(unsigned run, std::uint32_t column) const
+//   template <unsigned n> __device__ void operator()(const X<n>&, std::uint64_t row, std::uint64_t at) const
+// `matrices` are all that it fetches or writes by fours, null where there is none.
+template <class F, class... Matrices>
+void sweep_columns(Stream& stream, const Runs& runs, F f, const Matrices*... matrices) {
+  const bool fours = runs.columns % 4 == 0 && ((reinterpret_cast<std::uintptr_t>(matrices) % 16 == 0) && ...);
+  const std::uint32_t columns = fours ? runs.columns / 4 : runs.columns;
+  const unsigned width = columns_of_block(columns);
+  const unsigned blocks = groups_of(runs.each, rows_of_sweep * (column_threads / width));
+  launch(stream, {blocks, groups_of(columns, width), runs.count()}, column_threads,
+         fours ? &sweep<4, F> : &sweep<1, F>, f, runs, width);
+}
+}  // namespace steelyard::nn::cuda

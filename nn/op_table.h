@@ -1,0 +1,52 @@
+// The op table: for each op of STEELYARD_OPS (nn/ops.h) a row, for each backend a column, which is a
+// namespace with one function make() for each op. The linker names those that a new op still lacks.
+#pragma once
+
+#include <steelyard/layers.h>
+
+#include <memory>
+
+#include "nn/op.h"
+
+namespace steelyard::nn {
+
+#define STEELYARD_MAKE(Kind, word) std::unique_ptr<Op> make(const Kind& op, const OpPlace& place);
+#define STEELYARD_MAKE_HERE(Kind, word) \
+  std::unique_ptr<Op> make(const Kind& op, const OpPlace& place, const Context& context);
+
+// Each op as plain loops with sums in double, in the order of samples. What the other columns are compared
+// with.
+namespace reference {
+STEELYARD_OPS(STEELYARD_MAKE, STEELYARD_MAKE, STEELYARD_MAKE)
+}  // namespace reference
+
+// Each op as fast as it gets on one thread of a CPU.
+namespace cpu {
+STEELYARD_OPS(STEELYARD_MAKE, STEELYARD_MAKE, STEELYARD_MAKE)
+
+// output = relu(batch_norm(x) + residual), or without one of them: several nodes of a graph in one sweep,
+// which the planner puts in their place. Backward reads x, never the residual, and with a ReLU the output;
+// the gradient of either input may be d_output's buffer. The two are different values: the residual's
+// gradient is given first.
+std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail);
+}  // namespace cpu
+
+// Each op on a CUDA device, in the order of samples. Every call adds work to the context's stream and
+// returns; all pointers of Forward and Backward are of the device. Equal inputs give equal bits.
+namespace cuda {
+struct Context;  // nn/cuda/context.h
+STEELYARD_OPS(STEELYARD_MAKE_HERE, STEELYARD_MAKE_HERE, STEELYARD_MAKE_HERE)
+
+// As that of the CPU.
+std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
+                                    const Context& context);
+
+// Convolutions by kernels of our own: what this column has on the host executor, and what cuDNN is compared
+// with on a device. Any kernel, stride, padding and groups; sums in float32 whatever the precision.
+std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, const Context& context);
+}  // namespace cuda
+
+#undef STEELYARD_MAKE
+#undef STEELYARD_MAKE_HERE
+
+}  // namespace steelyard::nn

@@ -1,7 +1,14 @@
 // The one table of policies: every published method and every baseline that a job can ask for by name.
+//
+// Each file FILE.cpp in balancing/policy has its rows in a function of its own, and that is all that the table needs:
+//
+//   PolicyTable FILE_rows(const PredictorTable&) { return {{"name", make, "one plain sentence", {options}}}; }
+//
+// CMake lists the functions (steelyard_table). A published method says whose it is at the end of its sentence.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +21,10 @@ namespace steelyard::balancing {
 // A row makes the policy. `steelyard help policy` shows the rows.
 using PolicyTable = Choices<std::unique_ptr<Policy>(const Options& options)>;
 
-// A user's predictors are for the policies that take one by name.
+using PolicyRows = PolicyTable(const PredictorTable& own_predictors);
+std::span<PolicyRows* const> policy_files();
+
+// In the order of their names. A user's predictors are for the policies that take one by name.
 PolicyTable built_in_policies(const PredictorTable& own_predictors = {});
 
 // A user's own policies are asked first. Throws Failure (configuration) for an unknown name, an unknown

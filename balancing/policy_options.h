@@ -4,6 +4,8 @@
 // value and remedy where it does not fit.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,9 @@
 namespace steelyard::balancing {
 
 using PolicyOptions = OptionTexts;
+
+// A number of rounds, or of what else is counted from 1 on.
+Option rounds_option(const char* name, std::optional<std::uint64_t> otherwise, const char* help);
 
 // Positive numbers by slot: "100 80 40 20".
 std::vector<double> numbers_option(const Options& options, const std::string& key);

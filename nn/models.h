@@ -1,9 +1,17 @@
 // The one table of built-in models, by the name that a job file uses. A user's own models go in a table of
 // the same kind, which make_model() asks first.
+//
+// Each file FILE.cpp in nn/models draws its models as one would on paper and has their rows in a function of its own,
+// which is all that the table needs (steelyard_table in cmake/steelyard_targets.cmake):
+//
+//   ModelTable FILE_rows() { return {{"name", make, "one plain sentence", {options}}}; }
+//
+// Names of layers are those of torchvision and of the papers' reference code, so that their weights fit.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "core/options.h"
@@ -14,7 +22,10 @@ namespace steelyard::nn {
 // A row makes the model for samples of this shape in so many classes. `steelyard help model` shows the rows.
 using ModelTable = Choices<Model(Shape input, std::uint32_t classes, const Options& options)>;
 
-const ModelTable& built_in_models();
+using ModelRows = ModelTable();
+std::span<ModelRows* const> model_files();
+
+const ModelTable& built_in_models();  // in the order of their names
 
 struct ModelOptions {
   Shape input;

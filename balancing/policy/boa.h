@@ -14,9 +14,9 @@
 #include <map>
 #include <optional>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
 #include "balancing/policy.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

@@ -31,9 +31,9 @@
 
 #include <map>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
 #include "balancing/policy.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

@@ -17,8 +17,8 @@
 
 #include <map>
 
+#include "balancing/allocate/split.h"
 #include "balancing/policy.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

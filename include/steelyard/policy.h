@@ -5,6 +5,6 @@
 #pragma once
 
 #include "balancing/allocate/largest_remainder.h"
+#include "balancing/allocate/split.h"
 #include "balancing/policies.h"
-#include "balancing/policy/split.h"
 #include "core/error.h"

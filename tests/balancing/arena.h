@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "balancing/cost/curves.h"
+#include "balancing/oracle.h"
 #include "balancing/policy.h"
-#include "balancing/policy/oracle.h"
 #include "sim/simulated_device.h"
 
 namespace steelyard::balancing::arena {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
 #include "core/text.h"
 
 namespace steelyard::balancing {

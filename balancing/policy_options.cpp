@@ -5,7 +5,7 @@
 #include <optional>
 #include <sstream>
 
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -29,6 +29,10 @@ std::vector<double> numbers(const std::string& text) {
 }
 
 }  // namespace
+
+Option rounds_option(const char* name, std::optional<std::uint64_t> otherwise, const char* help) {
+  return whole_option(name, otherwise, 1, 1'000'000'000, help);
+}
 
 std::vector<double> numbers_option(const Options& options, const std::string& key) {
   if (!options.has(key)) return {};

@@ -6,12 +6,17 @@
 
 #include <steelyard/policy.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "balancing/cost/curves.h"
 
 namespace steelyard::balancing {
+
+// A number of rounds, or of what else is counted from 1 on.
+Option rounds_option(const char* name, std::optional<std::uint64_t> otherwise, const char* help);
 
 // Positive numbers by slot: "100 80 40 20".
 std::vector<double> numbers_option(const Options& options, const std::string& key);

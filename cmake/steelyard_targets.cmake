@@ -51,6 +51,33 @@ function(steelyard_library name)
   set_property(GLOBAL APPEND PROPERTY STEELYARD_INSTALLED ${target})
 endfunction()
 
+# steelyard_table(function folder header namespace type): a source that defines `function` of the header: it returns
+# FILE_rows, of this function type, for each FILE.cpp in the folder. So what a folder holds is listed nowhere: a file without
+# the function does not link. (Objects that register themselves would be left out of programs that link a static library.)
+function(steelyard_table function folder header namespace type)
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.cpp)
+  set(rows ${files})
+  list(TRANSFORM rows REPLACE "^.*/(.*)\\.cpp$" "\\1_rows")
+  list(JOIN rows ", " rows)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT [[
+// Made by CMake: the rows of each file in the folder @folder@.
+#include "@header@"
+
+namespace @namespace@ {
+
+@type@ @rows@;
+
+std::span<@type@* const> @function@() {
+  static constexpr @type@* all[]{@rows@};
+  return all;
+}
+
+}  // namespace @namespace@
+]] @ONLY)
+  set(${function} ${source} PARENT_SCOPE)
+endfunction()
+
 # steelyard_leveled(target file.cpp...): each file is compiled once per processor level, with STEELYARD_LEVEL naming
 # the namespace of its functions. Such files include no library headers: an inline function compiled for AVX-512
 # must never be the copy that the linker keeps for everybody.

@@ -3,9 +3,12 @@
 
 #include <steelyard/choice.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +44,18 @@ const Choice<Make>* find_choice(const std::string& name, const Choices<Make>& ow
     }
   }
   return nullptr;
+}
+
+// The rows of all these functions, in the order of their names: what the files of a folder hold (steelyard_table in
+// cmake/steelyard_targets.cmake).
+template <class Rows, class... Arguments>
+auto table_of(std::span<Rows* const> files, const Arguments&... arguments) {
+  std::invoke_result_t<Rows*, const Arguments&...> table;
+  for (Rows* const rows : files) {
+    for (auto& row : rows(arguments...)) table.push_back(std::move(row));
+  }
+  std::ranges::sort(table, {}, [](const auto& row) -> const std::string& { return row.name; });
+  return table;
 }
 
 // Runs what may be a user's code. Whatever it throws is a Failure that begins with `owner`.

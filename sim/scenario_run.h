@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "balancing/policy/oracle.h"
+#include "balancing/oracle.h"
 #include "protocol/messages.h"
 #include "sim/batches.h"
 #include "sim/hosted.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "balancing/oracle.h"
 #include "balancing/policies.h"
-#include "balancing/policy/oracle.h"
 #include "core/error.h"
 
 namespace steelyard::sim {

@@ -14,7 +14,7 @@
 #include "nn/network.h"
 #include "worker/compute/engines.h"
 #include "worker/data/normalization.h"
-#include "worker/data/npy.h"
+#include "worker/data/sets/npy.h"
 
 namespace steelyard {
 

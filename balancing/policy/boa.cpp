@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -114,6 +115,22 @@ void Boa::restore(const std::string& text) {
   restored.promised_ = reader.real();
   reader.end();
   *this = std::move(restored);
+}
+
+PolicyTable boa_rows(const PredictorTable&) {
+  const BoaOptions own;
+  const auto make = [](const Options& options) {
+    return std::make_unique<Boa>(BoaOptions{options.whole("period"), options.number("deviation"),
+                                            options.number("gain"), options.number("forgetting")});
+  };
+  return {{"boa",
+           make,
+           "the exact min-max program over a line for each worker (Yang et al. 2020)",
+           {rounds_option("period", own.period, "rounds between two solutions"),
+            number_option("deviation", own.deviation, 0, below(10),
+                          "relative, of the longest time from the predicted one, that asks for one"),
+            number_option("gain", own.gain, 0, below(1), "relative, below which a split is not worth a move"),
+            number_option("forgetting", own.forgetting, 0.5, 1, "of the models, per measurement")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -16,8 +16,8 @@
 #include <map>
 #include <optional>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

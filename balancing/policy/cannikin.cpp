@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -103,6 +104,21 @@ void Cannikin::restore(const std::string& text) {
   restored.split_.restore(reader);
   reader.end();
   *this = std::move(restored);
+}
+
+PolicyTable cannikin_rows(const PredictorTable&) {
+  const CannikinOptions own;
+  const auto make = [](const Options& options) {
+    return std::make_unique<Cannikin>(
+        CannikinOptions{options.number("overlap"), options.number("last"), options.number("forgetting")});
+  };
+  return {{"cannikin",
+           make,
+           "the optimum on learned lines, exchange hidden by the backward pass (Nie et al. 2024)",
+           {number_option("overlap", own.overlap, 0, below(1),
+                          "part of the compute time in which gradients leave already"),
+            number_option("last", own.last, 0, 1, "part of the exchange that nothing hides"),
+            number_option("forgetting", own.forgetting, 0.5, 1, "of the lines, per measurement; 1: none")}}};
 }
 
 }  // namespace steelyard::balancing

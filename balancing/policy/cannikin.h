@@ -33,8 +33,8 @@
 
 #include <map>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

@@ -1,7 +1,8 @@
 #include "balancing/policy/dlb.h"
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -69,6 +70,16 @@ void Dlb::restore(const std::string& text) {
   restored.split_.restore(reader);
   reader.end();
   *this = std::move(restored);
+}
+
+PolicyTable dlb_rows(const PredictorTable&) {
+  const auto make = [](const Options& options) {
+    return std::make_unique<Dlb>(DlbOptions{options.whole("rounds")});
+  };
+  return {{"dlb",
+           make,
+           "once an epoch, in proportion to the speeds of the epoch before (Ye et al. 2023)",
+           {rounds_option("rounds", DlbOptions{}.rounds, "of an epoch, where requests do not tell theirs")}}};
 }
 
 }  // namespace steelyard::balancing

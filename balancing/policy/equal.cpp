@@ -1,7 +1,8 @@
 #include "balancing/policy/equal.h"
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
@@ -21,5 +22,10 @@ std::vector<std::uint64_t> Equal::plan(const Request& request) {
 std::string Equal::save() const { return StateWriter(equal_title).str(); }
 
 void Equal::restore(const std::string& text) { StateReader(text, equal_title).end(); }
+
+PolicyTable equal_rows(const PredictorTable&) {
+  return {{"equal", [](const Options&) { return std::make_unique<Equal>(); },
+           "everybody gets the same: ordinary synchronous SGD"}};
+}
 
 }  // namespace steelyard::balancing

@@ -5,7 +5,8 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 #include "balancing/state.h"
 #include "core/text.h"
 
@@ -215,6 +216,21 @@ void LbBsp::restore(const std::string& text) {
   reader.end();
   // Only now, when nothing can be refused any more.
   *this = std::move(restored);
+}
+
+PolicyTable lb_bsp_rows(const PredictorTable& own_predictors) {
+  const LbBspOptions own;
+  const auto make = [own_predictors](const Options& options) {
+    return std::make_unique<LbBsp>(
+        LbBspOptions{options.text("predictor"), options.number("dead_band"), own_predictors});
+  };
+  return {
+      {"lb-bsp",
+       make,
+       "shares in proportion to predicted speeds (Chen et al. 2020)",
+       {word_option("predictor", own.predictor, predictor_names(own_predictors), "how speeds are predicted"),
+        number_option("dead_band", own.dead_band, 0, below(1),
+                      "relative spread of predicted times below which nothing moves")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -34,8 +34,8 @@
 #include <vector>
 
 #include "balancing/allocate/bounds.h"
-#include "balancing/policy/leader_straggler.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policy/lb_bsp/leader_straggler.h"
 #include "balancing/predict/predictors.h"
 
 namespace steelyard::balancing {

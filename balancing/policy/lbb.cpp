@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 #include "balancing/policy/static_profile.h"
+#include "core/error.h"
 #include "core/text.h"
 
 namespace steelyard::balancing {
@@ -166,6 +168,49 @@ void Lbb::restore(const std::string& text) {
   restored.before_ = reader.real();
   reader.end();
   *this = std::move(restored);
+}
+
+namespace {
+
+// What is not given is as in the preset.
+std::unique_ptr<Policy> make_lbb(const Options& options) {
+  LbbOptions chosen = options.text("preset") == "paper" ? LbbOptions{} : lbb_as_released();
+  if (options.has("fine")) chosen.fine = options.number("fine");
+  if (options.has("rapid")) chosen.rapid = options.number("rapid");
+  if (options.has("step")) chosen.step = options.whole("step");
+  if (options.has("window")) chosen.window = options.whole("window");
+  if (options.has("guard")) chosen.guard = options.flag("guard");
+  chosen.profile = curves_option(options, "profile_ms");
+  chosen.profiled_start = options.text("start") == "profile";
+  if (chosen.fine > chosen.rapid)
+    throw Failure(ExitCode::configuration, "fine is above rapid; lower fine or raise rapid");
+  return std::make_unique<Lbb>(chosen);
+}
+
+Option preset_option(Option option) {
+  option.otherwise.clear();
+  option.help += "; left out: as in the preset";
+  return option;
+}
+
+}  // namespace
+
+PolicyTable lbb_rows(const PredictorTable&) {
+  return {
+      {"lbb",
+       make_lbb,
+       "moves samples from the slowest to the quickest, on curves solved anew at need (Yao et al. 2024)",
+       {word_option("preset", "paper", {"paper", "as-released"},
+                    "the published values, or those of the released code"),
+        preset_option(number_option("fine", 0, 0, below(2), "straggling above which shares are tuned (FT)")),
+        preset_option(
+            number_option("rapid", 0, 0, below(100), "straggling above which they are solved anew (RT)")),
+        preset_option(
+            rounds_option("step", {}, "samples (or grains, where the model has them) that a tuning moves")),
+        preset_option(rounds_option("window", {}, "rounds after a rapid step that allow small steps only")),
+        preset_option(flag_option("guard", false, "against single outliers")),
+        text_option("profile_ms", "", "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),
+        word_option("start", "profile", {"profile", "equal"}, "the first split, where there is a profile")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -29,8 +29,8 @@
 #include <map>
 #include <vector>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -78,6 +79,21 @@ void OmniLearn::restore(const std::string& text) {
   restored.split_.restore(reader);
   reader.end();
   *this = std::move(restored);
+}
+
+PolicyTable omnilearn_rows(const PredictorTable&) {
+  const OmniLearnOptions own;
+  const auto make = [](const Options& options) {
+    return std::make_unique<OmniLearn>(
+        OmniLearnOptions{options.number("gain"), options.number("dead_band"), options.number("smoothing")});
+  };
+  return {{"omnilearn",
+           make,
+           "brings all to the mean time in proportion to the error (Tyagi et al. 2025)",
+           {number_option("gain", own.gain, 0.01, below(2), "of the error in time that one move takes away"),
+            number_option("dead_band", own.dead_band, 0, below(1),
+                          "relative change of a share below which nothing moves"),
+            number_option("smoothing", own.smoothing, 0.01, 1, "weight of the newest time; 1: none")}}};
 }
 
 }  // namespace steelyard::balancing

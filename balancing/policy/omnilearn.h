@@ -19,7 +19,7 @@
 
 #include <map>
 
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
 
 namespace steelyard::balancing {
 

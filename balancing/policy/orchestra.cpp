@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "balancing/allocate/largest_remainder.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 
 namespace steelyard::balancing {
 namespace {
@@ -137,6 +138,30 @@ void Orchestra::restore(const std::string& text) {
   restored.split_.restore(reader);
   reader.end();
   *this = std::move(restored);
+}
+
+PolicyTable orchestra_rows(const PredictorTable&) {
+  const OrchestraOptions own;
+  const auto make = [](const Options& options) {
+    OrchestraOptions chosen;
+    chosen.search.unit = options.number("unit");
+    chosen.search.most_apart = options.whole("most_apart");
+    chosen.rounds = options.whole("rounds");
+    if (options.text("controller") == "actor-critic") chosen.controller = orchestra::Controller::actor_critic;
+    chosen.seed = options.whole("seed");
+    return std::make_unique<Orchestra>(chosen);
+  };
+  return {{"orchestra",
+           make,
+           "once an epoch, by the mini-batches that all end before a common barrier (Du et al. 2022)",
+           {number_option("unit", own.search.unit, 0.001, 1,
+                          "of T: of the search and of a move, in longest mini-batches"),
+            whole_option("most_apart", own.search.most_apart, 0, 1'000'000,
+                         "local steps between two workers (M)"),
+            rounds_option("rounds", own.rounds, "of an epoch, where requests do not tell theirs"),
+            word_option("controller", "hill-climb", {"hill-climb", "actor-critic"},
+                        "who moves the barrier once an epoch, under sync = \"orchestra\""),
+            whole_option("seed", own.seed, 0, UINT32_MAX, "of the actor-critic")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -23,9 +23,9 @@
 
 #include <map>
 
+#include "balancing/allocate/split.h"
 #include "balancing/orchestra/pace.h"
 #include "balancing/pacing.h"
-#include "balancing/policy/split.h"
 
 namespace steelyard::balancing {
 

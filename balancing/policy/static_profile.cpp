@@ -2,7 +2,8 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
@@ -40,6 +41,19 @@ std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& 
     });
   }
   return min_max(curves, share_bounds(request), request.positions);
+}
+
+PolicyTable static_profile_rows(const PredictorTable&) {
+  const auto make = [](const Options& options) {
+    return std::make_unique<StaticProfile>(
+        StaticOptions{numbers_option(options, "speeds"), curves_option(options, "curves_ms")});
+  };
+  return {{"static",
+           make,
+           "shares by speeds or time curves that you give, never changed",
+           {text_option("speeds", "", "one number for each slot, as in \"100 80 40\""),
+            text_option("curves_ms", "",
+                        "ms over the share, low order first, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
 }
 
 }  // namespace steelyard::balancing

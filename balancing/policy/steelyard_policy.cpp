@@ -4,7 +4,8 @@
 #include <set>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
+#include "balancing/policies.h"
 #include "balancing/policy/static_profile.h"
 
 namespace steelyard::balancing {
@@ -174,6 +175,26 @@ void Steelyard::restore(const std::string& text) {
   restored.accidents_ = reader.count();
   reader.end();
   *this = std::move(restored);
+}
+
+PolicyTable steelyard_policy_rows(const PredictorTable&) {
+  const MoveOptions own;
+  const auto make = [](const Options& options) {
+    SteelyardOptions chosen;
+    chosen.move.least_gain = options.number("least_gain");
+    chosen.move.caution = options.number("caution");
+    chosen.profile = curves_option(options, "profile_ms");
+    return std::make_unique<Steelyard>(std::move(chosen));
+  };
+  return {{"steelyard",
+           make,
+           "the default: shares by measured time curves and what the next round will probably bring",
+           {number_option("least_gain", own.least_gain, 0, below(1),
+                          "relative, below which nothing moves whatever is known"),
+            number_option("caution", own.caution, 0, below(10),
+                          "of the doubt about the slowest worker's time; 0: always solve"),
+            text_option("profile_ms", "",
+                        "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -22,9 +22,9 @@
 #include <map>
 #include <vector>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/cost_filter.h"
 #include "balancing/cost/curves.h"
-#include "balancing/policy/split.h"
 #include "balancing/policy/steelyard/move.h"
 #include "balancing/policy/steelyard/policy_rests.h"
 

@@ -1,14 +1,13 @@
 #include <array>
 #include <cmath>
 
-#include "nn/models/built_in_models.h"
+#include "nn/models.h"
 #include "nn/models/convolution.h"
 
 namespace steelyard::nn {
+namespace {
 
 // Ma et al., "ShuffleNet V2: practical guidelines for efficient CNN architecture design" (2018), width 1.0.
-
-namespace {
 
 Value pointwise(Value x, const std::string& branch, std::uint32_t first, std::uint32_t channels) {
   return x.conv2d(branch + std::to_string(first), unbiased(channels, 1, 1, Init::fan_in))
@@ -48,8 +47,6 @@ Value stage(Value x, std::uint32_t number, std::uint32_t units, std::uint32_t ch
   return x;
 }
 
-}  // namespace
-
 Model shufflenet_v2(Shape input, std::uint32_t classes, const Options&) {
   Model model(input, classes);
   Value x = model.input_value()
@@ -64,8 +61,6 @@ Model shufflenet_v2(Shape input, std::uint32_t classes, const Options&) {
 }
 
 // Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural networks" (2019), table 1.
-
-namespace {
 
 struct Stage {
   std::uint32_t expansion, kernel, stride, channels, repeats;
@@ -121,8 +116,6 @@ Model efficientnet(Shape input, std::uint32_t classes, double depth, double drop
   return model;
 }
 
-}  // namespace
-
 Model efficientnet_b0(Shape input, std::uint32_t classes, const Options& options) {
   return efficientnet(input, classes, 1.0, options.number("dropout"));
 }
@@ -131,8 +124,6 @@ Model efficientnet_b1(Shape input, std::uint32_t classes, const Options& options
 }
 
 // Huang et al., "Densely connected convolutional networks" (2017): DenseNet-BC-121.
-
-namespace {
 
 constexpr std::uint32_t growth = 32;
 
@@ -151,8 +142,6 @@ Value transition(Value x, const std::string& name) {
   return x.batch_norm(name + ".norm").relu().conv2d(name + ".conv", dense_conv(half, 1)).average_pool(2);
 }
 
-}  // namespace
-
 Model densenet121(Shape input, std::uint32_t classes, const Options&) {
   Model model(input, classes);
   Value x =
@@ -168,6 +157,21 @@ Model densenet121(Shape input, std::uint32_t classes, const Options&) {
   }
   x.batch_norm("features.norm5").relu().global_average_pool().linear("classifier", classes);
   return model;
+}
+
+}  // namespace
+
+ModelTable convolutional_models_rows() {
+  const Option dropout =
+      number_option("dropout", 0.2, 0, below(1), "share of the features dropped before the last layer");
+  return {{"shufflenet_v2", shufflenet_v2,
+           "depth-wise convolutions, few operations; for 224 x 224 pixels (Ma 2018)"},
+          {"efficientnet_b0",
+           efficientnet_b0,
+           "inverted bottlenecks with squeeze and excite; for 224 x 224 pixels (Tan 2019)",
+           {dropout}},
+          {"efficientnet_b1", efficientnet_b1, "the same, deeper; for 240 x 240 pixels", {dropout}},
+          {"densenet121", densenet121, "each layer sees all before it; for 224 x 224 pixels (Huang 2017)"}};
 }
 
 }  // namespace steelyard::nn

@@ -1,6 +1,6 @@
 // Szegedy et al., "Rethinking the Inception architecture for computer vision" (2015): v3, without the
 // auxiliary classifier, which only shapes training. The letters of the blocks are torchvision's.
-#include "nn/models/built_in_models.h"
+#include "nn/models.h"
 
 namespace steelyard::nn {
 namespace {
@@ -75,8 +75,6 @@ Value mixed_e(Value x, const Block& b) {
   return concat({one, across, down, twice_across, twice_down, b.pooled(x, 192)});
 }
 
-}  // namespace
-
 Model inception_v3(Shape input, std::uint32_t classes, const Options& options) {
   Model model(input, classes);
   const Block stem{""};
@@ -92,6 +90,16 @@ Model inception_v3(Shape input, std::uint32_t classes, const Options& options) {
   if (options.number("dropout") > 0) x = x.dropout(options.number("dropout"));
   x.linear("fc", classes);
   return model;
+}
+
+}  // namespace
+
+ModelTable inception_rows() {
+  return {
+      {"inception_v3",
+       inception_v3,
+       "blocks of parallel convolutions; for 299 x 299 pixels (Szegedy 2015)",
+       {number_option("dropout", 0.5, 0, below(1), "share of the features dropped before the last layer")}}};
 }
 
 }  // namespace steelyard::nn

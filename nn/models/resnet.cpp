@@ -2,7 +2,7 @@
 // projections (its option B).
 #include <array>
 
-#include "nn/models/built_in_models.h"
+#include "nn/models.h"
 #include "nn/models/convolution.h"
 
 namespace steelyard::nn {
@@ -49,8 +49,6 @@ Model for_cifar(Shape input, std::uint32_t classes, std::uint32_t blocks) {
   return model;
 }
 
-}  // namespace
-
 Model resnet20(Shape input, std::uint32_t classes, const Options&) { return for_cifar(input, classes, 3); }
 Model resnet32(Shape input, std::uint32_t classes, const Options&) { return for_cifar(input, classes, 5); }
 
@@ -70,6 +68,15 @@ Model resnet101(Shape input, std::uint32_t classes, const Options&) {
   for (std::uint32_t i = 0; i < 4; ++i) x = stage(x, i + 1, blocks[i], 64U << i, bottleneck);
   x.global_average_pool().linear("fc", classes);
   return model;
+}
+
+}  // namespace
+
+ModelTable resnet_rows() {
+  return {{"resnet18", resnet18, "blocks with shortcuts, wide; for 32 x 32 pixels (He 2016)"},
+          {"resnet20", resnet20, "blocks with shortcuts, narrow; for 32 x 32 pixels (He 2016)"},
+          {"resnet32", resnet32, "the same, deeper"},
+          {"resnet101", resnet101, "bottlenecks with shortcuts; for 224 x 224 pixels (He 2016)"}};
 }
 
 }  // namespace steelyard::nn

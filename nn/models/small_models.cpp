@@ -1,4 +1,4 @@
-#include "nn/models/built_in_models.h"
+#include "nn/models.h"
 
 namespace steelyard::nn {
 namespace {
@@ -8,8 +8,6 @@ void hidden(Model& model, const std::string& name, std::uint32_t outputs, double
   model.linear(name, outputs).relu();
   if (dropout > 0) model.dropout(dropout);
 }
-
-}  // namespace
 
 Model softmax_regression(Shape input, std::uint32_t classes, const Options&) {
   return Model(input, classes).linear("fc", classes);
@@ -46,6 +44,30 @@ Model cifarnet(Shape input, std::uint32_t classes, const Options& options) {
   hidden(model, "fc3", 384, options.number("dropout"));
   hidden(model, "fc4", 192, 0);
   return model.linear("logits", classes);
+}
+
+Option dropout_option(const char* places, double otherwise = 0) {
+  return number_option("dropout", otherwise, 0, below(1),
+                       std::string("share of the features dropped ") + places);
+}
+
+}  // namespace
+
+ModelTable small_models_rows() {
+  return {{"softmax", softmax_regression, "softmax regression: one linear layer"},
+          {"svm", svm, "one linear layer under the multi-class hinge loss"},
+          {"mlp",
+           mlp,
+           "a perceptron with hidden layers of 512 and 256 units and ReLU",
+           {dropout_option("behind both hidden layers")}},
+          {"lenet5",
+           lenet5,
+           "two convolutions and three linear layers, with ReLU and max pools (LeCun 1998)",
+           {dropout_option("behind the hidden linear layers")}},
+          {"cifarnet",
+           cifarnet,
+           "two convolutions and three linear layers for 32 x 32 pixels (Krizhevsky)",
+           {dropout_option("behind the first linear layer", 0.5)}}};
 }
 
 }  // namespace steelyard::nn

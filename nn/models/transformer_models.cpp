@@ -1,12 +1,11 @@
 #include <cmath>
 
-#include "nn/models/built_in_models.h"
+#include "nn/models.h"
 
 namespace steelyard::nn {
+namespace {
 
 // Dosovitskiy et al., "An image is worth 16x16 words" (2021). Norms come before what they feed.
-
-namespace {
 
 struct Sizes {
   std::uint32_t patch, width, layers, heads, hidden;
@@ -41,8 +40,6 @@ Model transformer_of_patches(Shape input, std::uint32_t classes, const Sizes& si
   x.layer_norm("encoder.ln", LayerNorm(1e-6)).select_token(0).linear("heads.head", classes);
   return model;
 }
-
-}  // namespace
 
 Model vit(Shape input, std::uint32_t classes, const Options&) {
   return transformer_of_patches(input, classes, {4, 512, 6, 8, 512});
@@ -140,6 +137,35 @@ Model gpt(Shape input, std::uint32_t classes, const Options& options) {
   x.layer_norm("transformer.ln_f")
       .token_linear("lm_head", {.outputs = classes, .bias = false, .init = Init::small});
   return model.compute_at_once(8);
+}
+
+std::vector<Option> sizes(std::uint64_t width, std::uint64_t layers, std::uint64_t heads) {
+  return {whole_option("width", width, 1, 16384, "features of a token"),
+          whole_option("layers", layers, 1, 200, "of attention and a perceptron each"),
+          whole_option("heads", heads, 1, 256, "of attention; they divide the width")};
+}
+
+Option vocabulary(std::uint64_t otherwise) {
+  return whole_option("vocabulary", otherwise, 1, 10'000'000, "numbers that a token may be, from 0 on");
+}
+
+std::vector<Option> with(std::vector<Option> options, Option one) {
+  options.push_back(std::move(one));
+  return options;
+}
+
+}  // namespace
+
+ModelTable transformer_models_rows() {
+  return {{"vit", vit, "a transformer of patches of 4 x 4 pixels; for 32 x 32 pixels (Dosovitskiy 2021)"},
+          {"vit_b16", vit_b16, "the same in size B with patches of 16 x 16; for 224 x 224 pixels"},
+          {"transformer", transformer, "an encoder of text that classifies it (Vaswani 2017)",
+           with(sizes(256, 4, 4), vocabulary(1000))},
+          {"albert",
+           albert,
+           "an encoder of text with twelve layers of shared weights (Lan 2020)",
+           {vocabulary(30000)}},
+          {"gpt", gpt, "a decoder that predicts the next byte (Radford 2019)", sizes(384, 6, 6)}};
 }
 
 }  // namespace steelyard::nn

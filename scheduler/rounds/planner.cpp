@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "balancing/allocate/largest_remainder.h"
+#include "balancing/allocate/split.h"
 #include "balancing/pacing.h"
-#include "balancing/policy/split.h"
 #include "core/check.h"
 #include "core/random.h"
 #include "protocol/local_steps.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "balancing/cost/curves.h"
-#include "balancing/policy/oracle.h"
+#include "balancing/oracle.h"
 #include "sim/simulated_device.h"
 
 namespace steelyard::balancing::arena {

@@ -112,7 +112,8 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
     {"worker/contact.cpp", "tests/worker/reach_test.cpp: which shards answer"},
     {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
-    {"worker/data/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
+    {"worker/data/set_options.cpp", "tests/worker/data/data_sets_test.cpp: through the sets that have them"},
+    {"worker/data/sets/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
 };
 
 // "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by

@@ -12,73 +12,10 @@
 namespace steelyard {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<fs::path> files_of(const fs::path& path) {
-  std::error_code trouble;
-  if (!fs::is_directory(path, trouble)) return {path};
-  std::vector<fs::path> files;
-  for (fs::recursive_directory_iterator it(path, trouble), end; !trouble && it != end;
-       it.increment(trouble)) {
-    if (it->is_regular_file(trouble)) files.push_back(it->path());
-  }
-  if (trouble) throw Failure(ExitCode::io, path.string() + " cannot be looked through: " + trouble.message());
-  std::ranges::sort(files);
-  return files;
-}
-
 constexpr std::size_t block_size = 1 << 16;
 constexpr int gzip_only = 16 + MAX_WBITS;  // what zlib is told to expect
 
 }  // namespace
-
-ByteText::ByteText(std::vector<FileBytes> files, std::uint64_t begin, std::uint64_t end,
-                   std::uint32_t context)
-    : files_(std::move(files)), begin_(begin), end_(end), context_(context) {
-  CHECK(context > 0 && end - begin > context, "a text shorter than a sample");
-  std::uint64_t at = 0;
-  for (const FileBytes& file : files_) {
-    begins_.push_back(at);
-    at += file.size();
-  }
-}
-
-void ByteText::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
-  CHECK(index < size(), "a sample is read that does not exist");
-  const std::uint64_t first = begin_ + index * context_;
-  auto file = static_cast<std::size_t>(std::ranges::upper_bound(begins_, first) - begins_.begin() - 1);
-  std::uint64_t in_file = first - begins_[file];
-  for (std::uint32_t i = 0; i <= context_; ++i, ++in_file) {
-    if (in_file == files_[file].size()) {
-      ++file;
-      in_file = 0;
-    }
-    const std::uint8_t byte = files_[file].bytes[in_file];
-    if (i < context_) into[i] = byte;
-    if (i > 0) labels[i - 1] = byte;
-  }
-}
-
-DataSets open_byte_text(const fs::path& path, std::uint32_t context) {
-  std::vector<FileBytes> files;
-  std::uint64_t bytes = 0;
-  for (const fs::path& file : files_of(path)) {
-    FileBytes opened = open_bytes(file);
-    if (opened.size() == 0) continue;
-    bytes += opened.size();
-    files.push_back(std::move(opened));
-  }
-  const std::uint64_t held_out = bytes / 10;
-  if (held_out <= context) {
-    throw Failure(ExitCode::configuration, path.string() + " has " + std::to_string(bytes) +
-                                               " bytes, and its last tenth, to test on, is no" +
-                                               " sample of " + std::to_string(context) +
-                                               ": give a longer text, or a smaller context");
-  }
-  const std::uint64_t border = bytes - held_out;
-  return {std::make_shared<const ByteText>(files, 0, border, context),
-          std::make_shared<const ByteText>(files, border, bytes, context)};
-}
 
 // One block of the file at a time, and zlib's state if it is packed.
 class ByteSource::State {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "balancing/allocate/min_max.h"
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
 
 namespace steelyard::balancing {
 

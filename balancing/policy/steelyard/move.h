@@ -13,10 +13,10 @@
 #include <set>
 #include <vector>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
 #include "balancing/cost/exchange_cost.h"
 #include "balancing/cost/rules.h"
-#include "balancing/policy/split.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {

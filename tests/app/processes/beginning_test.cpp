@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "tests/support/temporary_folder.h"
-#include "worker/data/synthetic.h"
+#include "worker/data/sets/synthetic.h"
 
 namespace steelyard::beginning_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "worker/data/synthetic.h"
+#include "worker/data/sets/synthetic.h"
 
 namespace steelyard::external_model_test {
 namespace {

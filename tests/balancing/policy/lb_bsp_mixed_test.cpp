@@ -2,8 +2,8 @@
 // and prediction divides what that party has.
 #include <gmock/gmock.h>
 
+#include "balancing/oracle.h"
 #include "balancing/policy/lb_bsp.h"
-#include "balancing/policy/oracle.h"
 #include "tests/balancing/arena.h"
 
 namespace steelyard::balancing::lb_bsp_mixed_test {

@@ -1,5 +1,7 @@
 #include "nn/cuda/cuda_network.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/interval.h"
 #include "nn/cuda/runtime.h"
@@ -274,6 +276,27 @@ const std::vector<Tried>& large_models() {
   return all;
 }
 
+// All others, at the first of these inputs that they take.
+std::vector<Tried> other_models() {
+  std::vector<Tried> others;
+  const auto tried = [](const std::vector<Tried>& all, const std::string& name) {
+    return std::ranges::find(all, name, &Tried::name) != all.end();
+  };
+  for (const auto& row : built_in_models()) {
+    if (tried(small_models(), row.name) || tried(large_models(), row.name)) continue;
+    for (const Shape input : {Shape{4, 4, 1}, Shape{8, 8, 3}, Shape{1, 6, 1}, Shape{32, 32, 3}}) {
+      try {
+        (void)make_model(row.name, {input, 3, {}});
+      } catch (const Failure&) {
+        continue;
+      }
+      others.push_back({row.name, {input, 3, {}}, 16, true});
+      break;
+    }
+  }
+  return others;
+}
+
 class CudaModels : public testing::TestWithParam<Tried> {};
 
 TEST_P(CudaModels, TrainAsOnTheCpu) {
@@ -293,9 +316,10 @@ TEST_P(CudaModels, TrainAsOnTheCpu) {
 std::string name_of(const testing::TestParamInfo<Tried>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Small, CudaModels, testing::ValuesIn(small_models()), name_of);
 INSTANTIATE_TEST_SUITE_P(Large, CudaModels, testing::ValuesIn(large_models()), name_of);
+INSTANTIATE_TEST_SUITE_P(Other, CudaModels, testing::ValuesIn(other_models()), name_of);
 
 TEST(CudaNetwork, EachBuiltInModelIsTried) {
-  EXPECT_EQ(small_models().size() + large_models().size(), built_in_models().size());
+  EXPECT_EQ(small_models().size() + large_models().size() + other_models().size(), built_in_models().size());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "nn/network.h"
 #include "tests/worker/made_data.h"
 #include "tests/worker/mail.h"
-#include "worker/data/synthetic.h"
+#include "worker/data/sets/synthetic.h"
 
 namespace steelyard::node_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/data/byte_source.h"
+#include "worker/data/sets/byte_text.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "worker/data/cifar.h"
+#include "worker/data/sets/cifar.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "tests/worker/data/data_files.h"
-#include "worker/data/synthetic.h"
+#include "worker/data/sets/synthetic.h"
 
 namespace steelyard::data_sets_test {
 namespace {
@@ -27,14 +27,13 @@ std::string refusal(const std::string& name, const OptionTexts& options, const D
 TEST(OpenData, KnowsItsTable) {
   EXPECT_THAT(
       refusal("mnist", {}),
-      AllOf(HasSubstr("'mnist'"),
-            HasSubstr(
-                "there are: fashion-mnist, idx, cifar-10, cifar-100, npy, csv, libsvm, bytes, synthetic")));
+      AllOf(HasSubstr("'mnist'"), HasSubstr("there are: " + joined(names_of({}, built_in_data_sets())))));
+  EXPECT_THAT(names_of({}, built_in_data_sets()),
+              testing::IsSupersetOf({"bytes", "cifar-10", "cifar-100", "csv", "fashion-mnist", "idx",
+                                     "libsvm", "npy", "synthetic"}));
   const DataTable extra{{"my-own", [](const Options&) { return DataSets{}; }}};
-  EXPECT_THAT(
-      refusal("mnist", {}, extra),
-      HasSubstr(
-          "there are: my-own, fashion-mnist, idx, cifar-10, cifar-100, npy, csv, libsvm, bytes, synthetic"));
+  EXPECT_THAT(refusal("mnist", {}, extra),
+              HasSubstr("there are: my-own, " + joined(names_of({}, built_in_data_sets()))));
 }
 
 TEST(OpenData, AsksTheUsersTableFirst) {

@@ -1,4 +1,4 @@
-#include "worker/data/text_rows.h"
+#include "worker/data/sets/text_rows.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "worker/data/npy.h"
+#include "worker/data/sets/npy.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "worker/data/synthetic.h"
+#include "worker/data/sets/synthetic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

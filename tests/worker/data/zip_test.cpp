@@ -7,7 +7,7 @@
 
 #include "tests/worker/data/data_checks.h"
 #include "tests/worker/data/zip_files.h"
-#include "worker/data/npy.h"
+#include "worker/data/sets/npy.h"
 
 namespace steelyard::zip_test {
 namespace {

@@ -1,10 +1,12 @@
-#include "worker/data/synthetic.h"
+#include "worker/data/sets/synthetic.h"
 
 #include <algorithm>
 #include <numbers>
 
 #include "core/check.h"
+#include "core/error.h"
 #include "core/random.h"
+#include "worker/data/set_options.h"
 
 namespace steelyard {
 namespace {
@@ -50,6 +52,48 @@ void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t* lab
     const std::uint64_t end = std::min(start + 4, count);
     for (std::uint64_t i = start; i < end; ++i, bits >>= 16) into[i] = center[i] + noise * scatter(bits);
   }
+}
+
+namespace {
+
+// Far beyond anything useful, and small enough that no product of them overflows.
+constexpr std::uint64_t most_samples = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_prototype_floats = std::uint64_t{1} << 28;
+
+DataSets make_synthetic(const Options& options) {
+  const auto small = [&](const char* key) { return static_cast<std::uint32_t>(options.whole(key)); };
+  SyntheticOptions train;
+  train.classes = small("classes");
+  train.shape = {small("height"), small("width"), small("channels")};
+  train.noise = options.number("noise");
+  train.seed = options.whole("seed");
+  if (train.classes * train.shape.size() > most_prototype_floats) {
+    throw Failure(ExitCode::configuration, "classes x height x width x channels is more than " +
+                                               std::to_string(most_prototype_floats) +
+                                               ": make the pictures smaller");
+  }
+  SyntheticOptions test = train;
+  test.part = 1;
+  train.samples = options.whole("train");
+  test.samples = options.whole("test");
+  return {std::make_shared<const SyntheticDataSet>(train), std::make_shared<const SyntheticDataSet>(test)};
+}
+
+}  // namespace
+
+DataTable synthetic_rows() {
+  const auto side = [](const char* name, std::uint64_t otherwise) {
+    return whole_option(name, otherwise, 1, longest_side, "of the pictures");
+  };
+  return {
+      {"synthetic",
+       make_synthetic,
+       "noise around one random picture for each class, made as it is needed",
+       {whole_option("train", 10000, 1, most_samples, "samples to train on"),
+        whole_option("test", 1000, 1, most_samples, "samples to test on"),
+        whole_option("classes", 10, 2, most_classes, "of samples"), side("height", 28), side("width", 28),
+        side("channels", 1), number_option("noise", 1, 0, 1000, "its deviation; the pictures are in [-1, 1)"),
+        whole_option("seed", 1, 0, UINT64_MAX, "of pictures and noise")}}};
 }
 
 }  // namespace steelyard

@@ -1,10 +1,11 @@
-#include "worker/data/cifar.h"
+#include "worker/data/sets/cifar.h"
 
 #include <algorithm>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "worker/data/normalization.h"
+#include "worker/data/set_options.h"
 
 namespace steelyard {
 namespace {
@@ -89,6 +90,36 @@ DataSets open_cifar(const std::vector<std::filesystem::path>& train,
   first->normalize(normalization);
   second->normalize(normalization);
   return {first, second, {}, normalization};
+}
+
+namespace {
+
+DataSets make_cifar_10(const Options& options) {
+  const std::filesystem::path dir = given_file(options, "dir");
+  std::vector<std::filesystem::path> train;
+  for (const char* part : {"1", "2", "3", "4", "5"})
+    train.push_back(file_in_folder(dir, "data_batch_" + std::string(part) + ".bin"));
+  return with_picture_options(open_cifar(train, {file_in_folder(dir, "test_batch.bin")}, {}), options);
+}
+
+DataSets make_cifar_100(const Options& options) {
+  const std::filesystem::path dir = given_file(options, "dir");
+  const bool fine = options.text("labels") == "fine";
+  const CifarFormat format{.label_bytes = 2, .label_at = fine ? 1U : 0U, .classes = fine ? 100U : 20U};
+  return with_picture_options(
+      open_cifar({file_in_folder(dir, "train.bin")}, {file_in_folder(dir, "test.bin")}, format), options);
+}
+
+}  // namespace
+
+DataTable cifar_rows() {
+  return {{"cifar-10", make_cifar_10,
+           "50,000 + 10,000 pictures, 32 x 32 in colour, in ten classes (Krizhevsky 2009), in binary form",
+           picture_options({text_option("dir", "", "folder with data_batch_1.bin to 5 and test_batch.bin")})},
+          {"cifar-100", make_cifar_100, "the same number of pictures in a hundred classes",
+           picture_options(
+               {text_option("dir", "", "folder with train.bin and test.bin"),
+                word_option("labels", "fine", {"fine", "coarse"}, "100 classes, or the 20 above them")})}};
 }
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-#include "worker/data/idx.h"
+#include "worker/data/sets/idx.h"
 
 #include <algorithm>
 
@@ -7,6 +7,7 @@
 #include "worker/data/byte_source.h"
 #include "worker/data/file_bytes.h"
 #include "worker/data/normalization.h"
+#include "worker/data/set_options.h"
 
 namespace steelyard {
 namespace {
@@ -156,6 +157,58 @@ DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
   auto test = std::make_shared<const IdxDataSet>(std::move(test_images), read_idx(files.test_labels, 1),
                                                  *classes, normalization);
   return {std::move(train), std::move(test), {}, normalization};
+}
+
+namespace {
+
+IdxFiles files_in(const std::filesystem::path& dir) {
+  return {.train_images = file_in_folder(dir, "train-images-idx3-ubyte"),
+          .train_labels = file_in_folder(dir, "train-labels-idx1-ubyte"),
+          .test_images = file_in_folder(dir, "t10k-images-idx3-ubyte"),
+          .test_labels = file_in_folder(dir, "t10k-labels-idx1-ubyte")};
+}
+
+DataSets make_fashion_mnist(const Options& options) {
+  const std::string& dir = options.text("dir");
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(dir, ignored)) {
+    throw Failure(
+        ExitCode::configuration,
+        "there is no folder " + dir +
+            ": install the Debian package dataset-fashion-mnist (script/setup does), or point data.dir to the"
+            " folder with the four IDX files");
+  }
+  return with_picture_options(open_idx(files_in(dir), 10), options);
+}
+
+// Single files go before the folder, so that one of the four can be exchanged.
+DataSets make_idx(const Options& options) {
+  IdxFiles files;
+  if (options.has("dir")) files = files_in(options.text("dir"));
+  const auto choose = [&](const char* key, std::filesystem::path& file) {
+    if (options.has(key) || file.empty()) file = given_file(options, key, ", or dir");
+  };
+  choose("train_images", files.train_images);
+  choose("train_labels", files.train_labels);
+  choose("test_images", files.test_images);
+  choose("test_labels", files.test_labels);
+  return with_picture_options(open_idx(files, given_classes(options)), options);
+}
+
+}  // namespace
+
+DataTable idx_rows() {
+  return {
+      {"fashion-mnist", make_fashion_mnist,
+       "60,000 + 10,000 pictures of clothes, 28 x 28 grey, in ten classes (Xiao et al. 2017)",
+       picture_options(
+           {text_option("dir", "/usr/share/datasets/fashion-mnist", "folder with the four IDX files")})},
+      {"idx", make_idx, "any four IDX files, gzipped or not",
+       picture_options(
+           {text_option("dir", "", "folder with files called as those of MNIST; or each by its own option:"),
+            text_option("train_images", "", "a file"), text_option("train_labels", "", "a file"),
+            text_option("test_images", "", "a file"), text_option("test_labels", "", "a file"),
+            whole_option("classes", std::nullopt, 2, 256, "left out: the highest label for training + 1")})}};
 }
 
 }  // namespace steelyard

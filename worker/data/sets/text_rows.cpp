@@ -1,4 +1,4 @@
-#include "worker/data/text_rows.h"
+#include "worker/data/sets/text_rows.h"
 
 #include <algorithm>
 #include <string_view>
@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "worker/data/normalization.h"
 #include "worker/data/samples.h"
+#include "worker/data/set_options.h"
 
 namespace steelyard {
 
@@ -272,6 +273,31 @@ DataSets open_libsvm(const std::filesystem::path& train, const std::filesystem::
   const ClassNames classes(first.labels);
   return {set_of(train_file, std::move(first), classes, columns),
           set_of(test_file, std::move(second), classes, columns)};
+}
+
+DataTable text_rows_rows() {
+  const auto make_csv = [](const Options& options) {
+    return open_csv({given_file(options, "train"), given_file(options, "test"),
+                     options.has("label") ? options.text("label") : "", options.flag("header"),
+                     options.flag("normalize")});
+  };
+  const auto make_libsvm = [](const Options& options) {
+    const std::uint64_t columns = options.has("columns") ? options.whole("columns") : 0;
+    return open_libsvm(given_file(options, "train"), given_file(options, "test"),
+                       static_cast<std::uint32_t>(columns));
+  };
+  return {{"csv",
+           make_csv,
+           "tables of numbers with a label column, gzipped or not",
+           {text_option("train", "", "a file"), text_option("test", "", "a file with the same columns"),
+            text_option("label", "", "the label's column, by name or number from 1 on; left out: the last"),
+            flag_option("header", true, "whether the first line holds the names of the columns"),
+            normalize_option()}},
+          {"libsvm",
+           make_libsvm,
+           "lines of label index:value ..., the sparse format of LIBSVM, gzipped or not",
+           {text_option("train", "", "a file"), text_option("test", "", "a file"),
+            whole_option("columns", std::nullopt, 1, 1 << 24, "left out: as many as the files need")}}};
 }
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-#include "balancing/policy/oracle.h"
+#include "balancing/oracle.h"
 
 #include <gmock/gmock.h>
 

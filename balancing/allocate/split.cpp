@@ -1,4 +1,4 @@
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
 
 #include <algorithm>
 #include <numeric>

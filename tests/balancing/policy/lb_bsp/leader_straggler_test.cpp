@@ -1,4 +1,4 @@
-#include "balancing/policy/leader_straggler.h"
+#include "balancing/policy/lb_bsp/leader_straggler.h"
 
 #include <gmock/gmock.h>
 

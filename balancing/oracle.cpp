@@ -1,6 +1,6 @@
-#include "balancing/policy/oracle.h"
+#include "balancing/oracle.h"
 
-#include "balancing/policy/split.h"
+#include "balancing/allocate/split.h"
 #include "balancing/state.h"
 
 namespace steelyard::balancing {

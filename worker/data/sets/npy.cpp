@@ -1,4 +1,4 @@
-#include "worker/data/npy.h"
+#include "worker/data/sets/npy.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "worker/data/normalization.h"
+#include "worker/data/set_options.h"
 #include "worker/data/zip.h"
 
 namespace steelyard {
@@ -303,6 +304,24 @@ DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> class
   train->normalize(sets.normalization);
   test->normalize(sets.normalization);
   return sets;
+}
+
+DataTable npy_rows() {
+  const auto make = [](const Options& options) {
+    const NpyFiles files{given_file(options, "train_inputs"), given_file(options, "train_labels"),
+                         given_file(options, "test_inputs"), given_file(options, "test_labels")};
+    return with_picture_options(open_npy_sets(files, given_classes(options), options.flag("normalize")),
+                                options);
+  };
+  return {{"npy", make,
+           "arrays of NumPy: inputs (samples, values) or (samples, height, width, channels), and labels",
+           picture_options(
+               {text_option("train_inputs", "", "a file, or an array of an .npz: mnist.npz:x_train"),
+                text_option("train_labels", "", "the same"), text_option("test_inputs", "", "the same"),
+                text_option("test_labels", "", "the same"),
+                whole_option("classes", std::nullopt, 2, most_classes,
+                             "left out: the highest label for training + 1"),
+                normalize_option()})}};
 }
 
 }  // namespace steelyard

@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "nn/optimizer/kernels.h"
+#include "nn/optimizer/rule_kernels.h"
 
 namespace steelyard::nn {
 namespace {

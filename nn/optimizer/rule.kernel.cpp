@@ -1,7 +1,7 @@
 // The update rules as plain loops: the compiler makes vectors of them. They are bound by memory.
 #include <cstddef>
 
-#include "nn/optimizer/kernels.h"
+#include "nn/optimizer/rule_kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/check.h"
-#include "nn/optimizer/kernels.h"
+#include "nn/optimizer/rule_kernels.h"
 
 namespace steelyard::nn {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nn/optimizer/kernels.h"
+#include "nn/optimizer/rule_kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {

@@ -1,5 +1,5 @@
-// Messages beside those of a round: records for people, links, standby, mirrors, hand-over of work, and models
-// that workers bring.
+// Messages beside those of a round: records for people, links, standby, mirrors, hand-over of work, and
+// models that workers bring.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,6 @@ inline std::vector<OpCase> op_cases() {
       {MaxPool(2), {{6, 5, 3}}, 1e-6F, false},
       {AveragePool(3, 2, 1), {{5, 6, 3}}, 1e-5F},
       {Activation(Activation::Kind::silu), {{3, 5, 7}}, 1e-5F},
-      {Linear{.outputs = 7}, {{1, 1, 30}}},
       {TokenLinear{.outputs = 4}, {{2, 3, 5}}},
       {TokenLinear{.outputs = 4, .bias = false}, {{2, 3, 5}}},
       {TokenLinear{.outputs = 3, .bias = false}, {{1, 17, 33}}},

@@ -50,7 +50,6 @@ auto rows() {
       Row{"", Activation(Act::hard_swish), {wide}},
       Row{"", Activation(Act::sigmoid), {wide}},
       Row{"", Activation(Act::tanh), {wide}},
-      Row{"", Softsign(), {wide}},
       Row{"a tenth", Dropout(0.1), {tokens}},
       Row{"half, lanes", Dropout(0.5), {{1, 1, 512}}, Order::lanes},
       Row{"to 512", Linear{.outputs = 512}, {{1, 1, 784}}},

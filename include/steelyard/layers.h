@@ -146,8 +146,6 @@ struct Activation : Plain {
   Kind kind = Kind::relu;
   explicit Activation(Kind kind_) : kind(kind_) {}
 };
-// x / (1 + |x|) (Bergstra et al. 2009).
-struct Softsign : Plain {};
 // Each feature becomes zero with this probability, and is divided by 1 - probability if not; in training
 // only. Which ones is a function of seed, epoch, position and place in the graph.
 struct Dropout : Plain {
@@ -279,7 +277,6 @@ struct Attention : Plain {
   BARE(ChannelShuffle, channel_shuffle)        \
   BARE(ChannelSlice, channel_slice)            \
   BARE(Activation, activation)                 \
-  BARE(Softsign, softsign)                     \
   BARE(Dropout, dropout)                       \
   NAMED(Linear, linear)                        \
   NAMED(TokenLinear, token_linear)             \

@@ -64,44 +64,6 @@ std::unique_ptr<Op> make(const Activation& op, const OpPlace& place) {
 
 namespace {
 
-class SoftsignOp final : public Op {
- public:
-  explicit SoftsignOp(const OpPlace& place) : features_(place.output.size()), order_(place.order) {}
-
-  void forward(const Pass& pass, const Forward& call) override {
-    const float* const x = call.inputs[0];
-    for (std::uint64_t i = 0; i < features_ * pass.places(order_); ++i)
-      call.output[i] = x[i] / (1 + std::abs(x[i]));
-  }
-
-  // Where y is the output, the slope is (1 - |y|)^2.
-  void backward(const Pass& pass, const Backward& call) override {
-    const auto [to, add] = call.d_inputs[0];
-    if (to == nullptr) return;
-    for (std::uint64_t i = 0; i < features_ * pass.places(order_); ++i) {
-      const float rest = 1 - std::abs(call.output[i]), value = call.d_output[i] * rest * rest;
-      to[i] = add ? to[i] + value : value;
-    }
-  }
-
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .reads_output = true, .adds = true};
-  }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
-
- private:
-  std::uint64_t features_;
-  Order order_;
-};
-
-}  // namespace
-
-std::unique_ptr<Op> make(const Softsign& /*op*/, const OpPlace& place) {
-  return std::make_unique<SoftsignOp>(place);
-}
-
-namespace {
-
 class AddOp final : public Op {
  public:
   explicit AddOp(const OpPlace& place)

@@ -241,59 +241,6 @@ std::unique_ptr<Op> make(const Dropout& op, const OpPlace& place, const Context&
   return std::make_unique<DropoutOp>(op, place, context);
 }
 
-// Where y is the output of softsign, its slope is (1 - |y|)^2.
-namespace {
-
-struct SoftsignValue {
-  __device__ float operator()(std::uint64_t, float x) const { return x / (1 + fabsf(x)); }
-};
-struct SoftsignGradient {
-  __device__ float operator()(std::uint64_t, float y, float d) const {
-    return d * (1 - fabsf(y)) * (1 - fabsf(y));
-  }
-};
-struct AddedSoftsignGradient {
-  __device__ float operator()(std::uint64_t i, float y, float d, float before) const {
-    return before + SoftsignGradient()(i, y, d);
-  }
-};
-
-class SoftsignOp final : public Op {
- public:
-  SoftsignOp(const OpPlace& place, const Context& context)
-      : features_(place.output.size()), context_(context) {}
-
-  void forward(const Pass& pass, const Forward& call) override {
-    elementwise(context_.stream, features_ * pass.size(), SoftsignValue(), call.output, call.inputs[0]);
-  }
-
-  void backward(const Pass& pass, const Backward& call) override {
-    const auto [to, add] = call.d_inputs[0];
-    if (to == nullptr) return;
-    const std::uint64_t n = features_ * pass.size();
-    if (add) {
-      elementwise(context_.stream, n, AddedSoftsignGradient(), to, call.output, call.d_output, to);
-    } else {
-      elementwise(context_.stream, n, SoftsignGradient(), to, call.output, call.d_output);
-    }
-  }
-
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .reads_output = true, .adds = true};
-  }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
-
- private:
-  std::uint64_t features_;
-  const Context& context_;
-};
-
-}  // namespace
-
-std::unique_ptr<Op> make(const Softsign& /*op*/, const OpPlace& place, const Context& context) {
-  return std::make_unique<SoftsignOp>(place, context);
-}
-
 // A sum, and copies of its gradient.
 namespace {
 

@@ -102,40 +102,6 @@ std::unique_ptr<Op> make(const Activation& op, const OpPlace& place) {
 
 namespace {
 
-class SoftsignOp final : public Op {
- public:
-  explicit SoftsignOp(std::uint64_t features) : features_(features) {}
-
-  void forward(const Pass& pass, const Forward& call) override {
-    for (std::uint64_t i = 0; i < features_ * pass.size(); ++i) {
-      const double x = call.inputs[0][i];
-      call.output[i] = static_cast<float>(x / (1 + std::abs(x)));
-    }
-  }
-
-  void backward(const Pass& pass, const Backward& call) override {
-    if (call.d_inputs[0].to == nullptr) return;
-    for (std::uint64_t i = 0; i < features_ * pass.size(); ++i) {
-      const double rest = 1 - std::abs(double{call.output[i]});
-      call.d_inputs[0].to[i] = static_cast<float>(call.d_output[i] * rest * rest);
-    }
-  }
-
-  [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .reads_output = true}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
- private:
-  std::uint64_t features_;
-};
-
-}  // namespace
-
-std::unique_ptr<Op> make(const Softsign& /*op*/, const OpPlace& place) {
-  return std::make_unique<SoftsignOp>(place.output.size());
-}
-
-namespace {
-
 class AddOp final : public Op {
  public:
   explicit AddOp(std::uint64_t features) : features_(features) {}

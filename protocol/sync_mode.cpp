@@ -1,5 +1,6 @@
 #include "protocol/sync_mode.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/error.h"
@@ -25,6 +26,16 @@ std::pair<const ModeEntry*, std::string> written(const SyncMode& mode) {
 }
 
 }  // namespace
+
+const std::vector<ModeEntry>& mode_entries() {
+  static const std::vector<ModeEntry> entries = [] {
+    std::vector<ModeEntry> all;
+    for (ModeRows* const row : mode_files()) all.push_back(row());
+    std::ranges::sort(all, {}, &ModeEntry::rank);
+    return all;
+  }();
+  return entries;
+}
 
 SyncMode parse_sync(std::string_view text) {
   if (const auto mode = parsed(text)) return *mode;

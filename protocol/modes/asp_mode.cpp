@@ -3,7 +3,7 @@
 
 namespace steelyard {
 
-ModeEntry asp_mode() {
+ModeEntry asp_mode_rows() {
   return {
       .rank = 21,
       .forms = {{"asp", "",

@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry backup_mode() {
+ModeEntry backup_mode_rows() {
   constexpr std::uint64_t max_backup = 65'535;  // workers
   return {
       .rank = 12,

@@ -3,7 +3,7 @@
 
 namespace steelyard {
 
-ModeEntry bsp_mode() {
+ModeEntry bsp_mode_rows() {
   return {
       .rank = 10,
       .forms = {{"bsp", "", "every round waits for all of its shares: ordinary synchronous SGD"}},

@@ -38,7 +38,7 @@ std::string write_compensated(const SyncMode& mode) {
 
 }  // namespace
 
-ModeEntry dc_asgd_mode() {
+ModeEntry dc_asgd_mode_rows() {
   return {
       .rank = 22,
       .forms = {{"dc-asgd:L",

@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry diloco_mode() {
+ModeEntry diloco_mode_rows() {
   return {
       .rank = 42,
       .forms =

@@ -3,7 +3,7 @@
 
 namespace steelyard {
 
-ModeEntry eager_mode() {
+ModeEntry eager_mode_rows() {
   return {.rank = 32,
           .forms = {{"eager", "", "as asp, and gradients are averaged until half of a global batch is in"}},
           .parse = [](std::string_view text) -> std::optional<SyncMode> {

@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry flexrr_mode() {
+ModeEntry flexrr_mode_rows() {
   return {.rank = 11,
           .forms =
               {{"flexrr", "",

@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry ksoft_mode() {
+ModeEntry ksoft_mode_rows() {
   constexpr std::uint64_t max_shares = 10'000;
   return {.rank = 31,
           .forms = {{"ksoft:K", "shares, up to the number of workers",

@@ -15,7 +15,7 @@ std::optional<SyncMode> parse_local(std::string_view text) {
 
 }  // namespace
 
-ModeEntry local_mode() {
+ModeEntry local_mode_rows() {
   return {
       .rank = 40,
       .forms = {{"local:H",

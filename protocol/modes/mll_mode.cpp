@@ -39,7 +39,7 @@ std::string write_hubs(const SyncMode& mode) {
 
 }  // namespace
 
-ModeEntry mll_mode() {
+ModeEntry mll_mode_rows() {
   return {
       .rank = 43,
       .forms =

@@ -1,7 +1,7 @@
 // A sync mode as one file. Each <name>_mode.cpp of this folder defines one entry: how the mode is written,
 // what its numbers are (protocol/sync_mode.h), what help says of it, and what it refuses. The list of all
-// modes is made from the files that are there (protocol/CMakeLists.txt): a mode is added with its file, and
-// removed with it.
+// modes is made from the files that are there (steelyard_table in cmake/steelyard_targets.cmake): a mode is
+// added with its file, and removed with it.
 //
 // What servers and workers do follows from the numbers alone: server/shard/close_rule.h, worker/pull_rule.h
 // and scheduler/rounds read them. What the numbers rule out, whatever the mode is called, is
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ struct ModeEntry {
   std::string (*refuse)(const SyncMode& mode, std::uint64_t workers) = nullptr;
 };
 
+using ModeRows = ModeEntry();
+std::span<ModeRows* const> mode_files();
+
+// By rank.
 const std::vector<ModeEntry>& mode_entries();
 
 // For parse(): what follows the name, if the text begins with it; and a whole number in its limits.

@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry nsoft_mode() {
+ModeEntry nsoft_mode_rows() {
   constexpr std::uint64_t max_parts = 10'000;  // of a global batch, each a step
   return {
       .rank = 30,

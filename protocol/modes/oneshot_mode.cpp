@@ -16,7 +16,7 @@ std::optional<SyncMode> parse_oneshot(std::string_view text) {
 
 }  // namespace
 
-ModeEntry oneshot_mode() {
+ModeEntry oneshot_mode_rows() {
   return {
       .rank = 41,
       .forms = {{"oneshot:epoch", "", "local steps with one exchange an epoch; :equal behind as for local"},

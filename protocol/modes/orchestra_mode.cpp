@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry orchestra_mode() {
+ModeEntry orchestra_mode_rows() {
   return {
       .rank = 44,
       .forms =

@@ -4,7 +4,7 @@
 
 namespace steelyard {
 
-ModeEntry ssp_mode() {
+ModeEntry ssp_mode_rows() {
   constexpr std::uint64_t max_slack = 1000;  // rounds
   return {.rank = 20,
           .forms = {{"ssp:S", "S rounds ahead, up to " + std::to_string(max_slack),

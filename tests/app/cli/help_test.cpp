@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "app/cli/command_line.h"
+#include "balancing/predict/predictors.h"
+#include "nn/models.h"
 #include "protocol/sync_mode.h"
 #include "sim/simulation.h"
 #include "tests/support/own_registry.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::help_test {
 namespace {

@@ -1,5 +1,6 @@
 // A bounded queue between threads: what they have to say to each other goes through it, so that no machine
-// and no host needs a mutex. (BufferPool and LocalNetwork have one each, for their own books.)
+// and no host needs a mutex. (BufferPool, LocalNetwork and ParallelEngine have one each, for their own
+// books.)
 //
 // push() blocks while the queue is full and returns false once it is closed; pop() returns nothing when the
 // deadline passes, or when the queue is closed and empty. What was queued before close() can still be popped.

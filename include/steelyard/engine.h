@@ -6,8 +6,8 @@
 // it keeps them, and on which device.
 //
 // Threads: it is made on the worker's thread; all calls of train() and evaluate() come from one computing
-// thread and block until they are done. An engine that computes elsewhere waits there, and calls `on_final`
-// from that thread too. Whatever it throws ends the worker, with the message.
+// thread and block until they are done. An engine that computes on several threads asks for samples and calls
+// `on_final` from any of them, but one at a time. Whatever it throws ends the worker, with the message.
 //
 // Promised: the meaning of what the headers in this folder declare stays within a minor version. All other
 // headers may change with any release.

@@ -28,7 +28,7 @@ const std::vector<Ban> bans{
     {R"(\bgetenv\()", "options are arguments", {"core/processor.cpp", "app", "bench", "tests"}},
     {R"(\bstd::(recursive_|shared_|timed_)?mutex\b|\bstd::condition_variable)",
      "threads share a bounded queue and nothing else",
-     {"core", "transport/local.h", "bindings", "tests", "bench"}},
+     {"core", "transport/local.h", "worker/compute/parallel_engine.cpp", "bindings", "tests", "bench"}},
     {R"(\bstd::(j?thread|async)\b)",
      "machines have no threads",
      {"core", "app", "bindings", "worker/compute", "transport/security/curve.h",

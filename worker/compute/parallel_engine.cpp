@@ -1,14 +1,14 @@
 #include "worker/compute/parallel_engine.h"
 
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
-#include <optional>
-#include <thread>
+#include <mutex>
 
 #include "core/check.h"
 #include "core/interval.h"
-#include "core/queue.h"
+#include "core/parallel.h"
 
 namespace steelyard {
 namespace {
@@ -25,7 +25,6 @@ struct Copy {
     inputs.assign(from.inputs, from.inputs + from.size * sample.inputs);
     labels.assign(from.labels, from.labels + std::uint64_t{from.size} * sample.labels);
     positions.assign(from.positions, from.positions + from.size);
-    last = false;
     batch = from;
     batch.inputs = inputs.data();
     batch.labels = labels.data();
@@ -33,123 +32,109 @@ struct Copy {
   }
 };
 
-// What one engine gets to compute. next() and at_end() are its thread's, all else the dealer's.
-class Lane final : public Samples {
- public:
-  Lane() {
-    for (int i = 0; i < 3; ++i) free_.push(std::make_unique<Copy>());
-  }
-
-  const nn::MicroBatch* next() override {
-    if (current_) free_.push(std::move(current_));
-    current_ = full_.pop().value_or(nullptr);
-    return current_ ? &current_->batch : nullptr;
-  }
-  [[nodiscard]] bool at_end() const override { return current_->last; }
-
-  // Held back until it is known whether it is the last one. False: the engine wants no more.
-  bool give(const nn::MicroBatch& batch, ParallelEngine::SampleSize sample) {
-    if (held_ && !full_.push(std::move(held_))) return false;
-    std::optional<std::unique_ptr<Copy>> copy = free_.pop();
-    if (!copy) return false;
-    held_ = std::move(*copy);
-    held_->take(batch, sample);
-    return true;
-  }
-  void end() {
-    if (held_) {
-      held_->last = true;
-      full_.push(std::move(held_));
-    }
-    full_.close();
-  }
-  // The engine computes no more.
-  void close() {
-    full_.close();
-    free_.close();
-  }
-
- private:
-  BoundedQueue<std::unique_ptr<Copy>> free_{4}, full_{2};
-  std::unique_ptr<Copy> held_, current_;
-};
-
-// What a thread has to say to the dealer.
-struct Event {
-  std::uint64_t begin = 0, end = 0;  // final; or, if empty, done
-  nn::Sums sums{};
-  std::exception_ptr failure{};
-};
-
 using AddUp = std::function<void(std::uint64_t begin, std::uint64_t end, std::size_t engines)>;
 using Work = std::function<nn::Sums(std::size_t engine, Samples& samples, const FinalRange& on_final)>;
 
-// One call: deals micro-batches out, and listens.
+// One call: whichever engine runs short deals the next micro-batches out, and whichever is the last to make a
+// range final adds it up. No engine waits for another, so it does not matter how many threads there are.
 class Call {
  public:
-  Call(std::size_t engines, Work work) : lanes_(engines), work_(std::move(work)) {}
-  ~Call() { join(); }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
-  void deal(Samples& samples, ParallelEngine::SampleSize sample) {
-    for (std::size_t i = 0; const nn::MicroBatch* batch = samples.next(); ++i) {
-      const std::size_t engine = i % lanes_.size();
-      if (i < lanes_.size()) threads_.emplace_back([this, engine] { run(engine); });
-      if (!lanes_[engine].give(*batch, sample)) break;
-    }
-    for (Lane& lane : lanes_) lane.end();
+  // Reads a micro-batch for each engine, as long as there are some: so many engines compute.
+  Call(Samples& samples, ParallelEngine::SampleSize sample, std::size_t engines)
+      : samples_(samples), sample_(sample), dealt_(engines) {
+    while (!ended_ && read_ < engines) read();
+    computing_ = read_;
   }
 
-  // `add_up` gets, of so many floats, each once, when it is final in all engines that computed: so many.
-  nn::Sums listen(std::uint64_t floats, const AddUp& add_up) {
-    nn::Sums sums;
-    IntervalSet told;
-    std::exception_ptr failure;
-    std::map<std::uint64_t, std::size_t> finals;  // engines, by the begin of a range: all tell the same ones
-    for (std::size_t done = 0; done < threads_.size();) {
-      const Event event = *events_.pop();
-      if (event.begin != event.end) {
-        if (++finals[event.begin] == threads_.size() && !failure) {
-          add_up(event.begin, event.end, threads_.size());
-          told.add({event.begin, event.end});
+  // `add_up` gets, of so many floats, each once, when it is final in all engines that compute: so many.
+  nn::Sums run(const Work& work, std::uint64_t floats, const AddUp& add_up) {
+    std::vector<nn::Sums> sums(computing_);
+    parallel_for(computing_, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t engine = begin; engine < end; ++engine) {
+        try {
+          Share share(*this, engine);
+          sums[engine] =
+              work(engine, share, [&](std::uint64_t from, std::uint64_t to) { finish(from, to, add_up); });
+        } catch (...) {
+          fail(std::current_exception());
         }
-        continue;
       }
-      ++done;
-      sums += event.sums;
-      if (!failure) failure = event.failure;
+    });
+    if (failure_) std::rethrow_exception(failure_);
+    for (const Interval rest : added_.gaps({0, computing_ == 0 ? 0 : floats})) {
+      add_up(rest.begin, rest.end, computing_);
     }
-    if (failure) std::rethrow_exception(failure);
-    for (const Interval rest : told.gaps({0, threads_.empty() ? 0 : floats})) {
-      add_up(rest.begin, rest.end, threads_.size());
-    }
-    return sums;
+    nn::Sums all;
+    for (const nn::Sums& one : sums) all += one;
+    return all;
   }
 
  private:
-  void join() {
-    for (Lane& lane : lanes_) lane.end();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  void run(std::size_t engine) {
-    Event done;
-    try {
-      done.sums = work_(engine, lanes_[engine], [this](std::uint64_t begin, std::uint64_t end) {
-        events_.push({begin, end});
-      });
-    } catch (...) {
-      done.failure = std::current_exception();
+  // What one engine gets to compute.
+  class Share final : public Samples {
+   public:
+    Share(Call& call, std::size_t engine) : call_(call), engine_(engine) {}
+    const nn::MicroBatch* next() override {
+      current_ = call_.next(engine_, std::move(current_));
+      return current_ ? &current_->batch : nullptr;
     }
-    lanes_[engine].close();
-    events_.push(done);
+    [[nodiscard]] bool at_end() const override { return current_->last; }
+
+   private:
+    Call& call_;
+    const std::size_t engine_;
+    std::unique_ptr<Copy> current_;
+  };
+
+  // One more is read than is given, so that it is known which is the last.
+  std::unique_ptr<Copy> next(std::size_t engine, std::unique_ptr<Copy> used) {
+    const std::lock_guard lock(mutex_);
+    if (used) free_.push_back(std::move(used));
+    std::deque<std::unique_ptr<Copy>>& own = dealt_[engine];
+    while (!ended_ && own.size() < 2) read();
+    if (own.empty()) return nullptr;
+    std::unique_ptr<Copy> copy = std::move(own.front());
+    own.pop_front();
+    copy->last = own.empty();
+    return copy;
   }
 
-  std::vector<Lane> lanes_;
-  const Work work_;
-  BoundedQueue<Event> events_{1U << 20};  // an engine never waits for the dealer
-  std::vector<std::thread> threads_;
+  void read() {
+    ended_ = true;  // also if it throws
+    const nn::MicroBatch* batch = samples_.next();
+    if (batch == nullptr) return;
+    ended_ = false;
+    if (free_.empty()) free_.push_back(std::make_unique<Copy>());
+    free_.back()->take(*batch, sample_);
+    dealt_[read_++ % dealt_.size()].push_back(std::move(free_.back()));
+    free_.pop_back();
+  }
+
+  void finish(std::uint64_t begin, std::uint64_t end, const AddUp& add_up) {
+    const std::lock_guard lock(mutex_);
+    if (failure_ || ++finals_[begin] < computing_) return;
+    add_up(begin, end, computing_);
+    added_.add({begin, end});
+  }
+
+  // The others end soon.
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    ended_ = true;
+    for (auto& own : dealt_) own.clear();
+  }
+
+  Samples& samples_;
+  const ParallelEngine::SampleSize sample_;
+  std::mutex mutex_;                                      // of all below, of `samples_` and of what is told
+  std::vector<std::deque<std::unique_ptr<Copy>>> dealt_;  // to each engine
+  std::vector<std::unique_ptr<Copy>> free_;
+  std::size_t read_ = 0, computing_ = 0;
+  bool ended_ = false;
+  std::map<std::uint64_t, std::size_t> finals_;  // engines, by the begin of a range: all tell the same ones
+  IntervalSet added_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace
@@ -164,26 +149,26 @@ nn::Sums ParallelEngine::train(std::span<const float> parameters, Samples& sampl
   for (auto& own : gradients_) {
     if (!own) own = std::make_unique<FloatBuffer>(gradient.size());
   }
-  Call call(engines_.size(), [&](std::size_t engine, Samples& its, const FinalRange& final) {
+  const Work work = [&](std::size_t engine, Samples& its, const FinalRange& final) {
     const std::span<float> sum = engine == 0 ? gradient : gradients_[engine - 1]->span();
     return engines_[engine]->train(parameters, its, sum, final);
-  });
-  call.deal(samples, sample_);
-  return call.listen(gradient.size(), [&](std::uint64_t begin, std::uint64_t end, std::size_t engines) {
+  };
+  const AddUp add_up = [&](std::uint64_t begin, std::uint64_t end, std::size_t engines) {
     for (std::size_t engine = 1; engine < engines; ++engine) {
       const float* from = gradients_[engine - 1]->data();
       for (std::uint64_t i = begin; i < end; ++i) gradient[i] += from[i];
     }
     if (on_final) on_final(begin, end);
-  });
+  };
+  return Call(samples, sample_, engines_.size()).run(work, gradient.size(), add_up);
 }
 
 nn::Sums ParallelEngine::evaluate(std::span<const float> parameters, Samples& samples) {
-  Call call(engines_.size(), [&](std::size_t engine, Samples& its, const FinalRange&) {
+  const Work work = [&](std::size_t engine, Samples& its, const FinalRange&) {
     return engines_[engine]->evaluate(parameters, its);
+  };
+  return Call(samples, sample_, engines_.size()).run(work, 0, [](std::uint64_t, std::uint64_t, std::size_t) {
   });
-  call.deal(samples, sample_);
-  return call.listen(0, [](std::uint64_t, std::uint64_t, std::size_t) {});
 }
 
 std::vector<std::uint32_t> ParallelEngine::micro_batch_sizes() const {

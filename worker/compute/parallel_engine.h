@@ -1,11 +1,12 @@
-// ParallelEngine: several engines of one model, each on a thread of its own, as one.
+// ParallelEngine: several engines of one model as one, on as many threads as there are, one for each at the
+// most (core/parallel.h).
 //
 // Micro-batch i of a piece goes to engine i mod n, with all layers. Each engine sums into a gradient of its
 // own; a range that is final in all of them is added up, engine by engine, while the rest is computed. So
-// equal pieces give equal bits, and threads meet only at the end.
+// equal pieces give equal bits whatever the threads, and they meet only at the end.
 //
-// Micro-batches are copied on their way, so that several can be under work at once. Threads live as long as a
-// call. What an engine throws ends the call.
+// Micro-batches are copied on their way, so that several can be under work at once: a few for each engine,
+// or, where there are fewer threads than engines, up to the whole piece. What an engine throws ends the call.
 #pragma once
 
 #include <steelyard/engine.h>

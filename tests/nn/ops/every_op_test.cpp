@@ -18,8 +18,8 @@ std::string named(const OpCase& it) {
   return text;
 }
 
-// Two have tests of their own (dropout_test.cpp, linear_test.cpp): masks of dropout depend on positions, which
-// micro-batches here have none of, and a linear layer of the CPU takes or gives lanes.
+// Two have tests of their own (dropout_test.cpp, linear_test.cpp): masks of dropout depend on positions,
+// which micro-batches here have none of, and a linear layer of the CPU takes or gives lanes.
 TEST(EveryOp, HasACase) {
   std::set<std::size_t> kinds{OpKind(Dropout(0.5)).index(), OpKind(Linear{}).index()};
   for (const OpCase& it : op_cases()) kinds.insert(it.kind.index());

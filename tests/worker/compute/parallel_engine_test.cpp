@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
 
@@ -86,6 +87,30 @@ TEST(ParallelEngine, EndsWhenSamplesCannotBeRead) {
   made.thrown_at = 32;
   EXPECT_THROW(engine.train(parameters, made, gradient, nullptr), std::runtime_error);
   train(engine, model, 80);  // and computes on
+}
+
+// Neither what reads samples nor what takes ranges of the gradient needs a mutex.
+TEST(ParallelEngine, AsksAndTellsOneAtATime) {
+  const nn::Model model = perceptron();
+  std::atomic<int> inside = 0;
+  struct Watched final : Samples {
+    Watched(const nn::Model& of, std::atomic<int>& busy) : made(of, 400), inside(busy) {}
+    const nn::MicroBatch* next() override {
+      EXPECT_EQ(inside++, 0);
+      const nn::MicroBatch* batch = made.next();
+      --inside;
+      return batch;
+    }
+    [[nodiscard]] bool at_end() const override { return made.at_end(); }
+    MadeSamples made;
+    std::atomic<int>& inside;
+  } samples(model, inside);
+  ParallelEngine engine = parallel(model, 4);
+  std::vector<float> parameters(model.parameters()), gradient(model.parameters());
+  engine.train(parameters, samples, gradient, [&](std::uint64_t, std::uint64_t) {
+    EXPECT_EQ(inside++, 0);
+    --inside;
+  });
 }
 
 class FailingEngine final : public Engine {

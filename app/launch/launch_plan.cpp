@@ -47,9 +47,9 @@ unsigned gpu_workers_beside(const HostSpec& host, const HostWorker& worker) {
 }
 
 // How each process is started, with its options.
-class Roles {
+class RolesOfCluster {
  public:
-  Roles(const LaunchOptions& options, const HostsFile& hosts, const std::string& sockets)
+  RolesOfCluster(const LaunchOptions& options, const HostsFile& hosts, const std::string& sockets)
       : options_(options), sockets_(sockets) {
     const HostSpec& host = hosts.scheduler();
     scheduler_ = endpoint("scheduler", host.address, std::to_string(host.port));
@@ -178,7 +178,7 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
   LaunchPlan plan;
   plan.here = !sockets.empty();
   plan.keyed = !plan.here && !options.insecure;
-  const Roles roles(options, hosts, sockets);
+  const RolesOfCluster roles(options, hosts, sockets);
   std::uint32_t servers = 0;
   for (const HostSpec& host : hosts.hosts) {
     const std::string program = host.steelyard.empty() ? self : host.steelyard;

@@ -1,4 +1,4 @@
-// Order: what a part of the scheduler has decided, as a value. Scheduler::apply alone carries orders out.
+// Order: what a part of the scheduler has decided, as a value. Training::apply alone carries orders out.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // CloseRule: how pushes become the next version of a slice, and which pulls it can answer. What a sync mode
-// changes in a shard is here and nowhere else.
+// changes in a shard is here and nowhere else. Whether a round is covered is the same in all modes:
+// Shard::close_covered compares the ledger of the slice with Open::need, and then calls close().
 //
 //  exact versions      Pushes are summed. When the round is covered, the average takes one step and the slice
 //                      has the next version.

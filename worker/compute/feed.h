@@ -1,4 +1,4 @@
-// Feed: turns intervals of positions into micro-batches, ahead of the thread that computes with them.
+// Feed: turns a worker's pieces, intervals of positions, into micro-batches, ahead of the thread that computes with them.
 //
 // Requests are served in the order of request(), each micro-batch after micro-batch (what is in them:
 // BatchBuffer), by one thread that belongs to the feed and runs until `ahead` micro-batches
@@ -25,21 +25,13 @@
 
 namespace steelyard {
 
-// BatchBuffer: the memory behind one micro-batch, and how positions become samples.
+// SampleOrder: which sample a position is. Shared by all micro-batches of one piece.
 //
 //  training    position p of epoch e is sample P(p), where P is the permutation of the training set keyed by
 //              hash(seed, e): the same on every machine, and another one each epoch
 //  evaluation  position p is sample p of the test set
 //
 // Training samples are augmented, if the data set asks for it (include/steelyard/data_set.h).
-//
-// n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
-// is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are
-// real.
-//
-// Belongs to one thread at a time; used again and again without allocating.
-
-// How samples are found; shared by all micro-batches of one piece.
 class SampleOrder {
  public:
   SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch);
@@ -66,6 +58,13 @@ class SampleOrder {
   Permutation permutation_;
 };
 
+// BatchBuffer: the memory behind one micro-batch.
+//
+// n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
+// is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are
+// real.
+//
+// Belongs to one thread at a time; used again and again without allocating.
 class BatchBuffer {
  public:
   // `labels`: of each sample; `sizes`: of micro-batches, largest first.

@@ -9,11 +9,12 @@
 namespace steelyard {
 namespace {
 
-constexpr std::string_view name = "mll:", graph_names[] = {"complete", "ring", "line"};  // as Hubs::Graph
+constexpr std::string_view mll_prefix = "mll:",
+                           graph_names[] = {"complete", "ring", "line"};  // as Hubs::Graph
 constexpr std::uint64_t max_rounds_unmixed = 1 << 20, max_drawn_steps = 1024;
 
 std::optional<SyncMode> parse_hubs(std::string_view text) {
-  const auto rest = after(name, text);
+  const auto rest = after(mll_prefix, text);
   if (!rest) return std::nullopt;
   std::vector<std::string_view> words;
   for (const auto word : std::views::split(*rest, ':')) words.emplace_back(word.begin(), word.end());
@@ -31,7 +32,7 @@ std::optional<SyncMode> parse_hubs(std::string_view text) {
 }
 
 std::string write_hubs(const SyncMode& mode) {
-  const std::string text = std::string(name) + std::to_string(mode.local) + ":" +
+  const std::string text = std::string(mll_prefix) + std::to_string(mode.local) + ":" +
                            std::to_string(mode.hubs.mix_every) + ":" + std::to_string(mode.hubs.count);
   if (mode.hubs.graph == Hubs::Graph::complete) return text;
   return text + ":" + std::string(graph_names[static_cast<std::size_t>(mode.hubs.graph)]);

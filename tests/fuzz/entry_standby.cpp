@@ -97,22 +97,24 @@ class Leader {
     write(now, out);
     say(out);
     look_at(out.take());
-    counted_ = counted_ || feed_.counts();
+    counted_ = counted_ || is(StandbyFeed::State::counting);
   }
   [[nodiscard]] bool counted() const { return counted_; }
 
  private:
+  [[nodiscard]] bool is(StandbyFeed::State state) const { return feed_.state() == state; }
   void hear(Time now, NodeId from, const Message& message, Outbox& out) {
     const auto& words = std::get<ToScheduler>(message);
-    const bool waited = feed_.waits();
+    const bool waited = is(StandbyFeed::State::claiming);
     if (const auto* ack = std::get_if<JournalAck>(&words)) {
       if (from == copy_ && ack->attempt == attempt_ && ack->below <= sent_)
         confirmed_ = std::max(confirmed_, ack->below);
     }
     feed_.hear(now, {from, scheduler_node, message}, out);
     const auto* granted = std::get_if<Granted>(&words);
-    CHECK(!waited || feed_.waits() || granted != nullptr, "it stops to wait without an answer");
-    if (waited && !feed_.waits() && feed_.ended().empty()) {
+    CHECK(!waited || is(StandbyFeed::State::claiming) || granted != nullptr,
+          "it stops to wait without an answer");
+    if (waited && !is(StandbyFeed::State::claiming) && feed_.ended().empty()) {
       CHECK(granted->granted, "it goes on, and nobody let it");
       let_go_ = held_.size();
     }
@@ -125,7 +127,8 @@ class Leader {
   void say(Outbox& out) {
     Outbox said(scheduler_node);
     said.send<ToWorker>({Role::worker, 3}, Gone{held_.size(), 0});
-    held_.push_back(feed_.counts() || feed_.waits() ? journal_.size() : 0);
+    held_.push_back(is(StandbyFeed::State::counting) || is(StandbyFeed::State::claiming) ? journal_.size()
+                                                                                         : 0);
     answers_.hold(said.take(), journal_.size());
     if (!feed_.ended().empty()) answers_.drop_all();
     if (const auto missing = feed_.missing()) answers_.release(journal_.size() - *missing, out);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/options.h"
 #include "tests/worker/data/data_files.h"
 #include "worker/data/sets/synthetic.h"
 

@@ -1,10 +1,13 @@
 // The one table of policies: every published method and every baseline that a job can ask for by name.
 //
-// Each file FILE.cpp in balancing/policy has its rows in a function of its own, and that is all that the table needs:
+// Each file FILE.cpp in balancing/policy has its rows in a function of its own, and that is all that the
+// table needs:
 //
-//   PolicyTable FILE_rows(const PredictorTable&) { return {{"name", make, "one plain sentence", {options}}}; }
+//   PolicyTable FILE_rows(const PredictorTable&) { return {{"name", make, "one plain sentence", {options}}};
+//   }
 //
-// CMake lists the functions (steelyard_table). A published method says whose it is at the end of its sentence.
+// CMake lists the functions (steelyard_table). A published method says whose it is at the end of its
+// sentence.
 #pragma once
 
 #include <steelyard/policy.h>

@@ -46,8 +46,8 @@ const Choice<Make>* find_choice(const std::string& name, const Choices<Make>& ow
   return nullptr;
 }
 
-// The rows of all these functions, in the order of their names: what the files of a folder hold (steelyard_table in
-// cmake/steelyard_targets.cmake).
+// The rows of all these functions, in the order of their names: what the files of a folder hold
+// (steelyard_table in cmake/steelyard_targets.cmake).
 template <class Rows, class... Arguments>
 auto table_of(std::span<Rows* const> files, const Arguments&... arguments) {
   std::invoke_result_t<Rows*, const Arguments&...> table;

@@ -1,8 +1,8 @@
 // The one table of built-in models, by the name that a job file uses. A user's own models go in a table of
 // the same kind, which make_model() asks first.
 //
-// Each file FILE.cpp in nn/models draws its models as one would on paper and has their rows in a function of its own,
-// which is all that the table needs (steelyard_table in cmake/steelyard_targets.cmake):
+// Each file FILE.cpp in nn/models draws its models as one would on paper and has their rows in a function of
+// its own, which is all that the table needs (steelyard_table in cmake/steelyard_targets.cmake):
 //
 //   ModelTable FILE_rows() { return {{"name", make, "one plain sentence", {options}}}; }
 //

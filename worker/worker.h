@@ -105,7 +105,8 @@ class Worker {
   void leave(Outbox& out, const std::string& failure = {});
   void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
   void compute_next(Outbox& out);
-  // To one shard or, without one, to all: on Resend, and to a shard whose connection is new or which was another's.
+  // To one shard or, without one, to all: on Resend, and to a shard whose connection is new or which was
+  // another's.
   void push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out);
   void push_awaited(Outbox& out);  // what a pull that is late names as its own, once more
   template <class Past>

@@ -40,10 +40,12 @@ struct Limits {
   std::vector<std::string> choices{};                // of a text; empty: any that `accepts` likes
   bool (*accepts)(std::string_view) = nullptr;       // null: any text but an empty one
   std::string expected = "a text in quotes";         // what may be given then
-  bool may_be_number = false;                        // a text that may be written without quotes
-  std::map<std::string, std::string> former{};       // earlier names of choices, which are still read
-  std::size_t longest = 0;                           // of a list, which is never empty
-  bool in_help = true;                               // false: the range is wider than people want
+  // Says more of a text that is not accepted than `expected` does. Null: nothing says more.
+  std::string (*complaint)(std::string_view) = nullptr;
+  bool may_be_number = false;                   // a text that may be written without quotes
+  std::map<std::string, std::string> former{};  // earlier names of choices, which are still read
+  std::size_t longest = 0;                      // of a list, which is never empty
+  bool in_help = true;                          // false: the range is wider than people want
 
   [[nodiscard]] bool allow(double value) const {
     return value >= least && value <= most && !(without_least && value == least) &&

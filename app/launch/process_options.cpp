@@ -41,7 +41,9 @@ std::string help_of(const Key& key) {
 
 void take(const Key& key, const std::string& name, const std::string& text) {
   if (take_text(key, text)) return;
-  throw CLI::ValidationError(name, toml_quoted(text) + ": give " + allowed(key));
+  auto* const complaint = key.limits.complaint;
+  throw CLI::ValidationError(
+      name, complaint != nullptr ? complaint(text) : toml_quoted(text) + ": give " + allowed(key));
 }
 
 CLI::Option* add_option(CLI::App& command, const Key& key, const std::string& names) {

@@ -10,13 +10,21 @@
 namespace steelyard {
 namespace {
 
-bool is_place_for_web(std::string_view text) {
+// What is wrong with a place for the page of a run. Empty: it is one.
+std::string complaint_about_web(std::string_view text) {
   try {
     web_place(std::string(text));
-    return true;
-  } catch (const Failure&) {
-    return false;
+    return {};
+  } catch (const Failure& failure) {
+    return failure.what();
   }
+}
+
+Limits place_for_web() {
+  Limits limits = Limits::text([](std::string_view text) { return complaint_about_web(text).empty(); },
+                               web_place_expected, false);
+  limits.complaint = complaint_about_web;
+  return limits;
 }
 
 Key scheduler_key(std::string& scheduler) {
@@ -36,7 +44,7 @@ Key trace_key(std::string& trace) {
       .also({.description = true, .of_scripts = true});
 }
 Key wait_key(double& wait) {
-  return Key{"wait", &wait, Limits::wide(0.1, 1e6),
+  return Key{"wait", &wait, Limits::wide(0, 1e6),
              "seconds to wait for the scheduler, at first and when it is silent"}
       .also({.description = true});
 }
@@ -95,7 +103,7 @@ std::vector<Key> result_keys(ResultOptions& it, const std::string& where) {
       {"resume_from", &it.resume_from, Limits::any(), where + "go on from this checkpoint directory"},
       {"tensorboard", &it.tensorboard, Limits::any(),
        "write the numbers of each round for TensorBoard, too: tensorboard --logdir runs"},
-      {"web", &it.web, Limits::text(is_place_for_web, web_place_expected, false),
+      {"web", &it.web, place_for_web(),
        where + "show the run while it trains, to a browser, and to Prometheus at /metrics: " +
            web_place_expected + " (port 0: any)"},
   };

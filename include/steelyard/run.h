@@ -1,5 +1,5 @@
-// Programs of your own on Steelyard: run() is the whole command line, and a Registry adds models, engines, data
-// sets and policies to the built-in ones.
+// Programs of your own on Steelyard: run() is the whole command line, and a Registry adds models, engines,
+// data sets and policies to the built-in ones.
 //
 //   int main(int argc, char** argv) {
 //     return steelyard::run(argc, argv, {.models = {{"mine", my_model}}, .data_sets = {{"ours", our_data}}});
@@ -23,7 +23,8 @@
 
 namespace steelyard {
 
-// What a program adds to the built-in tables. A row may take the name of a built-in one: it is looked up first.
+// What a program adds to the built-in tables. A row may take the name of a built-in one: it is looked up
+// first.
 struct Registry {
   nn::ModelTable models{};
   EngineTable engines{};  // models that an engine of their own computes

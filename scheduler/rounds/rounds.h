@@ -1,8 +1,8 @@
 // Rounds: which rounds are open, what is begun next, and when a round is done.
 //
-// A slice covers a round when it has all the pushes that the round needs (server/shard/slice_memory.h). A round is
-// done when the scheduler has all of its reports, and closed when every shard has made the next version
-// (confirm()).
+// A slice covers a round when it has all the pushes that the round needs (server/shard/slice_memory.h). A
+// round is done when the scheduler has all of its reports, and closed when every shard has made the next
+// version (confirm()).
 //
 // Round k may begin when the reports cover all rounds below k - slack. Within the slack, a round begins ahead
 // of time only for a worker that would be idle. An evaluation, a checkpoint and the end need one whole

@@ -1,9 +1,9 @@
 // Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is
 // covered, answers pulls.
 //
-// A shard does not decide which rounds there are: it learns that from Open alone; a push that comes before its Open
-// is held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md for
-// the rules in context.
+// A shard does not decide which rounds there are: it learns that from Open alone; a push that comes before
+// its Open is held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md
+// for the rules in context.
 //
 // How pushes become the next version is the sync mode's rule (server/shard/close_rule.h).
 #pragma once
@@ -112,8 +112,9 @@ class Shard {
   void close_empty(const Open& open, Outbox& out);
   void covered(const Open& open, Outbox& out);
   void report_covered(const Open& open, Outbox& out);
-  // Closes the slice's open rounds, the oldest first, as long as the ledger holds the positions that they need
-  // (Open::need). With a gate it tells the scheduler instead. `quiet`: nothing came since the last heartbeat; gaps of later rounds are told once this one is closed.
+  // Closes the slice's open rounds, the oldest first, as long as the ledger holds the positions that they
+  // need (Open::need). With a gate it tells the scheduler instead. `quiet`: nothing came since the last
+  // heartbeat; gaps of later rounds are told once this one is closed.
   void close_covered(SliceMemory& slice, Outbox& out, bool quiet = false);
   void close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const Open& open, Outbox& out);

@@ -3,8 +3,8 @@
 //
 // The ledger is the rule from which the rest follows: a push is added if none of its positions is covered,
 // and dropped otherwise; the slice is covered when the positions needed are all in. Duplicates, late copies,
-// a dead worker's share computed again by others: here alone it is decided whether a push counts. What it then
-// does to the parameters is decided by the CloseRule.
+// a dead worker's share computed again by others: here alone it is decided whether a push counts. What it
+// then does to the parameters is decided by the CloseRule.
 //
 // Versions are immutable blobs, sent without a copy. Owned and used by one shard, on one thread.
 #pragma once

@@ -1,5 +1,5 @@
-// The sizes that models have in torchvision, in their papers, or in the reference code of the field: models_test.cpp
-// checks them and misses none. The test of a new model adds its own:
+// The sizes that models have in torchvision, in their papers, or in the reference code of the field:
+// models_test.cpp checks them and misses none. The test of a new model adds its own:
 //
 //   const bool published = publish({{"name", {32, 32, 3}, 10, 272'474}});
 #pragma once

@@ -51,7 +51,7 @@ const std::vector<Part> house{
       "app/config", "app/report", "app/web", "app/processes", "app/launch"}},
     {"app/cli",
      {"core", "nn", "balancing", "protocol", "sim", "app/config", "app/report", "app/processes", "app/launch",
-      "app/tools"}},
+      "app/tools", "worker/data/data_sets.h"}},
     {"bindings",
      {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/config", "app/processes"}},
 };

@@ -98,6 +98,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/reference/pools.cpp", "tests/nn/ops/max_pool_test.cpp: and the averages, each its own"},
     {"nn/reference/token_moves.cpp", "tests/nn/ops/every_op_test.cpp: one table for all ops"},
     {"nn/step_calls.cpp", "tests/nn/network_test.cpp: each step of each network is called through it"},
+    {"protocol/sync_limits.cpp", "tests/app/config/job_codes_test.cpp: what goes with which mode"},
     {"protocol/protocol_version.cpp", "tests/app/cli/process_version_test.cpp: two releases meet"},
     {"scheduler/members/absent_servers.cpp",
      "tests/scheduler/transcript_test.cpp: server_silent.txt and its kin"},
@@ -122,7 +123,9 @@ const std::map<std::string, std::string> tested_elsewhere{
 bool has_mirror(const SourceFile& file, const std::set<std::string>& tests) {
   const std::string name = std::filesystem::path(file.path).stem().string();
   const std::string folder = std::filesystem::path(file.path).parent_path().generic_string();
+  const std::string above = std::filesystem::path(folder).parent_path().generic_string();
   return tests.contains("tests/" + folder + '/' + name + "_test.cpp") ||
+         tests.contains("tests/" + above + '/' + name + "_test.cpp") ||
          tests.contains("tests/" + file.folder() + '/' + name + "_test.cpp") ||
          (file.under("protocol/modes") && tests.contains("tests/protocol/sync_mode_test.cpp")) ||
          (file.under("nn") && !file.ends_with(".cu") && tests.contains("tests/nn/ops/" + name + "_test.cpp"));

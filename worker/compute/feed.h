@@ -1,4 +1,5 @@
-// Feed: turns a worker's pieces, intervals of positions, into micro-batches, ahead of the thread that computes with them.
+// Feed: turns a worker's pieces, intervals of positions, into micro-batches, ahead of the thread that
+// computes with them.
 //
 // Requests are served in the order of request(), each micro-batch after micro-batch (what is in them:
 // BatchBuffer), by one thread that belongs to the feed and runs until `ahead` micro-batches

@@ -1,4 +1,5 @@
-// What the rows of several data sets have in common (worker/data/sets): options, and the files that they name.
+// What the rows of several data sets have in common (worker/data/sets): options, and the files that they
+// name.
 #pragma once
 
 #include <filesystem>

@@ -71,7 +71,7 @@ TEST(Help, CompletionKnowsCommandsOptionsAndWords) {
   EXPECT_THAT(script, HasSubstr(" help --help --version\"\n"));
   EXPECT_THAT(script, HasSubstr("    train) words=\"--help --set "));
   EXPECT_THAT(script, HasSubstr("--resume --resume-from "));
-  EXPECT_THAT(script, HasSubstr("    --policy) words=\"steelyard equal "));
+  EXPECT_THAT(script, HasSubstr("    --policy) words=\"boa cannikin "));
   EXPECT_THAT(script, HasSubstr("    help) words=\"--help job scenario "));
   EXPECT_THAT(script, HasSubstr("complete -o filenames -F _steelyard steelyard\n"));
   EXPECT_THAT(script, Not(HasSubstr("attend"))) << "what people do not type";

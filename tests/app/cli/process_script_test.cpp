@@ -228,8 +228,9 @@ TEST_F(ProcessScript, OnHostsOfAFile) {
       script("echo \"slow ${STEELYARD_SIMULATE_SLOWDOWN:-1} $*\"\necho to the log >&2\nexec $join\n");
   const auto shown = start("launch", {"--dry-run", hosts, text, "--lr", "3"});
   ends_clean(*shown, 0);
-  EXPECT_THAT(shown->output(), AllOf(HasSubstr("STEELYARD_SIMULATE_SLOWDOWN=2 " + text + " --lr 3\n"),
-                                     HasSubstr("--set train.lr=0.01")));
+  EXPECT_THAT(shown->output(),
+              AllOf(HasSubstr("STEELYARD_SIMULATE_SLOWDOWN=2 STEELYARD_DEVICE=cpu " + text + " --lr 3\n"),
+                    HasSubstr("--set train.lr=0.01")));
   EXPECT_FALSE(fs::exists(path("run")));
   const auto launch = start("launch", {hosts, text, "--set", "x"});
   ends_clean(*launch, 0);

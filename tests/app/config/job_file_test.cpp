@@ -223,7 +223,8 @@ std::string another_value(const Key& key) {
       key.field);
 }
 
-// Every key of the table is read, and given back; some only in company, which the tests of their rules give them.
+// Every key of the table is read, and given back; some only in company, which the tests of their rules give
+// them.
 TEST(JobFile, EveryKeyOfTheTableArrives) {
   JobDraft draft;
   std::vector<std::string> refused;

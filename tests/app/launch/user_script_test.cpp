@@ -108,10 +108,9 @@ TEST_F(ScriptTest, AWorkerIsToldByItsEnvironment) {
   worker.spec.device = "cuda:1";
   worker.spec.simulate_slowdown = "2, 6@10";
   worker.spec.threads = "3";
-  EXPECT_THAT(
-      environment_of(worker, "box:7070", "sockets"),
-      ElementsAre("STEELYARD=box:7070", "STEELYARD_NAME=ada", "STEELYARD_DEVICE=cuda:1",
-                  "STEELYARD_SIMULATE_SLOWDOWN=2, 6@10", "STEELYARD_EXCHANGE=sockets", "OMP_NUM_THREADS=3"));
+  EXPECT_THAT(environment_of(worker, "box:7070", "sockets"),
+              ElementsAre("STEELYARD=box:7070", "STEELYARD_NAME=ada", "STEELYARD_SIMULATE_SLOWDOWN=2, 6@10",
+                          "STEELYARD_DEVICE=cuda:1", "STEELYARD_EXCHANGE=sockets", "OMP_NUM_THREADS=3"));
   for (const char* shared : {"1", "auto"}) {
     worker.spec.threads = shared;
     EXPECT_THAT(environment_of(worker, "box:7070", "auto"), Not(Contains(HasSubstr("OMP")))) << shared;
@@ -146,7 +145,7 @@ TEST_F(ScriptTest, ThePlanOfARunHasItsProcesses) {
   EXPECT_EQ(slow.program, "python3");
   EXPECT_THAT(slow.arguments, ElementsAre("-u", "jobs/train.py", "--lr", "0.1"));
   EXPECT_THAT(slow.environment, ElementsAre("STEELYARD=ipc:///tmp/s/scheduler", "STEELYARD_NAME=worker-1",
-                                            "STEELYARD_DEVICE=cpu", "STEELYARD_SIMULATE_SLOWDOWN=4"));
+                                            "STEELYARD_SIMULATE_SLOWDOWN=4", "STEELYARD_DEVICE=cpu"));
   EXPECT_EQ(slow.sharing, 2U);
   EXPECT_FALSE(called(it, "server-0").is_script());
 }
@@ -184,10 +183,10 @@ device = "cuda:0"
   EXPECT_EQ(job.job.workers, 2U);
   const LaunchPlan it = make_launch_plan(options_, hosts, job, "/bin/steelyard");
   EXPECT_EQ(called(it, "ada").sharing, 2U);
-  EXPECT_THAT(describe_plan(it),
-              AllOf(HasSubstr("\n  env STEELYARD=10.0.0.1:7070 STEELYARD_NAME=ada STEELYARD_DEVICE=cpu "
-                              "'STEELYARD_SIMULATE_SLOWDOWN=2, 6@10' python3 -u jobs/train.py --lr 0.1\n"),
-                    HasSubstr("STEELYARD_DEVICE=cuda:0")));
+  EXPECT_THAT(describe_plan(it), AllOf(HasSubstr("\n  env STEELYARD=10.0.0.1:7070 STEELYARD_NAME=ada "
+                                                 "'STEELYARD_SIMULATE_SLOWDOWN=2, 6@10' STEELYARD_DEVICE=cpu "
+                                                 "python3 -u jobs/train.py --lr 0.1\n"),
+                                       HasSubstr("STEELYARD_DEVICE=cuda:0")));
 }
 
 TEST_F(ScriptTest, WhatIsNotThereIsSaidBeforeAnythingStarts) {

@@ -54,6 +54,8 @@ TEST_F(ProcessServerLoss, ServersAndTheSchedulerByTurns) {
 TEST_F(ProcessServerLoss, OneThatIsToldToLeaveIsNotMissed) {
   Process all(path("all.log"), train("run", {"train.epochs=100", "cluster.replicas=1"}));
   ASSERT_TRUE(eventually([&] { return mirrored(all, 0); })) << all.output();
+  // Before the training has begun, a server that leaves ends the job.
+  ASSERT_TRUE(eventually([&] { return !text_of(path("run/rounds.jsonl")).empty(); })) << all.output();
   kill(all.living_with("--name server-0"), SIGTERM);
   ends_clean(all, 0);
   EXPECT_THAT(all.output(), HasSubstr("is in its place"));

@@ -9,16 +9,17 @@ from typing import Any, Mapping
 from steelyard._errors import refuse
 
 # Keys of [cluster]; what else is given by a bare name belongs to [train]. `steelyard help job`
-# lists all.
-_CLUSTER = frozenset(
-    'servers shards_per_server replicas sync sum_order push_encoding pull_encoding policy heartbeat '
-    'heartbeat_timeout server_wait sums push pull dead_after'.split()
+# lists all, and a test compares.
+CLUSTER_KEYS = frozenset(
+    'servers shards_per_server replicas sync sum_order reproducible push_encoding pull_encoding policy '
+    'heartbeat heartbeat_timeout server_wait'.split()
 )
+_FORMER = frozenset('sums push pull dead_after'.split())
 
 
 def place_of(key: str) -> str:
     """ "section.key" of a key that was given by its bare name."""
-    return key if '.' in key else f'{"cluster" if key in _CLUSTER else "train"}.{key}'
+    return key if '.' in key else f'{"cluster" if key in CLUSTER_KEYS | _FORMER else "train"}.{key}'
 
 
 def job_text(keys: Mapping[str, Any]) -> str:

@@ -1,4 +1,6 @@
 """The loop of a job without a framework: tasks in turn, the end, and leaving in order."""
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -9,7 +11,7 @@ import unittest
 import standin
 from steelyard import Failure, _worker
 from steelyard._job import BaseJob, failure_text
-from steelyard._job_text import job_text, place_of
+from steelyard._job_text import CLUSTER_KEYS, job_text, place_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -109,6 +111,10 @@ class JobText(unittest.TestCase):
     def test_bare_names(self):
         self.assertEqual([place_of(it) for it in ('sync', 'policy', 'seconds', 'job.name')],
                          ['cluster.sync', 'cluster.policy', 'train.seconds', 'job.name'])
+
+    def test_bare_names_are_those_of_the_program(self):
+        asked = subprocess.run([os.environ['STEELYARD_PROGRAM'], 'help', 'schema'], capture_output=True, check=True)
+        self.assertEqual(CLUSTER_KEYS, json.loads(asked.stdout)['properties']['cluster']['properties'].keys())
 
     def test_what_has_no_place_in_it(self):
         for keys in ({'train.lr': float('nan')}, {'train.lr': object()}, {'lr': 1}):
